@@ -264,9 +264,7 @@ let package = Package(
         .executableTarget(
             name: "rsbench",
             dependencies: [
-                .lab("RemoteSettingsModel"), .lab("SnapshotBundle"), .lab("RemoteSettingsHTTP"), .lab("CurlTransport"),
-                .lab("RemoteSettings"), .lab("RemoteConfiguration"), .lab("RemoteSettingsTesting"), .lab("Dumps"),
-                .lab("CZlib"), .crypto,
+                .lab("RemoteSettingsModel"), .lab("SnapshotBundle"), .lab("RemoteSettings"),
             ],
             path: "Tests/Lab/rsbench"),
         .executableTarget(

@@ -1,6 +1,6 @@
-"""refresh.py [--runs N] [--tables refresh|runtime|config] [--link RTT,RATE]: rsdump (from RSDUMP) against curl and a plain
-Python client, over all real collections; then rsbench, where it lies beside rsdump, over what the refresh wrote; then the
-library (runtime.py). With --link only what a link costs, of which real_link.py tells.
+"""refresh.py [--runs N] [--tables refresh|runtime] [--link RTT,RATE]: rsdump (from RSDUMP) against curl, over all real
+collections; then the library (runtime.py), where rsbench lies beside rsdump. With --link only what a link costs, of which
+real_link.py tells.
 Where RSDUMP_AGAINST names another build of rsdump, it takes turns with this one, and a last table has the ratios.
 
 The origin is nginx over plain files on loopback, so that no server's own speed is measured. curl fetches exactly the
@@ -19,7 +19,6 @@ HERE = pathlib.Path(__file__).resolve().parent
 SERVERS = HERE.parent / "Servers"
 sys.path[:0] = [str(SERVERS / "kinto"), str(SERVERS / "origin")]
 
-import in_process
 import origin
 import real_link
 import runtime
@@ -43,9 +42,6 @@ class RefreshBenchmark:
         shutil.copytree(self.configured, self.refreshed)
         self.cold_urls = self.urls_of_a_refresh()
         self.warm_urls = self.urls_of_a_refresh()
-        self.plain = scratch / "plain"
-        self.plain.mkdir()
-        subprocess.run(self.plain_client(self.plain), check=True)
 
     def urls_of_a_refresh(self):
         position = self.nginx.log_position()
@@ -74,9 +70,6 @@ class RefreshBenchmark:
         self.compared.append(before)
         return [row, before]
 
-    def plain_client(self, folder):
-        return [sys.executable, HERE / "plain_client.py", self.nginx.url, self.root, folder]
-
     def curl(self, urls, connections):
         name = f"curl --parallel --parallel-max {connections}"
         config = self.scratch / f"curl-{len(urls)}-{connections}"
@@ -95,7 +88,6 @@ class RefreshBenchmark:
             *self.refreshes(self.copy_of(self.configured)),
             curl,
             self.curl(self.cold_urls, 50),
-            Row("plain Python client", self.plain_client),
         ]
         measure(rows, runs, self.scratch)
         megabytes = self.bytes_of(self.cold_urls) / 1e6
@@ -106,7 +98,6 @@ class RefreshBenchmark:
         rows = [
             *self.refreshes(lambda folder: self.refreshed),
             curl,
-            Row("plain Python client", self.plain_client, lambda folder: self.plain),
         ]
         measure(rows, runs, self.scratch)
         return render(f"Refresh with nothing changed: {len(self.warm_urls)} request", rows, curl.name)
@@ -143,10 +134,10 @@ class RefreshBenchmark:
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--runs", type=int, default=5)
-    parser.add_argument("--tables", choices=["refresh", "runtime", "config"], help="only these")
+    parser.add_argument("--tables", choices=["refresh", "runtime"], help="only these")
     parser.add_argument("--link", help="only the tables over a link, such as 20ms,100mbit: round trip and rate; needs root")
     arguments = parser.parse_args()
-    runs, tables = arguments.runs, [arguments.tables] if arguments.tables else ["refresh", "runtime", "config"]
+    runs, tables = arguments.runs, [arguments.tables] if arguments.tables else ["refresh", "runtime"]
     if arguments.link:
         tables = []
         try:
@@ -175,12 +166,8 @@ def main():
                         if AGAINST:
                             benchmark.compared[number].after.name += f", {name}"
                     compared += benchmark.compared
-                    if rsbench.exists():
-                        print(in_process.run(rsbench, benchmark.refreshed, benchmark.cold_urls, scratch))
             if "runtime" in tables and rsbench.exists():
                 compared += runtime.run(RSDUMP, AGAINST, server, names, scratch, runs)
-            if "config" in tables and rsbench.exists():
-                print(subprocess.run([rsbench, "config", str(runs * 4)], check=True, capture_output=True, text=True).stdout)
     if compared:
         print(ratios(compared))
 

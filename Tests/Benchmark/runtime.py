@@ -131,8 +131,7 @@ class RuntimeBenchmark:
         return "\n".join(lines) + "\n"
 
     def in_process(self):
-        tables = self.run(self.rsbench, "runtime", self.packaged, self.stored, self.storage, COLLECTION)
-        return tables + "\n" + self.run(self.rsbench, "sync", self.packaged, COLLECTION)
+        return self.run(self.rsbench, "runtime", self.packaged, self.stored, self.storage, COLLECTION)
 
 
 def run(rsdump, against, server, names, scratch, runs):

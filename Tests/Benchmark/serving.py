@@ -1,6 +1,6 @@
 """rsdump serve under wrk on loopback, beside nginx with the same bytes and beside the Kinto test server.
 
-    serving.py [--seconds N] [--soak SECONDS]
+    serving.py [--seconds N]
 
 Server, load and whatever else runs share this machine's cores: compare rows, not machines.
 """
@@ -112,7 +112,6 @@ def idle(serving, count):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--seconds", type=int, default=5)
-    parser.add_argument("--soak", type=int, default=0)
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder, Server.start(pathlib.Path(folder) / "kinto") as kinto:
         folder = pathlib.Path(folder)
@@ -161,15 +160,6 @@ def report(arguments, serving, url, kinto, paths):
     before, after, elapsed = idle(serving, 10_000)
     print(f"10,000 idle connections: {after - before:.1f} MiB more, {(after - before) / 10:.1f} KiB each; "
           f"an answer took {elapsed:.1f} ms meanwhile.", flush=True)
-    if arguments.soak:
-        print("\n| soak, seconds | resident MiB |\n| --- | --- |", flush=True)
-        began, index = time.time(), 0
-        while time.time() - began < arguments.soak:
-            name, gzip = rows[index % len(rows)]
-            wrk(serving.url + paths[name][0], 6, gzip)
-            index += 1
-            if index % 10 == 0:
-                print(f"| {time.time() - began:.0f} | {serving.memory():.1f} |", flush=True)
 
 
 if __name__ == "__main__":

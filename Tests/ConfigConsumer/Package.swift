@@ -13,7 +13,6 @@ let package = Package(
     platforms: [.macOS(.v15)],
     dependencies: [.package(name: "swift-remote-settings", path: "../..")],
     targets: [
-        .executableTarget(name: "guide", dependencies: [product("RemoteConfiguration")], swiftSettings: strict),
         .executableTarget(
             name: "first", dependencies: [product("FirefoxDumps"), product("RemoteSettings")], swiftSettings: strict),
         .executableTarget(name: "start-app", dependencies: [product("RemoteSettings")], swiftSettings: strict),

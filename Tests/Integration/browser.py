@@ -1,8 +1,6 @@
-"""A real headless Chromium, driven by chromedriver, and `rsdump serve` for it to look at."""
-import contextlib
+"""A real headless Chromium, driven by chromedriver."""
 import pathlib
 import shutil
-import subprocess
 import tempfile
 
 from selenium import webdriver
@@ -12,25 +10,6 @@ import rsdump
 
 SCREENSHOTS = rsdump.REPOSITORY / ".build/test-logs/screenshots"
 PHONE, DESKTOP = 390, 1280
-
-
-@contextlib.contextmanager
-def serving(*arguments):
-    """Runs `rsdump serve` on a free port for as long as the block lasts; gives its address."""
-    with tempfile.TemporaryFile("w+") as errors:
-        process = subprocess.Popen(
-            [rsdump.BINARY, "serve", "--port", "0", *map(str, arguments)], stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE, stderr=errors, text=True, env=rsdump.environment())
-        try:
-            address = process.stdout.readline().strip()
-            if not address.startswith("http://"):
-                errors.seek(0)
-                raise RuntimeError(f"rsdump serve printed {address!r}\n{errors.read()}")
-            yield address
-        finally:
-            process.terminate()
-            process.wait(timeout=60)
-            process.stdout.close()
 
 
 class Browser(webdriver.Chrome):

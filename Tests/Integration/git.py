@@ -3,13 +3,9 @@ import os
 import pathlib
 import subprocess
 
-from git_tree import NO_SETTINGS
+from git_tree import AUTHOR, NO_SETTINGS
 
-ENVIRONMENT = {
-    **NO_SETTINGS,
-    "GIT_AUTHOR_NAME": "Test", "GIT_AUTHOR_EMAIL": "test@example.org",
-    "GIT_COMMITTER_NAME": "Test", "GIT_COMMITTER_EMAIL": "test@example.org",
-}
+ENVIRONMENT = NO_SETTINGS | AUTHOR
 
 
 class Repository:

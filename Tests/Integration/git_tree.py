@@ -7,6 +7,7 @@ import subprocess
 # replace /dev/null itself with a file, for the whole machine, if root runs it.
 NOWHERE = f"{os.devnull}/none"
 NO_SETTINGS = {"GIT_CONFIG_GLOBAL": NOWHERE, "GIT_CONFIG_SYSTEM": NOWHERE}
+AUTHOR = {f"GIT_{who}_{what}": value for who in ("AUTHOR", "COMMITTER") for what, value in (("NAME", "Test"), ("EMAIL", "test@example.org"))}
 
 
 class GitTree:
@@ -16,10 +17,8 @@ class GitTree:
 
     def git(self, *arguments, cwd=None):
         kept = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
-        for who in ("AUTHOR", "COMMITTER"):
-            kept |= {f"GIT_{who}_NAME": "Test", f"GIT_{who}_EMAIL": "test@example.org"}
         finished = subprocess.run(
-            ["git", *map(str, arguments)], cwd=cwd or self.root, env=kept | NO_SETTINGS,
+            ["git", *map(str, arguments)], cwd=cwd or self.root, env=kept | AUTHOR | NO_SETTINGS,
             stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=120)
         assert finished.returncode == 0, finished.stderr
         return finished.stdout

@@ -1,21 +1,15 @@
-"""The ways attachments come: singly, resumed, from the server's zip, from the bundle that is there."""
-import hashlib
-import random
+"""The ways attachments come: singly, from the server's zip, from the bundle that is there."""
 
 import pytest
 
 import rsdump
-from test_changes import ICONS, SETTINGS
+from test_changes import ICONS
 
 ZIP = "/attachments/bundles/main--icons.zip"
 
 
 def attachment_requests(server, position):
     return [each for each in server.requests(position) if "/attachments/" in each["path"]]
-
-
-def pseudorandom(size, seed=1):
-    return random.Random(seed).randbytes(size)
 
 
 def test_the_servers_zip_is_used_where_many_are_missing(sample, empty):
@@ -59,44 +53,6 @@ def test_no_zip_where_the_collection_has_none(sample, empty):
     assert empty.refresh().code == rsdump.DONE
     paths = [each["path"] for each in attachment_requests(sample, position)]
     assert len(paths) == 20 and not any("bundles" in path for path in paths)
-
-
-def test_a_broken_download_is_resumed(sample, empty):
-    size, first = 4_000_000, 1_500_000
-    content = pseudorandom(size)
-    sample.put_attachment(SETTINGS, "film", "film.bin", content)
-    record = next(each for each in sample.changeset(SETTINGS)["changes"] if each["id"] == "film")
-    sample.faults({"path": record["attachment"]["location"], "truncate": first, "times": 1})
-    assert empty.add(sample, SETTINGS).code == rsdump.DONE
-    position = sample.log_position()
-    outcome = empty.refresh()
-    assert outcome.code == rsdump.DONE, str(outcome)
-    requests = attachment_requests(sample, position)
-    assert len(requests) == 2, requests
-    # What was under way when the connection broke may be lost; what had arrived before that is not fetched again.
-    start = int(requests[1]["range"].removeprefix("bytes=").removesuffix("-"))
-    assert 0 < start <= first
-    assert (requests[1]["status"], requests[1]["bytes"]) == (206, size - start)
-    assert empty.bundle(SETTINGS).attachments[hashlib.sha256(content).hexdigest()] == content
-
-
-def test_two_records_may_share_an_attachment(sample, empty):
-    content = b"the same bytes twice"
-    for identifier in ("one", "two"):
-        sample.put_attachment(SETTINGS, identifier, "same.txt", content, "text/plain")
-    assert empty.add(sample, SETTINGS).code == rsdump.DONE
-    outcome = empty.refresh()
-    assert outcome.code == rsdump.DONE, str(outcome)
-    assert list(empty.bundle(SETTINGS).attachments.values()) == [content]
-    assert empty.verify().code == rsdump.DONE
-
-
-def test_an_empty_attachment(sample, empty):
-    sample.put_attachment(SETTINGS, "nothing", "empty.bin", b"")
-    assert empty.add(sample, SETTINGS).code == rsdump.DONE
-    outcome = empty.refresh()
-    assert outcome.code == rsdump.DONE, str(outcome)
-    assert list(empty.bundle(SETTINGS).attachments.values()) == [b""]
 
 
 @pytest.mark.parametrize("rule, kept", [

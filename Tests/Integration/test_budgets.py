@@ -24,45 +24,6 @@ def errors(outcome):
     return {each["collection"]: each["error"] for each in outcome.json()["collections"] if "error" in each}
 
 
-def test_an_attachment_over_its_budget_is_not_even_downloaded(dumps, sample):
-    content = samples.svg(200) * 3
-    budget(dumps, f"  attachment: {len(content) - 1}\n")
-    sample.put_attachment(ICONS, "petals-99", "big.svg", content, "image/svg+xml")
-    before, position = dumps.files(), sample.log_position()
-    error = errors(dumps.refresh("--format", "json"))[ICONS]
-    assert error["code"] == "budget" and "petals-99" in error["message"]
-    assert error["overBudget"]["budget"] == "attachment" and error["overBudget"]["limit"] == len(content) - 1
-    assert [each["size"] for each in error["overBudget"]["largest"]] == [len(content)]
-    assert not any("attachments/" in each["path"] for each in sample.requests(position))
-    assert dumps.files() == before
-    budget(dumps, f"  attachment: {len(content)}\n")
-    assert dumps.refresh().code == rsdump.DONE
-
-
-def test_a_bundle_over_its_budget_stays_as_it_was(dumps, sample):
-    size = dumps.bundle_path(ICONS).stat().st_size
-    budget(dumps, f"  bundle: {max(size, dumps.bundle_path(LARGE).stat().st_size)}\n")
-    before = dumps.bundle_path(ICONS).read_bytes()
-    for number in range(100, 160):
-        sample.put_attachment(ICONS, f"petals-{number}", f"{number}.svg", samples.svg(number) * 4, "image/svg+xml")
-    sample.patch_record(SETTINGS, "telemetry", {"value": True})
-    outcome = dumps.refresh("--format", "json")
-    error = errors(outcome)[ICONS]
-    assert list(errors(outcome)) == [ICONS] and error["overBudget"]["budget"] == "bundle"
-    sizes = [each["size"] for each in error["overBudget"]["largest"]]
-    assert len(sizes) == 5 and sizes == sorted(sizes, reverse=True)
-    assert sizes[0] == max(len(samples.svg(number) * 4) for number in range(100, 160))
-    assert of(outcome.json(), SETTINGS)["status"] == "updated"
-    assert dumps.bundle_path(ICONS).read_bytes() == before and dumps.verify().code == rsdump.DONE
-    # A budget of its own lets it in; what was downloaded is used.
-    text = dumps.config.read_text()
-    dumps.config.write_text(text.replace(f"  {ICONS}:\n", f"  {ICONS}:\n    budget: {{bundle: 100 MiB}}\n"))
-    position = sample.log_position()
-    assert dumps.refresh().code == rsdump.DONE
-    assert not any("attachments/" in each["path"] for each in sample.requests(position))
-    assert dumps.verify("--locked").code == rsdump.DONE
-
-
 def test_all_bundles_together_are_all_or_nothing(dumps, sample):
     total = sum(each["bundle"]["size"] for each in dumps.lock["collections"].values())
     budget(dumps, f"  total: {total + 100}\n")
@@ -114,13 +75,6 @@ def test_status_and_verify_say_that_a_budget_was_lowered(dumps, limit, kind, nam
     budget_line = f"budget:\n  {limit}\n"
     dumps.config.write_text(dumps.config.read_text().replace(budget_line, ""))
     assert dumps.verify().code == rsdump.DONE
-
-
-@pytest.mark.parametrize("line", ["  bundle: huge\n", "  nonsense: 1\n", "  total: 0\n"])
-def test_a_wrong_budget_is_named_by_file_and_line(dumps, line):
-    budget(dumps, line)
-    outcome = dumps.refresh()
-    assert outcome.code == rsdump.USAGE and re.search(r"dumps\.yaml:\d+: ", outcome.err), str(outcome)
 
 
 def test_status_shows_sizes_and_growth_against_head(dumps, sample):

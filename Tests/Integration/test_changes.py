@@ -1,5 +1,4 @@
 """What a refresh makes of changes on the server."""
-import pytest
 
 import rsdump
 import samples
@@ -83,25 +82,6 @@ def test_named_collections_only(dumps, sample):
     assert changed_paths(before, dumps.files()) == {"main/settings.zip", "dumps.lock.json"}
 
 
-@pytest.mark.parametrize("without_timestamp", [False, True])
-def test_tombstones_with_and_without_timestamp(dumps, sample, without_timestamp):
-    sample.protocol(tombstones_without_timestamp=without_timestamp)
-    sample.delete_record(REGIONS, "nowhere")
-    refresh(dumps)
-    assert "nowhere" not in identifiers(dumps, REGIONS) and "at" in identifiers(dumps, REGIONS)
-
-
-def test_an_answer_without_since_replaces(dumps, sample):
-    """The server has forgotten both the snapshot's timestamp and the tombstone."""
-    sample.delete_record(REGIONS, "nowhere")
-    sample.patch_record(REGIONS, "at", {"currency": "ATS"})
-    sample.forget(REGIONS)
-    sample.protocol(oldest_since=sample.changeset(REGIONS)["timestamp"])
-    refresh(dumps)
-    assert "nowhere" not in identifiers(dumps, REGIONS)
-    assert len(identifiers(dumps, REGIONS)) == 7
-
-
 def test_full_asks_without_since(dumps, sample):
     sample.patch_record(SETTINGS, "telemetry", {"value": True})
     position = sample.log_position()
@@ -169,74 +149,6 @@ def test_a_collection_that_was_signed_stays_signed_without_a_chain(dumps, sample
     outcome = dumps.refresh()
     assert outcome.code == rsdump.SOME_FAILED and outcome.says(SETTINGS, "known to be signed"), str(outcome)
     assert dumps.files()["main/settings.zip"] == before["main/settings.zip"]
-
-
-def test_a_server_that_takes_since_only_quoted(dumps, sample):
-    sample.patch_record(SETTINGS, "telemetry", {"value": True})
-    sample.protocol(since_form="quoted")
-    refresh(dumps)
-    assert {r["id"]: r for r in dumps.bundle(SETTINGS).records}["telemetry"]["value"] is True
-
-
-def test_v2(sample, empty):
-    assert empty.add(sample, *samples.NAMES, url=sample.v2).code == rsdump.DONE
-    refresh(empty)
-    sample.delete_record(REGIONS, "nowhere")
-    sample.patch_record(SETTINGS, "telemetry", {"value": True})
-    position = sample.log_position()
-    refresh(empty)
-    assert "nowhere" not in identifiers(empty, REGIONS)
-    assert {r["id"]: r for r in empty.bundle(SETTINGS).records}["telemetry"]["value"] is True
-    asked = {each["path"].split("?")[0] for each in sample.requests(position)}
-    assert all(path.startswith(("/v2/", "/v1/chains/", "/v1/attachments/")) for path in asked), asked
-
-
-def test_an_emptied_collection_is_an_empty_bundle(dumps, sample):
-    for record in sample.changeset(SETTINGS)["changes"]:
-        sample.delete_record(SETTINGS, record["id"])
-    refresh(dumps, "--accept", SETTINGS)
-    assert dumps.bundle(SETTINGS).records == []
-    assert dumps.verify().code == rsdump.DONE
-
-
-def test_a_collection_deleted_on_the_server_keeps_its_bundle(dumps, sample):
-    before = dumps.files()
-    sample.delete_collection(SETTINGS)
-    outcome = dumps.refresh()
-    assert outcome.says(SETTINGS), str(outcome)
-    assert dumps.files()["main/settings.zip"] == before["main/settings.zip"]
-
-
-def test_a_collection_made_again_is_replaced(dumps, sample):
-    sample.delete_collection(SETTINGS)
-    sample.put_collection(SETTINGS)
-    sample.put_record(SETTINGS, {"id": "only", "value": 1})
-    refresh(dumps)
-    assert identifiers(dumps, SETTINGS) == {"only"}
-
-
-@pytest.mark.parametrize("signatures", [
-    [{"key": "leaf"}, {"key": "next"}],
-    [{"key": "next"}],
-    [{"tampered": True}, {"key": "next"}],
-    [{"mode": "ed25519"}, {"key": "leaf"}],
-    [{"chain": "expired"}, {"key": "leaf"}],
-    [{"relative": True}],
-    [{"nochain": True}, {"key": "leaf"}],
-], ids=["both keys", "next key", "first wrong", "unknown mode first", "expired first", "relative x5u", "no chain first"])
-def test_any_one_valid_signature_is_enough(dumps, sample, signatures):
-    sample.signing(SETTINGS, *signatures)
-    sample.patch_record(SETTINGS, "telemetry", {"value": True})
-    refresh(dumps)
-    assert {r["id"]: r for r in dumps.bundle(SETTINGS).records}["telemetry"]["value"] is True
-    assert dumps.verify().code == rsdump.DONE
-
-
-def test_the_old_form_with_one_signature(dumps, sample):
-    sample.signing(SETTINGS, {"key": "leaf"}, single=True)
-    sample.patch_record(SETTINGS, "telemetry", {"value": True})
-    refresh(dumps)
-    assert dumps.verify().code == rsdump.DONE
 
 
 def test_an_alert_is_shown(dumps, sample):

@@ -15,6 +15,7 @@ import subprocess
 import pytest
 
 import rsdump
+from git_tree import AUTHOR, NO_SETTINGS
 
 FOLDER = pathlib.Path(__file__).with_name("commands")
 
@@ -37,7 +38,7 @@ def steps(text):
 def printed(command, folder):
     done = subprocess.run(
         ["sh", "-c", command], cwd=folder, capture_output=True, text=True, stdin=subprocess.DEVNULL, timeout=rsdump.TIMEOUT,
-        env=rsdump.environment({"PATH": f"{rsdump.BINARY.parent}:{os.environ['PATH']}"}))
+        env=rsdump.environment({"PATH": f"{rsdump.BINARY.parent}:{os.environ['PATH']}"} | AUTHOR | NO_SETTINGS))
     return (done.stdout + done.stderr).splitlines() + [f"[{done.returncode}]"] * (done.returncode != 0)
 
 

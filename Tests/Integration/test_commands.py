@@ -1,16 +1,15 @@
-"""The command line: what each command prints, refuses and leaves alone."""
+"""The command line: help, and what commands do with a server. What needs none is in commands/show.txt, usage.txt and others."""
 import fcntl
 import json
 import os
 import re
 import shlex
-import subprocess
 
 import pytest
 
 import rsdump
 import samples
-from test_changes import ICONS, REGIONS, SETTINGS
+from test_changes import SETTINGS
 
 
 def overview(*command):
@@ -74,14 +73,6 @@ def test_another_rsdump_at_work_is_no_bad_usage(dumps):
     os.close(descriptor)
 
 
-def test_refresh_of_a_collection_that_is_not_configured(dumps):
-    before = dumps.stats()
-    outcome = dumps.refresh("main/unheard-of")
-    assert outcome.code == rsdump.USAGE, str(outcome)
-    assert outcome.says("rsdump add", "main/unheard-of"), str(outcome)
-    assert dumps.stats() == before
-
-
 def test_dry_run_writes_nothing(dumps, sample):
     sample.patch_record(SETTINGS, "telemetry", {"value": True})
     before = dumps.stats()
@@ -89,20 +80,6 @@ def test_dry_run_writes_nothing(dumps, sample):
     assert outcome.code == rsdump.DONE, str(outcome)
     assert outcome.says(SETTINGS), str(outcome)
     assert dumps.stats() == before
-
-
-def test_output_replaces_nothing_that_the_command_reads(dumps, sample, tmp_path):
-    before = {path: path.read_bytes() for path in dumps.path.rglob("*") if path.is_file()}
-    assert len(before) > 3
-    for path in before:
-        outcome = dumps.refresh("--summary", path)
-        assert outcome.code == rsdump.USAGE and f"would overwrite {path}" in outcome.err, str(outcome)
-    bundle = dumps.path / f"{ICONS}.zip"
-    (tmp_path / "link").hardlink_to(bundle)
-    for path in (bundle, tmp_path / "link"):
-        outcome = rsdump.run("show", bundle, "petals-05", "--attachment", "--output", path)
-        assert outcome.code == rsdump.USAGE and "is the bundle itself" in outcome.err, str(outcome)
-    assert {path: path.read_bytes() for path in before} == before
 
 
 def test_the_summary_is_markdown(dumps, sample, tmp_path):
@@ -148,98 +125,6 @@ def test_add_and_remove_keep_comments(dumps, sample):
     assert text.startswith("# why this file is here\n") and "# the end" in text and "main/another" not in text
 
 
-def test_remove_of_what_is_not_there(dumps):
-    outcome = dumps.remove("main/unheard-of")
-    assert outcome.code == rsdump.USAGE and outcome.says("main/unheard-of"), str(outcome)
-
-
-# The configuration
-
-
-@pytest.mark.parametrize("line", ["nonsense: 1", "attachments: 7", "\t- broken", "pins: {main/settings: soon}"])
-def test_a_wrong_configuration_is_named_by_file_and_line(dumps, line):
-    before = dumps.config.read_text()
-    dumps.config.write_text(before + line + "\n")
-    outcome = dumps.refresh()
-    assert outcome.code == rsdump.USAGE, str(outcome)
-    number = before.count("\n") + 1
-    assert outcome.says(f"dumps.yaml:{number}"), str(outcome)
-
-
-def test_a_key_that_stands_twice_is_an_error(dumps):
-    dumps.config.write_text(dumps.config.read_text() + "collections: {}\n")
-    outcome = dumps.refresh()
-    assert outcome.code == rsdump.USAGE and re.search(r"dumps\.yaml:\d+", outcome.err), str(outcome)
-
-
-def test_a_lock_of_an_unknown_version_is_refused(dumps):
-    path = dumps.path / "dumps.lock.json"
-    lock = json.loads(path.read_bytes())
-    lock["version"] = 999
-    path.write_text(json.dumps(lock))
-    outcome = dumps.refresh()
-    assert outcome.code == rsdump.USAGE, str(outcome)
-    assert outcome.says("dumps.lock.json", "999"), str(outcome)
-    assert json.loads(path.read_bytes()) == lock
-
-
-# Reading
-
-
-def test_records_are_json_lines(dumps):
-    outcome = rsdump.run("show", SETTINGS, "--records", "--dumps", dumps.path)
-    assert outcome.code == rsdump.DONE, str(outcome)
-    assert [json.loads(line) for line in outcome.out.splitlines()] == dumps.bundle(SETTINGS).records
-
-
-@pytest.mark.parametrize("command", [("verify",), ("show", "main/large", "--records"), ("show", "main/icons", "petals-22", "--attachment")])
-def test_a_full_disk_under_standard_output_is_an_error(dumps, command):
-    with open("/dev/full", "wb") as full:
-        finished = subprocess.run(
-            [rsdump.BINARY, *command, "--dumps", dumps.path], stdin=subprocess.DEVNULL, stdout=full,
-            stderr=subprocess.PIPE, text=True, timeout=rsdump.TIMEOUT)
-    assert finished.returncode == rsdump.SOME_FAILED
-    assert finished.stderr == "rsdump: cannot write standard output: No space left on device\n"
-
-
-def test_one_record_by_its_id(dumps):
-    outcome = rsdump.run("show", REGIONS, "jp", "--dumps", dumps.path)
-    assert outcome.code == rsdump.DONE, str(outcome)
-    assert json.loads(outcome.out)["translations"]["ja"] == "日本"
-
-
-def test_records_of_a_bundle_file(dumps):
-    outcome = rsdump.run("show", dumps.bundle_path(SETTINGS), "--records")
-    assert outcome.code == rsdump.DONE and len(outcome.out.splitlines()) == 5, str(outcome)
-
-
-def test_an_attachment_into_a_file(dumps, tmp_path):
-    target = tmp_path / "icon.svg"
-    outcome = rsdump.run("show", ICONS, "petals-05", "--attachment", "-o", target, "--dumps", dumps.path)
-    assert outcome.code == rsdump.DONE, str(outcome)
-    assert target.read_bytes() == samples.svg(5)
-
-
-def test_an_attachment_on_standard_output(dumps):
-    outcome = rsdump.run("show", ICONS, "petals-05", "--attachment", "--dumps", dumps.path)
-    assert outcome.out.encode() == samples.svg(5)
-
-
-@pytest.mark.parametrize("arguments", [
-    ("--attachment",), ("-o", "x"), ("petals-05", "-o", "x"), ("petals-05", "--records"), ("petals-05", "--format", "json"),
-    ("--records", "--format", "json"), ("--records", "--attachments"),
-])
-def test_what_show_cannot_do_at_once_is_refused(dumps, arguments, tmp_path):
-    outcome = rsdump.run("show", ICONS, *arguments, "--dumps", dumps.path, cwd=tmp_path)
-    assert outcome.code == rsdump.USAGE and not outcome.out and not list(tmp_path.glob("x")), str(outcome)
-
-
-def test_show_prints_a_summary_of_a_bundle(dumps):
-    outcome = rsdump.run("show", ICONS, "--dumps", dumps.path)
-    assert outcome.code == rsdump.DONE, str(outcome)
-    assert outcome.says(ICONS, str(dumps.bundle(ICONS).timestamp), "20"), str(outcome)
-
-
 # status and verify
 
 
@@ -258,14 +143,6 @@ def test_status_offline_makes_no_request(dumps, sample):
     outcome = dumps.status("--offline")
     assert outcome.code == rsdump.DONE and outcome.says(*samples.NAMES), str(outcome)
     assert sample.requests(position) == []
-
-
-def test_status_fails_for_what_is_too_old_or_missing(dumps):
-    assert dumps.status("--offline", "--max-age", "9000d").code == rsdump.DONE
-    assert dumps.status("--offline", "--max-age", "0m").code == rsdump.SOME_FAILED
-    dumps.bundle_path(SETTINGS).unlink()
-    outcome = dumps.status("--offline")
-    assert outcome.code == rsdump.SOME_FAILED and outcome.says(SETTINGS), str(outcome)
 
 
 def test_a_collection_that_does_not_change_is_never_too_old(dumps, sample):
@@ -303,18 +180,6 @@ def test_verify_finds_any_changed_byte(dumps):
         assert outcome.code == rsdump.VERIFICATION and outcome.says(SETTINGS), f"{position}: {outcome}"
     path.write_bytes(content)
     assert dumps.verify().code == rsdump.DONE
-
-
-def test_verify_misses_a_bundle(dumps):
-    dumps.bundle_path(SETTINGS).unlink()
-    outcome = dumps.verify()
-    assert outcome.code == rsdump.VERIFICATION and outcome.says(SETTINGS), str(outcome)
-
-
-def test_verify_names_an_exchanged_bundle(dumps):
-    dumps.bundle_path(SETTINGS).write_bytes(dumps.bundle_path(REGIONS).read_bytes())
-    outcome = dumps.verify()
-    assert outcome.code == rsdump.VERIFICATION and outcome.says(SETTINGS), str(outcome)
 
 
 def test_verify_with_another_root_fails(dumps, sample):

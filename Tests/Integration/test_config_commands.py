@@ -58,12 +58,6 @@ def exported(*arguments):
     return arguments[0] / f"exported.{arguments[1]}"
 
 
-def test_a_trial_is_for_a_share_of_devices(parameters):
-    path = parameters(RECORDS)
-    shares = [get(path, "banner_text", "--context", f"id=device-{number}").out for number in range(40)]
-    assert 0 < shares.count('"Try it"\n') < 14
-
-
 def test_defaults_of_every_format(parameters, tmp_path):
     path = parameters(RECORDS[:1] + RECORDS[4:7])
     defaults = {"banner_text": "Hello", "price": 2, "limit": "three", "unused": True}
@@ -78,40 +72,6 @@ def test_defaults_of_every_format(parameters, tmp_path):
     for content in (b"", b"[]", b"<plist>", b"bplist00", plistlib.dumps(defaults)[:-20]):
         outcome = check("d.bad", content)
         assert outcome.code == rsdump.USAGE and "d.bad" in outcome.err, outcome.err
-
-
-def test_defaults(tmp_path):
-    packed(tmp_path, RECORDS)
-    expected = {"banner_text": "Welcome", "price": 2.5, "limit": 3, "menu": {"items": ["ü", 0.5]}}
-    assert json.loads(exported(tmp_path, "json").read_bytes()) == expected
-    assert plistlib.loads(exported(tmp_path, "plist").read_bytes()) == expected
-    # With fields it is the records of any collection.
-    fields = exported(tmp_path, "json", "--key", "id", "--value", "key", "--force")
-    assert json.loads(fields.read_bytes())["banner-de"] == "banner_text"
-    packed(tmp_path, [{"id": "a", "x": 1}], "other")
-    refused = export(tmp_path, "swift", "main/other")
-    assert refused.code == rsdump.USAGE and refused.says("main/other", "is not a parameter", "--key"), str(refused)
-    refused = export(tmp_path, "swift")
-    assert refused.code == rsdump.USAGE and refused.says("2 collections", "name one"), str(refused)
-
-
-def test_accessors(tmp_path):
-    hostile = [{"id": "h1", "key": 'quo"te \\(x) ü\u2028', "value": 'a"b\\(c)\n'}, {"id": "h2", "key": "9lives", "value": 9},
-               {"id": "h3", "key": "`", "value": True}, {"id": "h4", "key": "bannerText", "value": 1}]
-    packed(tmp_path, RECORDS + hostile)
-    source = exported(tmp_path, "swift")
-    text = source.read_text()
-    for line in ('public var bannerText2: String { string(forKey: "banner_text", default: "Welcome") }',
-                 'public var bannerText: Int { number(forKey: "bannerText", default: 1).intValue }',
-                 'public var adult: Bool { bool(forKey: "adult", default: false) }',
-                 'public var price: Double { number(forKey: "price", default: 2.5).doubleValue }',
-                 'public var limit: Int { number(forKey: "limit", default: 3).intValue }',
-                 'public var menu: RemoteConfigValue { configValue(forKey: "menu") }',
-                 "public var `class`: RemoteConfigValue",
-                 "public var _9lives: Int { number(forKey: \"9lives\", default: 9).intValue }"):
-        assert line in text, text
-    checked = subprocess.run(["swiftc", "-frontend", "-parse", source], capture_output=True, text=True)
-    assert checked.returncode == 0, checked.stderr
 
 
 KEYWORDS = pathlib.Path(shutil.which("swiftc")).resolve().parents[1] / "lib/swift/host/SwiftSyntax.swiftmodule"

@@ -28,11 +28,7 @@ def kept(storage):
 
 @pytest.fixture
 def library(tmp_path):
-    path = tmp_path / "faults.so"
-    subprocess.run(
-        [toolchain.clang(), "-std=gnu17", "-shared", "-fPIC", "-o", path, rsdump.REPOSITORY / "Tests/Faults/faults.c",
-         "-ldl", "-lpthread"], check=True)
-    return path
+    return toolchain.preloadable("Faults/faults.c", tmp_path)
 
 
 @pytest.mark.parametrize("safe_start", [False, True])

@@ -219,16 +219,6 @@ def test_a_proxy_that_drops_the_coding_costs_one_request(origin, edge, held):
     assert "Dictionary-ID" in first["headers"] and second["headers"]["Accept-Encoding"] == "identity"
 
 
-def test_a_sync_behind_a_proxy_that_drops_the_coding(origin, edge, held, tmp_path):
-    content = origin.publish(2)
-    edge.mangle = without_coding
-    app = App(tmp_path / "storage", "--packaged", held.path)
-    assert app.sync(NAME).code == rsdump.DONE
-    outcome = app.get(NAME, "--attachment", "list", "--output", tmp_path / "list")
-    assert outcome.code == rsdump.DONE, str(outcome)
-    assert (tmp_path / "list").read_bytes() == content and len(downloads(edge)) == 2
-
-
 def test_a_delta_that_is_larger_than_its_file_is_read_once(origin, edge, held):
     """Mozilla's job makes such deltas of data that cannot be compressed."""
     content = random.Random(5).randbytes(3 << 20)
@@ -236,19 +226,6 @@ def test_a_delta_that_is_larger_than_its_file_is_read_once(origin, edge, held):
     assert refreshed(held)["savedBytes"] == 0 and packaged(held) == content
     request, = downloads(edge)
     assert request["bytes"] > len(content) and "Dictionary-ID" in request["headers"]
-
-
-def test_any_byte_flipped_and_any_length_cut(origin, edge, held):
-    content = origin.publish(2)
-    whole = dictionaries.delta(OLD, NEW)
-    copies = random.Random(3).sample(range(len(whole)), 12)
-    for number, place in enumerate([*range(0, 60, 9), *copies]):
-        mangled = whole[:place] if number % 2 else whole[:place] + bytes([whole[place] ^ (1 << number % 8)]) + whole[place + 1:]
-        edge.mangle = lambda status, headers, _, mangled=mangled: (status, headers, mangled)
-        copy = held.copy(held.path.parent / f"copy{number}")
-        edge.log.clear()
-        refreshed(copy)
-        assert packaged(copy) == content and len(downloads(edge)) <= 2, (number, place)
 
 
 def test_an_interrupted_download_resumes_without_a_delta(origin, edge, held):

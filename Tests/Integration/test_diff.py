@@ -1,4 +1,5 @@
-"""What `rsdump diff` finds between bundles, directories, commits and the server, and how it prints it."""
+"""What `rsdump diff` finds on the server, and how it prints hostile records. Bundles, directories and commits are in
+commands/diff.txt."""
 import html.parser
 import os
 import pty
@@ -10,8 +11,6 @@ import pytest
 
 import rsdump
 import samples
-from dumps import Dumps
-from git import Repository
 from nginx import free_port
 from test_changes import ICONS, REGIONS, SETTINGS
 
@@ -70,49 +69,6 @@ def check(document, *, old, new):
         "attachmentBytesRemoved": len(samples.svg(5)) + len(samples.svg(6))}
 
 
-def test_directories(dumps, changed):
-    outcome = diff(dumps.path, changed.path, "--format", "json")
-    assert outcome.code == rsdump.DONE, str(outcome)
-    check(outcome.json(), old=dumps.path, new=changed.path)
-    text = diff(dumps.path, changed.path)
-    assert text.says("~ main/settings", "~ telemetry", "- value: false", "+ value: true", "+ petals-23"), str(text)
-    assert text.says("3 of 5 collections changed: 1 record created, 2 updated, 2 deleted; 1 attachment added"), str(text)
-    stat = diff(dumps.path, changed.path, "--stat")
-    *rows, _ = stat.out.splitlines()
-    assert len(rows) == 3 and not stat.says("telemetry"), str(stat)
-    # Dates stand below each other, so that the column can be scanned.
-    columns = {re.search(r"20\d\d-\d\d-\d\d( |$)", row).start() for row in rows}
-    assert len(columns) == 1 and all("T0" not in row for row in rows), str(stat)
-
-
-def test_bundles(dumps, changed):
-    old, new = dumps.bundle_path(REGIONS), changed.bundle_path(REGIONS)
-    outcome = diff(old, new, "--format", "json")
-    assert outcome.json()["counts"]["deleted"] == 1, str(outcome)
-    assert diff(old, old).says("1 collection, no difference")
-    # A bundle against a directory: its own collection only.
-    against = diff(old, changed.path, "--format", "json")
-    assert [each["collection"] for each in against.json()["collections"]] == [REGIONS], str(against)
-    other = diff(old, changed.bundle_path(SETTINGS))
-    assert other.code == rsdump.DONE and other.says("main/regions is compared with main/settings"), str(other)
-
-
-def test_named_collections(dumps, changed):
-    outcome = diff(dumps.path, changed.path, SETTINGS, "--format", "json")
-    assert [each["collection"] for each in outcome.json()["collections"]] == [SETTINGS]
-    unknown = diff(dumps.path, changed.path, "main/unheard-of")
-    assert unknown.code == rsdump.USAGE and unknown.says("main/unheard-of"), str(unknown)
-
-
-def test_a_collection_that_one_side_lacks(dumps, changed):
-    assert changed.remove(SETTINGS).code == rsdump.DONE
-    outcome = diff(dumps.path, changed.path, "--format", "json").json()
-    found = {each["collection"]: each for each in outcome["collections"]}
-    assert found[SETTINGS]["status"] == "removed" and "new" not in found[SETTINGS]
-    back = diff(changed.path, dumps.path, SETTINGS)
-    assert back.says("+ main/settings"), str(back)
-
-
 def test_an_attachment_rule_alone_is_a_difference(dumps, tmp_path):
     after = dumps.copy(tmp_path / "after")
     text = after.config.read_text()
@@ -121,40 +77,6 @@ def test_an_attachment_rule_alone_is_a_difference(dumps, tmp_path):
     outcome = diff(dumps.path, after.path, "--exit-code")
     assert outcome.code == 1 and outcome.says("attachments in the bundle: 20 → 0"), str(outcome)
     assert outcome.says("1 of 5 collections changed: no records"), str(outcome)
-
-
-def test_commits(dumps, changed, tmp_path):
-    repository = Repository.create(tmp_path / "repository")
-    kept = dumps.copy(repository.path / "dumps")
-    first = repository.commit("before")
-    for path in changed.files():
-        (kept.path / path).write_bytes((changed.path / path).read_bytes())
-    options = ["--dumps", kept.path, "--format", "json"]
-    uncommitted = diff("git:HEAD", kept.path, *options)
-    assert uncommitted.code == rsdump.DONE, str(uncommitted)
-    check(uncommitted.json(), old="git:HEAD", new=kept.path)
-    repository.commit("after")
-    check(diff(f"git:{first}", "git:main", *options).json(), old=f"git:{first}", new="git:main")
-    one = diff(f"git:HEAD~1:{kept.bundle_path(REGIONS)}", kept.path, *options)
-    assert one.json()["counts"]["deleted"] == 1, str(one)
-    assert diff("git:HEAD", kept.path, "--dumps", kept.path, "--exit-code").code == rsdump.DONE
-    for wrong in ("git:unheard-of", f"git:HEAD:{tmp_path}/elsewhere", f"git:HEAD:{kept.path}/main/no.zip", "git:"):
-        outcome = diff(wrong, kept.path, "--dumps", kept.path, "--exit-code")
-        assert outcome.code == rsdump.USAGE and not outcome.out, str(outcome)
-
-
-def test_what_a_commit_does_not_have_is_new(dumps, tmp_path):
-    repository = Repository.create(tmp_path / "repository")
-    (repository.path / "dumps").mkdir()
-    (repository.path / "dumps/dumps.yaml").write_bytes(dumps.config.read_bytes())
-    repository.commit("the configuration")
-    kept = Dumps(repository.path / "dumps")
-    for path in dumps.files():
-        (kept.path / path).parent.mkdir(exist_ok=True)
-        (kept.path / path).write_bytes((dumps.path / path).read_bytes())
-    outcome = diff("git:HEAD", kept.path, "--dumps", kept.path, "--format", "json")
-    assert {each["status"] for each in outcome.json()["collections"]} == {"added"}, str(outcome)
-    assert "treated as empty" in outcome.err
 
 
 def test_the_server(dumps, sample):
@@ -169,12 +91,6 @@ def test_the_server(dumps, sample):
     sample.delete_collection(SETTINGS)
     gone = diff(dumps.path, "server", SETTINGS, "--dumps", dumps.path)
     assert gone.says("- main/settings", "the server does not have main/settings"), str(gone)
-
-
-def test_exit_codes(dumps, changed):
-    assert diff(dumps.path, changed.path, "--exit-code").code == 1
-    assert diff(dumps.path, changed.path).code == rsdump.DONE
-    assert diff(dumps.path, dumps.path, "--exit-code").code == rsdump.DONE
 
 
 @pytest.mark.parametrize("fault, code", [
@@ -216,15 +132,6 @@ def test_a_server_that_cannot_be_trusted_or_reached(dumps, sample):
     nobody = f"http://127.0.0.1:{free_port()}/v1"
     outcome = diff(dumps.path, "server", "--dumps", dumps.path, "--server", nobody, "--exit-code")
     assert outcome.code == rsdump.UNREACHABLE, str(outcome)
-
-
-def test_a_damaged_bundle_is_named(dumps, changed):
-    path = changed.bundle_path(SETTINGS)
-    path.write_bytes(path.read_bytes()[:-100])
-    outcome = diff(dumps.path, changed.path, "--exit-code")
-    assert outcome.code == rsdump.VERIFICATION and outcome.says(str(path)) and not outcome.out, str(outcome)
-    missing = diff(dumps.path, dumps.path.parent / "nowhere", "--exit-code")
-    assert missing.code == rsdump.USAGE, str(missing)
 
 
 class Page(html.parser.HTMLParser):
@@ -298,21 +205,3 @@ def test_colour_is_for_terminals_that_want_it(dumps, changed):
     assert "\x1b" not in on_a_terminal(*arguments, env={"TERM": "xterm", "NO_COLOR": "1"})
     assert "\x1b" not in on_a_terminal(*arguments, env={"TERM": "dumb"})
     assert "\x1b" not in rsdump.run(*arguments).out
-
-
-def test_one_side_is_compared_with_the_directory_and_its_settings(dumps, tmp_path):
-    before = dumps.copy(tmp_path / "before")
-    assert diff(before.path, "--dumps", dumps.path, "--exit-code").code == rsdump.DONE
-    pinned = rsdump.run("pin", SETTINGS, "--reason", "because <b> | of `it`", "--dumps", dumps.path)
-    assert pinned.code == rsdump.DONE, str(pinned)
-    at = dumps.lock["collections"][SETTINGS]["timestamp"]
-    text = diff(before.path, "--dumps", dumps.path)
-    assert text.says("~ dumps.yaml", f"+ collections.{SETTINGS}.pin: {at}", "1 setting of dumps.yaml changed"), str(text)
-    outcome = diff(before.path, "--dumps", dumps.path, "--format", "json", "--exit-code")
-    assert outcome.code == rsdump.SOME_FAILED, str(outcome)
-    assert outcome.json()["settings"] == [
-        {"name": f"collections.{SETTINGS}.pin", "new": f"{at}, because <b> | of `it`"}]
-    markdown = diff(before.path, "--dumps", dumps.path, "--format", "markdown").out
-    assert f"`collections.{SETTINGS}.pin`" in markdown and "``" in markdown
-    # Named collections are compared without the settings of others.
-    assert diff(before.path, dumps.path, REGIONS, "--exit-code").code == rsdump.DONE

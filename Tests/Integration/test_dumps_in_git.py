@@ -84,13 +84,6 @@ def test_stored_for_all_and_deflated_for_one(nights):
     assert nights.lock["collections"][NAME]["content"] == stored["content"]
 
 
-@pytest.mark.parametrize("text", ["compression: gzip\ncollections:\n", f"collections:\n  {NAME}:\n    compression: 9\n"])
-def test_another_word_is_refused(nights, text):
-    configure(nights, text)
-    outcome = rsdump.run("status", "--dumps", nights.path)
-    assert outcome.code == rsdump.USAGE and outcome.says("write deflate or stored"), str(outcome)
-
-
 def test_a_program_gets_compressed_bundles(nights, tmp_path):
     configure(nights, f"compression: stored\ncollections:\n  {NAME}:\n")
     imported(nights, records(300), 10_000)

@@ -1,8 +1,7 @@
-"""Bundles as a part of a program."""
+"""Bundles as a part of a program: what the compiler makes of them. What the command writes and refuses is in commands/embed.txt."""
 import json
 import re
 import subprocess
-import zipfile
 
 import pytest
 
@@ -51,81 +50,6 @@ def test_the_projects_own_dumps_are_embedded_as_they_are():
     assert len(dumps.names) == 5 and len(dumps.bundle("blocklists/addons-bloomfilters").attachments) == 2
 
 
-def test_bundles_in_place(dumps, tmp_path):
-    folder = tmp_path / "Sources/Embedded"
-    outcome = embed(dumps, folder, "--swift", tmp_path / "Sources/App/Embedded.swift")
-    assert outcome.code == rsdump.DONE, str(outcome)
-    read = compiles(folder)
-    assert all(f"{name}.zip" in read for name in dumps.names) and "dumps.lock.json" in read
-    assert '#embed "../../dumps/dumps.lock.json"' in (folder / "Embedded.c").read_text()
-    assert "static let embedded: PackagedSource" in (tmp_path / "Sources/App/Embedded.swift").read_text()
-    before = {path: path.stat().st_mtime_ns for path in tmp_path.rglob("*")}
-    assert embed(dumps, folder).code == rsdump.DONE
-    assert {path: path.stat().st_mtime_ns for path in tmp_path.rglob("*")} == before
-
-
-def test_check_notices_what_is_stale(dumps, sample, tmp_path):
-    folder = tmp_path / "Sources/Embedded"
-    assert embed(dumps, folder, "--check").code == WOULD_CHANGE and not folder.exists()
-    assert embed(dumps, folder).code == rsdump.DONE
-    assert embed(dumps, folder, "--check").code == rsdump.DONE
-    # New data in the same collections needs no new source: the compiler reads the bundles.
-    sample.patch_record(SETTINGS, "telemetry", {"value": True})
-    assert dumps.refresh().code == rsdump.DONE
-    assert embed(dumps, folder, "--check").code == rsdump.DONE
-    assert dumps.remove(SETTINGS).code == rsdump.DONE
-    outcome = embed(dumps, folder, "--check")
-    assert outcome.code == WOULD_CHANGE and outcome.says("Embedded.c"), str(outcome)
-    assert embed(dumps, folder).code == rsdump.DONE
-    assert embed(dumps, folder, "--check").code == rsdump.DONE
-
-
-def test_data_of_another_server_is_not_shipped(dumps, tmp_path):
-    folder = tmp_path / "Sources/Embedded"
-    own = dumps.lock["collections"][REGIONS]["server"]
-    # However its URL is written, and before anything is written.
-    assert embed(dumps, folder, "--server", own.replace("http", "HTTP", 1).replace("/v2", "/v1")).code == rsdump.DONE
-    for check in ((), ("--check",)):
-        outcome = embed(dumps, folder, "--server", "prod", *check)
-        assert outcome.code == rsdump.VERIFICATION and outcome.says(
-            "expected data of https://firefox.settings.services.mozilla.com"), str(outcome)
-    outcome = embed(dumps, tmp_path / "Sources/Other", "--server", "prod")
-    assert outcome.code == rsdump.VERIFICATION and not (tmp_path / "Sources/Other").exists(), str(outcome)
-
-
-def test_some_collections_have_a_lock_of_their_own(dumps, tmp_path):
-    folder = tmp_path / "Sources/Embedded"
-    assert embed(dumps, folder, REGIONS).code == rsdump.DONE
-    lock = json.loads((folder / "dumps.lock.json").read_text())
-    assert lock["collections"] == {REGIONS: dumps.lock["collections"][REGIONS]}
-    read = compiles(folder)
-    assert f"{REGIONS}.zip" in read and f"{SETTINGS}.zip" not in read
-    assert embed(dumps, folder).code == rsdump.DONE
-    assert not (folder / "dumps.lock.json").exists()
-
-
-def test_stored_records(dumps, tmp_path):
-    folder = tmp_path / "Sources/Embedded"
-    assert embed(dumps, folder, "--stored").code == rsdump.DONE
-    lock = json.loads((folder / "dumps.lock.json").read_text())
-    for name in dumps.names:
-        with zipfile.ZipFile(folder / f"bundles/{name}.zip") as archive:
-            assert archive.getinfo("records.json").compress_type == zipfile.ZIP_STORED
-            assert archive.read("records.json") == dumps.bundle(name).payload
-        assert lock["collections"][name]["content"] == dumps.lock["collections"][name]["content"]
-    assert all(f"bundles/{name}.zip" in compiles(folder) for name in dumps.names)
-    own = Dumps(tmp_path / "own")
-    own.path.mkdir()
-    (own.path / "dumps.yaml").write_text(dumps.config.read_text())
-    (own.path / "dumps.lock.json").write_bytes((folder / "dumps.lock.json").read_bytes())
-    (folder / "bundles/main").rename(own.path / "main")
-    assert own.verify().code == rsdump.DONE
-    (own.path / "main").rename(folder / "bundles/main")
-    assert embed(dumps, folder, "--stored", "--check").code == rsdump.DONE
-    assert embed(dumps, folder).code == rsdump.DONE
-    assert not (folder / "bundles").exists() and not (folder / "dumps.lock.json").exists()
-
-
 def test_only_what_is_needed_in_another_form_is_copied(dumps, sample, tmp_path):
     dumps.config.write_text(dumps.config.read_text().replace(f"  {SETTINGS}:\n", f"  {SETTINGS}:\n    compression: stored\n"))
     sample.patch_record(SETTINGS, "telemetry", {"value": True})
@@ -148,62 +72,6 @@ def test_a_commit_is_embedded_with_all_that_it_needs(dumps, tmp_path):
     assert all(f"bundles/{name}.zip" in read for name in dumps.names) and "dumps.lock.json" in read
     assert (folder / f"bundles/{REGIONS}.zip").read_bytes() == dumps.bundle_path(REGIONS).read_bytes()
     assert json.loads((folder / "dumps.lock.json").read_text()) == dumps.lock
-
-
-def test_nothing_of_the_machine_is_in_it(dumps, tmp_path):
-    def files(root):
-        return {path.relative_to(root): path.read_bytes() for path in root.rglob("*") if path.is_file()}
-
-    assert embed(dumps, tmp_path / "Sources/Embedded", "--stored").code == rsdump.DONE
-    elsewhere = tmp_path / "else where"
-    elsewhere.mkdir()
-    dumps.copy(elsewhere / "dumps")
-    outcome = rsdump.run(
-        "embed", "--stored", "--output", "Sources/Embedded", cwd=elsewhere, umask=0o077,
-        env={"TZ": "Asia/Tokyo", "LC_ALL": "C", "LANG": "C"})
-    assert outcome.code == rsdump.DONE, str(outcome)
-    assert files(tmp_path / "Sources") == files(elsewhere / "Sources")
-
-
-@pytest.mark.parametrize("name", ["7up", "with-hyphen", "a b"])
-def test_a_folder_that_is_no_modules_name(dumps, tmp_path, name):
-    outcome = embed(dumps, tmp_path / name)
-    assert outcome.code == rsdump.USAGE and outcome.says(name), str(outcome)
-    assert not (tmp_path / name).exists()
-
-
-def test_what_is_not_from_here_is_left_alone(dumps, tmp_path):
-    """Neither the lock of the dumps nor somebody's file is overwritten, or taken for what an old run left."""
-    before = dumps.files()
-    outcome = embed(dumps, dumps.path)
-    assert outcome.code == rsdump.USAGE and outcome.says("the dumps directory"), str(outcome)
-    assert dumps.files() == before
-    for path in ("App/App.c", "App/include/App.h", "App/dumps.lock.json", "App/bundles/main/mine"):
-        file = tmp_path / path
-        file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_text("mine")
-        outcome = embed(dumps, tmp_path / "App", "--stored")
-        assert outcome.code == rsdump.USAGE and outcome.says(path), str(outcome)
-        assert [each.read_text() for each in (tmp_path / "App").rglob("*") if each.is_file()] == ["mine"]
-        file.unlink()
-    swift = tmp_path / "main.swift"
-    swift.write_text("mine")
-    outcome = embed(dumps, tmp_path / "App", "--swift", swift)
-    assert outcome.code == rsdump.USAGE and outcome.says("main.swift") and swift.read_text() == "mine", str(outcome)
-    assert embed(dumps, tmp_path / "App", "--swift", tmp_path / "New.swift").code == rsdump.DONE
-    assert embed(dumps, tmp_path / "App", "--stored", "--swift", tmp_path / "New.swift").code == rsdump.DONE
-
-
-@pytest.mark.parametrize("place", ["main", "new", "new/deeper", "../link/inside"])
-def test_nothing_is_embedded_into_the_dumps_directory(dumps, tmp_path, place):
-    """What is there and not in the lock is a file too many, for verify --locked and for who reviews."""
-    (tmp_path / "link").symlink_to(dumps.path)
-    before = dumps.files()
-    for arguments in ((dumps.path / place,), (tmp_path / "Embedded", "--swift", dumps.path / place / "X.swift")):
-        outcome = embed(dumps, *arguments)
-        assert outcome.code == rsdump.USAGE and outcome.says("the dumps directory"), str(outcome)
-        assert dumps.files() == before
-    assert dumps.verify("--locked").code == rsdump.DONE
 
 
 @pytest.mark.parametrize("name", ['a"b', "a\nb", "a\\b", 'x"\n#include "/etc/passwd'.replace("/", "_")])

@@ -29,18 +29,6 @@ def test_list_says_what_the_server_has(dumps, sample):
     assert gone.code == rsdump.UNREACHABLE, str(gone)
 
 
-def test_a_directory_may_require_a_later_rsdump(dumps):
-    text = dumps.config.read_text()
-    for requirement, works in ((">= 0.1", True), (">=0.1.0", True), (">= 0.2", False), (">= 1", False)):
-        dumps.config.write_text(text.replace("version: 1", f'version: 1\nrequires: "{requirement}"\nfuture: 1' if not works
-                                             else f'version: 1\nrequires: "{requirement}"', 1))
-        outcome = dumps.verify()
-        assert outcome.code == (rsdump.DONE if works else rsdump.USAGE), str(outcome)
-        assert works or outcome.says(requirement, "this rsdump is 0.1.0", "update rsdump"), str(outcome)
-    dumps.config.write_text(text.replace("version: 1", "version: 1\nrequires: newest", 1))
-    assert dumps.verify().says("requires is", 'such as ">= 0.2"')
-
-
 def test_a_failure_says_since_when_and_which_name_was_meant(dumps, sample):
     tree = GitTree(dumps.path.parent)
     tree.commit("first")

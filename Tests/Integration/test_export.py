@@ -1,8 +1,7 @@
-"""Bundles in the forms of other projects."""
+"""Bundles in the forms of other projects, as these read them. What an output may replace is in commands/export.txt."""
 import hashlib
 import io
 import json
-import plistlib
 import re
 import shutil
 import subprocess
@@ -11,7 +10,6 @@ import tarfile
 import pytest
 
 import rsdump
-import samples
 from conftest import REAL_COLLECTIONS
 from dumps import Dumps
 
@@ -121,15 +119,6 @@ def test_an_attachment_that_the_bundle_has_left_out_stays_in_an_updated_tree(dum
     assert {path for path in tree(output) if path.startswith(folder + "/")} == left
 
 
-def test_update_is_for_trees(dumps, tmp_path):
-    for arguments in (("changesets",), ("tar.zst",), ("firefox", "--force"), ("mirror", "--url", "https://example.org")):
-        outcome = export(arguments[0], dumps, tmp_path / "out", "--update", *arguments[1:])
-        assert outcome.code == rsdump.USAGE and outcome.says("--update"), str(outcome)
-    (tmp_path / "out").write_text("mine")
-    assert export("firefox", dumps, tmp_path / "out", "--update").code == rsdump.USAGE
-    assert (tmp_path / "out").read_text() == "mine"
-
-
 def test_application_services_can_load_it(imported_real, tmp_path):
     output = exported("application-services", imported_real, tmp_path / "dumps")
     for name in imported_real.names:
@@ -233,29 +222,6 @@ def test_a_directory_arrives_as_it_was(dumps, sample, tmp_path):
     assert outcome.code == rsdump.VERIFICATION and not list((tmp_path / "other").rglob("*.zip")), str(outcome)
 
 
-@pytest.mark.parametrize("layout", ["firefox", "application-services", "changesets", "tar.zst"])
-def test_nothing_of_the_machine_is_in_it(dumps, tmp_path, layout):
-    first = exported(layout, dumps, tmp_path / "first")
-    (tmp_path / "else where").mkdir()
-    copy = dumps.copy(tmp_path / "else where/dumps")
-    second = exported(
-        layout, copy, "second", cwd=tmp_path / "else where", umask=0o077,
-        env={"TZ": "Asia/Tokyo", "LC_ALL": "C", "LANG": "C"})
-    second = tmp_path / "else where/second"
-    if first.is_file():
-        assert first.read_bytes() == second.read_bytes()
-    else:
-        assert tree(first) == tree(second) and tree(first)
-
-
-def test_one_is_not_a_plural(dumps, tmp_path):
-    assert export("firefox", dumps, tmp_path / "one", SETTINGS).says("1 collection in 2 files, ")
-    assert export("tar.zst", dumps, tmp_path / "two", SETTINGS, REGIONS).says("2 collections in 1 file, ")
-    for command, words in (
-            (("verify", SETTINGS), "1 of 1 bundle verified"), (("verify", "--rebuild", SETTINGS), "1 of 1 bundle rebuilt")):
-        assert rsdump.run(*command, "--dumps", dumps.path).says(words)
-
-
 def test_an_archive_is_a_directory_of_dumps(dumps, tmp_path):
     path = exported("tar.zst", dumps, tmp_path / "dumps.tar.zst", SETTINGS, REGIONS)
     plain = subprocess.run(["bsdtar", "-cf", "-", "--format", "pax", f"@{path}"], capture_output=True, check=True).stdout
@@ -267,155 +233,6 @@ def test_an_archive_is_a_directory_of_dumps(dumps, tmp_path):
     out = Dumps(tmp_path / "site/dumps")
     assert out.names == [REGIONS, SETTINGS]
     assert out.verify().code == rsdump.DONE
-
-
-@pytest.mark.parametrize("layout", ["application-services", "tar.zst"])
-def test_what_is_there_is_replaced_only_when_told(dumps, tmp_path, layout):
-    output = tmp_path / "output"
-    output.write_text("mine")
-    outcome = export(layout, dumps, output)
-    assert outcome.code == rsdump.USAGE and outcome.says(str(output), "--force"), str(outcome)
-    assert output.read_text() == "mine"
-    exported(layout, dumps, output, "--force")
-    exported(layout, dumps, output, "--force", SETTINGS)
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["dumps", "output"]
-    if layout == "application-services":
-        assert set(tree(output)) == {f"{SETTINGS}.json", f"{SETTINGS}.timestamp"}
-
-
-@pytest.mark.parametrize("command", [
-    ("export", "--to", "firefox", "--force"), ("export", "--to", "changesets", "--force"),
-    ("export", "--to", "tar.zst", "--force"), ("verify", "--rebuild")], ids=lambda command: "-".join(command))
-def test_only_a_directory_of_its_own_is_replaced(dumps, tmp_path, command):
-    """A mistyped --output must not cost anything."""
-    output = tmp_path / "home"
-    output.mkdir()
-    arguments = (*command, "--dumps", dumps.path, "--output", output)
-    # Empty, and then its own, with whatever was added since.
-    for _ in range(2):
-        outcome = rsdump.run(*arguments)
-        assert outcome.code == rsdump.DONE and not (output / "stale").exists(), str(outcome)
-        if output.is_dir():
-            (output / "stale").write_text("")
-    shutil.rmtree(output) if output.is_dir() else output.unlink()
-    output.mkdir()
-    (output / "thesis.txt").write_text("mine")
-    (output / "main").mkdir()
-    (output / "main/settings.zip").write_text("mine")
-    before = tree(output)
-    outcome = rsdump.run(*arguments)
-    assert outcome.code == rsdump.USAGE, str(outcome)
-    assert outcome.says(str(output), "rsdump did not create this directory"), str(outcome)
-    assert tree(output) == before and sorted(path.name for path in tmp_path.iterdir()) == ["dumps", "home"]
-
-
-def test_an_update_gives_no_right_to_replace(dumps, tmp_path):
-    output = tmp_path / "tree"
-    output.mkdir()
-    (output / "kept").write_text("mine")
-    exported("firefox", dumps, output, "--update")
-    outcome = export("firefox", dumps, output, "--force")
-    assert outcome.code == rsdump.USAGE and (output / "kept").read_text() == "mine", str(outcome)
-
-
-@pytest.mark.parametrize("flag", ["--force", "--update"])
-@pytest.mark.parametrize("output", ["dumps", "./dumps/", "link", ".", "main/.."])
-def test_the_dumps_themselves_are_never_replaced(dumps, tmp_path, output, flag):
-    (tmp_path / "link").symlink_to("dumps")
-    (tmp_path / "main").mkdir()
-    before = tree(tmp_path)
-    outcome = rsdump.run("export", "--to", "firefox", "--output", output, flag, cwd=tmp_path)
-    assert outcome.code == rsdump.USAGE and outcome.says("the dumps directory", "--output"), str(outcome)
-    assert tree(tmp_path) == before and (tmp_path / "link").is_symlink()
-
-
-@pytest.mark.parametrize("layout", ["firefox", "tar.zst"])
-@pytest.mark.parametrize("output", ["dumps/main", "link", "dumps/dumps.lock.json", "dumps/main/settings.zip"])
-def test_no_part_of_the_dumps_is_replaced(dumps, tmp_path, layout, output):
-    (tmp_path / "link").symlink_to("dumps/main")
-    before = tree(tmp_path)
-    outcome = rsdump.run("export", "--to", layout, "--output", output, "--force", cwd=tmp_path)
-    assert outcome.code == rsdump.USAGE and outcome.says("the dumps directory", "--output"), str(outcome)
-    assert tree(tmp_path) == before and (tmp_path / "link").is_symlink()
-
-
-def test_a_damaged_bundle_is_not_exported(dumps, tmp_path):
-    path = dumps.bundle_path(SETTINGS)
-    content = bytearray(path.read_bytes())
-    content[len(content) // 2] ^= 1
-    path.write_bytes(content)
-    (tmp_path / "there").mkdir()
-    outcome = export("application-services", dumps, tmp_path / "there", "--force")
-    assert outcome.code == rsdump.VERIFICATION and outcome.says(f"{SETTINGS}.zip"), str(outcome)
-    assert list((tmp_path / "there").iterdir()) == []
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["dumps", "there"]
-
-
-def test_names_and_places_that_are_none(dumps, tmp_path):
-    outcome = export("firefox", dumps, tmp_path / "out", "main/unheard-of")
-    assert outcome.code == rsdump.USAGE and outcome.says("main/unheard-of"), str(outcome)
-    assert export("nothing", dumps, tmp_path / "out").code == rsdump.USAGE
-    for layout in ("firefox", "tar.zst"):
-        assert export(layout, dumps, "/dev/null/out").code in (rsdump.USAGE, rsdump.TRY_AGAIN)
-        exported(layout, dumps, tmp_path / f"made/for/{layout}")
-    exported("json", dumps, tmp_path / "made/too/d.json", "--key", "id", "--value", "id", SETTINGS)
-    assert not (tmp_path / "out").exists()
-
-
-# Defaults
-
-
-@pytest.fixture
-def values(sample, tmp_path):
-    """A collection with a value of each type."""
-    sample.put_collection("main/values")
-    given = {
-        "text": "a < b & \"c\" > 'd' \u00e9\U0001f600\r\n", "whole": 7, "negative": -3, "real": 1.5, "large": 2 ** 53,
-        "yes": True, "no": False, "list": [1, "two", [3.25]], "object": {"b": 1, "a": {"c": []}}, "empty": ""}
-    for name, value in given.items():
-        sample.put_record("main/values", {"id": name, "key": name, "value": value})
-    dumps = Dumps(tmp_path / "values")
-    assert dumps.add(sample, "main/values").code == rsdump.DONE
-    assert dumps.refresh().code == rsdump.DONE
-    return sample, dumps, given
-
-
-FIELDS = ("--key", "key", "--value", "value", "main/values")
-
-
-def test_defaults_as_json_and_plist(values, tmp_path):
-    _, dumps, given = values
-    assert json.loads(exported("json", dumps, tmp_path / "d.json", *FIELDS).read_text()) == given
-    found = plistlib.loads(exported("plist", dumps, tmp_path / "d.plist", *FIELDS).read_bytes())
-    assert found == given
-    assert {key: type(value) for key, value in found.items()} == {key: type(value) for key, value in given.items()}
-
-
-@pytest.mark.parametrize("record, layout, word", [
-    ({"id": "bad", "key": "bad", "value": None}, "plist", "null"),
-    ({"id": "bad", "key": "bad", "value": [None]}, "plist", "null"),
-    ({"id": "bad", "key": "bad", "value": "\u0001"}, "plist", "XML"),
-    ({"id": "bad", "key": "bad", "value": 2 ** 63}, "plist", "64 bits"),
-    ({"id": "bad", "key": "\u0001", "value": "a"}, "plist", "XML"),
-    ({"id": "bad", "key": 7, "value": "a"}, "json", "text"),
-    ({"id": "bad", "value": "a"}, "json", "key"),
-    ({"id": "bad", "key": "bad"}, "json", "value"),
-    ({"id": "bad", "key": "whole", "value": "a"}, "json", "whole"),
-])
-def test_what_cannot_be_said_names_the_record(values, tmp_path, record, layout, word):
-    sample, dumps, _ = values
-    sample.put_record("main/values", record)
-    assert dumps.refresh().code == rsdump.DONE
-    outcome = export(layout, dumps, tmp_path / "out", *FIELDS)
-    assert outcome.code == rsdump.USAGE and outcome.says("record", word), str(outcome)
-    assert "record bad" in outcome.err or "record whole" in outcome.err
-    assert not (tmp_path / "out").exists()
-
-
-@pytest.mark.parametrize("arguments", [("main/settings",), ("--key", "id", "--value", "value"), ("--key", "id", SETTINGS)])
-def test_defaults_need_one_collection_and_two_fields(dumps, tmp_path, arguments):
-    assert export("json", dumps, tmp_path / "out", *arguments).code == rsdump.USAGE
-    assert export("firefox", dumps, tmp_path / "out", "--key", "id", "--value", "value").code == rsdump.USAGE
 
 
 def as_python_writes(records):

@@ -178,13 +178,6 @@ def test_no_refresh_works_through_a_link(dumps, sample, tmp_path, place):
     assert bundles(dumps.files()) == before
 
 
-def test_a_pipe_is_no_configuration(dumps):
-    dumps.config.unlink()
-    os.mkfifo(dumps.config)
-    refused = rsdump.run("status", "--offline", "--dumps", dumps.path)
-    assert refused.code == rsdump.USAGE and refused.says("dumps.yaml", "expected a regular file"), str(refused)
-
-
 def test_a_staged_bundle_that_does_not_verify_is_reported(dumps):
     """A pull request can carry a redo log, too. An app that trusts its directory would read the staged bundle."""
     lock = (dumps.path / "dumps.lock.json").read_bytes()

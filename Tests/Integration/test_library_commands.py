@@ -1,5 +1,4 @@
 """`rsdump get`, with `--sync` and without, which does what an app does with the library, seen from outside."""
-import hashlib
 import json
 import re
 
@@ -7,7 +6,6 @@ import pytest
 
 import rsdump
 import samples
-from dumps import Dumps
 
 ICONS, SETTINGS, REGIONS = "main/icons", "main/settings", "main/regions"
 
@@ -65,64 +63,7 @@ def test_sync_then_get(networked, sample):
     assert len(sample.requests(position)) == 1
 
 
-def test_only_what_is_newer_is_asked_for(packaged, sample):
-    sample.patch_record(SETTINGS, "telemetry", {"value": True})
-    position = sample.log_position()
-    outcome = packaged.sync(*samples.NAMES)
-    assert outcome.code == rsdump.DONE, str(outcome)
-    asked = sample.requests(position)
-    assert len(asked) == 3, asked    # the monitor, the changeset, the chain
-    changeset, = [each for each in asked if "/settings/changeset" in each["path"]]
-    assert "_since=" in changeset["path"]
-    everything = len(json.dumps(sample.changeset("main/large")))
-    assert sum(each["bytes"] for each in asked) < everything / 10
-    assert outcome.err.count("up to date") == len(samples.NAMES) - 1
-    assert packaged.records(SETTINGS) == served(sample, SETTINGS)
-
-
-def test_deletions_arrive(packaged, sample):
-    sample.delete_record(REGIONS, "nowhere")
-    assert "nowhere" in packaged.records(REGIONS)
-    assert packaged.sync(REGIONS).code == rsdump.DONE
-    assert packaged.records(REGIONS) == served(sample, REGIONS)
-
-
-def test_members_that_say_nothing_are_kept(networked, packaged, sample):
-    """In full and in a delta: `attachment: null` and `deleted: false` are signed."""
-    sample.patch_record(ICONS, "petals-05", {"attachment": None})
-    sample.put_record(ICONS, {"id": "kept", "deleted": False})
-    for app in (networked, packaged):
-        assert app.sync(ICONS).code == rsdump.DONE
-        records = app.records(ICONS)
-        assert records == served(sample, ICONS)
-        assert records["petals-05"]["attachment"] is None and records["kept"]["deleted"] is False
-        assert app.get(ICONS, "--attachment", "petals-05").code == rsdump.SOME_FAILED
-
-
 # Packaged, an empty storage directory, no network
-
-
-def test_every_real_collection_offline(refreshed_real, real_names, real, tmp_path):
-    app = App(tmp_path / "storage", "--packaged", refreshed_real.path)
-    position = real.log_position()
-    attachments = 0
-    for name in real_names:
-        records, bundle = app.records(name), refreshed_real.bundle(name)
-        packaged = {record["id"]: record for record in bundle.records}
-        assert list(records) == sorted(records), name
-        assert all(packaged[identifier] == record for identifier, record in records.items()), name
-        unfiltered = {i for i, record in packaged.items() if not record.get("filter_expression")}
-        assert unfiltered <= records.keys(), name
-        with_file = [each for each in records.values() if each.get("attachment")]
-        for record in with_file[:1] + with_file[-1:]:
-            target = tmp_path / "attachment"
-            outcome = app.get(name, "--attachment", record["id"], "-o", target)
-            assert outcome.code == rsdump.DONE and outcome.out == "", str(outcome)
-            assert hashlib.sha256(target.read_bytes()).hexdigest() == record["attachment"]["hash"], name
-            attachments += 1
-    assert attachments > 10
-    assert real.requests(position) == []
-    assert not app.storage.exists(), "reading wrote something"
 
 
 def test_a_collection_without_a_bundle_says_why(packaged, sample):
@@ -141,16 +82,6 @@ def test_a_collection_without_a_bundle_says_why(packaged, sample):
     outcome = packaged.get(REGIONS, "--trust-root", sample.other_root)
     assert outcome.code == rsdump.SOME_FAILED and outcome.says("root"), str(outcome)
     assert sample.requests(position) == []
-
-
-def test_a_damaged_bundle_says_what_is_wrong(packaged, dumps):
-    path = dumps.bundle_path(REGIONS)
-    content = bytearray(path.read_bytes())
-    content[len(content) // 2] ^= 1
-    path.write_bytes(content)
-    outcome = packaged.get(REGIONS)
-    assert outcome.code == rsdump.SOME_FAILED and outcome.out == "" and outcome.says("regions.zip"), str(outcome)
-    assert packaged.records(SETTINGS)
 
 
 # --explain, --context, --attachment
@@ -176,34 +107,6 @@ def test_explain(packaged, dumps, sample):
     assert outcome.code == rsdump.SOME_FAILED and outcome.says("source      none"), str(outcome)
 
 
-CONTEXT = {
-    "channel": ("env.channel == 'nightly'", "nightly"),
-    "version": ("env.version|versionCompare('120.0') >= 0", "121.0"),
-    "appId": ("env.appinfo.ID == 'app@example.org'", "app@example.org"),
-    "locale": ("env.locale == 'de-AT'", "de-AT"),
-    "os": ("env.appinfo.OS == 'Linux' && env.os.name == 'Linux'", "Linux"),
-    "osVersion": ("env.os.version == '6.1' && env.appinfo.os.version == '6.1'", "6.1"),
-    "formFactor": ("env.formFactor == 'tablet'", "tablet"),
-    "country": ("env.country == 'DE'", "DE"),
-    "colour": ("env.colour == 'red=green'", "red=green"),
-}
-
-
-def test_context(networked, sample):
-    for key, (expression, _) in CONTEXT.items():
-        sample.put_record(SETTINGS, {"id": f"for-{key}", "filter_expression": expression})
-    assert networked.sync(SETTINGS).code == rsdump.DONE
-    usual = networked.records(SETTINGS).keys()
-    assert not any(identifier.startswith("for-") for identifier in usual)
-    for key, (_, value) in CONTEXT.items():
-        assert networked.records(SETTINGS, "--context", f"{key}={value}").keys() - usual == {f"for-{key}"}, key
-    everything = sum((["--context", f"{key}={value}"] for key, (_, value) in CONTEXT.items()), [])
-    assert networked.records(SETTINGS, *everything).keys() - usual == {f"for-{key}" for key in CONTEXT}
-    for bad in ("country", "=DE"):
-        outcome = networked.get(SETTINGS, "--context", bad)
-        assert outcome.code == rsdump.USAGE and outcome.says("KEY=VALUE"), str(outcome)
-
-
 def test_attachment(packaged, sample, tmp_path):
     record = served(sample, ICONS)["petals-05"]
     target = tmp_path / "icon.svg"
@@ -221,24 +124,6 @@ def test_attachment(packaged, sample, tmp_path):
     outcome = packaged.get(ICONS, "-o", tmp_path / "none")
     assert outcome.code == rsdump.USAGE and outcome.says("--attachment"), str(outcome)
     assert not (tmp_path / "none").exists() and record["attachment"]["size"] == len(samples.svg(5))
-
-
-def test_an_attachment_is_downloaded_once(networked, sample, tmp_path):
-    assert networked.sync(ICONS).code == rsdump.DONE
-    outcome = networked.get(ICONS, "--attachment", "petals-07", "-o", tmp_path / "icon", "--explain")
-    assert outcome.code == rsdump.DONE and outcome.says("downloaded now"), str(outcome)
-    position = sample.log_position()
-    outcome = networked.get(ICONS, "--attachment", "petals-07", "-o", tmp_path / "icon", "--explain")
-    assert outcome.code == rsdump.DONE and outcome.says("stored"), str(outcome)
-    assert sample.requests(position) == [] and (tmp_path / "icon").read_bytes() == samples.svg(7)
-
-
-def test_a_wrong_attachment_is_never_written(networked, sample, tmp_path):
-    assert networked.sync(ICONS).code == rsdump.DONE
-    sample.faults({"path": "petals-07", "corrupt": True})
-    outcome = networked.get(ICONS, "--attachment", "petals-07", "-o", tmp_path / "icon")
-    assert outcome.code == rsdump.SOME_FAILED and outcome.says("SHA-256"), str(outcome)
-    assert not (tmp_path / "icon").exists()
 
 
 def test_what_is_not_there_is_named_with_its_remedy(networked, packaged):
@@ -310,16 +195,6 @@ def test_a_server_that_asks_to_wait(networked, sample):
     assert outcome.code == rsdump.BACKOFF and sample.requests(position) == [], str(outcome)
 
 
-def test_a_backoff_on_every_answer_delays_the_next_sync_only(networked, sample):
-    sample.faults({"path": "", "headers": {"Backoff": "3600"}})
-    outcome = networked.sync(REGIONS, SETTINGS)
-    assert outcome.code == rsdump.DONE, str(outcome)
-    assert networked.records(REGIONS) == served(sample, REGIONS)
-    position = sample.log_position()
-    outcome = networked.sync(REGIONS)
-    assert outcome.code == rsdump.BACKOFF and sample.requests(position) == [], str(outcome)
-
-
 def test_one_that_fails_does_not_stop_the_others(networked, sample):
     sample.faults({"path": "settings/changeset", "body": "{}"})
     outcome = networked.sync(SETTINGS, REGIONS, "main/absent")
@@ -331,34 +206,12 @@ def test_one_that_fails_does_not_stop_the_others(networked, sample):
     assert networked.get(SETTINGS).code == rsdump.SOME_FAILED
 
 
-# A server that lies
-
-
-def lie(server, name, how):
-    answer = server.changeset(name)
-    if how == "another record":
-        answer["changes"].append({"id": "evil", "last_modified": answer["timestamp"]})
-    elif how == "a changed record":
-        answer["changes"][0]["evil"] = True
-    elif how == "the change left out":
-        answer["changes"] = [each for each in answer["changes"] if each["id"] != "at"]
-    elif how == "no signature":
-        answer["metadata"].pop("signature", None)
-        answer["metadata"].pop("signatures", None)
-    elif how == "another timestamp":
-        answer["timestamp"] += 1
-    elif how == "another collection":
-        answer = server.changeset(SETTINGS)
-    server.faults({"path": f"{name}/changeset".replace("/", "/collections/", 1), "body": json.dumps(answer)})
-
-
-@pytest.mark.parametrize("how", [
-    "another record", "a changed record", "the change left out", "no signature", "another timestamp",
-    "another collection"])
-def test_a_server_that_lies(packaged, sample, how):
+def test_a_server_that_lies(packaged, sample):
     before = packaged.records(REGIONS)
     sample.patch_record(REGIONS, "at", {"currency": "ATS"})
-    lie(sample, REGIONS, how)
+    answer = sample.changeset(REGIONS)
+    answer["changes"][0]["evil"] = True
+    sample.faults({"path": "main/collections/regions/changeset", "body": json.dumps(answer)})
     outcome = packaged.sync(REGIONS)
     assert outcome.code == rsdump.SOME_FAILED and REGIONS in outcome.err, str(outcome)
     # What is packaged is printed, as an app would read it.
@@ -367,60 +220,3 @@ def test_a_server_that_lies(packaged, sample, how):
     sample.faults()
     assert packaged.sync(REGIONS).code == rsdump.DONE
     assert packaged.records(REGIONS) == served(sample, REGIONS)
-
-
-def test_a_signature_of_another_root(packaged, sample):
-    before = packaged.records(REGIONS)
-    sample.signing(REGIONS, {"chain": "otherroot"})
-    sample.patch_record(REGIONS, "at", {"currency": "ATS"})
-    outcome = packaged.sync(REGIONS)
-    assert outcome.code == rsdump.SOME_FAILED and outcome.says("root"), str(outcome)
-    assert packaged.records(REGIONS) == before
-
-
-def test_an_older_state_again(networked, sample):
-    old = json.dumps(sample.changeset(REGIONS))
-    sample.patch_record(REGIONS, "at", {"currency": "ATS"})
-    assert networked.sync(REGIONS).code == rsdump.DONE
-    before = networked.records(REGIONS)
-    sample.patch_record(REGIONS, "at", {"currency": "EUR"})
-    sample.faults({"path": "regions/changeset", "body": old})
-    outcome = networked.sync(REGIONS)
-    assert outcome.code == rsdump.SOME_FAILED and outcome.says("older state"), str(outcome)
-    assert networked.records(REGIONS) == before
-
-
-def test_a_storage_file_that_lies(networked, packaged, sample):
-    sample.patch_record(REGIONS, "at", {"currency": "ATS"})
-    assert packaged.sync(REGIONS).code == rsdump.DONE
-    stored, = (packaged.storage / "states").iterdir()
-    stored.write_bytes(stored.read_bytes().replace(b'"ATS"', b'"XXX"'))
-    records = packaged.records(REGIONS)
-    assert records["at"].get("currency") != "XXX"
-    outcome = packaged.get(REGIONS, "--explain")
-    assert outcome.says("packaged in"), str(outcome)
-    assert packaged.sync(REGIONS).code == rsdump.DONE
-    assert packaged.records(REGIONS) == served(sample, REGIONS)
-
-
-def test_unsigned_only_in_so_many_words(sample, tmp_path):
-    """The test server signs in `main` and `security-state` only."""
-    name = "unsigned/things"
-    sample.put_collection(name)
-    sample.put_record(name, {"id": "a"})
-    plain = App(tmp_path / "storage", "--server", sample.url, "--trust-root", sample.root)
-    assert plain.sync(name).code == rsdump.SOME_FAILED
-    dumps = Dumps(tmp_path / "dumps")
-    assert dumps.add(sample, name).code == rsdump.DONE
-    text = dumps.config.read_text(encoding="utf-8")
-    dumps.config.write_text(text.replace("trust:\n", "trust:\n  accept-unsigned: true\n"), encoding="utf-8")
-    assert dumps.refresh().code == rsdump.DONE
-    app = App(tmp_path / "storage", "--packaged", dumps.path)
-    assert app.records(name).keys() == {"a"}
-    sample.put_record(name, {"id": "b"})
-    assert app.sync(name).code == rsdump.DONE
-    assert app.records(name).keys() == {"a", "b"}
-    assert app.get(name, "--explain").says("signature   none")
-    # Without those words, neither what is packaged nor what is stored.
-    outcome = plain.get(name)
-    assert outcome.code == rsdump.SOME_FAILED and outcome.says("it has no signature"), str(outcome)

@@ -1,6 +1,5 @@
-"""Two branches that refreshed the same directory: git merge alone, rsdump merge, and bundles that git shows as records."""
+"""Two branches that refreshed the same directory: what is not taken, and what git itself is told. The rest is in commands/merge.txt."""
 import json
-import re
 import shutil
 import subprocess
 
@@ -9,7 +8,7 @@ import pytest
 import rsdump
 from git_tree import GitTree
 from test_catalogues import Origin
-from test_changes import ICONS, REGIONS, SETTINGS
+from test_changes import REGIONS, SETTINGS
 from test_pins import pinned, refreshed, timestamp
 
 
@@ -55,56 +54,6 @@ def verified(dumps):
     outcome = dumps.verify("--locked")
     assert outcome.code == rsdump.DONE, str(outcome)
     assert not (dumps.path / "dumps.lock.json").read_text().count("<<<<")
-
-
-@pytest.mark.parametrize("into", ["main", "other"])
-def test_git_merge_alone_takes_the_newer_states(dumps, sample, tree, into):
-    set_up(dumps, tree)
-    ours, _ = diverge(dumps, tree, sample)
-    tree.git("checkout", "--quiet", into)
-    tree.git("merge", "--quiet", "--no-edit", {"main": "other", "other": "main"}[into])
-    assert dumps.lock == ours
-    verified(dumps)
-
-
-@pytest.mark.parametrize("into", ["main", "other"])
-def test_git_merge_alone_keeps_a_pin_of_one_side(dumps, sample, tree, into):
-    set_up(dumps, tree)
-    before = dumps.lock
-    # Both sides change the settings after the other branch has pinned the regions, which main then refreshes.
-    ours, theirs = diverge(dumps, tree, sample, REGIONS)
-    assert theirs["collections"][REGIONS] == before["collections"][REGIONS]
-    tree.git("checkout", "--quiet", into)
-    tree.git("merge", "--quiet", "--no-edit", {"main": "other", "other": "main"}[into])
-    # Only one side has changed the bundle, but the pin says which state belongs to the merged dumps.yaml.
-    assert dumps.lock["collections"][SETTINGS] == ours["collections"][SETTINGS]
-    assert "as released" in dumps.config.read_text()
-    assert dumps.lock["collections"][REGIONS] == before["collections"][REGIONS]
-    verified(dumps)
-    refreshed(dumps)
-    assert dumps.lock["collections"][REGIONS] == before["collections"][REGIONS]
-
-
-def test_a_merge_that_stopped_is_completed(dumps, sample, tree):
-    tree.commit("first")
-    ours, _ = diverge(dumps, tree, sample)
-    with pytest.raises(AssertionError):
-        tree.git("merge", "--quiet", "--no-edit", "other")
-    conflict = dumps.refresh()
-    assert conflict.code != rsdump.DONE and conflict.says("rsdump merge"), str(conflict)
-    outcome = rsdump.run("merge", "--dumps", dumps.path)
-    assert outcome.code == rsdump.DONE and outcome.says(f"{SETTINGS}: ours", "it is newer"), str(outcome)
-    assert dumps.lock == ours
-    verified(dumps)
-    tree.commit("merged")
-    assert rsdump.run("merge", "--dumps", dumps.path).code == rsdump.USAGE
-    # A rebase has no second parent to name: it stops, and is completed alike.
-    tree.git("reset", "--quiet", "--hard", "HEAD~1")
-    with pytest.raises(AssertionError):
-        tree.git("rebase", "other")
-    assert rsdump.run("merge", "--dumps", dumps.path).code == rsdump.DONE
-    assert dumps.lock == ours
-    verified(dumps)
 
 
 def test_a_state_that_does_not_verify_is_not_taken(dumps, sample, tree):
@@ -220,72 +169,6 @@ def test_the_number_of_a_catalogue_comes_from_its_bundle(tmp_path, side):
     assert origin.run("verify").code == rsdump.DONE
 
 
-def test_a_collection_that_one_side_removed_stays_away(dumps, sample, tree):
-    set_up(dumps, tree)
-    tree.git("checkout", "--quiet", "-b", "other")
-    assert rsdump.run("remove", ICONS, "--dumps", dumps.path).code == rsdump.DONE
-    sample.patch_record(SETTINGS, "telemetry", {"value": True})
-    refreshed(dumps)
-    tree.commit("other")
-    tree.git("checkout", "--quiet", "main")
-    sample.patch_record(SETTINGS, "telemetry", {"note": "newer"})
-    refreshed(dumps)
-    newer = timestamp(dumps, SETTINGS)
-    tree.commit("main")
-    tree.git("merge", "--quiet", "--no-edit", "other")
-    assert ICONS not in dumps.lock["collections"] and not dumps.bundle_path(ICONS).exists()
-    assert timestamp(dumps, SETTINGS) == newer
-    verified(dumps)
-
-
-def test_a_collection_that_dumps_yaml_does_not_list_is_dropped(dumps, sample, tree):
-    """Somebody deleted it by hand, so both lock files still have it, one of them in a newer state."""
-    tree.commit("first")
-    tree.git("checkout", "--quiet", "-b", "other")
-    sample.delete_record(REGIONS, "nowhere")
-    refreshed(dumps)
-    tree.commit("other")
-    tree.git("checkout", "--quiet", "main")
-    dumps.config.write_text(re.sub(rf"  {REGIONS}:\n(    .*\n)*", "", dumps.config.read_text()))
-    tree.commit("main")
-    merged = rsdump.run("merge", "--with", "other", "--dumps", dumps.path)
-    assert merged.code == rsdump.DONE and merged.says(REGIONS, "dumps.yaml no longer names it"), str(merged)
-    assert REGIONS not in dumps.lock["collections"] and not dumps.bundle_path(REGIONS).exists()
-    verified(dumps)
-
-
-def test_conflicts_in_dumps_yaml_are_not_to_be_added(dumps, sample, tree):
-    tree.commit("first")
-    diverge(dumps, tree, sample)
-    dumps.config.write_text("<<<<<<< HEAD\n" + dumps.config.read_text())
-    merged = rsdump.run("merge", "--with", "other", "--dumps", dumps.path)
-    assert merged.code == rsdump.DONE and merged.says("resolve the conflicts in", "dumps.yaml, then run git add"), str(merged)
-
-
-def test_git_shows_bundles_as_records(dumps, sample, tree):
-    set_up(dumps, tree)
-    sample.patch_record(SETTINGS, "telemetry", {"value": True})
-    refreshed(dumps)
-    shown = tree.git("diff", "--", dumps.bundle_path(SETTINGS))
-    assert '+{"id":"telemetry"' in shown and '"value":true' in shown and "Binary" not in shown, shown
-    tree.commit("second")
-    assert '"value":true' in tree.git("show", "HEAD")
-
-
-def test_nothing_is_taken_for_a_merge(dumps, tree, tmp_path_factory):
-    tree.commit("first")
-    assert rsdump.run("merge", "--dumps", dumps.path).code == rsdump.USAGE
-    assert rsdump.run("merge", "--with", "nothing", "--dumps", dumps.path).code == rsdump.USAGE
-    outside = tmp_path_factory.mktemp("outside")
-    for arguments in (["merge"], ["merge", "--setup"]):
-        outcome = rsdump.run(*arguments, "--dumps", outside)
-        assert outcome.code == rsdump.USAGE and outcome.says("git work tree"), str(outcome)
-    driver = subprocess.run(
-        [rsdump.BINARY, "merge", "--driver", str(outside / "file"), "dumps/dumps.lock.json"], capture_output=True, text=True,
-        env=rsdump.environment())
-    assert driver.returncode == rsdump.SOME_FAILED and "rsdump merge" in driver.stderr
-
-
 def test_other_merges_leave_the_directory_alone(dumps, sample, tree):
     """The hook runs in every merge: in one that touches nothing here, over work that is not committed, and without dumps."""
     set_up(dumps, tree)
@@ -352,24 +235,3 @@ def test_git_setup_where_the_path_of_the_repository_has_a_line_feed(tmp_path):
         assert rsdump.run("merge", "--setup", "--dumps", tree.root / "dumps").code == rsdump.DONE
     hook = tree.root / ".git/hooks/pre-merge-commit"
     assert hook.read_text().count("--dumps 'dumps'") == 1 and sorted(each.name for each in tmp_path.iterdir()) == ["a\nb"]
-
-
-def test_git_setup_writes_no_hook_of_other_repositories(tmp_path):
-    hooks, tree = tmp_path / "hooks", GitTree(made(tmp_path, "tree"))
-    hooks.mkdir()
-    (tmp_path / ".gitconfig").write_text(f"[core]\n\thooksPath = {hooks}\n")
-    rsdump.run("add", "main/regions", "--dumps", tree.root / "dumps")
-    outcome = rsdump.run("merge", "--setup", "--dumps", tree.root / "dumps", env={"HOME": str(tmp_path)})
-    assert outcome.code == rsdump.DONE and outcome.says("core.hooksPath", "merge --dumps 'dumps'"), str(outcome)
-    assert not list(hooks.iterdir()) and not (tree.root / ".git/hooks/pre-merge-commit").exists()
-
-
-def test_a_hook_keeps_what_its_author_wrote(tmp_path):
-    tree = GitTree(tmp_path)
-    rsdump.run("add", "main/regions", "--dumps", tmp_path / "dumps")
-    assert rsdump.run("merge", "--setup", "--dumps", tmp_path / "dumps").code == rsdump.DONE
-    hook = tree.root / ".git/hooks/pre-merge-commit"
-    own = b"\n# gr\xfc\xdfe\n\nprintf 'a\rb'\n"
-    hook.write_bytes(hook.read_bytes() + own)
-    assert rsdump.run("merge", "--setup", "--dumps", tmp_path / "dumps").code == rsdump.DONE
-    assert own in hook.read_bytes() and hook.read_bytes().count(b"merge --dumps") == 1

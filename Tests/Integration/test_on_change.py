@@ -1,4 +1,4 @@
-"""`--on-change`: which commands are run after a change, when, with what, and what happens where one fails.
+"""`--on-change`: a run that is killed while it tells, and a refresh. What a publisher sees is in commands/on-change.txt.
 
 The second half is about the commands of Examples/on-change, against servers that refuse what the real ones refuse.
 """
@@ -25,7 +25,7 @@ import nginx
 import rsdump
 from dumps import Dumps
 from endpoint import Endpoint
-from publishing import ON_CHANGE, Hook, Team
+from publishing import ON_CHANGE, Hook
 from serve import Serving
 from trusting import self_signed
 
@@ -37,72 +37,6 @@ def hook(tmp_path):
 
 def hooks(outcome):
     return outcome.json()["hooks"]
-
-
-def test_a_command_has_the_change_once_the_new_state_is_in_place(hook, tmp_path):
-    (tmp_path / "team").mkdir()
-    team = Team(tmp_path / "team")
-    assert hooks(team.publish("--on-change", hook.command))[0]["status"] == "told"
-    first = team.timestamps
-    [change] = hook.take()
-    assert change == {
-        "timestamp": max(first.values()), "collections": ["main/one", "main/two"],
-        "changes": [{"collection": name, "timestamp": first[name]} for name in ("main/one", "main/two")]}
-    # Nothing has changed.
-    assert hooks(team.publish("--on-change", hook.command))[0]["status"] == "unchanged"
-    assert not hook.take()
-    team.change("two")
-    lock = tmp_path / "lock"
-    outcome = team.publish(
-        "--on-change", hook.command, "--on-change", f"echo spoken; cp '{team.dumps.path}/dumps.lock.json' '{lock}'")
-    assert [each["status"] for each in hooks(outcome)] == ["told", "told"] and "spoken\n" in outcome.err
-    assert json.loads(lock.read_text()) == team.dumps.lock
-    now = team.timestamps["main/two"]
-    assert hook.take() == [{
-        "timestamp": now, "collections": ["main/two"],
-        "changes": [{"collection": "main/two", "previousTimestamp": first["main/two"], "timestamp": now}]}]
-    assert not (team.dumps.path / ".rsdump").exists()
-
-
-def test_a_command_that_fails_is_told_again_by_the_next_run(team, hook):
-    hook.fails.touch()
-    team.change("one")
-    outcome = team.publish("--on-change", hook.command)
-    [told] = hooks(outcome)
-    assert told["status"] == "pending" and told["command"] == 1 and "exit code 1" in told["error"]
-    assert "warning: command 1 of --on-change: it ended with exit code 1" in outcome.err
-    # A command may contain a secret.
-    assert hook.command not in outcome.out + outcome.err
-    assert team.kept.stat().st_mode & 0o777 == 0o600
-    # A run with another command leaves it as it is.
-    hook.fails.unlink()
-    other = f"{hook.command} # another one"
-    team.change("two")
-    team.publish("--on-change", other)
-    assert [each["collections"] for each in hook.take()] == [["main/two"]] and team.kept.exists()
-    # The next one tells everything that was missed, though it changes nothing itself.
-    team.publish("--on-change", hook.command)
-    [change] = hook.take()
-    assert (change["timestamp"], change["collections"]) == (max(team.timestamps.values()), ["main/one", "main/two"])
-    team.publish("--on-change", hook.command)
-    assert not hook.take() and not (team.dumps.path / ".rsdump").exists()
-
-
-def test_what_was_missed_is_not_forgotten_where_it_cannot_be_read(team, hook):
-    hook.fails.touch()
-    team.change("one")
-    team.publish("--on-change", hook.command)
-    kept = team.kept.read_bytes()
-    hook.fails.unlink()
-    # The system refuses to open a link to itself.
-    team.kept.unlink()
-    team.kept.symlink_to(team.kept)
-    outcome = rsdump.run(*team.arguments("--on-change", hook.command))
-    assert outcome.code == rsdump.TRY_AGAIN and str(team.kept) in outcome.err and team.kept.is_symlink()
-    team.kept.unlink()
-    team.kept.write_bytes(kept)
-    team.publish("--on-change", hook.command)
-    assert [each["collections"] for each in hook.take()] == [["main/one"]]
 
 
 def test_a_run_that_is_killed_while_it_tells_is_made_up_for(team, tmp_path):
@@ -120,42 +54,6 @@ def test_a_run_that_is_killed_while_it_tells_is_made_up_for(team, tmp_path):
     team.publish("--on-change", command)
     assert [json.loads(line)["collections"] for line in log.read_text().splitlines()] == [["main/one"]] * 2
     assert not (team.dumps.path / ".rsdump").exists()
-
-
-def test_a_command_has_the_environment_and_need_not_read(team):
-    for number in range(300):
-        team.values[f"collection-{number}"] = 1
-    [told] = hooks(team.publish("--on-change", 'test "$WORD" = "of mine"', env={"WORD": "of mine"}))
-    assert told["status"] == "told" and len(told["collections"]) == 300
-
-
-@pytest.mark.parametrize("command", ["kill -9 $$", "no-such-command", "exit 9"])
-def test_the_exit_code_is_that_without_the_command(team, command):
-    team.change("one")
-    outcome = team.publish("--on-change", command)
-    assert hooks(outcome)[0]["status"] == "pending" and "warning: command 1 of --on-change: " in outcome.err
-    assert command not in outcome.out
-
-
-@pytest.mark.parametrize("arguments, word", [
-    (["publish", "--on-change", ""], "empty"), (["publish", "--on-change", "true", "--dry-run"], "--dry-run"),
-    (["refresh", "--on-change", "true", "--dry-run"], "--dry-run"),
-    (["refresh", "--on-change", "true", "--locked"], "--locked"),
-    (["export", "--to", "tar.zst", "--output", "x", "--on-change", "true"], "--to mirror"),
-])
-def test_what_makes_no_sense_is_refused(arguments, word):
-    outcome = rsdump.run(*arguments)
-    assert outcome.code == rsdump.USAGE and word in outcome.err, str(outcome)
-
-
-def test_dumps_yaml_runs_nothing(team, hook):
-    """Whoever may propose a change to dumps.yaml must not get the job to run a command, nor what it knows."""
-    text = team.dumps.config.read_text()
-    for key in ("notify", "on-change"):
-        team.dumps.config.write_text(f"{text}\n{key}:\n  - {hook.command}\n")
-        outcome = rsdump.run("refresh", "--dumps", team.dumps.path)
-        assert outcome.code == rsdump.USAGE and "dumps.yaml:" in outcome.err, str(outcome)
-    assert not hook.take()
 
 
 def test_a_refresh_tells_what_it_brought_and_verified(tmp_path, hook):

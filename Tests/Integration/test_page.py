@@ -11,11 +11,11 @@ from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.support.ui import WebDriverWait
 
-import browser
 import rsdump
-from browser import DESKTOP, PHONE, Browser, serving
+from browser import DESKTOP, PHONE, Browser
 from dumps import Dumps
 from rs_server.client import Server
+from serve import Serving
 
 AXE = pathlib.Path(axe_core_python.__file__).parent / "axe.min.js"
 
@@ -33,8 +33,8 @@ HOSTILE_TEXTS = {
 
 @pytest.fixture(scope="module")
 def real_site(refreshed_real):
-    with serving("--dumps", refreshed_real.path) as address:
-        yield address
+    with Serving("--dumps", refreshed_real.path) as serving:
+        yield serving.url
 
 
 @pytest.fixture(scope="module")
@@ -71,8 +71,8 @@ def hostile(tmp_path_factory):
         pinned = rsdump.run(
             "pin", "main/hostile", "--dumps", dumps.path, "--until", "2999-12-31", "--reason", HOSTILE_TEXTS["attribute"])
         assert pinned.code == rsdump.DONE, str(pinned)
-    with serving("--dumps", dumps.path, "--history", older.path) as address:
-        yield address
+    with Serving("--dumps", dumps.path, "--history", older.path) as serving:
+        yield serving.url
 
 
 def attachment(filename, location, kind, content):
@@ -82,15 +82,15 @@ def attachment(filename, location, kind, content):
 
 @pytest.fixture(scope="module")
 def demo_site():
-    with serving("--demo") as address:
-        yield address
+    with Serving("--demo") as serving:
+        yield serving.url
 
 
 @pytest.fixture(scope="module")
 def authored():
     """Parameters, a file and a catalogue, as an earlier version published them."""
-    with serving("--dumps", rsdump.REPOSITORY / "Tests/Promises/0.1.0/dumps") as address:
-        yield address
+    with Serving("--dumps", rsdump.REPOSITORY / "Tests/Promises/0.1.0/dumps") as serving:
+        yield serving.url
 
 
 @pytest.fixture(scope="module")

@@ -1,7 +1,7 @@
-"""Pins: a collection stays where it is, or goes back to where it was, and every command knows."""
+"""Pins: a collection stays where it is whatever its server has, and what nobody signed stays what it is. How one goes back is in
+commands/pins.txt."""
 import datetime
 import json
-import os
 import pathlib
 import re
 import shutil
@@ -103,122 +103,11 @@ def test_a_pinned_collection_stays_and_says_how_far_behind_it_is(dumps, sample, 
     assert timestamp(dumps, SETTINGS) == server
 
 
-def test_an_older_state_comes_back_from_git_and_asks_no_server(history, sample):
-    at = timestamp(history.first, SETTINGS)
-    assert timestamp(history, SETTINGS) > at
-    position = sample.log_position()
-    # What the environment says about git must not lead to another repository.
-    outcome = pinned(
-        history, SETTINGS, "--at", at, env={"GIT_DIR": "/nowhere", "GIT_WORK_TREE": "/nowhere", "GIT_INDEX_FILE": "/x"})
-    assert outcome.says("git:", "verified at"), str(outcome)
-    assert sample.requests(position) == []
-    assert history.bundle_path(SETTINGS).read_bytes() == history.first.bundle_path(SETTINGS).read_bytes()
-    assert history.lock["collections"][SETTINGS] == history.first.lock["collections"][SETTINGS]
-    assert timestamp(history, REGIONS) > timestamp(history.first, REGIONS)
-    assert not (history.path / ".rsdump").exists()
-    assert history.verify("--locked").code == rsdump.DONE
-    report = refreshed(history, "--format", "json").json()
-    assert of(report, SETTINGS)["status"] == "pinned"
-    assert timestamp(history, SETTINGS) == at
-
-
-def test_a_time_means_the_newest_state_until_then(history):
-    first, second = timestamp(history.first, SETTINGS), timestamp(history, SETTINGS)
-    entry = history.first.lock["collections"][SETTINGS]
-    assert pinned(history, SETTINGS, "--at", entry["lastModified"], "--format", "json").json()[0]["at"] == first
-    # The later state is no longer in place, and found in the history again.
-    assert pinned(history, SETTINGS, "--at", "2999-01-01", "--format", "json").json()[0]["at"] == second
-    assert timestamp(history, SETTINGS) == second
-    day_before = pin(history, SETTINGS, "--at", "2001-01-01")
-    assert day_before.code == rsdump.SOME_FAILED and day_before.says(str(first), str(second)), str(day_before)
-
-
-def test_what_cannot_be_had_is_said_and_changes_nothing(history, tmp_path):
-    before = everything(history)
-    outcome = pin(history, SETTINGS, "--at", 1234567890123)
-    assert outcome.code == rsdump.SOME_FAILED, str(outcome)
-    assert outcome.says("1234567890123", str(timestamp(history.first, SETTINGS)), "--from"), str(outcome)
-    nowhere = pin(history, SETTINGS, "--from", tmp_path / "nowhere")
-    assert nowhere.code == rsdump.USAGE and nowhere.says("nowhere"), str(nowhere)
-    unknown = pin(history, "main/unheard-of")
-    assert unknown.code == rsdump.USAGE and unknown.says("rsdump add"), str(unknown)
-    assert everything(history) == before
-
-
-def test_a_directory_outside_of_git(history, tmp_path):
-    alone = history.copy(tmp_path / "elsewhere")
-    # The copy's parent is the repository's root, so that its .git has to go.
-    shutil.rmtree(history.tree.root / ".git")
-    outcome = pin(alone, SETTINGS, "--at", timestamp(history.first, SETTINGS))
-    assert outcome.code == rsdump.USAGE and outcome.says("git work tree", "older bundles"), str(outcome)
-
-
-def test_a_shallow_clone_says_how_to_get_more(history, tmp_path):
-    at = timestamp(history.first, SETTINGS)
-    clone = tmp_path / "clone"
-    history.tree.git("clone", "--quiet", "--depth=1", f"file://{history.tree.root}", clone)
-    shallow = Dumps(clone / "dumps")
-    outcome = pin(shallow, SETTINGS, "--at", at)
-    assert outcome.code == rsdump.SOME_FAILED and outcome.says("git fetch --unshallow"), str(outcome)
-    history.tree.git("fetch", "--quiet", "--unshallow", cwd=clone)
-    pinned(shallow, SETTINGS, "--at", at)
-    assert shallow.bundle_path(SETTINGS).read_bytes() == history.first.bundle_path(SETTINGS).read_bytes()
-
-
-def test_a_path_without_git_installed(history, tmp_path):
-    at = timestamp(history.first, SETTINGS)
-    nothing = tmp_path / "no-programs"
-    nothing.mkdir()
-    # measure.py is started with the absolute path of Python, rsdump with its own.
-    outcome = pin(history, SETTINGS, "--at", at, env={"PATH": str(nothing)})
-    assert outcome.code == rsdump.USAGE and outcome.says("git is not on the PATH"), str(outcome)
-    pinned(history, SETTINGS, "--at", at, "--from", history.first.path, env={"PATH": str(nothing)})
-    assert timestamp(history, SETTINGS) == at
-
-
-def test_from_a_folder_the_lock_beside_it_tells_when_it_was_verified(history):
-    at = timestamp(history.first, SETTINGS)
-    report = pinned(history, SETTINGS, "--at", at, "--from", history.first.path, "--format", "json").json()[0]
-    assert report["verifiedAsLocked"] is True
-    assert history.lock["collections"][SETTINGS] == history.first.lock["collections"][SETTINGS]
-
-
-def test_a_bare_bundle_is_verified_now(history, tmp_path):
-    bare = tmp_path / "backups/2026/any name.bin"
-    bare.parent.mkdir(parents=True)
-    shutil.copy(history.first.bundle_path(ICONS), bare.with_name("icons.zip"))
-    shutil.copy(history.first.bundle_path(SETTINGS), bare)
-    report = pinned(history, SETTINGS, "--from", tmp_path / "backups", "--format", "json").json()[0]
-    assert report["verifiedAsLocked"] is False and report["restoredFrom"] == str(bare)
-    old = history.first.lock["collections"][SETTINGS]
-    new = history.lock["collections"][SETTINGS]
-    assert new["trust"]["signed"].pop("verifiedAt") > old["trust"]["signed"].pop("verifiedAt")
-    assert new == old
-    assert history.verify("--locked").code == rsdump.DONE
-    assert of(refreshed(history, "--format", "json").json(), SETTINGS)["status"] == "pinned"
-
-
 def flip_in_chain(path):
     """Changes a bit of the compressed chain, behind its first header."""
     data = bytearray(path.read_bytes())
     data[data.index(b"chain.pem") + 100] ^= 1
     path.write_bytes(data)
-
-
-def test_a_bundle_that_nobody_vouches_for_is_refused(history, tmp_path):
-    at = timestamp(history.first, SETTINGS)
-    damaged, other = tmp_path / "damaged.zip", tmp_path / "other.zip"
-    shutil.copy(history.first.bundle_path(SETTINGS), damaged)
-    flip_in_chain(damaged)
-    shutil.copy(history.first.bundle_path(ICONS), other)
-    before = everything(history)
-    for path in (damaged, other):
-        outcome = pin(history, SETTINGS, "--at", at, "--from", path)
-        assert outcome.code == rsdump.VERIFICATION and outcome.says(path.name), str(outcome)
-        assert everything(history) == before
-    wrong_root = pin(history, SETTINGS, "--at", at, "--trust-root", "0" * 64)
-    assert wrong_root.code == rsdump.VERIFICATION, str(wrong_root)
-    assert everything(history) == before
 
 
 def test_a_pin_past_its_last_day_warns_and_then_fails(dumps, sample):
@@ -301,36 +190,6 @@ def test_the_server_is_asked_where_it_has_the_pinned_state(dumps, sample):
     dumps.config.write_text(dumps.config.read_text().replace(str(at), str(at + 1), 1))
     sample.patch_record(SETTINGS, "telemetry", {"value": True})
     assert dumps.refresh().code == rsdump.SOME_FAILED
-
-
-def test_comments_are_kept(dumps):
-    text = dumps.config.read_text()
-    commented = re.sub(rf"( +{SETTINGS}:)(\n)", r"\1  # the settings\2    # about its attachments\2", text)
-    assert commented != text
-    dumps.config.write_text(commented)
-    pinned(dumps, SETTINGS, "--reason", "x: # \\ ü")
-    with_pin = dumps.config.read_text()
-    assert "# the settings" in with_pin and "# about its attachments" in with_pin
-    pinned(dumps, SETTINGS, "--reason", "another")
-    assert dumps.config.read_text().count("pin:") == 1
-    assert json.loads(dumps.refresh("--format", "json").out)["collections"]
-    assert unpin(dumps, SETTINGS).code == rsdump.DONE
-    assert dumps.config.read_text() == commented
-    again = unpin(dumps, SETTINGS)
-    assert again.code == rsdump.DONE and again.says("not pinned"), str(again)
-
-
-@pytest.mark.parametrize("lines", [
-    "    pin: soon\n", "    pin:\n      reason: x\n", "    pin:\n      at: 1\n      until: 2026\n",
-    "    pin:\n      at: 1\n      nonsense: 1\n", "    pin: 0\n",
-])
-def test_a_wrong_pin_is_named_by_file_and_line(dumps, lines):
-    text = dumps.config.read_text()
-    head, tail = text.split(f"  {SETTINGS}:\n")
-    dumps.config.write_text(f"{head}  {SETTINGS}:\n{lines}{tail}")
-    outcome = dumps.refresh()
-    assert outcome.code == rsdump.USAGE and re.search(r"dumps\.yaml:\d+: ", outcome.err), str(outcome)
-    assert os.listdir(dumps.path)
 
 
 # What nobody signed
@@ -472,26 +331,6 @@ def test_a_signed_bundle_without_its_chain_is_refused(history, tmp_path):
     assert {**everything(history), pathlib.Path("dumps.yaml"): b""} == {**before, pathlib.Path("dumps.yaml"): b""}
 
 
-def test_freezing_for_a_release_is_one_command_and_so_is_thawing(history):
-    history.tree.git("tag", "v1.0", "HEAD~1")
-    names = sorted(history.lock["collections"])
-    outcome = pinned(history, "--all", "--at", "v1.0", "--reason", "release 1.0")
-    assert [line.split(":")[0] for line in outcome.out.splitlines()] == names
-    assert history.lock["collections"] == history.first.lock["collections"]
-    assert history.config.read_text().count("release 1.0") == len(names)
-    assert history.verify("--locked").code == rsdump.DONE
-    # Some of them, by name, from a commit that is named like any place.
-    pinned(history, SETTINGS, REGIONS, "--from", f"git:HEAD:{history.path}")
-    assert timestamp(history, SETTINGS) > timestamp(history.first, SETTINGS)
-    thawed = unpin(history, "--all")
-    assert thawed.code == rsdump.DONE and thawed.out.count("no longer pinned") == len(names), str(thawed)
-    assert unpin(history, "--all").says("nothing is pinned")
-    unknown = pin(history, "--all", "--at", "v9")
-    assert unknown.code == rsdump.USAGE and unknown.out == "" and unknown.says("v9", "list the commits with: git log")
-    for arguments in ([], ["--all", SETTINGS]):
-        assert pin(history, *arguments).code == unpin(history, *arguments).code == rsdump.USAGE
-
-
 def test_a_tag_with_other_collections_than_now(history, sample):
     """What only the tag had is named, with the way back; what it did not have stays."""
     history.tree.git("tag", "v1.0", "HEAD~1")
@@ -514,54 +353,6 @@ def test_a_tag_with_other_collections_than_now(history, sample):
         **history.first.lock["collections"], "main/another": None}
 
 
-def test_a_commit_is_restored_exactly(history, tmp_path):
-    history.tree.git("tag", "v1.0", "HEAD~1")
-    restored = Dumps(tmp_path / "restored")
-    outcome = rsdump.run(
-        "import", "--from", "dumps", f"git:v1.0:{history.path}", "--dumps", restored.path)
-    assert outcome.code == rsdump.DONE, str(outcome)
-    assert restored.files() == history.first.files()
-    assert restored.verify("--locked").code == rsdump.DONE
-    # Bundles that were lost beside an intact lock file.
-    before = history.files()
-    for path in history.path.rglob("*.zip"):
-        path.unlink()
-    outcome = rsdump.run("import", "--from", "dumps", f"git:HEAD:{history.path}", "--dumps", history.path)
-    assert outcome.code == rsdump.DONE and history.files() == before, str(outcome)
-
-
-def test_a_commit_stands_wherever_a_bundle_or_a_directory_is_named(history, sample, tmp_path):
-    history.tree.git("tag", "v1.0", "HEAD~1")
-    old, new = history.first, history
-    by_name = rsdump.run("show", f"git:v1.0:{SETTINGS}", "--records", "--dumps", history.path)
-    by_path = rsdump.run("show", f"git:v1.0:{history.bundle_path(SETTINGS)}", "--records")
-    plain = rsdump.run("show", old.bundle_path(SETTINGS), "--records")
-    assert by_name.out == by_path.out == plain.out != rsdump.run("show", new.bundle_path(SETTINGS), "--records").out
-    content = rsdump.run("show", f"git:v1.0:{SETTINGS}", "--format", "json", "--dumps", history.path).json()
-    assert content["timestamp"] == timestamp(old, SETTINGS)
-    record = json.loads(rsdump.run("show", ICONS, "--records", "--dumps", history.path).out.splitlines()[0])["id"]
-    assert rsdump.run("show", f"git:v1.0:{ICONS}", record, "--attachment", "--dumps", history.path).code == rsdump.DONE
-    verified = rsdump.run("verify", "--locked", "--dumps", f"git:v1.0:{history.path}")
-    assert verified.code == rsdump.DONE, str(verified)
-    for source, name in ((f"git:v1.0:{history.path}", "a"), (old.path, "b")):
-        exported = rsdump.run("export", "--to", "changesets", "--output", tmp_path / name, "--dumps", source)
-        assert exported.code == rsdump.DONE, str(exported)
-    assert everything_below(tmp_path / "a") == everything_below(tmp_path / "b")
-    commit = f"git:v1.0:{history.path}"
-    status = rsdump.run("status", "--offline", "--dumps", commit)
-    assert status.code == rsdump.DONE and status.says(str(timestamp(old, SETTINGS))), str(status)
-    imported = rsdump.run(
-        "import", commit, "--from", "dumps", "--dumps", tmp_path / "imported", "--server", sample.url, "--trust-root",
-        sample.root)
-    assert imported.code == rsdump.DONE and timestamp(Dumps(tmp_path / "imported"), SETTINGS) == timestamp(old, SETTINGS)
-    for source in (commit, old.path):
-        embedded = rsdump.run("embed", "--output", tmp_path / "Embedded", "--dumps", source)
-        assert embedded.code == rsdump.DONE, str(embedded)
-    for place in ("git:v9:main/settings", "git:v1.0:main/nothing", "git:v1.0", f"git:v1.0:{history.path}/main/none.zip"):
-        assert rsdump.run("show", place, "--dumps", history.path).code == rsdump.USAGE
-    assert rsdump.run("verify", "--dumps", "git:v9:" + str(history.path)).code == rsdump.USAGE
-
-
 def test_a_pin_warns_of_what_only_the_server_has(dumps):
     """The server deletes an attachment when no record names it any more; then the pinned state is no longer whole."""
     text = dumps.config.read_text()
@@ -579,8 +370,3 @@ def test_a_pin_warns_of_what_only_the_server_has(dumps):
     dumps.config.write_text(dumps.config.read_text().replace("attachments: none", "attachments: all"))
     refreshed(dumps)
     assert len(dumps.bundle(ICONS).attachments) == 20 and "on the server" not in dumps.status("--offline").out
-
-
-def everything_below(path):
-    return {each.relative_to(path): each.read_bytes() for each in path.rglob("*") if each.is_file()} \
-        if path.is_dir() else path.read_bytes()

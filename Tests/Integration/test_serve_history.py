@@ -272,11 +272,3 @@ def test_a_shallow_clone_knows_what_it_has(states, watch):
         old = states.all[2].bundle(SETTINGS)
         assert_true_delta(serving.changeset(SETTINGS, _since=old.timestamp), old, new)
         assert_full(serving, SETTINGS, "v1", states.stamps(SETTINGS)[0], new)
-
-
-def test_a_history_that_is_none_is_refused(dumps, tmp_path):
-    for history, words in (("git", ["git work tree", "folder of older bundles"]),
-                           (tmp_path / "none", ["none", "folder of older bundles"]),
-                           (dumps.bundle_path(REGIONS), ["regions.zip", "folder of older bundles"])):
-        outcome = rsdump.run("serve", "--dumps", dumps.path, "--port", 0, "--history", history)
-        assert outcome.code == rsdump.USAGE and outcome.says(*words) and outcome.out == "", str(outcome)

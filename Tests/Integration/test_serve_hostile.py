@@ -43,30 +43,19 @@ def request(head, body=b"", target="/v1/", method="GET", version="1.1"):
     return f"{method} {target} HTTP/{version}\r\nHost: x\r\n{head}\r\n".encode() + body
 
 
+# What RequestCheck refuses of a head that was read is in RequestTests; here is what the bytes are read as.
 SMUGGLING = {
     "both lengths": request(LENGTH + CHUNKED, b"0\r\n\r\nGET /smuggled HTTP/1.1\r\nHost: x\r\n\r\n"),
-    "two lengths": request("Content-Length: 5\r\nContent-Length: 6\r\n", b"hello!"),
-    "a list of lengths": request("Content-Length: 5, 5\r\n", b"hello"),
     "a signed length": request("Content-Length: +5\r\n", b"hello"),
-    "a negative length": request("Content-Length: -5\r\n", b"hello"),
-    "a hexadecimal length": request("Content-Length: 0x5\r\n", b"hello"),
-    "an endless length": request("Content-Length: 99999999999999999999999\r\n", b"hello"),
-    "an unknown coding": request("Transfer-Encoding: xchunked\r\n", b"0\r\n\r\n"),
-    "two codings": request("Transfer-Encoding: gzip, chunked\r\n", b"0\r\n\r\n"),
-    "two coding headers": request(CHUNKED + CHUNKED, b"0\r\n\r\n"),
     "chunked in 1.0": request(CHUNKED, b"0\r\n\r\n", version="1.0"),
     "a space before the colon": request("Transfer-Encoding : chunked\r\n", b"0\r\n\r\n"),
     "a folded header": request("X-A: b\r\n c\r\nTransfer-Encoding:\r\n chunked\r\n", b"0\r\n\r\n"),
     "a chunk size that is none": request(CHUNKED, b"zz\r\nhello\r\n0\r\n\r\n"),
-    "two hosts": request("Host: y\r\n"),
     "a NUL in a header": request("X-A: b\0c\r\n"),
     "the same length twice": request(LENGTH + LENGTH, b"hello"),
-    "an empty length": request("Content-Length:\r\n"),
     "a length after an empty coding": request("Transfer-Encoding:\r\n" + LENGTH, b"hello"),
     "chunked, and then something": request("Transfer-Encoding: chunked, identity\r\n", b"0\r\n\r\n"),
     "an identity": request("Transfer-Encoding: identity\r\n"),
-    "a coding in quotation marks": request('Transfer-Encoding: "chunked"\r\n', b"0\r\n\r\n"),
-    "a coding behind a vertical tab": request("Transfer-Encoding: \x0bchunked\r\n", b"0\r\n\r\n"),
     "a negative chunk": request(CHUNKED, b"-5\r\nhello\r\n0\r\n\r\n"),
     "a signed chunk": request(CHUNKED, b"+5\r\nhello\r\n0\r\n\r\n"),
     "a prefixed chunk": request(CHUNKED, b"0x5\r\nhello\r\n0\r\n\r\n"),
@@ -108,8 +97,6 @@ PASSED_OVER = {
     "a coding in capitals": request("Transfer-Encoding: CHUNKED\r\n", b"00000000000000000005\r\nhello\r\n0\r\n\r\n"),
     "empty lines before": b"\r\n\r\n" + request(""),
     "an absolute target": request("", target="http://x/v1/"),
-    "an absolute target of somebody else": request("", target="http://evil.example:99/v1/?_since=http://x/"),
-    "an absolute target without a path": request("", target="http://x?a=/v1/buckets"),
     "a length with an underscore": request("Content_Length: 5\r\n"),
 }
 
@@ -135,14 +122,6 @@ def test_an_offer_of_another_protocol_is_passed_over_and_ends_the_connection(ori
 
 MALFORMED = {
     "no host": b"GET /v1/ HTTP/1.1\r\n\r\n",
-    "HTTP 2": b"GET /v1/ HTTP/2.0\r\nHost: x\r\n\r\n",
-    "a fragment": request("", target="/v1/#x"),
-    "no path": request("", target="v1/"),
-    "an asterisk": request("", target="*"),
-    "a broken escape": request("", target="/attachments/%zz"),
-    "half an escape": request("", target="/attachments/%2"),
-    "an encoded NUL": request("", target="/attachments/a%00b"),
-    "an encoded line": request("", target="/attachments/a%0d%0ab"),
     "a NUL in the target": b"GET /v1/\0 HTTP/1.1\r\nHost: x\r\n\r\n",
     "bytes above ASCII in the target": b"GET /v1/\xc0\xae\xc0\xae/ HTTP/1.1\r\nHost: x\r\n\r\n",
     "a space before the request": b" " + request(""),
@@ -150,18 +129,8 @@ MALFORMED = {
     "a method in small letters": request("", method="get"),
     "a method that is none": request("", method="FETCH"),
     "HTTP 0.9": b"GET /v1/\r\n\r\n",
-    "HTTP 1.10": request("", version="1.10"),
-    "HTTP 1.2": request("", version="1.2"),
     "HTTP 2's preface": b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n",
     "a tunnel": b"CONNECT x:443 HTTP/1.1\r\nHost: x\r\n\r\n",
-    "another scheme": request("", target="ftp://x/v1/"),
-    "an authority alone": request("", target="x:80"),
-    "an absolute target without a host": request("", target="http:///v1/"),
-    "an absolute target with a user": request("", target="http://x@evil.example/v1/"),
-    "a host with a path": b"GET /v1/ HTTP/1.1\r\nHost: x/../y\r\n\r\n",
-    "a host with a space": b"GET /v1/ HTTP/1.1\r\nHost: x y\r\n\r\n",
-    "a host above ASCII": b"GET /v1/ HTTP/1.1\r\nHost: \xff\r\n\r\n",
-    "a host with markup": b"GET / HTTP/1.1\r\nHost: x\"><script>\r\n\r\n",
     "a TLS hello": b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03" + b"\0" * 300,
     "nonsense": b"\xff" * 2000 + b"\r\n\r\n",
 }
@@ -517,28 +486,6 @@ def wait_for(origin, condition):
 def wait_for_no_connections(origin):
     # The one that asks.
     wait_for(origin, lambda: origin.metric("rsdump_connections ") <= 1)
-
-
-@pytest.mark.parametrize("text", [
-    "bytes=" + ",".join("0-" for _ in range(1000)), "bytes=" + ",".join(f"{n}-{n + 1}" for n in range(500)), "bytes=0-0,-1",
-    "bytes=5-2", "bytes=--5", "bytes=-", "bytes=0x0-0x5", "bytes=+0-5", "bytes= ", "bytes", "bits=0-5", "bytes=0-5-9",
-    "bytes=0.5-", "=0-5", "bytes=\u0661-",
-])
-def test_ranges_that_are_not_understood_are_the_whole_file_once(origin, icon, text):
-    answer = origin.send(request(f"Range: {text}\r\nConnection: close\r\n", target=icon["path"]))
-    head, body = answer.split(b"\r\n\r\n", 1)
-    assert statuses(answer) == [200] and len(body) == icon["size"] and b"Content-Range" not in head
-
-
-@pytest.mark.parametrize("text, status, length", [
-    ("bytes=0-18446744073709551616", 206, None), ("bytes=0-0", 206, 1), ("bytes=-1", 206, 1),
-    ("bytes=-99999999999999999999999", 206, None), ("bytes=99999999999999999999999-", 416, 0), ("bytes=-0", 416, 0),
-])
-def test_ranges_beyond_the_file(origin, icon, text, status, length):
-    answer = origin.ask(icon["path"], Range=text)
-    assert (answer.status, len(answer.body)) == (status, icon["size"] if length is None else length)
-    if status == 416:
-        assert answer.headers["content-range"] == f"bytes */{icon['size']}"
 
 
 def test_hundreds_of_ranges_one_after_another(origin, icon):

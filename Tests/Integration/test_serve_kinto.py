@@ -137,14 +137,6 @@ def test_hostile_questions(pair, query, status):
     assert "set-cookie" not in answer.headers
 
 
-@pytest.mark.parametrize("path", [
-    "/buckets/main/collections", "/buckets/main/collections/lists", "/buckets/main/collections/lists/records",
-    "/buckets/main/collections/lists/records/a", "/buckets/main/collections/none/records", f"{MONITOR}/a"])
-def test_other_lists_are_refused_with_what_to_read_instead(pair, path):
-    answer = pair.serving.ask(f"/v1{path}")
-    assert answer.status == 404 and "changeset?_expected=0" in answer.json()["message"]
-
-
 @pytest.mark.parametrize("query", [
     "_limit=1", "_limit=3", "_limit=0", "_limit=", "_limit=500", "_limit=9223372036854775807", "_limit=x", "_limit=1.5",
     "_limit=2&_since=%22{since}%22", "_limit=500&_since=%22{since}%22"])
@@ -170,17 +162,6 @@ def test_a_cut_changeset_has_the_newest_changes(pair, name, query):
         assert without_places(mine["metadata"]) == without_places(theirs["metadata"])
 
 
-def test_a_negative_limit_is_refused_and_v2_knows_of_none(pair):
-    path = "/buckets/main/collections/lists/changeset?_expected=0"
-    for limit in ("-1", "-9223372036854775809", "99999999999999999999"):
-        status, answer, _ = pair.one(f"{pair.serving.url}/v1", f"{path}&_limit={limit}")
-        assert (status, answer["errno"], answer["details"][0]["name"]) == (400, 107, "_limit"), limit
-    # The server's v2 passes over what it does not know.
-    for limit in ("1", "-1", "x"):
-        status, answer, _ = pair.one(f"{pair.serving.url}/v2", f"{path}&_limit={limit}")
-        assert status == 200 and len(answer["changes"]) == len(RECORDS), limit
-
-
 @pytest.mark.parametrize("path", [
     "", "//", "/__heartbeat__/", "/buckets/main/collections/lists/changeset/?_expected=0&a=%20b", f"{MONITOR}/?bucket=main",
     "/buckets/main/collections/lists/changeset//", "/buckets/monitor/collections/changes/changeset/?_expected=0&_since=%225%22",
@@ -195,14 +176,6 @@ def test_slashes_are_redirected_as_kinto_does(pair, path):
         places.append(urllib.parse.unquote_plus(answer.headers["Location"].removeprefix(url)))
         connection.close()
     assert places[0] == places[1]
-
-
-def test_the_broadcast_is_the_monitors_timestamp(pair):
-    """Mozilla's export to git stores it, and its push service reads it. The Kinto of the tests has none."""
-    newest = max(each["last_modified"] for each in pair.kinto.monitor()["changes"])
-    for version in ("v1", "v2"):
-        status, answer, _ = pair.one(f"{pair.serving.url}/{version}", "/__broadcasts__")
-        assert (status, answer) == (200, {"broadcasts": {"remote-settings/monitor_changes": f'"{newest}"'}, "code": 200})
 
 
 def read_by_kinto_http(client, call, scratch):
@@ -277,19 +250,3 @@ def test_the_roots_have_what_jobs_read(pair):
     assert v2["http_api_version"] == "2.0" and v2["settings"] == {"readonly": True}
     assert v2["git"]["common"]["timestamp"] == newest // 1000 and len(v2["git"]["common"]["id"]) == 40
     assert v2["capabilities"]["attachments"] == mine["capabilities"]["attachments"]
-
-
-def test_v2s_monitor_answers_any_since(pair):
-    """Mozilla's git-reader filters, however old it is; v1 redirects what is older than three weeks, by Kinto's plug-in."""
-    path = "/buckets/monitor/collections/changes/changeset?_expected=0"
-    changes = sorted(pair.kinto.monitor()["changes"], key=lambda change: -change["last_modified"])
-    old = changes[2]["last_modified"]
-    for since in (1, old, changes[0]["last_modified"]):
-        status, answer, _ = pair.one(f"{pair.serving.url}/v2", f"{path}&_since={since}")
-        expected = [each for each in changes if each["last_modified"] > since]
-        assert status == 200 and without_places(answer["changes"]) == without_places(expected)
-        assert answer["timestamp"] == changes[0]["last_modified"]
-    redirected = pair.serving.ask(f"/v1{path}&_since=%22{old}%22")
-    assert (redirected.status, redirected.headers["location"]) == (307, f"{pair.serving.url}/v1{path}")
-    redirected = pair.serving.ask(f"/v1{MONITOR}?_since=5&bucket=main")
-    assert (redirected.status, redirected.headers["location"].partition("?")[2]) == (307, "bucket=main")

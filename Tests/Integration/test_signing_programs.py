@@ -1,5 +1,4 @@
 """A signing key that no disk of the publisher holds: publish --sign-with, and certificates for such a key."""
-import os
 import pathlib
 import shutil
 import subprocess
@@ -7,7 +6,7 @@ import subprocess
 import pytest
 
 import rsdump
-from test_publish import SETTINGS, Team
+from test_publish import Team
 from verify import check
 
 EXAMPLES = rsdump.REPOSITORY / "Examples/signing"
@@ -140,52 +139,6 @@ def test_the_job_of_a_repository_signs_by_a_program(team, tmp_path):
     assert team.dumps.verify().code == rsdump.DONE
 
 
-@pytest.mark.parametrize("command, code, words", [
-    ("echo the token is locked >&2; exit 3", rsdump.SOME_FAILED, "the token is locked"),
-    ("exit 3", rsdump.SOME_FAILED, "exit code 3"),
-    ("no-such-program", rsdump.SOME_FAILED, "no-such-program"),
-    ("kill -9 $$", rsdump.SOME_FAILED, "signal"),
-    ("cat /dev/zero", rsdump.SOME_FAILED, "too large"),
-    ("true", rsdump.VERIFICATION, "0 bytes"),
-    ("openssl dgst -sha256 -sign $SIGNER_KEY", rsdump.VERIFICATION, "another signature"),
-    ("openssl dgst -sha384 -sign ../repository/offline/root.key", rsdump.VERIFICATION, "--signer-public-key"),
-])
-def test_what_is_not_signed_is_not_published(team, command, code, words):
-    assert team.sign().code == rsdump.DONE
-    # The message is longer than what a pipe holds.
-    team.write("main/settings.yaml", SETTINGS + f"  - {{key: long, value: {'x' * 200_000}}}\n")
-    before = team.files
-    failed = team.sign(command=command)
-    assert failed.code == code and failed.says(words), str(failed)[-2000:]
-    assert team.files == before
-    assert team.sign().code == rsdump.DONE and team.dumps.verify().code == rsdump.DONE
-
-
-def test_a_command_that_fails_in_the_middle_leaves_everything_as_it_was(team):
-    """The second of two collections is not signed: a team that has no catalogues gets neither."""
-    assert team.sign("--no-catalogue").code == rsdump.DONE
-    team.write("main/app-config.yaml", "parameters: {interval: 25}")
-    team.write("main/settings.yaml", SETTINGS.replace("24", "25"))
-    before = team.files
-    once = f"test ! -e once && touch once && {team.token.command}"
-    failed = team.sign(command=once)
-    assert failed.code == rsdump.SOME_FAILED and (team.path / "once").exists(), str(failed)
-    assert team.files == before
-
-
-def test_a_catalogue_that_ends_before_the_next_run_is_refused(tmp_path):
-    (tmp_path / "token").mkdir()
-    team = SigningTeam(tmp_path / "repository", openssl(tmp_path / "token"), "--days", "3")
-    refused = team.sign("--publisher", "shop")
-    assert refused.code == rsdump.USAGE and refused.says("expires-after", "keys renew"), str(refused)
-    assert not team.files
-    warned = team.keys("status", "keys")
-    assert warned.code == rsdump.SOME_FAILED and warned.says("expires in 2 days", "--signer-public-key"), str(warned)
-    assert team.keys("renew", "offline", "--signer-public-key", team.token.public, "--days", "4").code == rsdump.DONE
-    team.take_certificates()
-    assert team.sign("--publisher", "shop").code == rsdump.DONE
-
-
 def test_what_does_not_go_together(team):
     assert team.publish("--sign-with", "").code not in (rsdump.DONE, rsdump.SOME_FAILED)
     assert team.publish("--sign-with", "true", "--dry-run").code not in (rsdump.DONE, rsdump.SOME_FAILED)
@@ -196,20 +149,3 @@ def test_what_does_not_go_together(team):
     assert team.keys("create", "other").code == rsdump.DONE
     refused = team.keys("renew", "other", "--signer-public-key", team.token.public)
     assert refused.code == rsdump.USAGE and refused.says("other/signer.key"), str(refused)
-
-
-def test_the_output_of_keys_replaces_no_key(team):
-    """--output is mistyped: no key and no certificate of a directory of keys is lost, under whatever name."""
-    assert team.keys("create", "new").code == rsdump.DONE
-    os.link(team.path / "offline/root.key", team.path / "linked")
-    (team.path / "link").symlink_to("offline/root.key")
-    (team.path / "directory").symlink_to("offline")
-    before = {file: file.read_bytes() for file in team.path.rglob("*") if file.is_file()}
-    outputs = ["offline/root.key", "offline/root.pem", "new/chain.pem", "new/.gitignore", "keys.key", "linked", "link",
-               "directory/intermediate.pem", "./offline/../offline/ROOT.KEY"]
-    for output in outputs:
-        asked = team.keys("request", "new", "--for", "signer", "--output", output)
-        assert asked.code == rsdump.USAGE and asked.says(output), str(asked)
-    assert {file: file.read_bytes() for file in team.path.rglob("*") if file.is_file()} == before
-    asked = team.keys("request", "new", "--for", "signer", "--output", "request.pem")
-    assert asked.code == rsdump.DONE, str(asked)

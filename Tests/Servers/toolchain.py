@@ -18,6 +18,17 @@ def clang():
     return compiler
 
 
+def preloadable(source, folder):
+    """Compiles a C source of Tests into a library for LD_PRELOAD in the folder."""
+    source = pathlib.Path(__file__).resolve().parents[1] / source
+    library = pathlib.Path(folder) / f"{source.stem}.so"
+    if not library.exists():
+        subprocess.run(
+            [clang(), "-std=gnu17", "-O1", "-Wall", "-Werror", "-shared", "-fPIC", "-o", library, source, "-ldl", "-lpthread"],
+            check=True)
+    return library
+
+
 @functools.cache
 def curl():
     """The system's curl: others may be too old for the options that the tests use."""

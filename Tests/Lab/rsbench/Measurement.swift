@@ -31,31 +31,6 @@ struct Measurement {
         self.cpuTimes = cpuTimes.sorted()
     }
 
-    private init(_ times: [Duration], _ cpuTimes: [Duration]) {
-        (self.times, self.cpuTimes) = (times.sorted(), cpuTimes.sorted())
-    }
-
-    /// Runs two works in turn, so that what else the machine does falls upon both. Each runs once to warm up.
-    static func inTurn<Result>(
-        runs: Int, _ first: () throws -> Result, _ second: () throws -> Result
-    ) rethrows -> (Measurement, Measurement) {
-        let clock = ContinuousClock()
-        var (times, cpuTimes) = ([[], []] as [[Duration]], [[], []] as [[Duration]])
-        for round in 0...runs {
-            for index in 0...1 {
-                let cpuStart = threadTime()
-                let start = clock.now
-                let result = try index == 0 ? first() : second()
-                if round > 0 {
-                    times[index].append(clock.now - start)
-                    cpuTimes[index].append(threadTime() - cpuStart)
-                }
-                withExtendedLifetime(result) {}
-            }
-        }
-        return (Measurement(times[0], cpuTimes[0]), Measurement(times[1], cpuTimes[1]))
-    }
-
     var least: Duration { times[0] }
     var median: Duration { times[times.count / 2] }
     var cpuMedian: Duration { cpuTimes[cpuTimes.count / 2] }

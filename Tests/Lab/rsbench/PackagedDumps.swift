@@ -19,14 +19,10 @@ struct PackagedDumps {
     }
 
     /// As memory of the program: mapped, so that its pages are shared and are read when they are needed.
-    ///
-    /// - Parameter others: the names of further collections.
-    func embedded(with others: String...) throws -> PackagedSource {
-        var bundles = ["\(id)": try MappedFile(path: "\(path)/\(entry.bundle.path)").bytes]
-        for other in try others.map({ try CollectionID($0) }) {
-            bundles["\(other)"] = try MappedFile(path: "\(path)/\(LockFile.Bundle.path(of: other))").bytes
-        }
-        return .embedded(lock: try MappedFile(path: "\(path)/dumps.lock.json").bytes, bundles: bundles)
+    func embedded() throws -> PackagedSource {
+        .embedded(
+            lock: try MappedFile(path: "\(path)/dumps.lock.json").bytes,
+            bundles: ["\(id)": try MappedFile(path: "\(path)/\(entry.bundle.path)").bytes])
     }
 
     /// A configuration for the server that the lock names.
@@ -34,6 +30,14 @@ struct PackagedDumps {
         guard case .signed(let signature) = entry.trust else { throw BenchmarkError("\(id) is not signed") }
         return RemoteSettingsConfig(
             server: .custom(url: entry.server), packaged: packaged, trustRoots: TrustAnchors([signature.root]))
+    }
+}
+
+struct BenchmarkError: Error, CustomStringConvertible {
+    let description: String
+
+    init(_ description: String) {
+        self.description = description
     }
 }
 #endif

@@ -21,13 +21,6 @@ struct Table {
         lines.append("| \(name) | \(times) | \(cpu) | \(rate) | \(goal) |")
     }
 
-    /// - Parameter times: of asynchronous work, which has no thread of its own.
-    mutating func add(_ name: String, _ times: [Duration], goal: String = "") {
-        let sorted = times.map(\.milliseconds).sorted()
-        let texts = [sorted[0], sorted[sorted.count / 2]].map { Self.text($0, digits: 3) }
-        lines.append("| \(name) | \(texts[0]) / \(texts[1]) | | | \(goal) |")
-    }
-
     var text: String { lines.joined(separator: "\n") + "\n" }
 
     static func text(_ number: Double, digits: Int) -> String {

@@ -57,14 +57,6 @@ enum BadData: String, CaseIterable, CustomTestStringConvertible {
         }
         return records
     }
-
-    /// Whether an app that trusts its data dies of it at its start. Of the others it starts well, and shows nonsense.
-    var isDeadly: Bool {
-        switch self {
-        case .half, .doubled, .hugeText, .yesterdaysData, .emptyText, .foreignURL: false
-        default: true
-        }
-    }
 }
 
 /// The app's settings as it decodes them, and what it asks of them.
@@ -165,34 +157,6 @@ extension ServerTests {
             try await later.sync()
             #expect(try state(of: later) == collection.state())
             #expect(place.server.requests.last?.path.contains("_since") == true, "a delta to what is held")
-        }
-
-        @Test(arguments: BadData.allCases)
-        func aSafeStartGetsBackFromIt(_ data: BadData) async throws {
-            /// One start of an app that has no check.
-            func live() async throws -> Bool {
-                let service = place.service { $0.safeStart = true }
-                let client = service.makeClient(collectionName: collection.name)
-                let records = client.getRecords()
-                guard records == nil || (try? Settings.used(records)) != nil else { return false }
-                try service.markStartSuccessful()
-                _ = try? await client.sync()
-                return true
-            }
-            try publish(BadData.published)
-            for _ in 0..<2 { #expect(try await live()) }
-            try publish(data.records)
-            #expect(try await live())
-            guard data.isDeadly else {
-                #expect(try await live(), "the app starts well with it: only a check stops it")
-                return
-            }
-            for _ in 0..<3 { #expect(try await !live()) }
-            #expect(try await live())
-            try publish(BadData.repaired)
-            for _ in 0..<2 { #expect(try await live()) }
-            let client = client { $0.safeStart = true }
-            #expect(try state(of: client) == collection.state())
         }
 
         // MARK: The check itself

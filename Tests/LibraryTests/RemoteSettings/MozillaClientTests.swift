@@ -10,7 +10,7 @@ extension ServerTests {
     /// - `test_defaults`: `GuideExamples.makingAService`
     /// - `test_deprecated_server_url`: `MovingOverTests.aURLWithoutVersionMeansTheNewestOne`
     /// - `test_invalid_config`, `test_options`: such a configuration cannot be written here
-    /// - `test_backoff`: `test_library_commands.test_a_backoff_on_every_answer_delays_the_next_sync_only`
+    /// - `test_backoff`: `SyncTests.backoffSurvivesARestart`
     /// - `test_500_retry_after`: `SyncTests.backoffSurvivesARestart`
     /// - `test_backoff_recovery`: `RepetitionTests`, `test_library_commands.test_a_server_that_asks_to_wait`
     /// - `test_missing_etag`, `test_invalid_etag`: no `ETag` is read; `ChangesetTests`, `LieTests.brokenAnswers`

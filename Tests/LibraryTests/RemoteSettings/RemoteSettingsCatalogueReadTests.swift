@@ -12,7 +12,7 @@ extension ServerTests {
     /// The attacks of The Update Framework, and which tests make them here (those of `python-tuf` 5.1.0 are in its
     /// `tests/test_updater_top_level_update.py`):
     /// - arbitrary content: `LieTests`
-    /// - an older catalogue (`test_new_snapshot_version_rollback`): `anOlderCatalogueIsRefused`, `anOlderMonitor`
+    /// - an older catalogue (`test_new_snapshot_version_rollback`): `anotherMirrorCannotGoBack`, `anOlderMonitor`
     /// - a collection that is not listed any more: `aCatalogueThatForgetsACollection`,
     ///   `aCollectionThatWasRemovedKeepsItsRecords`
     /// - indefinite freeze (`test_new_timestamp_expired`): `aFrozenMirror`, `anExpiredFirstCatalogueIsRefused`,
@@ -268,23 +268,6 @@ extension ServerTests {
             gate.open()
             let results = try await sync.value
             #expect(results.allSatisfy(\.isSynced) && numbers(clients) == [2] && service.catalogue?.number == 2)
-        }
-
-        @Test func anOlderCatalogueIsRefused() async throws {
-            let old = try place.server.reply(
-                to: "/v2/buckets/publisher/collections/catalogue/changeset?_expected=0", headers: HTTPHeaders()
-            ).body
-            let (service, clients) = self.service()
-            try publish(2)
-            try await service.sync()
-            try publish(3)
-            place.server.inject([Fault("/catalogue/changeset", effect: .body(String(decoding: old, as: UTF8.self)))])
-            let error = await #expect(throws: RemoteSettingsError.self) { try await service.sync() }
-            #expect("\(error as Any)".contains("expected catalogue 2 or a later one, found catalogue 1"))
-            #expect(numbers(clients) == [2])
-            place.server.inject([])
-            try await service.sync()
-            #expect(numbers(clients) == [3])
         }
 
         /// A list of collections from a cache, older than what is held: there is nothing new, and no error.

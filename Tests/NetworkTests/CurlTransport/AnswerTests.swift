@@ -159,22 +159,6 @@ struct AnswerTests {
         #expect(await reason { try await client.rootDocument() } == .insecure)
     }
 
-    @Test func shortStormIsSatOut() async throws {
-        let server = try FaultyServer()
-        let client = try server.client("unavailable-3/-")
-        #expect(try await client.rootDocument().body == Bytes(document))
-        #expect(client.metrics.requests == 4)
-        #expect(client.metrics.retries == 3)
-        #expect(server.events.all.count == 3)
-    }
-
-    @Test func longStormFails() async throws {
-        let server = try FaultyServer()
-        let client = try server.client("unavailable-99/-")
-        #expect(await reason { try await client.rootDocument() } == .status(503, body: #"{"message": "storm"}"#))
-        #expect(client.metrics.requests == Limits().tries)
-    }
-
     @Test func shortRetryAfterIsWaitedFor() async throws {
         let server = try FaultyServer()
         let clock = SteppingClock()
@@ -200,24 +184,6 @@ struct AnswerTests {
         #expect(server.requests.count == 1)
         clock.advance(by: .seconds(121))
         #expect(try await next.rootDocument().body == Bytes(document))
-    }
-
-    @Test func backoffOnSuccessIsAHold() async throws {
-        let server = try FaultyServer()
-        let clock = SteppingClock()
-        let client = try server.client(
-            server.raw("HTTP/1.1 200 OK\r\nConnection: close\r\nBackoff: 60\r\nContent-Length: 2\r\n\r\nhi"),
-            environment: clock.environment)
-        #expect(try await client.rootDocument().body.text == "hi")
-        let hold = try #require(client.backoff.holds.first)
-        #expect(hold.origin == "http://127.0.0.1:\(server.port)")
-        #expect(server.events.all == [.hold(hold)])
-        // The next run obeys it; the one under way goes on, more slowly.
-        let next = client.startingRun()
-        #expect(await reason { try await next.rootDocument() } == .backoff(until: hold.until, seconds: 60))
-        #expect(client.metrics.requests == 1)
-        #expect(try await client.rootDocument().body.text == "hi")
-        #expect(clock.slept == .milliseconds(ServerClient.gentlePauseMilliseconds))
     }
 
     @Test func alertIsShownOnce() async throws {
