@@ -43,6 +43,8 @@ package enum FailureCode: Hashable, Sendable {
     case content
     /// The server asked for no requests until this time, which is `seconds` away.
     case backoff(until: Timestamp, seconds: Int)
+    /// Another program, such as git, failed or could not be run.
+    case program
     /// The calling task was cancelled.
     case cancelled
     /// The client, the service or the server was shut down before the call ended.

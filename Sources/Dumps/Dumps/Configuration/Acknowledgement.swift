@@ -1,4 +1,6 @@
+import RemoteSettingsHTTP
 import RemoteSettingsModel
+import SnapshotBundle
 
 /// Why a refresh of one collection failed: the `code` of an error in reports, and what `acknowledged:` names.
 package enum FailureKind: String, CaseIterable, Hashable, Sendable {
@@ -8,6 +10,53 @@ package enum FailureKind: String, CaseIterable, Hashable, Sendable {
     case http, pin, rollback, signature
     case signatureLost = "signature-lost"
     case stale, undelivered, unknown, unreachable
+}
+
+extension FailureKind {
+    /// The class of most errors with a code.
+    init(_ code: FailureCode) {
+        self =
+            switch code {
+            case .usage, .invalidName, .busy, .program, .closed: .configuration
+            case .missing: .unknown
+            case .storage: .file
+            case .malformed, .unknownVersion, .damaged, .overLimit: .bundle
+            case .untrusted, .certificate: .signature
+            case .rollback: .rollback
+            case .refused: .guarded
+            case .unreachable: .unreachable
+            case .tls, .broken, .timeout, .status, .content: .http
+            case .backoff: .backoff
+            case .cancelled: .cancelled
+            }
+    }
+
+    /// The class of an error that a stage of a refresh threw.
+    init(of error: any Error) {
+        self =
+            switch error {
+            case let error as DumpsError: error.kind
+            case let error as HTTPError: Self(of: error)
+            case FetchError.http(let error): Self(of: error)
+            case FetchError.changeset, FetchError.noAnswer: .changeset
+            case FetchError.future: .future
+            case FetchError.equivocation: .equivocation
+            case FetchError.signatureLost: .signatureLost
+            case FetchError.unknownCollection: .unknown
+            case is BundleError: .bundle
+            case is FileError: .file
+            case is CatalogueError, is ChangesetError: .configuration
+            default: error.failureCode.map { Self($0) } ?? .configuration
+            }
+    }
+
+    private init(of error: HTTPError) {
+        switch error.code {
+        case .timeout(.connect), .timeout(.head): self = .unreachable
+        case .usage: self = .http
+        default: self = error.failureCode.map { Self($0) } ?? .http
+        }
+    }
 }
 
 /// The setting in `dumps.yaml` that says that a collection's failure is known, so that it does not fail the refresh.

@@ -84,10 +84,10 @@ package struct DumpsDirectory: Sendable {
 
     /// Reads `dumps.yaml`.
     ///
-    /// - Throws: ``FileError`` or ``ConfigurationError``. If the file is missing, the error says how to create it.
+    /// - Throws: ``FileError`` or ``DumpsError``. If the file is missing, the error says how to create it.
     package func configuration() throws -> DumpsConfiguration {
         guard let text = try configurationText() else {
-            throw ConfigurationError(
+            throw DumpsError(
                 file: configurationPath, problem: "the file does not exist",
                 remedy: "create it with: rsdump add BUCKET/COLLECTION --dumps \(path)")
         }
@@ -96,7 +96,7 @@ package struct DumpsDirectory: Sendable {
 
     /// Reads `dumps.yaml`; returns the defaults if there is none.
     ///
-    /// - Throws: ``FileError`` or ``ConfigurationError``.
+    /// - Throws: ``FileError`` or ``DumpsError``.
     package func configurationOrDefault() throws -> DumpsConfiguration {
         let text = try configurationText()
         return try text.map { try ConfigurationReader.read($0, file: configurationPath) } ?? DumpsConfiguration()
@@ -109,9 +109,9 @@ package struct DumpsDirectory: Sendable {
         }
     }
 
-    static func configurationText(_ bytes: Bytes, file: String) throws(ConfigurationError) -> String {
+    static func configurationText(_ bytes: Bytes, file: String) throws(DumpsError) -> String {
         guard let text = String(validating: bytes.array, as: UTF8.self) else {
-            throw ConfigurationError(file: file, problem: "the text is not UTF-8", remedy: "save it as UTF-8")
+            throw DumpsError(file: file, problem: "the text is not UTF-8", remedy: "save it as UTF-8")
         }
         return text
     }

@@ -48,7 +48,7 @@ package final class DumpsTransaction: Sendable {
     ///   - lock: the lock file before the change, if the one in the directory cannot be read because git has written
     ///     conflicts into it.
     ///   - isReadOnly: whether nothing is written. A commit that was killed is then not finished.
-    /// - Throws: ``DumpsError/busy(_:)`` if another process still works in the directory; `FileError`, `BundleError` if
+    /// - Throws: ``DumpsError`` if another process still works in the directory; `FileError`, `BundleError` if
     ///   the lock file cannot be read, or `CancellationError`.
     package static func begin(
         in directory: DumpsDirectory, waiting duration: Duration = .seconds(1), replacing lock: LockFile? = nil,
@@ -92,7 +92,7 @@ package final class DumpsTransaction: Sendable {
     ///   - server: the URL of the server that the snapshot came from, or the source of an import.
     ///   - accepted: the guards that the state violates although it is accepted.
     /// - Returns: the collection's entry in the new lock file.
-    /// - Throws: `BudgetExcess`, ``PinError``, `BundleError` or `FileError`. Nothing is staged then.
+    /// - Throws: ``DumpsError``, `BundleError` or `FileError`. Nothing is staged then.
     package func stage(
         _ snapshot: Snapshot, attachments: [SHA256Digest: AttachmentInput], records: PackedRecords? = nil,
         settings: DumpsConfiguration.Collection, server: String, accepted: [String] = []
@@ -202,12 +202,14 @@ extension DumpsTransaction {
     ///     checked, and from which the lock file's catalogue follows; `nil` for a merge, whose lock file names its
     ///     catalogue.
     ///   - text: the new text of `dumps.yaml`; `nil` to leave it as it is.
-    /// - Throws: `BudgetExcess`, or `BundleError` or `CatalogueError` for a bad catalogue; nothing has changed then.
+    /// - Throws: ``DumpsError``, or `BundleError` or `CatalogueError` for a bad catalogue; nothing has changed then.
     ///   Also `FileError`: if the redo log could be written, the next transaction finishes the commit.
     package func commit(_ configuration: DumpsConfiguration?, text: String? = nil) throws {
         var next = self.next.withLock { $0 }
         if let configuration {
-            if !next.staged.isEmpty, let excess = next.lock.excess(over: configuration.totalBudget) { throw excess }
+            if !next.staged.isEmpty, let excess = next.lock.excess(over: configuration.totalBudget) {
+                throw DumpsError.overBudget(excess)
+            }
             next.lock.catalogue = try configuration.catalogue.flatMap { _ in try catalogue(of: next) }
         }
         // The lock file in the directory may be unreadable, or may differ from `before`, in a merge.
@@ -262,7 +264,7 @@ extension DumpsDirectory {
     /// Locks the directory for this process, until the returned lock is released.
     ///
     /// - Parameter duration: how long to wait for another process, in real time.
-    /// - Throws: ``DumpsError/busy(_:)`` if another process still holds the lock; `FileError`, or `CancellationError`.
+    /// - Throws: ``DumpsError`` if another process still holds the lock; `FileError`, or `CancellationError`.
     package func lock(waiting duration: Duration) async throws -> DirectoryLock {
         let end = ContinuousClock.now + duration
         while true {

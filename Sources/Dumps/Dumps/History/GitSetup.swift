@@ -19,7 +19,7 @@ package struct GitSetup {
     ///
     /// - Returns: what is left to do by hand, because another program or another repository uses the hook's file; `nil`
     ///   if nothing is.
-    /// - Throws: ``HistoryError`` or `FileError`.
+    /// - Throws: ``DumpsError`` or `FileError`.
     package func install() async throws -> String? {
         try await repository.set("merge.rsdump.name", to: "lock and bundles of Remote Settings")
         try await repository.set(

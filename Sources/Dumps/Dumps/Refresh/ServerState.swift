@@ -9,7 +9,7 @@ package struct ServerState: Sendable {
         case snapshot(Snapshot)
         /// The server does not have the collection.
         case absent
-        case failed(CollectionError)
+        case failed(DumpsError)
     }
 
     private let directory: DumpsDirectory
@@ -77,8 +77,8 @@ package struct ServerState: Sendable {
             if snapshot.timestamp == planned.held?.timestamp { try planned.checkDelivered(snapshot.timestamp) }
             return .snapshot(snapshot)
         } catch {
-            switch error {
-            case .gone, .fetch(.unknownCollection): return .absent
+            switch error.kind {
+            case .gone, .unknown: return .absent
             case .stale: return current(planned, present).map(Outcome.snapshot) ?? .failed(error)
             default: return .failed(error)
             }

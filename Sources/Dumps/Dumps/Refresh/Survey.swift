@@ -90,7 +90,7 @@ package struct Survey: Sendable {
         }
         let monitor = try Result { () throws(ChangesetError) in
             try MonitorChangeset(parsing: document.body, limits: limits)
-        }.mapError { CollectionError.fetch(.changeset($0, url: "\(document.url)")) }.get()
+        }.mapError { DumpsError.malformedMonitor($0, url: "\(document.url)") }.get()
         let planner = RefreshPlanner(policy: policy, isFull: isFull)
         let plan = settings.map { settings in
             let held = lock.collections[settings.id]

@@ -75,14 +75,16 @@ package struct Verification: Sendable {
         do {
             try verifier.verify(path, of: id, against: entry)
             if let pin, pin.at != entry.timestamp {
-                throw PinError.elsewhere(id, pin, held: entry.timestamp)
+                throw DumpsError.elsewhere(id, pin, held: entry.timestamp)
             }
             return Outcome(id: id, entry: entry, verdict: .good, pin: pin)
         } catch {
-            guard let pin, !(error is PinError) else { return Outcome(id: id, entry: entry, verdict: .bad(error)) }
+            guard let pin, FailureKind(of: error) != .pin else {
+                return Outcome(id: id, entry: entry, verdict: .bad(error))
+            }
             // A refresh does not touch a pinned collection, so the error's own remedy would not help.
             let problem = (error as? BundleError).map { "\($0.file): \($0.problem)" } ?? "\(error)"
-            return Outcome(id: id, entry: entry, verdict: .bad(PinError.damaged(id, pin, problem: problem)))
+            return Outcome(id: id, entry: entry, verdict: .bad(DumpsError.damaged(id, pin, problem: problem)))
         }
     }
 }

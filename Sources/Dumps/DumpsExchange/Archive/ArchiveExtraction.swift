@@ -169,12 +169,12 @@ package struct ArchiveExtraction {
     ///
     /// If the position is in no entry, the result is the entry before it.
     private static func entry(at position: Int, of path: String) -> (inside: String?, after: String?) {
-        struct Reached: Error {}
         var last: String?
         guard let archive = try? ArchiveFile(path, as: .archive) else { return (nil, nil) }
         while let entry = try? archive.next() {
             do {
-                try archive.read(entry.name) { _ in if archive.position >= position { throw Reached() } }
+                // Any error ends the reading.
+                try archive.read(entry.name) { _ in if archive.position >= position { throw CancellationError() } }
             } catch {
                 return (entry.name, nil)
             }

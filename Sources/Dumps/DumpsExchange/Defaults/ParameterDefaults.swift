@@ -1,4 +1,5 @@
 import ConfigParameters
+import Dumps
 import RemoteSettingsModel
 
 /// The default values of a parameter set, for a file that an app loads.
@@ -18,8 +19,8 @@ struct ParameterDefaults {
         table = DefaultsTable(name: name, rows: rows, remedy: "export with --to json")
     }
 
-    /// - Throws: ``ExchangeError`` that names the record with a key or value that the layout cannot express.
-    func text(_ layout: ExportLayout) throws(ExchangeError) -> [UInt8] { try table.text(layout) }
+    /// - Throws: ``DumpsError`` that names the record with a key or value that the layout cannot express.
+    func text(_ layout: ExportLayout) throws(DumpsError) -> [UInt8] { try table.text(layout) }
 }
 
 /// An extension in Swift with an accessor for each parameter of a set.

@@ -1,3 +1,4 @@
+import Dumps
 import RemoteSettingsModel
 import SnapshotBundle
 
@@ -9,14 +10,14 @@ enum FilesExport {
     private static let style = DumpStyle(keys: .served, records: .newestFirst, indent: 4, endsWithNewline: false)
 
     /// - Parameter nameField: the record's field that names an attachment's file; `nil` for the attachment's file name.
-    /// - Throws: ``ExchangeError`` if two collections or two attachments have one file name, or if a name is not safe.
+    /// - Throws: ``DumpsError`` if two collections or two attachments have one file name, or if a name is not safe.
     static func write(
         _ collection: ExportedCollection, into directory: ExportDirectory, nameField: String?
     ) throws {
         let id = collection.id
         let list = "\(id.name).json"
         guard try !directory.contains(list) else {
-            throw ExchangeError(
+            throw DumpsError(
                 .usage, list, expected: "one collection of this name",
                 found: "collections of two buckets, one of them \(id)",
                 remedy: "export each bucket to a directory of its own")
@@ -28,8 +29,8 @@ enum FilesExport {
             let file = try fileName(entry, attachment, of: id, nameField: nameField)
             // Names that differ in their case only are one file on most Macs.
             if let other = taken.updateValue(entry.id, forKey: file.lowercased().exact) {
-                throw ExchangeError(
-                    .badInput, "\(id)", expected: "a file name of its own for each attachment",
+                throw DumpsError(
+                    .usage, "\(id)", expected: "a file name of its own for each attachment",
                     found: "\(VisibleText.quote(file)) for the records \(other) and \(entry.id)",
                     remedy: "name another field with --key")
             }
@@ -39,12 +40,12 @@ enum FilesExport {
 
     private static func fileName(
         _ entry: ExportedCollection.Entry, _ attachment: RecordAttachment, of id: CollectionID, nameField: String?
-    ) throws(ExchangeError) -> String {
+    ) throws(DumpsError) -> String {
         var name = attachment.filename
         if let nameField {
             guard let field = entry.record[nameField]?.string else {
-                throw ExchangeError(
-                    .badInput, "\(id)", expected: "a text in the field \(nameField) of each record with an attachment",
+                throw DumpsError(
+                    .usage, "\(id)", expected: "a text in the field \(nameField) of each record with an attachment",
                     found: "none in the record \(entry.id)", remedy: "name another field with --key")
             }
             let ending = attachment.filename.split(separator: ".", omittingEmptySubsequences: false).dropFirst().last
@@ -56,8 +57,8 @@ enum FilesExport {
                 $0 != "/" && $0 != "\\" && $0 != ":" && $0.value >= 0x20 && $0.value != 0x7F
             }
         guard isSafe else {
-            throw ExchangeError(
-                .badInput, "\(id)", expected: "a file name without a path for each attachment",
+            throw DumpsError(
+                .usage, "\(id)", expected: "a file name without a path for each attachment",
                 found: "\(VisibleText.quote(name)) in the record \(entry.id)",
                 remedy: nameField == nil ? "name a field with --key" : "name another field with --key")
         }

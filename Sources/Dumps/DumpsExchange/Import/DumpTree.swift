@@ -1,3 +1,4 @@
+import Dumps
 import RemoteSettingsModel
 import SnapshotBundle
 
@@ -15,12 +16,12 @@ struct DumpTree {
     /// The collections of the tree. An error in one does not affect the others.
     ///
     /// - Parameter names: the collections to read; an empty list means all.
-    /// - Throws: `FileError`, or ``ExchangeError`` if the tree has no collection.
+    /// - Throws: `FileError`, or ``DumpsError`` if the tree has no collection.
     func collections(_ names: [CollectionID]) throws -> [(CollectionID, Result<ImportedCollection, any Error>)] {
         let found = try Self.collections(in: root)
         guard !found.isEmpty else {
-            throw ExchangeError(
-                .badInput, root, found: "there are no BUCKET/COLLECTION.json files",
+            throw DumpsError(
+                .usage, root, found: "there are no BUCKET/COLLECTION.json files",
                 remedy: "name the directory or archive that holds them")
         }
         return found.filter { names.isEmpty || names.contains($0) }.sorted().map { id in
@@ -55,12 +56,12 @@ struct DumpTree {
     ///
     /// - Parameter style: the style of the project's files. If this file's style differs, the metadata records it, so
     ///   that an export can write the file as it was.
-    /// - Throws: `FileError` or ``ExchangeError``.
+    /// - Throws: `FileError` or ``DumpsError``.
     private func document(_ path: String, of id: CollectionID, style: DumpStyle) throws -> ImportedCollection {
         guard case .file? = try FileStore.kind(path), let text = try FileStore.read(path, limit: limits.changesetBytes)
         else {
-            throw ExchangeError(
-                .badInput, path, expected: "a regular file", found: "a link, a folder or a device",
+            throw DumpsError(
+                .usage, path, expected: "a regular file", found: "a link, a folder or a device",
                 remedy: "put the file itself there")
         }
         do {
@@ -83,8 +84,8 @@ struct DumpTree {
             changeset += Array(",\"timestamp\":\(timestamp),\"changes\":".utf8) + data.array + [UInt8(ascii: "}")]
             return try ImportedCollection(id, changeset: Changeset(parsing: Bytes(changeset), limits: limits))
         } catch let error where error is JSONError || error is ChangesetError {
-            throw ExchangeError(
-                .badInput, path, expected: "the records of a collection,  {\"data\": […], \"timestamp\": …}",
+            throw DumpsError(
+                .usage, path, expected: "the records of a collection,  {\"data\": […], \"timestamp\": …}",
                 found: "\(error)",
                 remedy: "copy the file from its project again")
         }
@@ -97,8 +98,8 @@ struct DumpTree {
         guard project == .applicationServices, let bytes = try FileStore.read(path, limit: 64) else { return }
         let text = bytes.text.filter { !$0.isWhitespace }
         guard Timestamp(text) == unverified.timestamp else {
-            throw ExchangeError(
-                .badInput, path, expected: "\(unverified.timestamp), as \(id.name).json says",
+            throw DumpsError(
+                .usage, path, expected: "\(unverified.timestamp), as \(id.name).json says",
                 found: VisibleText.quote(text), remedy: "correct one of the two files")
         }
     }

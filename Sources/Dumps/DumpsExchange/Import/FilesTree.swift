@@ -1,3 +1,4 @@
+import Dumps
 import RemoteSettingsModel
 import SnapshotBundle
 
@@ -11,12 +12,12 @@ struct FilesTree {
     /// The collections of the tree. An error in one does not affect the others.
     ///
     /// - Parameter names: the collections to read; an empty list means all.
-    /// - Throws: `FileError`, or ``ExchangeError`` if the tree has no list, or several for one collection.
+    /// - Throws: `FileError`, or ``DumpsError`` if the tree has no list, or several for one collection.
     func collections(_ names: [CollectionID]) throws -> [(CollectionID, Result<ImportedCollection, any Error>)] {
         let lists = try (FileStore.list(root) ?? []).filter { $0.hasSuffix(".json") }.sorted()
         guard !lists.isEmpty, collection == nil || lists.count == 1 else {
-            throw ExchangeError(
-                lists.isEmpty ? .badInput : .usage, root,
+            throw DumpsError(
+                .usage, root,
                 expected: collection == nil ? "NAME.json files" : "one NAME.json file, for --collection",
                 found: lists.isEmpty ? "none" : Counted.text(lists.count, "file"),
                 remedy: "name the directory that holds the list")
@@ -31,11 +32,11 @@ struct FilesTree {
         }
     }
 
-    private func id(_ name: String, of list: String) throws(ExchangeError) -> CollectionID {
+    private func id(_ name: String, of list: String) throws(DumpsError) -> CollectionID {
         do throws(InvalidIdentifier) {
             return try CollectionID(bucket: "main", name: name)
         } catch {
-            throw ExchangeError(
+            throw DumpsError(
                 .usage, "\(root)/\(list)", expected: "the name of a collection, such as regions.json",
                 found: error.found,
                 remedy: "name the collection with --collection BUCKET/COLLECTION, or rename the file")
@@ -46,8 +47,8 @@ struct FilesTree {
         let path = "\(root)/\(list)"
         guard case .file? = try FileStore.kind(path), let text = try FileStore.read(path, limit: limits.changesetBytes)
         else {
-            throw ExchangeError(
-                .badInput, path, expected: "a regular file", found: "a link, a folder or a device",
+            throw DumpsError(
+                .usage, path, expected: "a regular file", found: "a link, a folder or a device",
                 remedy: "put the file itself there")
         }
         var collection: ImportedCollection
@@ -63,8 +64,8 @@ struct FilesTree {
             changeset += Array(",\"timestamp\":\(timestamp),\"changes\":".utf8) + text.array + [UInt8(ascii: "}")]
             collection = try ImportedCollection(id, changeset: Changeset(parsing: Bytes(changeset), limits: limits))
         } catch let error where error is JSONError || error is ChangesetError {
-            throw ExchangeError(
-                .badInput, path, expected: "a list of records, each with id and last_modified", found: "\(error)",
+            throw DumpsError(
+                .usage, path, expected: "a list of records, each with id and last_modified", found: "\(error)",
                 remedy: "fetch the file again, or export it from a dumps directory")
         }
         try AttachmentFolder(root: root, folder: "attachments/\(name)", limits: limits).gatherByHash(into: &collection)

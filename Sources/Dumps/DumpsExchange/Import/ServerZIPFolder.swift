@@ -1,3 +1,4 @@
+import Dumps
 import RemoteSettingsModel
 import SnapshotBundle
 
@@ -25,13 +26,13 @@ struct ServerZIPFolder {
         for name in try FileStore.list(root) ?? [] where name.hasSuffix(".meta.json") {
             guard let text = try FileStore.read("\(root)/\(name)", limit: limits.metadataBytes) else { continue }
             let value = try Result { () throws(JSONError) in try JSONValue(parsing: text, limits: limits) }.mapError {
-                ExchangeError(
-                    .badInput, root, entry: name, expected: "a record", found: "\($0)", remedy: "fetch the zip again")
+                DumpsError(
+                    .usage, root, entry: name, expected: "a record", found: "\($0)", remedy: "fetch the zip again")
             }.get()
             left -= text.count
             guard left >= 0 else {
-                throw ExchangeError(
-                    .badInput, root, entry: name,
+                throw DumpsError(
+                    .usage, root, entry: name,
                     expected: "records of at most \(limits.changesetBytes) bytes in all (Limits.changesetBytes)",
                     found: "more", remedy: "fetch the zip again")
             }
@@ -47,8 +48,8 @@ struct ServerZIPFolder {
                 "the zip has only the records with attachments; the collection gets the timestamp of the newest")
             return collection
         } catch {
-            throw ExchangeError(
-                .badInput, root, expected: "records in the .meta.json files", found: "\(error)",
+            throw DumpsError(
+                .usage, root, expected: "records in the .meta.json files", found: "\(error)",
                 remedy: "fetch the zip again")
         }
     }

@@ -96,7 +96,7 @@ struct CollectionBuilder {
     }
 
     private mutating func read(schema node: SourceNode, _ file: String) {
-        do throws(SchemaFault) {
+        do throws(DumpsError) {
             schema = try RecordSchema(node.json)
         } catch {
             problems.add(file, node.line(at: error.path), "the schema: \(error.problem)", error.remedy)
@@ -243,8 +243,8 @@ struct CollectionBuilder {
 
     /// Returns everything that was added.
     ///
-    /// - Throws: ``SourceProblems``.
-    func finish() throws(SourceProblems) -> CollectionSource {
+    /// - Throws: ``DumpsError``.
+    func finish() throws(DumpsError) -> CollectionSource {
         var problems = problems
         let sorted = records.values.sorted { $0.id.utf8.lexicographicallyPrecedes($1.id.utf8) }
         if sorted.count > limits.records {
@@ -269,7 +269,7 @@ struct CollectionBuilder {
         }
         if hasParameters, size <= limits.changesetBytes { checkParameters(sorted, limits, &problems) }
         guard problems.problems.isEmpty else {
-            throw SourceProblems(
+            throw DumpsError(
                 problems: problems.problems.sorted { ($0.file, $0.line ?? 0) < ($1.file, $1.line ?? 0) })
         }
         return CollectionSource(

@@ -202,7 +202,7 @@ actor DumpsLoader {
 
     private func find(
         _ id: CollectionID, before timestamp: Timestamp, in history: BundleHistory, _ readers: inout [BundleReader]
-    ) async throws(HistoryError) {
+    ) async throws(DumpsError) {
         let listing = try await history.bundles(of: id)
         for problem in listing.unusable { report("\(id): an older state cannot be used: \(problem)") }
         var seen = Set(readers.map(\.head.timestamp))
