@@ -415,7 +415,7 @@ def test_a_catalogue_is_taken_as_a_whole_or_not_at_all(origin, tmp_path):
         origin.publish(one=2, two=2)
         wait_for(serving, origin.dumps)
         network.choose = lambda name, count: None if name == "two" else serving
-        outcome = packager.refuses("a catalogue is taken as a whole", "main/two")
+        outcome = packager.refuses("the collections of a catalogue are only updated together", "main/two")
         assert packager.verify().code == rsdump.DONE and packager.lock["catalogue"]["number"] == 1
         assert outcome.json()["catalogue"]["number"] == 1
         network.choose = lambda name, count: serving
@@ -625,7 +625,7 @@ def test_a_lock_that_was_edited(origin, served, tmp_path):
     del edited["collections"][CATALOGUE]
     lock.write_text(json.dumps(edited))
     packager.bundle_path(CATALOGUE).unlink()
-    assert packager.verify().says("found none")
+    assert packager.verify().says("there is no catalogue of settings.example.org")
     packager.good()
     assert packager.bundle_path(CATALOGUE).exists()
 
@@ -694,7 +694,7 @@ def test_two_publishers_and_a_wrong_clock(origin, tmp_path):
     for thread in threads:
         thread.join()
     for outcome in outcomes:
-        assert outcome.code == rsdump.DONE or outcome.says("run this again when it has ended"), str(outcome)
+        assert outcome.code == rsdump.DONE or outcome.says("run this again when it has finished"), str(outcome)
     assert origin.catalogue["catalogue"]["number"] == 1
     behind = origin.run("publish", "--confirm", "--at", "2026-01-01")
     assert behind.code != rsdump.DONE

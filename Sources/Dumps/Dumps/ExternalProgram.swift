@@ -59,8 +59,8 @@ package struct ExternalProgram: Sendable {
     ///   - input: its standard input; `nil` for that of this process.
     ///   - mostOutput: the largest number of bytes of standard output that is read.
     ///   - seconds: how long it may take; `nil` for no limit.
-    /// - Throws: ``DumpsError`` with the code `missing` if the program is not on the `PATH`, `overLimit` if its output is
-    ///   too large, `timeout` or `program` if it was stopped or cannot run, or the code of a failed file.
+    /// - Throws: ``DumpsError`` with the code `missing` if the program is not on the `PATH`, `overLimit` if its output
+    ///   is too large, `timeout` or `program` if it was stopped or cannot run, or the code of a failed file.
     package func run(
         input: Bytes?, mostOutput: Int, seconds: Int?
     ) async throws(DumpsError) -> Finished {

@@ -1,7 +1,7 @@
 /// What callers tell apart about a failure, in every layer.
 ///
-/// Each module has one error type: a code for programs, and a sentence and a remedy for people. Exit codes, telemetry and the
-/// public errors are decided from the code alone.
+/// Each module has one error type: a code for programs, and a sentence and a remedy for people. Exit codes, telemetry
+/// and the public errors are decided from the code alone.
 package enum FailureCode: Hashable, Sendable {
     /// The arguments, options or configuration are wrong. The same call will fail again.
     case usage

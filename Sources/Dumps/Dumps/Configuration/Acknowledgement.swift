@@ -43,7 +43,7 @@ extension FailureKind {
             case FetchError.equivocation: .equivocation
             case FetchError.signatureLost: .signatureLost
             case FetchError.unknownCollection: .unknown
-            case is BundleError: .bundle
+            case is BundleError: error.isOfMachine ? .file : .bundle
             case is FileError: .file
             case is CatalogueError, is ChangesetError: .configuration
             default: error.failureCode.map { Self($0) } ?? .configuration

@@ -33,7 +33,8 @@ extension DumpsTransaction {
 
     /// Stages an offered snapshot, unless the current bundle is better. Does I/O.
     ///
-    /// - Throws: ``DumpsError`` if it must not replace the current bundle, or exceeds a budget; `BundleError` if an attachment does not match its record, or `FileError`. Nothing is staged then.
+    /// - Throws: ``DumpsError`` if it must not replace the current bundle, or exceeds a budget; `BundleError` if an
+    ///   attachment does not match its record, or `FileError`. Nothing is staged then.
     package func take(_ offer: Offer, by configuration: DumpsConfiguration) throws -> Taken {
         let (id, snapshot) = (offer.snapshot.collection, offer.snapshot)
         let settings = configuration.settings(of: id)

@@ -72,7 +72,8 @@ extension CollectionOutcome {
         guard status == .failed, let error else {
             if status != .planned {
                 notes.append(
-                    "its known failure (\(known.kind.rawValue)) is over; remove acknowledged: from dumps.yaml")
+                    "its acknowledged failure (\(known.kind.rawValue)) no longer occurs; remove acknowledged: from "
+                        + "dumps.yaml")
             }
             return
         }

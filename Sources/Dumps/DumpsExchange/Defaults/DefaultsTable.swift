@@ -42,7 +42,7 @@ extension DefaultsTable {
                     remedy: "choose other fields with --key and --value")
             }
             guard let key = entry.record[fields.key] else { throw refused(nil, "there is no field \(fields.key)") }
-            guard let text = key.string else { throw refused("a text in \(fields.key)", "another type") }
+            guard let text = key.string else { throw refused(nil, "the field \(fields.key) is not a string") }
             guard let value = entry.record[fields.value] else {
                 throw refused(nil, "there is no field \(fields.value)")
             }

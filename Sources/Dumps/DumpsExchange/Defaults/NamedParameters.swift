@@ -30,8 +30,8 @@ package struct NamedParameters {
         let collections = try directory.lockFile(limits: limits).collections.keys.filter { $0 != Catalogue.collection }
         guard let only = collections.first, collections.count == 1 else {
             throw DumpsError(
-                .usage, directory.path, expected: "one collection",
-                found: Counted.text(collections.count, "collection"), remedy: "name one with --parameters")
+                .usage, directory.path, found: "the directory has \(Counted.text(collections.count, "collection"))",
+                remedy: "name one collection with --parameters")
         }
         return "\(only)"
     }
@@ -58,8 +58,9 @@ package struct NamedParameters {
             let document = try JSONValue(parsing: content, limits: limits)
             guard let records = document.array ?? document["data"]?.array ?? document["changes"]?.array else {
                 throw DumpsError(
-                    .usage, file, expected: "an array of records, or an object with \"data\" or \"changes\"",
-                    found: "another value", remedy: "give --parameters a JSON file of records")
+                    .usage, file,
+                    found: "the file is neither an array of records nor an object with \"data\" or \"changes\"",
+                    remedy: "give --parameters a JSON file of records")
             }
             let changeset = JSONValue.members([
                 "metadata": .object([]), "timestamp": .count(1), "changes": .array(records),
@@ -69,7 +70,8 @@ package struct NamedParameters {
             throw error
         } catch {
             throw DumpsError(
-                .usage, file, expected: "JSON records", found: "\(error)", remedy: "correct the file, or name another")
+                .usage, file, found: "the file has no JSON records: \(error)",
+                remedy: "correct the file, or name another")
         }
     }
 }

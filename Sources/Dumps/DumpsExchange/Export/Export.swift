@@ -111,7 +111,7 @@ package struct Export: Sendable {
         }
         if [.link, .other].contains(try FileStore.kind(output)) {
             throw DumpsError(
-                .usage, output, expected: "a file or a directory", found: "a link, a pipe or a device",
+                .usage, output, found: "it is a link, a pipe or a device",
                 remedy: "choose another --output")
         }
         let isDirectory = try FileStore.isDirectory(output)
@@ -121,7 +121,7 @@ package struct Export: Sendable {
         case .update:
             guard !isDirectory else { return }
             throw DumpsError(
-                .usage, output, expected: "a directory to update", found: "a file",
+                .usage, output, found: "it is a file; only a directory can be updated",
                 remedy: "choose another --output")
         case .keep:
             throw DumpsError(
@@ -145,13 +145,14 @@ package struct Export: Sendable {
         let bundles = bundles.count == 1 ? bundles : bundles.filter { $0.head.collection != Catalogue.collection }
         guard bundles.count == 1, let bundle = bundles.first else {
             throw DumpsError(
-                .usage, directory.lockPath, expected: "one collection",
-                found: Counted.text(bundles.count, "collection"), remedy: "name one BUCKET/COLLECTION")
+                .usage, directory.lockPath,
+                found: "the file lists \(Counted.text(bundles.count, "collection")), and this layout has one",
+                remedy: "name one BUCKET/COLLECTION")
         }
         let text = try defaults(of: bundle)
         if try FileStore.isDirectory(output) {
             throw DumpsError(
-                .usage, output, expected: "a file", found: "a directory", remedy: "choose another --output")
+                .usage, output, found: "it is a directory, not a file", remedy: "choose another --output")
         }
         try FileStore.makeDirectories(FileStore.parent(of: output))
         try FileStore.writeOutput(output, Bytes(text))

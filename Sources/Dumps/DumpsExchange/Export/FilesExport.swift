@@ -18,9 +18,8 @@ enum FilesExport {
         let list = "\(id.name).json"
         guard try !directory.contains(list) else {
             throw DumpsError(
-                .usage, list, expected: "one collection of this name",
-                found: "collections of two buckets, one of them \(id)",
-                remedy: "export each bucket to a directory of its own")
+                .usage, list, found: "the collections of two buckets would share this file; one of them is \(id)",
+                remedy: "export each bucket to a separate directory")
         }
         try directory.write(collection.list(style), to: list)
         directory.own("attachments/\(id.name)")
@@ -30,8 +29,9 @@ enum FilesExport {
             // Names that differ in their case only are one file on most Macs.
             if let other = taken.updateValue(entry.id, forKey: file.lowercased().exact) {
                 throw DumpsError(
-                    .usage, "\(id)", expected: "a file name of its own for each attachment",
-                    found: "\(VisibleText.quote(file)) for the records \(other) and \(entry.id)",
+                    .usage, "\(id)",
+                    found: "the attachments of the records \(other) and \(entry.id) have the same file name, "
+                        + VisibleText.quote(file),
                     remedy: "name another field with --key")
             }
             _ = try collection.put(attachment, as: "attachments/\(id.name)/\(file)", into: directory)
@@ -45,8 +45,9 @@ enum FilesExport {
         if let nameField {
             guard let field = entry.record[nameField]?.string else {
                 throw DumpsError(
-                    .usage, "\(id)", expected: "a text in the field \(nameField) of each record with an attachment",
-                    found: "none in the record \(entry.id)", remedy: "name another field with --key")
+                    .usage, "\(id)", entry: "record \(entry.id)",
+                    found: "it has an attachment, but no string in the field \(nameField)",
+                    remedy: "name another field with --key")
             }
             let ending = attachment.filename.split(separator: ".", omittingEmptySubsequences: false).dropFirst().last
             name = ending.map { field.hasSuffix(".\($0)") ? field : "\(field).\($0)" } ?? field
@@ -58,8 +59,8 @@ enum FilesExport {
             }
         guard isSafe else {
             throw DumpsError(
-                .usage, "\(id)", expected: "a file name without a path for each attachment",
-                found: "\(VisibleText.quote(name)) in the record \(entry.id)",
+                .usage, "\(id)", entry: "record \(entry.id)",
+                found: "\(VisibleText.quote(name)) cannot be the file name of its attachment",
                 remedy: nameField == nil ? "name a field with --key" : "name another field with --key")
         }
         return name

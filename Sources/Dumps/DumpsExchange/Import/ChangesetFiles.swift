@@ -85,15 +85,16 @@ struct ChangesetFiles {
             return documents
         } catch {
             throw DumpsError(
-                .usage, file, expected: "a list of changesets", found: "\(error)", remedy: "fetch the file again")
+                .usage, file, found: "not a list of changesets: \(error)", remedy: "fetch the file again")
         }
     }
 
     private func changeset(_ text: Bytes, _ place: String) throws -> Changeset {
         try Result { () throws(ChangesetError) in try Changeset(parsing: text, limits: limits) }.mapError { error in
             DumpsError(
-                .usage, place, expected: "a changeset, {\"metadata\": …, \"timestamp\": …, \"changes\": […]}",
-                found: "\(error)", remedy: "save the server's answer as it is, without _since")
+                .usage, place,
+                found: "not a changeset, {\"metadata\": …, \"timestamp\": …, \"changes\": […]}: \(error)",
+                remedy: "save the server's answer as it is, without _since")
         }.get()
     }
 

@@ -61,7 +61,7 @@ struct DumpTree {
         guard case .file? = try FileStore.kind(path), let text = try FileStore.read(path, limit: limits.changesetBytes)
         else {
             throw DumpsError(
-                .usage, path, expected: "a regular file", found: "a link, a folder or a device",
+                .usage, path, found: "it is a link, a folder or a device, not a regular file",
                 remedy: "put the file itself there")
         }
         do {
@@ -85,8 +85,7 @@ struct DumpTree {
             return try ImportedCollection(id, changeset: Changeset(parsing: Bytes(changeset), limits: limits))
         } catch let error where error is JSONError || error is ChangesetError {
             throw DumpsError(
-                .usage, path, expected: "the records of a collection,  {\"data\": […], \"timestamp\": …}",
-                found: "\(error)",
+                .usage, path, found: "not the records of a collection, {\"data\": […], \"timestamp\": …}: \(error)",
                 remedy: "copy the file from its project again")
         }
     }
@@ -99,7 +98,7 @@ struct DumpTree {
         let text = bytes.text.filter { !$0.isWhitespace }
         guard Timestamp(text) == unverified.timestamp else {
             throw DumpsError(
-                .usage, path, expected: "\(unverified.timestamp), as \(id.name).json says",
+                .usage, path, expected: "\(unverified.timestamp), as \(id.name).json states",
                 found: VisibleText.quote(text), remedy: "correct one of the two files")
         }
     }

@@ -18,8 +18,9 @@ struct FilesTree {
         guard !lists.isEmpty, collection == nil || lists.count == 1 else {
             throw DumpsError(
                 .usage, root,
-                expected: collection == nil ? "NAME.json files" : "one NAME.json file, for --collection",
-                found: lists.isEmpty ? "none" : Counted.text(lists.count, "file"),
+                found: lists.isEmpty
+                    ? "there are no NAME.json files"
+                    : "with --collection, there must be one NAME.json file, not \(lists.count)",
                 remedy: "name the directory that holds the list")
         }
         return try lists.compactMap { list in
@@ -48,7 +49,7 @@ struct FilesTree {
         guard case .file? = try FileStore.kind(path), let text = try FileStore.read(path, limit: limits.changesetBytes)
         else {
             throw DumpsError(
-                .usage, path, expected: "a regular file", found: "a link, a folder or a device",
+                .usage, path, found: "it is a link, a folder or a device, not a regular file",
                 remedy: "put the file itself there")
         }
         var collection: ImportedCollection
@@ -65,7 +66,7 @@ struct FilesTree {
             collection = try ImportedCollection(id, changeset: Changeset(parsing: Bytes(changeset), limits: limits))
         } catch let error where error is JSONError || error is ChangesetError {
             throw DumpsError(
-                .usage, path, expected: "a list of records, each with id and last_modified", found: "\(error)",
+                .usage, path, found: "not a list of records, each with id and last_modified: \(error)",
                 remedy: "fetch the file again, or export it from a dumps directory")
         }
         try AttachmentFolder(root: root, folder: "attachments/\(name)", limits: limits).gatherByHash(into: &collection)

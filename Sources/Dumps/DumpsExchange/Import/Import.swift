@@ -52,8 +52,9 @@ package struct Import: Sendable {
     /// All of another dumps directory in place of none is restored exactly, with its `dumps.yaml`.
     ///
     /// - Parameter path: a directory, an archive or a file.
-    /// - Throws: `DumpsError`, also if all bundles together would be too large or if the directory is busy; `BundleError`
-    ///   for an archive that is damaged or unsafe, or `FileError`. Nothing has changed then. An error of a single collection is in its outcome.
+    /// - Throws: `DumpsError`, also if all bundles together would be too large or if the directory is busy;
+    ///   `BundleError` for an archive that is damaged or unsafe, or `FileError`. Nothing has changed then. An error of
+    ///   a single collection is in its outcome.
     package func run(_ path: String, _ names: [CollectionID] = []) async throws -> [Outcome] {
         let transaction = try await DumpsTransaction.begin(in: directory, limits: limits)
         defer { try? transaction.end() }

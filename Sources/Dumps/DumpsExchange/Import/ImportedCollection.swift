@@ -21,7 +21,7 @@ struct AttachmentFolder {
             let place = folder.isEmpty ? name : "\(folder)/\(name)"
             guard let size = try FileStore.size("\(root)/\(place)") else {
                 throw DumpsError(
-                    .usage, root, entry: place, expected: "a regular file", found: "a link or a folder",
+                    .usage, root, entry: place, found: "it is a link or a folder, not a regular file",
                     remedy: "remove it from the directory")
             }
             let id = try sidecar(place)?["id"]?.string ?? name
@@ -40,7 +40,7 @@ struct AttachmentFolder {
                     .untrusted, root, entry: place,
                     expected:
                         "\(Counted.text(attachment.size, "byte")) with SHA-256 \(attachment.hash), as record \(id) "
-                        + "says",
+                        + "states",
                     found: "\(Counted.text(size, "byte")) with \(digest)", remedy: "copy the file from its source again"
                 )
             }
@@ -60,7 +60,7 @@ struct AttachmentFolder {
             let place = "\(folder)/\(name)"
             guard try FileStore.size("\(root)/\(place)") != nil else {
                 throw DumpsError(
-                    .usage, root, entry: place, expected: "a regular file", found: "a link or a folder",
+                    .usage, root, entry: place, found: "it is a link or a folder, not a regular file",
                     remedy: "remove it from the directory")
             }
             try refusePointer(place)
@@ -76,7 +76,7 @@ struct AttachmentFolder {
     private func refusePointer(_ place: String) throws {
         guard try LargeFilePointer.isAt("\(root)/\(place)") else { return }
         throw DumpsError(
-            .usage, root, entry: place, expected: "an attachment", found: LargeFilePointer.name,
+            .usage, root, entry: place, found: "it is \(LargeFilePointer.name), not the attachment",
             remedy: LargeFilePointer.remedy)
     }
 
@@ -85,7 +85,7 @@ struct AttachmentFolder {
         guard let text = try FileStore.read(path, limit: limits.metadataBytes) else { return nil }
         return try Result { () throws(JSONError) in try JSONValue(parsing: text, limits: limits) }.mapError { error in
             DumpsError(
-                .usage, root, entry: place + Self.suffix, expected: "JSON", found: "\(error)",
+                .usage, root, entry: place + Self.suffix, found: "not JSON: \(error)",
                 remedy: "copy the file from its source again")
         }.get()
     }

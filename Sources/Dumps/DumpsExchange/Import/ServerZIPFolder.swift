@@ -27,7 +27,7 @@ struct ServerZIPFolder {
             guard let text = try FileStore.read("\(root)/\(name)", limit: limits.metadataBytes) else { continue }
             let value = try Result { () throws(JSONError) in try JSONValue(parsing: text, limits: limits) }.mapError {
                 DumpsError(
-                    .usage, root, entry: name, expected: "a record", found: "\($0)", remedy: "fetch the zip again")
+                    .usage, root, entry: name, found: "not a record: \($0)", remedy: "fetch the zip again")
             }.get()
             left -= text.count
             guard left >= 0 else {
@@ -49,7 +49,7 @@ struct ServerZIPFolder {
             return collection
         } catch {
             throw DumpsError(
-                .usage, root, expected: "records in the .meta.json files", found: "\(error)",
+                .usage, root, found: "the .meta.json files are not records: \(error)",
                 remedy: "fetch the zip again")
         }
     }

@@ -174,7 +174,7 @@ struct CollectionBuilder {
         case .number(let number) where number.canonical == nil:
             problems.add(
                 file, node.line, "\(JSONError.Reason.numberOutOfRange(number.text))",
-                "write a smaller number, or a text in quotes")
+                "write a smaller number, or a string in quotes")
         case .list(let elements): for element in elements { checkNumbers(element, file) }
         case .mapping(let members): for member in members { checkNumbers(member.value, file) }
         default: break
@@ -195,7 +195,7 @@ struct CollectionBuilder {
         if let own = node["id"] {
             guard let text = own.string else {
                 problems.add(
-                    file, own.line, "the id is \(own.kind)", "write a text, in quotes if it looks like a number")
+                    file, own.line, "the id is \(own.kind)", "write a string, in quotes if it looks like a number")
                 return nil
             }
             return checked(text, file, own.line)
@@ -231,7 +231,7 @@ struct CollectionBuilder {
     private mutating func checkFilter(_ node: SourceNode, _ file: String) {
         guard !node.isNull else { return }
         guard let text = node.string else {
-            problems.add(file, node.line, "\(RecordFilter.fieldName) is \(node.kind)", "write a filter as a text")
+            problems.add(file, node.line, "\(RecordFilter.fieldName) is \(node.kind)", "write a filter as a string")
             return
         }
         do throws(FilterError) {

@@ -12,8 +12,8 @@ package struct FirebaseCondition: Sendable {
     /// Members of `env` that the app must set, because no library can know them.
     package let needs: Set<ExactString>
 
-    /// - Throws: `DumpsError`. Its `entry` is the part that no filter can express, such as `app.audiences`; `nil` if the
-    ///   text does not follow the grammar.
+    /// - Throws: `DumpsError`. Its `entry` is the part that no filter can express, such as `app.audiences`; `nil` if
+    ///   the text does not follow the grammar.
     package init(parsing text: String) throws(DumpsError) {
         var parser = ConditionParser(try ConditionLexer.tokens(text))
         var terms: [String] = []
@@ -111,7 +111,7 @@ private enum ConditionLexer {
                 text.append(scalar)
             }
         }
-        throw refusal("a text has no closing quote")
+        throw refusal("a string has no closing quote")
     }
 
     private static func scan(
@@ -281,7 +281,7 @@ private struct ConditionParser {
         let next = tokens.popFirst()
         switch next {
         case .text(let text)?, .number(let text)?: return text
-        default: throw unexpected(next, "a text or a number")
+        default: throw unexpected(next, "a string or a number")
         }
     }
 
@@ -393,7 +393,7 @@ private struct ConditionParser {
 
     private mutating func text() throws(DumpsError) -> String {
         let next = tokens.popFirst()
-        guard case .text(let text)? = next else { throw unexpected(next, "a text in quotes") }
+        guard case .text(let text)? = next else { throw unexpected(next, "a string in quotes") }
         return text
     }
 

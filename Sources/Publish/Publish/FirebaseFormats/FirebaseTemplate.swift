@@ -259,7 +259,7 @@ private struct TemplateConverter {
     /// Converts a value's text without changing it: apps get `1.10`, `TRUE` and JSON exactly as they were written.
     private mutating func converted(_ text: String?, type: String, _ line: Int, _ what: String) -> String? {
         guard let text else {
-            problems.add(file, line, "\(what) is not a text", "download the template again")
+            problems.add(file, line, "\(what) is not a string", "download the template again")
             return nil
         }
         let fits =

@@ -22,7 +22,7 @@ package struct SourceImport: Sendable {
     ///   `DumpsError` if the file cannot be converted; `FileError`. Nothing is written then.
     package init(_ path: String, as format: Format, of id: CollectionID, into sources: SourceDirectory) throws {
         guard let bytes = try FileStore.read(path, limit: 16 << 20) else {
-            throw DumpsError(file: path, problem: "there is no such file", remedy: "name another one")
+            throw DumpsError(file: path, problem: "there is no such file", remedy: "give the path of another file")
         }
         let folder = "\(sources.path)/\(id.bucket)"
         for name in ["", ".yaml", ".yml", ".json"] where try FileStore.exists("\(folder)/\(id.name)\(name)") {

@@ -115,7 +115,7 @@ extension KeyDirectory {
         guard let lock = try DirectoryLock(path) else {
             throw SigningKeyError(
                 path, kind: .busy, found: "another rsdump is changing this directory",
-                remedy: "run this again when it has ended")
+                remedy: "run this again when it has finished")
         }
         return try withExtendedLifetime(lock) {
             try ignoreKeys()
