@@ -397,7 +397,7 @@ def test_defaults_as_json_and_plist(values, tmp_path):
     ({"id": "bad", "key": "bad", "value": "\u0001"}, "plist", "XML"),
     ({"id": "bad", "key": "bad", "value": 2 ** 63}, "plist", "64 bits"),
     ({"id": "bad", "key": "\u0001", "value": "a"}, "plist", "XML"),
-    ({"id": "bad", "key": 7, "value": "a"}, "json", "text"),
+    ({"id": "bad", "key": 7, "value": "a"}, "json", "not a string"),
     ({"id": "bad", "value": "a"}, "json", "key"),
     ({"id": "bad", "key": "bad"}, "json", "value"),
     ({"id": "bad", "key": "whole", "value": "a"}, "json", "whole"),
