@@ -60,8 +60,8 @@ extension Error {
     /// the data, so it must not be wrapped in one that does.
     package var isOfMachine: Bool {
         switch self as any Error {
-        case let error as FileError: !error.isWrongKind && !error.isMissing && !error.isOfSource
-        case let error as BundleError: error.kind == .unwritable
+        case let error as BundleError:
+            error.code == .storage && !error.isWrongKind && !error.isMissing && !error.isOfSource
         case HistoryError.file(let error): error.isOfMachine
         default: false
         }

@@ -13,7 +13,7 @@ package struct ExternalProgram: Sendable {
         /// The program was ended because it took too long.
         case late(seconds: Int)
         /// The file for its input could not be written.
-        case file(FileError)
+        case file(BundleError)
         /// The system's message.
         case failed(String)
     }
@@ -155,7 +155,7 @@ package struct ExternalProgram: Sendable {
     /// process by SIGPIPE.
     private static func descriptor(for input: Bytes?) throws(Failure) -> Int32 {
         guard let input else { return STDIN_FILENO }
-        do throws(FileError) {
+        do throws(BundleError) {
             return try FileStore.openUnnamedFile(with: input)
         } catch {
             throw .file(error)

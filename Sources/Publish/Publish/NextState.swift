@@ -134,17 +134,16 @@ package struct NextState: Sendable {
             let head = "{\"last_modified\":\(keeping(record) ?? time),"
             return Bytes(Array(head.utf8) + record.members.array + [UInt8(ascii: "}")])
         }
-        do throws(ChangesetError) {
+        do throws(FormatError) {
             return try RecordTable(records.lazy.map(text), limits: limits)
         } catch {
             let problems = records.compactMap { record -> ConfigurationError? in
-                do throws(ChangesetError) {
+                do throws(FormatError) {
                     _ = try RecordTable([text(record)], limits: limits)
                     return nil
                 } catch {
-                    let problem = if case .json(let reason) = error { "\(reason.reason)" } else { "\(error)" }
                     return ConfigurationError(
-                        file: record.file, line: record.line, problem: "record \(record.id): \(problem)",
+                        file: record.file, line: record.line, problem: "record \(record.id): \(error.reason)",
                         remedy: "correct the record")
                 }
             }
@@ -163,7 +162,7 @@ package struct NextState: Sendable {
 
     private static func metadata(
         _ id: CollectionID, _ members: [JSONValue.Member], at time: Timestamp, limits: Limits
-    ) throws(JSONError) -> CollectionMetadata {
+    ) throws(FormatError) -> CollectionMetadata {
         let own: [JSONValue.Member] = [
             .init(key: "id", value: .string(id.name)), .init(key: "bucket", value: .string(id.bucket)),
             .init(key: "last_modified", value: .count(time.milliseconds)),
@@ -204,7 +203,7 @@ package enum PublishError: Error, Hashable, Sendable, CustomStringConvertible {
     /// The current catalogue has the highest possible number.
     case numbersUsedUp(CollectionID)
     /// The current catalogue cannot be read, or clients that hold it would refuse the next one.
-    case catalogue(CatalogueError)
+    case catalogue(BundleError)
     /// Clients would take the catalogue for unconfirmed before the next run is due.
     case unconfirmedTooEarly(CollectionID, end: Timestamp, due: Timestamp)
     /// There is no catalogue to confirm.
@@ -251,8 +250,7 @@ package enum PublishError: Error, Hashable, Sendable, CustomStringConvertible {
         case .numbersUsedUp(let id):
             "\(id): its number is \(Catalogue.highestNumber), the highest possible one, which a thief of the key may "
                 + "have made; to begin again at 1, make a later signing certificate with: rsdump keys renew DIR"
-        case .catalogue(.earlierCertificate(let found, let held)):
-            "\(CatalogueError.earlierCertificate(found: found, held: held)); sign with the newer keys"
+        case .catalogue(let error) where error.code == .rollback: "\(error); sign with the newer keys"
         case .catalogue(let error):
             "\(error); restore the bundle with git, or start over with: rsdump remove \(Catalogue.collection)"
         case .unconfirmedTooEarly(let id, let end, let due):

@@ -21,7 +21,7 @@ package struct SigningProgram: Sendable {
     /// Runs the command. Does I/O.
     ///
     /// - Returns: the command's output.
-    /// - Throws: ``PublishError/noSignature(_:)`` if it fails, takes too long or writes too much; `FileError`.
+    /// - Throws: ``PublishError/noSignature(_:)`` if it fails, takes too long or writes too much; `BundleError`.
     package func sign(_ message: Bytes) async throws -> Bytes {
         do throws(ExternalProgram.Failure) {
             let finished = try await ExternalProgram(shell: command)

@@ -33,14 +33,12 @@ struct CommandFailure: Error, CustomStringConvertible {
         #if Server
         case is ServerError: .usage
         #endif
-        case is ContentSignatureError: .verificationFailed
         case let error as HTTPError:
             switch error.code {
             case .usage: .usage
             case .backoff: .backoff
             default: error.isUnavailability ? .unreachable : .someFailed
             }
-        case let error as FileError: error.isOfMachine ? .tryAgain : .usage
         case DumpsError.emptyMonitor, DumpsError.refused: .someFailed
         case DumpsError.busy: .tryAgain
         case is DumpsError: .usage
@@ -53,7 +51,7 @@ struct CommandFailure: Error, CustomStringConvertible {
         case let error as HistoryError:
             switch error {
             case .noGit, .noRepository, .noRevision, .noPlace, .invalidPath: .usage
-            case .bundle(let error): error.kind == .unreadable ? .usage : status(of: error)
+            case .bundle(let error): error.code == .storage ? .usage : status(of: error)
             case .file(let error): status(of: error)
             case .git, .largeFile, .partialClone, .noAncestor, .overLimit: .someFailed
             }
@@ -62,20 +60,20 @@ struct CommandFailure: Error, CustomStringConvertible {
         case PublishError.noSignature: .someFailed
         case is PublishError: .usage
         case let error as SigningKeyError:
-            switch error.kind {
-            case .usage: .usage
+            switch error.code {
             case .untrusted: .verificationFailed
             case .busy: .tryAgain
+            default: .usage
             }
         case MirrorError.busy: .tryAgain
         case let error as MirrorError: error.isUsage ? .usage : .someFailed
         case let error as ExchangeError: error.kind == .unverified ? .verificationFailed : .usage
         case let error as BundleError:
-            switch error.kind {
-            case .wrongSource, .overLimit, .unknownVersion: .usage
-            case .unwritable: .tryAgain
-            case .unreadable, .malformed, .malformedLock, .pointer, .damaged, .disagreement, .missing:
-                .verificationFailed
+            switch error.code {
+            case .storage where error.isOfMachine: .tryAgain
+            case .storage: error.isOfSystem ? .usage : .verificationFailed
+            case .content, .overLimit, .unknownVersion: .usage
+            default: .verificationFailed
             }
         default: .someFailed
         }

@@ -4,7 +4,7 @@ import SnapshotBundle
 /// Why a collection, or a whole catalogue, was refused.
 package enum CatalogueRefreshError: Error, Hashable, Sendable, CustomStringConvertible {
     /// The server's catalogue is malformed, is of another publisher, or cannot follow the packaged one.
-    case catalogue(CatalogueError)
+    case catalogue(BundleError)
     /// The server has no catalogue.
     case noCatalogue(PublisherName)
     /// The server's state of a collection is not the one that its catalogue lists.

@@ -49,7 +49,8 @@ struct CatalogueStep: Sendable {
             return Result(catalogue: held)
         } catch {
             switch CollectionError(error) {
-            case .gone, .fetch(.unknownCollection):
+            case .gone: return Result(catalogue: held, error: .catalogue(.noCatalogue(publisher)))
+            case let error where error.isUnknown:
                 return Result(catalogue: held, error: .catalogue(.noCatalogue(publisher)))
             case let error: return Result(catalogue: held, error: error)
             }
@@ -69,7 +70,7 @@ struct CatalogueStep: Sendable {
     private func verified(
         _ snapshot: Snapshot, after held: VerifiedCatalogue?
     ) throws(CollectionError) -> VerifiedCatalogue {
-        do throws(CatalogueError) {
+        do throws(BundleError) {
             let found = try VerifiedCatalogue(snapshot, roots: policy.roots, limits: limits)
             guard found.catalogue.publisher == publisher else {
                 throw .otherPublisher(found: found.catalogue.publisher, expected: publisher)

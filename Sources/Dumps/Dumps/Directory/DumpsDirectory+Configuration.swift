@@ -33,7 +33,7 @@ extension DumpsDirectory {
     ///   - roots: root certificates to add to those that the file trusts.
     ///   - check: checks the configurations before and after the change, and may throw.
     /// - Returns: the new collections, and the resulting configuration.
-    /// - Throws: ``ConfigurationError``, `FileError`, ``DumpsError/busy(_:)``, or what `check` throws. Nothing has
+    /// - Throws: ``ConfigurationError``, `BundleError`, ``DumpsError/busy(_:)``, or what `check` throws. Nothing has
     ///   changed then.
     package func addCollections(
         _ ids: [CollectionID], attachments: String? = nil, server: String? = nil, roots: [SHA256Digest] = [],
@@ -55,7 +55,7 @@ extension DumpsDirectory {
     /// Removes collections from `dumps.yaml`, the lock file and the directory. Does I/O.
     ///
     /// - Throws: ``DumpsError/notNamed(_:_:)`` if the file does not name one of them, ``ConfigurationError``,
-    ///   ``DumpsError/busy(_:)``, `FileError`, or `BundleError` if the lock file cannot be read. Nothing has changed
+    ///   ``DumpsError/busy(_:)``, or `BundleError`, for example if the lock file cannot be read. Nothing has changed
     ///   then.
     package func removeCollections(_ ids: [CollectionID]) async throws {
         guard try FileStore.exists(configurationPath) else { throw DumpsError.notNamed(ids, configurationPath) }
@@ -79,7 +79,7 @@ extension DumpsDirectory {
     /// No refresh would ever look at them again, so a refresh removes them. A directory without `dumps.yaml` has none.
     /// The file is read here and now: what was read before the directory was locked may be outdated.
     ///
-    /// - Throws: ``FileError`` or ``ConfigurationError``.
+    /// - Throws: ``BundleError`` or ``ConfigurationError``.
     package func unlistedCollections(_ lock: LockFile) throws -> [CollectionID] {
         guard try FileStore.exists(configurationPath) else { return [] }
         return Set(lock.collections.keys).subtracting(try configuration().allCollections.map(\.id)).sorted()

@@ -96,7 +96,7 @@ package struct CollectionLog: Sendable {
             var older: ComparedSnapshot?
             do {
                 if position < versions.count { older = try await state(at: position, &contents) }
-            } catch let error as BundleError {
+            } catch let error as BundleError where !error.isOfSystem {
                 unusable(error)
                 continue
             }

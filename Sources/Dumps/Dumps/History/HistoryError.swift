@@ -25,7 +25,7 @@ package enum HistoryError: Error, Hashable, Sendable {
     case overLimit(place: String, limit: String, allowed: Int)
     /// A bundle or a lock cannot be read, or has been replaced since it was found.
     case bundle(BundleError)
-    case file(FileError)
+    case file(BundleError)
 }
 
 extension HistoryError: CustomStringConvertible {

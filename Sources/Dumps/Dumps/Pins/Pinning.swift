@@ -43,8 +43,8 @@ package struct Pinning: Sendable {
     ///   - reason: why they are pinned; `nil` to keep the reason of the current pin.
     ///   - until: the pin's last day; `nil` to keep that of the current pin.
     /// - Returns: the result for each collection. An error is a ``PinError``, ``DumpsError``, ``ConfigurationError``,
-    ///   `HistoryError` or `FileError`.
-    /// - Throws: ``DumpsError``, ``ConfigurationError``, `FileError`, or `BudgetExcess` if all bundles together would
+    ///   `HistoryError` or `BundleError`.
+    /// - Throws: ``DumpsError``, ``ConfigurationError``, `BundleError`, or `BudgetExcess` if all bundles together would
     ///   be too large. Nothing has changed then.
     package func pin(
         _ ids: [CollectionID], _ request: PinRequest, from path: String?, reason: String?, until: Timestamp?
@@ -134,7 +134,7 @@ package struct Pinning: Sendable {
     /// Removes pins. Does I/O.
     ///
     /// - Returns: the removed pins.
-    /// - Throws: ``ConfigurationError`` if one of them is not in the file, ``DumpsError/busy(_:)``, or `FileError`.
+    /// - Throws: ``ConfigurationError`` if one of them is not in the file, ``DumpsError/busy(_:)``, or `BundleError`.
     ///   Nothing has changed then.
     package static func unpin(
         _ ids: [CollectionID], in directory: DumpsDirectory

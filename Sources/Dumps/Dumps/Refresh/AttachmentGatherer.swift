@@ -99,7 +99,8 @@ struct AttachmentGatherer: Sendable {
                 }
             } catch let error as HTTPError {
                 switch error.code {
-                case .usage, .unreachable, .timeout(.connect), .timeout(.head), .backoff, .cancelled: throw error
+                case .usage, .backoff, .cancelled: throw error
+                case _ where error.isUnanswered: throw error
                 default:
                     throw CollectionError.attachment(
                         location: attachment.location, record: attachment.record, problem: "\(error)")
@@ -184,7 +185,7 @@ struct AttachmentGatherer: Sendable {
         } catch let error as HTTPError where error.hold == nil && error.code != .cancelled {
             notes.append("the server's zip could not be fetched (\(error)); attachments were fetched one by one")
             lacking = missing
-        } catch let error as BundleError {
+        } catch let error as BundleError where !error.isOfSystem {
             // The file is temporary, so the error's advice to restore it would be wrong.
             notes.append("the server's zip is damaged (\(error.problem)); attachments were fetched one by one")
             lacking = missing

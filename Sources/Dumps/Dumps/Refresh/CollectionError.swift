@@ -5,7 +5,7 @@ import SnapshotBundle
 /// Why one collection could not be refreshed. Its last good bundle and the other collections stay as they are.
 package enum CollectionError: Error, Sendable {
     /// The server's state could not be fetched, or was refused.
-    case fetch(FetchError)
+    case fetch(HTTPError)
     /// The server no longer has the collection.
     case gone
     /// Both the server's list and its answer are older than the bundle. The bundle stays, and nothing has failed.
@@ -21,26 +21,25 @@ package enum CollectionError: Error, Sendable {
     /// Its new state violates guards in `dumps.yaml`.
     case guarded(GuardFailure)
     case bundle(BundleError)
-    case file(FileError)
+    case file(BundleError)
     case configuration(String)
     case cancelled
 
     /// What identifies the error for programs and for `acknowledged:`.
     package var kind: FailureKind {
         switch self {
-        case .fetch(.http(let error)):
-            switch error.code {
-            case .backoff: .backoff
-            case .unreachable, .timeout(.connect), .timeout(.head): .unreachable
-            default: .http
+        case .fetch(let error):
+            switch error.fault {
+            case .changeset, .noAnswer: .changeset
+            case .signature, .cutShort: .signature
+            case .rollback: .rollback
+            case .future: .future
+            case .equivocation: .equivocation
+            case .signatureLost: .signatureLost
+            case .unknownCollection: .unknown
+            case .notListed, .overtaken, nil:
+                if error.isUnanswered { .unreachable } else { error.hold == nil ? .http : .backoff }
             }
-        case .fetch(.changeset), .fetch(.noAnswer): .changeset
-        case .fetch(.signature), .fetch(.cutShort): .signature
-        case .fetch(.rollback): .rollback
-        case .fetch(.future): .future
-        case .fetch(.equivocation): .equivocation
-        case .fetch(.signatureLost): .signatureLost
-        case .fetch(.unknownCollection): .unknown
         case .gone: .gone
         case .stale: .stale
         case .undelivered: .undelivered
@@ -66,6 +65,11 @@ package enum CollectionError: Error, Sendable {
         if case .guarded(let failure) = self { failure.violations } else { [] }
     }
 
+    /// Whether the server does not have the collection and, as far as is known, never had it.
+    var isUnknown: Bool {
+        if case .fetch(let error) = self { error.fault == .unknownCollection } else { false }
+    }
+
     /// Whether the server is behind the bundle.
     var isStale: Bool {
         if case .stale = self { true } else { false }
@@ -73,7 +77,7 @@ package enum CollectionError: Error, Sendable {
 
     /// The HTTP error; `nil` for other errors.
     var http: HTTPError? {
-        if case .fetch(.http(let error)) = self { error } else { nil }
+        if case .fetch(let error) = self, error.fault == nil { error } else { nil }
     }
 
     /// Whether a file of this machine could not be read or written.
@@ -89,15 +93,13 @@ package enum CollectionError: Error, Sendable {
     init(_ error: any Error) {
         switch error {
         case let error as CollectionError: self = error
-        case let error as HTTPError: self = error.code == .cancelled ? .cancelled : .fetch(.http(error))
-        case let error as FetchError: self = .fetch(error)
-        case let error as ContentSignatureError: self = .fetch(.signature(error))
+        case let error as HTTPError: self = error.code == .cancelled ? .cancelled : .fetch(error)
+        case let error as BundleError where error.isOfTrust: self = .fetch(.signature(error))
         case let error as PinError: self = .pin(error)
         case let error as CatalogueRefreshError: self = .catalogue(error)
         case let failure as GuardFailure: self = .guarded(failure)
         case let excess as BudgetExcess: self = .overBudget(excess)
-        case let error as BundleError: self = .bundle(error)
-        case let error as FileError: self = .file(error)
+        case let error as BundleError: self = error.isOfSystem ? .file(error) : .bundle(error)
         case HistoryError.file(let error): self = .file(error)
         case is CancellationError: self = .cancelled
         default: self = .configuration("\(error)")
@@ -106,19 +108,23 @@ package enum CollectionError: Error, Sendable {
 }
 
 extension CollectionError: CustomStringConvertible {
+    private static func sentence(_ error: HTTPError) -> String {
+        switch error.fault {
+        case .rollback:
+            "\(error.problem); if you want the older state, remove the bundle and its lock entry first"
+        case .equivocation:
+            "\(error), or remove the bundle and its lock entry to take the new state"
+        case .signatureLost:
+            "\(error.problem); if you want the unsigned state, remove the bundle and its lock entry first"
+        case .unknownCollection:
+            "the server has no such collection (\(error)); correct its name in dumps.yaml, or run rsdump remove"
+        default: "\(error)"
+        }
+    }
+
     package var description: String {
         switch self {
-        case .fetch(.rollback(let held, let answered)):
-            "\(FetchError.rollback(held: held, answered: answered).problem); if you want the older state, remove the "
-                + "bundle and its lock entry first"
-        case .fetch(.equivocation(let timestamp)):
-            "\(FetchError.equivocation(timestamp)), or remove the bundle and its lock entry to take the new state"
-        case .fetch(.signatureLost):
-            "\(FetchError.signatureLost.problem); if you want the unsigned state, remove the bundle and its lock "
-                + "entry first"
-        case .fetch(.unknownCollection(let error)):
-            "the server has no such collection (\(error)); correct its name in dumps.yaml, or run rsdump remove"
-        case .fetch(let error): "\(error)"
+        case .fetch(let error): Self.sentence(error)
         case .gone:
             "the server no longer has this collection; its bundle is kept; to remove it, run rsdump remove"
         case .stale(let held, let answered):

@@ -217,7 +217,7 @@ extension CollectionRefresher {
         _ snapshot: Snapshot, by rule: AttachmentRule, notes: inout [String]
     ) throws -> (wanted: [WantedAttachment], omitted: [SHA256Digest: OmissionReason]) {
         let selector = try AttachmentSelector(rule)
-        let (wanted, omitted) = try Result { () throws(ChangesetError) in try selector.select(snapshot.records) }
+        let (wanted, omitted) = try Result { () throws(FormatError) in try selector.select(snapshot.records) }
             .mapError { CollectionError.fetch(.changeset($0, url: server)) }.get()
         if wanted.isEmpty, !omitted.isEmpty, omitted.values.allSatisfy({ $0 == .filter }) {
             notes.append(

@@ -62,7 +62,7 @@ package struct Refresh: Sendable {
     /// If the configuration asks for a catalogue, it is taken as a whole or not at all. All configured collections are
     /// then refreshed, whichever are named, and only to the states that the publisher's catalogue lists.
     ///
-    /// - Throws: ``DumpsError``; `HTTPError` if the monitor cannot be fetched; ``FileError`` or `BundleError` if the
+    /// - Throws: ``DumpsError``; `HTTPError` if the monitor cannot be fetched; `BundleError` if the
     ///   lock cannot be read or written. Errors of single collections are in their outcomes.
     package func run(_ names: [CollectionID] = []) async throws -> RefreshReport {
         let settings = try selected(names)
@@ -228,7 +228,7 @@ package struct Refresh: Sendable {
         if outcome.status == .failed {
             // When the failure began, and the name that was probably meant.
             missed?.sentence(outcome.serverTimestamp, bundle: outcome.previous).map { outcome.notes.append($0) }
-            if case .fetch(.unknownCollection)? = outcome.error, monitor.collections[outcome.id] == nil {
+            if outcome.error?.isUnknown == true, monitor.collections[outcome.id] == nil {
                 let similar = outcome.id.mostSimilar(in: monitor.collections.keys)
                 outcome.notes.append(
                     similar.map { "did you mean \($0)?" } ?? "rsdump list shows the collections that the server has")
@@ -348,7 +348,7 @@ package struct Refresh: Sendable {
                     let fetched = try await fetcher.fetch(planned, onto: nil, minimum: minimum)
                     outcome.serverTimestamp = fetched.snapshot.timestamp
                     if try directory.isHeld(fetched.snapshot, planned, limits: limits) { outcome.status = .unchanged }
-                } catch let error as BundleError {
+                } catch let error as BundleError where !error.isOfSystem {
                     outcome.notes.append("its bundle cannot be read (\(error))")
                 } catch let error as CollectionError where error.isStale {
                     outcome.status = .unchanged

@@ -55,7 +55,7 @@ package struct Embedding: Sendable {
     /// I/O.
     ///
     /// - Returns: the paths that changed.
-    /// - Throws: ``ExchangeError``, `BundleError` or `FileError`.
+    /// - Throws: ``ExchangeError``, `BundleError`.
     package func write() throws -> [String] {
         let files = try files()
         var changed: [String] = []

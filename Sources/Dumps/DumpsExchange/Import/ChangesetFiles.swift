@@ -75,7 +75,7 @@ struct ChangesetFiles {
         guard let first = text.array.first(where: { ![0x20, 0x09, 0x0A, 0x0D].contains($0) }),
             first == UInt8(ascii: "[")
         else { return [text] }
-        do throws(JSONError) {
+        do throws(FormatError) {
             var reader = JSONReader(text, limits: limits)
             var documents: [Bytes] = []
             try reader.beginArray()
@@ -89,7 +89,7 @@ struct ChangesetFiles {
     }
 
     private func changeset(_ text: Bytes, _ place: String) throws -> Changeset {
-        try Result { () throws(ChangesetError) in try Changeset(parsing: text, limits: limits) }.mapError { error in
+        try Result { () throws(FormatError) in try Changeset(parsing: text, limits: limits) }.mapError { error in
             ExchangeError(
                 .badInput, place, expected: "a changeset, {\"metadata\": …, \"timestamp\": …, \"changes\": […]}",
                 found: "\(error)", remedy: "save the server's answer as it is, without _since")

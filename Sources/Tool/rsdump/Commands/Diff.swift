@@ -177,13 +177,14 @@ extension CommandFailure {
         }
         let status: ExitStatus =
             switch error {
-            case CollectionError.fetch(.http(let error)):
+            case CollectionError.fetch(let error) where error.fault == nil:
                 switch error.code {
                 case .backoff: .backoff
                 case _ where error.isUnavailability: .unreachable
                 default: .verificationFailed
                 }
-            case is CollectionError, is ChangesetError, is HTTPError, is DumpsError: .verificationFailed
+            case let error as FormatError where error.code == .invalidName: .usage
+            case is CollectionError, is FormatError, is HTTPError, is DumpsError: .verificationFailed
             default: .usage
             }
         self.init(status, place + failure.description)

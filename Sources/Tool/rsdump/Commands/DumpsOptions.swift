@@ -126,7 +126,7 @@ struct OpenDumps {
     /// - Parameters:
     ///   - isConfigured: whether a missing `dumps.yaml` is an error.
     ///   - applying: replaces settings of the file with those of the options.
-    /// - Throws: `ConfigurationError`, `FileError`, or the error of `applying`.
+    /// - Throws: `ConfigurationError`, `BundleError`, or the error of `applying`.
     init(
         _ dumps: some DirectoryOption, isConfigured: Bool = true,
         applying: (DumpsConfiguration) throws -> DumpsConfiguration = { $0 }
