@@ -173,6 +173,24 @@ extension DumpsError {
 }
 
 extension Error {
+    /// What callers tell apart about this error; `nil` for errors of other packages.
+    package var failureCode: FailureCode? {
+        switch self as any Error {
+        case let error as BundleError:
+            switch error.code {
+            // A path of the wrong kind, or a file that is not there, says nothing about the machine.
+            case .storage where error.isWrongKind || error.isMissing || error.isOfSource:
+                error.isOfSystem ? .usage : .damaged
+            case .content: .usage
+            case .missing: .damaged
+            default: error.code
+            }
+        case let error as any CodedError: error.code
+        case is CancellationError: .cancelled
+        default: nil
+        }
+    }
+
     /// Whether a file of this machine could not be read or written, as on a full disk. Such an error says nothing about
     /// the data, so it must not be wrapped in one that does.
     package var isOfMachine: Bool { failureCode == .storage }

@@ -143,7 +143,7 @@ package struct ExternalProgram: Sendable {
     /// process by SIGPIPE.
     private static func descriptor(for input: Bytes?) throws(DumpsError) -> Int32 {
         guard let input else { return STDIN_FILENO }
-        do throws(FileError) {
+        do throws(BundleError) {
             return try FileStore.openUnnamedFile(with: input)
         } catch {
             throw .file(error)

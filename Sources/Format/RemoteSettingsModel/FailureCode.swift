@@ -25,7 +25,7 @@ package enum FailureCode: Hashable, Sendable {
     case untrusted
     /// A certificate chain cannot be used, so no signature could be checked.
     case certificate
-    /// The server's state is older than the one that is held, or from the future.
+    /// The server's state is older than the one that is held, from the future, or not the one that it announced.
     case rollback
     /// The data is fine, but a guard, a check of the app, a pin or a budget does not let it in.
     case refused
@@ -37,6 +37,8 @@ package enum FailureCode: Hashable, Sendable {
     case broken
     /// Something took too long.
     case timeout
+    /// A redirect cannot be followed.
+    case redirect
     /// The server answered with this error status.
     case status(Int)
     /// The answer is not what was asked for.

@@ -81,8 +81,8 @@ extension DumpsError {
     }
 
     /// The current catalogue cannot be read, or clients that hold it would refuse the next one.
-    package static func nextCatalogue(_ error: CatalogueError) -> Self {
-        if case .earlierCertificate = error { return Self(problem: "\(error)", remedy: "sign with the newer keys") }
+    package static func nextCatalogue(_ error: BundleError) -> Self {
+        if error.code == .rollback { return Self(problem: "\(error)", remedy: "sign with the newer keys") }
         return Self(
             problem: "\(error)",
             remedy: "restore the bundle with git, or start over with: rsdump remove \(Catalogue.collection)")

@@ -134,17 +134,16 @@ package struct NextState: Sendable {
             let head = "{\"last_modified\":\(keeping(record) ?? time),"
             return Bytes(Array(head.utf8) + record.members.array + [UInt8(ascii: "}")])
         }
-        do throws(ChangesetError) {
+        do throws(FormatError) {
             return try RecordTable(records.lazy.map(text), limits: limits)
         } catch {
             let problems = records.compactMap { record -> DumpsError? in
-                do throws(ChangesetError) {
+                do throws(FormatError) {
                     _ = try RecordTable([text(record)], limits: limits)
                     return nil
                 } catch {
-                    let problem = if case .json(let reason) = error { "\(reason.reason)" } else { "\(error)" }
                     return DumpsError(
-                        file: record.file, line: record.line, problem: "record \(record.id): \(problem)",
+                        file: record.file, line: record.line, problem: "record \(record.id): \(error.reason)",
                         remedy: "correct the record")
                 }
             }
@@ -163,7 +162,7 @@ package struct NextState: Sendable {
 
     private static func metadata(
         _ id: CollectionID, _ members: [JSONValue.Member], at time: Timestamp, limits: Limits
-    ) throws(JSONError) -> CollectionMetadata {
+    ) throws(FormatError) -> CollectionMetadata {
         let own: [JSONValue.Member] = [
             .init(key: "id", value: .string(id.name)), .init(key: "bucket", value: .string(id.bucket)),
             .init(key: "last_modified", value: .count(time.milliseconds)),

@@ -193,7 +193,7 @@ package struct Publisher: Sendable {
             do {
                 try verifier.verify(directory.bundlePath(id), of: id, against: entry)
                 return nil
-            } catch let error as ContentSignatureError {
+            } catch let error as BundleError where error.isOfTrust {
                 return .notVouched(id, "\(error)")
             } catch {
                 return .damaged(id, "\(error)")
@@ -206,8 +206,8 @@ package struct Publisher: Sendable {
     /// If `dumps.yaml` asks for a catalogue, it lists all collections. It is made in the same step, and is the last
     /// outcome.
     ///
-    /// - Throws: `DumpsError.busy` if another process works in the directory, `ContentSignatureError` if apps would not
-    ///   accept the chain, ``DumpsError`` if the catalogue cannot be made or the signer fails, `FileError`, or
+    /// - Throws: `DumpsError.busy` if another process works in the directory, `BundleError` if apps would not
+    ///   accept the chain, ``DumpsError`` if the catalogue cannot be made or the signer fails, `BundleError`, or
     ///   `DumpsError`. Nothing has changed then. An error that concerns one collection is in that collection's
     ///   outcome.
     package func run(_ sources: [CollectionSource]) async throws -> [Outcome] {
@@ -411,7 +411,7 @@ package struct Publisher: Sendable {
             time: options.time, confirms: confirms, begins: chain.leafNotBefore)
         let made = try await outcome(id, next.source, held: .success(held), run) { snapshot in
             guard let present else { return }
-            do throws(CatalogueError) {
+            do throws(BundleError) {
                 try VerifiedCatalogue(snapshot, roots: policy.roots, limits: limits).checkSuccession(of: present)
             } catch {
                 throw DumpsError.nextCatalogue(error)
@@ -425,7 +425,7 @@ package struct Publisher: Sendable {
     /// The current catalogue; `nil` if no configured root vouches for one.
     private func catalogue(of held: Held?) throws(DumpsError) -> VerifiedCatalogue? {
         guard case .success(let snapshot)? = held?.vouched else { return nil }
-        return try Result { () throws(CatalogueError) in
+        return try Result { () throws(BundleError) in
             try VerifiedCatalogue(snapshot, roots: policy.roots, limits: limits)
         }
         .mapError(DumpsError.nextCatalogue).get()
@@ -487,7 +487,7 @@ package struct Publisher: Sendable {
                 vouched =
                     snapshot.provenance.isSigned
                     ? .success(snapshot) : .failure(.notVouched(id, "none: it is \(entry.trust.kind.rawValue)"))
-            } catch let error as ContentSignatureError {
+            } catch let error as BundleError where error.isOfTrust {
                 vouched = .failure(.notVouched(id, "\(error)"))
             }
             return Held(unverified: unverified, entry: entry, vouched: vouched)
@@ -542,7 +542,7 @@ package struct Publisher: Sendable {
     private func vouchedNow(_ id: CollectionID, _ held: Held?) throws -> (held: Held, snapshot: Snapshot) {
         guard let held else { throw DumpsError.notLocked([id], directory.lockPath) }
         let present = try held.vouched.get()
-        do throws(ContentSignatureError) {
+        do throws(BundleError) {
             _ = try KeptSnapshotVerifier(policy, limits: limits).verified(
                 held.unverified, chain: present.chain ?? Bytes([]), at: options.time)
         } catch {
@@ -584,8 +584,8 @@ package struct Publisher: Sendable {
     }
 
     /// The chains of the signers. Apps must trust the first one now.
-    private func chains(for id: CollectionID) throws(ContentSignatureError) -> [Chain] {
-        func chain(of signer: any PayloadSigner) throws(ContentSignatureError) -> Chain {
+    private func chains(for id: CollectionID) throws(BundleError) -> [Chain] {
+        func chain(of signer: any PayloadSigner) throws(BundleError) -> Chain {
             let verified = try CertificateChain(pem: signer.chain, limits: limits)
                 .ownVerdict(policy.signer(for: id), at: options.time)
             return Chain(signer: signer, verified: verified, made: .init(verified))

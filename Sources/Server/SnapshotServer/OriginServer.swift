@@ -67,7 +67,7 @@ package struct OriginServer: Sendable {
     ///   - publish: publishes a change into the directory, for `POST /demo/publish`. If it is `nil`, that request gets
     ///     405.
     ///   - whenReady: called with the first state when it is served.
-    /// - Throws: `DumpsError` if there is no lock, or if the server cannot listen on the address; `FileError` or
+    /// - Throws: `DumpsError` if there is no lock, or if the server cannot listen on the address; `BundleError` or
     ///   `BundleError` if the lock cannot be read.
     package func run(
         publish: (@Sendable (_ now: Timestamp) async throws -> [String])? = nil,

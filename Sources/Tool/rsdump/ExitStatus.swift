@@ -37,7 +37,7 @@ enum ExitStatus: Int32 {
             case .backoff: .backoff
             case .unreachable, .tls, .broken, .timeout, .status(500...599): .unreachable
             case .busy, .storage: .tryAgain
-            case .missing, .rollback, .refused, .status, .content, .program, .cancelled, .closed: .someFailed
+            case .missing, .rollback, .refused, .redirect, .status, .content, .program, .cancelled, .closed: .someFailed
             }
     }
 

@@ -12,7 +12,7 @@ struct VerifyRows {
         let largest = try input.largest()
         let payload = largest.snapshot.payload.bytes
         let unverified = try largest.bundle.unverifiedSnapshot()
-        let chains: [String: Result<VerifiedChain, ContentSignatureError>] = Dictionary(
+        let chains: [String: Result<VerifiedChain, BundleError>] = Dictionary(
             unverified.signatures.map { ($0.x5u, .success(largest.chain)) }
         ) { first, _ in first }
         var table = Table("Verify \(largest.id): a payload of \(payload.count) bytes")

@@ -125,10 +125,10 @@ import Testing
         let place = try PublishingPlace(at: now)
         try place.write("records: {a: {v: 1}}")
         let foreign = try #require(SHA256Digest(hex: String(repeating: "ab", count: 32)))
-        await #expect(throws: ContentSignatureError.self) {
+        await #expect(throws: BundleError.self) {
             try await place.publisher(.init(time: now), roots: [foreign]).run(place.sources.read())
         }
-        await #expect(throws: ContentSignatureError.self) {
+        await #expect(throws: BundleError.self) {
             try await place.publish(at: now.advanced(by: .seconds(91 * 86_400)))
         }
         #expect(try !FileStore.exists(place.dumps.path))

@@ -107,7 +107,7 @@ package struct SourceReader {
 
 extension SourceReader {
     private func json(_ text: Bytes) throws(DumpsError) -> SourceNode {
-        do throws(JSONError) {
+        do throws(FormatError) {
             var reader = JSONReader(text, limits: limits)
             var lines = LineCounter(text)
             let node = try value(&reader, &lines)
@@ -118,7 +118,7 @@ extension SourceReader {
         }
     }
 
-    private func value(_ reader: inout JSONReader, _ lines: inout LineCounter) throws(JSONError) -> SourceNode {
+    private func value(_ reader: inout JSONReader, _ lines: inout LineCounter) throws(FormatError) -> SourceNode {
         let (line, first) = lines.next(from: reader.offset)
         switch first {
         case UInt8(ascii: "{"):

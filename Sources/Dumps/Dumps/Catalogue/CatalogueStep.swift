@@ -67,7 +67,7 @@ struct CatalogueStep: Sendable {
     private func verified(
         _ snapshot: Snapshot, after held: VerifiedCatalogue?
     ) throws(DumpsError) -> VerifiedCatalogue {
-        do throws(CatalogueError) {
+        do throws(BundleError) {
             let found = try VerifiedCatalogue(snapshot, roots: policy.roots, limits: limits)
             guard found.catalogue.publisher == publisher else {
                 throw .otherPublisher(found: found.catalogue.publisher, expected: publisher)

@@ -4,7 +4,7 @@ import SnapshotBundle
 // Why a collection, or a whole catalogue, was refused.
 extension DumpsError {
     /// The server's catalogue is malformed, is of another publisher, or cannot follow the packaged one.
-    static func catalogue(_ error: CatalogueError) -> Self {
+    static func catalogue(_ error: BundleError) -> Self {
         Self(error.failureCode ?? .content, kind: .catalogue, problem: "\(error); the bundles are unchanged")
     }
 

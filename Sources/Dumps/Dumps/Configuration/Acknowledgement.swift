@@ -25,7 +25,7 @@ extension FailureKind {
             case .rollback: .rollback
             case .refused: .guarded
             case .unreachable: .unreachable
-            case .tls, .broken, .timeout, .status, .content: .http
+            case .tls, .broken, .timeout, .redirect, .status, .content: .http
             case .backoff: .backoff
             case .cancelled: .cancelled
             }
@@ -37,25 +37,26 @@ extension FailureKind {
             switch error {
             case let error as DumpsError: error.kind
             case let error as HTTPError: Self(of: error)
-            case FetchError.http(let error): Self(of: error)
-            case FetchError.changeset, FetchError.noAnswer: .changeset
-            case FetchError.future: .future
-            case FetchError.equivocation: .equivocation
-            case FetchError.signatureLost: .signatureLost
-            case FetchError.unknownCollection: .unknown
-            case is BundleError: error.isOfMachine ? .file : .bundle
-            case is FileError: .file
-            case is CatalogueError, is ChangesetError: .configuration
+            case let error as BundleError: error.isOfTrust ? .signature : error.isOfSystem ? .file : .bundle
             default: error.failureCode.map { Self($0) } ?? .configuration
             }
     }
 
     private init(of error: HTTPError) {
-        switch error.code {
-        case .timeout(.connect), .timeout(.head): self = .unreachable
-        case .usage: self = .http
-        default: self = error.failureCode.map { Self($0) } ?? .http
-        }
+        self =
+            switch error.fault {
+            case .changeset, .noAnswer: .changeset
+            case .signature, .cutShort: .signature
+            case .rollback: .rollback
+            case .future: .future
+            case .equivocation: .equivocation
+            case .signatureLost: .signatureLost
+            case .unknownCollection: .unknown
+            case .notListed, .overtaken, nil:
+                if error.isUnanswered { .unreachable } else if error.hold != nil { .backoff } else {
+                    error.code == .cancelled ? .cancelled : .http
+                }
+            }
     }
 }
 

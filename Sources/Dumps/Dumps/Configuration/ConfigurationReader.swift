@@ -94,7 +94,7 @@ package struct ConfigurationReader {
         var ids: [ExactString: CollectionID] = [:]
         for (key, value) in try mapping(node, "collections") {
             let name = try string(key, "the collection's name")
-            let id = try Result { () throws(InvalidIdentifier) in try CollectionID(name) }
+            let id = try Result { () throws(FormatError) in try CollectionID(name) }
                 .mapError { error(key, "\($0)", remedy: "write it as BUCKET/COLLECTION, such as main/regions") }.get()
             if let other = ids.updateValue(id, forKey: id.ignoringCase.exact) {
                 throw .sameBundle(id, other, file: file, line: key.line)

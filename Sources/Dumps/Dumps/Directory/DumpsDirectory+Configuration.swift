@@ -33,7 +33,7 @@ extension DumpsDirectory {
     ///   - roots: root certificates to add to those that the file trusts.
     ///   - check: checks the configurations before and after the change, and may throw.
     /// - Returns: the new collections, and the resulting configuration.
-    /// - Throws: ``DumpsError``, `FileError`, or what `check` throws. Nothing has changed then.
+    /// - Throws: ``DumpsError``, `BundleError`, or what `check` throws. Nothing has changed then.
     package func addCollections(
         _ ids: [CollectionID], attachments: String? = nil, server: String? = nil, roots: [SHA256Digest] = [],
         check: (_ before: DumpsConfiguration, _ after: DumpsConfiguration) throws -> Void = { _, _ in }
@@ -53,7 +53,7 @@ extension DumpsDirectory {
 
     /// Removes collections from `dumps.yaml`, the lock file and the directory. Does I/O.
     ///
-    /// - Throws: ``DumpsError``, also if the file does not name one of them; `FileError`, or `BundleError` if the lock
+    /// - Throws: ``DumpsError``, also if the file does not name one of them; `BundleError`, or `BundleError` if the lock
     ///   file cannot be read. Nothing has changed then.
     package func removeCollections(_ ids: [CollectionID]) async throws {
         guard try FileStore.exists(configurationPath) else { throw DumpsError.notNamed(ids, configurationPath) }
@@ -77,7 +77,7 @@ extension DumpsDirectory {
     /// No refresh would ever look at them again, so a refresh removes them. A directory without `dumps.yaml` has none.
     /// The file is read here and now: what was read before the directory was locked may be outdated.
     ///
-    /// - Throws: ``FileError`` or ``DumpsError``.
+    /// - Throws: ``BundleError`` or ``DumpsError``.
     package func unlistedCollections(_ lock: LockFile) throws -> [CollectionID] {
         guard try FileStore.exists(configurationPath) else { return [] }
         return Set(lock.collections.keys).subtracting(try configuration().allCollections.map(\.id)).sorted()

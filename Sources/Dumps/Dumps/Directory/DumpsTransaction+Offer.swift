@@ -34,7 +34,7 @@ extension DumpsTransaction {
     /// Stages an offered snapshot, unless the current bundle is better. Does I/O.
     ///
     /// - Throws: ``DumpsError`` if it must not replace the current bundle, or exceeds a budget; `BundleError` if an
-    ///   attachment does not match its record, or `FileError`. Nothing is staged then.
+    ///   attachment does not match its record, or `BundleError`. Nothing is staged then.
     package func take(_ offer: Offer, by configuration: DumpsConfiguration) throws -> Taken {
         let (id, snapshot) = (offer.snapshot.collection, offer.snapshot)
         let settings = configuration.settings(of: id)
@@ -89,7 +89,7 @@ extension DumpsTransaction {
         do throws(BundleError) {
             return try BundleReader(path: path, limits: limits)
         } catch {
-            guard error.kind != .unreadable else { throw error }
+            guard error.code != .storage else { throw error }
             return nil
         }
     }

@@ -133,7 +133,7 @@ package struct BundleHistory: Sendable {
             let head = try BundleHead.read(path: path)
             guard head.collection == id else {
                 throw BundleError(
-                    .disagreement, file: path, expected: "a bundle of \(id)", found: "a bundle of \(head.collection)")
+                    .damaged, file: path, expected: "a bundle of \(id)", found: "a bundle of \(head.collection)")
             }
             listing.bundles.append(try bundle(at: path, head))
         } catch {
@@ -147,7 +147,7 @@ package struct BundleHistory: Sendable {
             if head.collection == id { listing.bundles.append(try bundle(at: path, head)) }
         } catch {
             // A file that does not begin like a bundle is something else, which is allowed.
-            if error.kind != .malformed { listing.unusable.append(.bundle(error)) }
+            if error.code != .malformed { listing.unusable.append(.bundle(error)) }
         }
     }
 
@@ -179,12 +179,12 @@ package struct BundleHistory: Sendable {
     }
 
     private static func kind(of path: String) throws(DumpsError) -> FileKind? {
-        try Result { () throws(FileError) in try FileStore.kind(path) }.mapError(DumpsError.file).get()
+        try Result { () throws(BundleError) in try FileStore.kind(path) }.mapError(DumpsError.file).get()
     }
 
     /// The names in a folder; `nil` if the path is not a folder.
     private func names(in folder: String) throws(DumpsError) -> [String]? {
-        try Result { () throws(FileError) in try FileStore.list(folder) }.mapError(DumpsError.file).get()
+        try Result { () throws(BundleError) in try FileStore.list(folder) }.mapError(DumpsError.file).get()
     }
 }
 

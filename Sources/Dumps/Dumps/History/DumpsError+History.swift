@@ -75,10 +75,10 @@ extension DumpsError {
     /// A bundle or a lock file cannot be read, or has been replaced since it was found.
     static func bundle(_ error: BundleError) -> Self {
         // Whoever names an older bundle that cannot be opened has named the wrong one.
-        Self(error.kind == .unreadable ? .usage : error.failureCode ?? .damaged, kind: .bundle, problem: "\(error)")
+        Self(error.code == .storage ? .usage : error.failureCode ?? .damaged, kind: .bundle, problem: "\(error)")
     }
 
-    static func file(_ error: FileError) -> Self {
+    static func file(_ error: BundleError) -> Self {
         Self(error.failureCode ?? .storage, kind: .file, problem: "\(error)")
     }
 

@@ -103,7 +103,7 @@ package struct DumpsMerge: Sendable {
     ///
     /// - Parameter onlyChosen: whether git itself merges the collections that only one side changed. Their bundles are
     ///   then not touched, because they may have uncommitted changes.
-    /// - Throws: ``DumpsError`` or `FileError`.
+    /// - Throws: ``DumpsError`` or `BundleError`.
     package func write(into directory: DumpsDirectory, onlyChosen: Bool) async throws {
         // Git may have written conflicts into the lock file.
         let transaction = try await DumpsTransaction.begin(in: directory, replacing: ours.lock, limits: limits)

@@ -31,7 +31,7 @@ extension DumpsDirectory {
     ///   - name: a tag, a branch or another name of a commit.
     ///   - directory: the dumps directory in the work tree.
     /// - Returns: the copy. It is removed when nothing refers to it any more.
-    /// - Throws: ``DumpsError``, also if the commit has no dumps there, or `FileError`.
+    /// - Throws: ``DumpsError``, also if the commit has no dumps there, or `BundleError`.
     package static func checkOut(
         _ name: String, of directory: String, limits: Limits = Limits()
     ) async throws -> TemporaryDirectory {

@@ -46,7 +46,7 @@ package struct HistoricBundle: Sendable {
         guard bundle.head.collection == collection, bundle.head.timestamp == timestamp else {
             throw .bundle(
                 BundleError(
-                    .disagreement, file: bundle.name, expected: "\(collection) at \(timestamp)",
+                    .damaged, file: bundle.name, expected: "\(collection) at \(timestamp)",
                     found: "\(bundle.head.collection) at \(bundle.head.timestamp)"))
         }
         return bundle
@@ -75,7 +75,7 @@ package struct HistoricBundle: Sendable {
 
     private func neighbouringLock() throws(DumpsError) -> LockFile? {
         let path = "\(FileStore.parent(of: FileStore.parent(of: "\(origin)")))/\(GitRepository.lockPath)"
-        let text = try Result { () throws(FileError) in try FileStore.read(path, limit: Limits.lockBytes) }
+        let text = try Result { () throws(BundleError) in try FileStore.read(path, limit: Limits.lockBytes) }
             .mapError(DumpsError.file).get()
         guard let text else { return nil }
         return try Result { () throws(BundleError) in try LockFile(parsing: text, path: path, limits: limits) }

@@ -42,8 +42,8 @@ package struct Pinning: Sendable {
     ///   - path: a bundle or a folder of bundles to look in; `nil` for the git history of the directory.
     ///   - reason: why they are pinned; `nil` to keep the reason of the current pin.
     ///   - until: the pin's last day; `nil` to keep that of the current pin.
-    /// - Returns: the result for each collection. An error is a ``DumpsError`` or `FileError`.
-    /// - Throws: ``DumpsError``, also if all bundles together would be too large, or `FileError`. Nothing has changed
+    /// - Returns: the result for each collection. An error is a ``DumpsError`` or `BundleError`.
+    /// - Throws: ``DumpsError``, also if all bundles together would be too large, or `BundleError`. Nothing has changed
     ///   then.
     package func pin(
         _ ids: [CollectionID], _ request: PinRequest, from path: String?, reason: String?, until: Timestamp?
@@ -133,7 +133,7 @@ package struct Pinning: Sendable {
     /// Removes pins. Does I/O.
     ///
     /// - Returns: the removed pins.
-    /// - Throws: ``DumpsError``, also if one of them is not in the file, or `FileError`.
+    /// - Throws: ``DumpsError``, also if one of them is not in the file, or `BundleError`.
     ///   Nothing has changed then.
     package static func unpin(
         _ ids: [CollectionID], in directory: DumpsDirectory

@@ -182,7 +182,7 @@ struct AttachmentGatherer: Sendable {
         } catch let error as HTTPError where error.hold == nil && error.code != .cancelled {
             notes.append("the server's zip could not be fetched (\(error)); attachments were fetched one by one")
             lacking = missing
-        } catch let error as BundleError {
+        } catch let error as BundleError where !error.isOfSystem {
             // The file is temporary, so the error's advice to restore it would be wrong.
             notes.append("the server's zip is damaged (\(error.problem)); attachments were fetched one by one")
             lacking = missing

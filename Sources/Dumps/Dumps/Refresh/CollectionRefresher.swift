@@ -146,7 +146,7 @@ extension CollectionRefresher {
         // A damaged or edited bundle differs too. Only a bundle that verifies shows that the server contradicts itself.
         // If there is a catalogue, it decides which of the two is right.
         if !planned.isVouchedFor, held.trust.isSigned, isVerified(atHand, planned.id, held) {
-            throw FetchError.equivocation(held.timestamp)
+            throw HTTPError.equivocation(held.timestamp)
         }
         return false
     }
@@ -219,8 +219,8 @@ extension CollectionRefresher {
         _ snapshot: Snapshot, by rule: AttachmentRule, notes: inout [String]
     ) throws -> (wanted: [WantedAttachment], omitted: [SHA256Digest: OmissionReason]) {
         let selector = try AttachmentSelector(rule)
-        let (wanted, omitted) = try Result { () throws(ChangesetError) in try selector.select(snapshot.records) }
-            .mapError { FetchError.changeset($0, url: server) }.get()
+        let (wanted, omitted) = try Result { () throws(FormatError) in try selector.select(snapshot.records) }
+            .mapError { HTTPError.changeset($0, url: server) }.get()
         if wanted.isEmpty, !omitted.isEmpty, omitted.values.allSatisfy({ $0 == .filter }) {
             notes.append(
                 "the filter for its attachments keeps none of \(omitted.count); if you want some, correct include: in "

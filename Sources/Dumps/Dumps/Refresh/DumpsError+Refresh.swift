@@ -8,7 +8,7 @@ extension DumpsError {
     init(ofRefresh error: any Error) {
         switch error {
         case let error as DumpsError: self = error
-        case let error as FetchError: self.init(error)
+        case let error as HTTPError where error.fault != nil: self.init(error)
         default:
             let code = error.failureCode ?? .usage
             self.init(
@@ -17,9 +17,9 @@ extension DumpsError {
     }
 
     /// The server's state could not be fetched, or was refused.
-    private init(_ error: FetchError) {
+    private init(_ error: HTTPError) {
         let (problem, remedy) =
-            switch error {
+            switch error.fault {
             case .rollback, .signatureLost:
                 (error.problem, "if you accept that state, first remove the bundle and its lock entry")
             case .equivocation:
@@ -65,8 +65,8 @@ extension DumpsError {
     }
 
     /// The server's list of collections is malformed.
-    static func malformedMonitor(_ error: ChangesetError, url: String) -> Self {
-        Self(ofRefresh: FetchError.changeset(error, url: url))
+    static func malformedMonitor(_ error: FormatError, url: String) -> Self {
+        Self(ofRefresh: HTTPError.changeset(error, url: url))
     }
 
     /// A bundle, an attachment or all bundles together are larger than `dumps.yaml` allows.

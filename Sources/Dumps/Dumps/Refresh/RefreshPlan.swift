@@ -186,13 +186,14 @@ extension CollectionFetcher {
         // intact.
         wanted.refusesEquivocation = false
         wanted.needsState = true
-        do throws(FetchError) {
+        do throws(HTTPError) {
             guard let fetched = try await fetch(wanted) else { throw .noAnswer(url: "\(planned.id)") }
             return fetched
         } catch {
-            if case .unknownCollection = error, planned.held != nil { throw .gone }
+            if error.fault == .unknownCollection, planned.held != nil { throw .gone }
             // A cache may have kept both the list and the collection.
-            if case .rollback(let held, let answered) = error, let listed = planned.serverTimestamp, listed < held,
+            if case .rollback(let held, let answered) = error.fault, let listed = planned.serverTimestamp,
+                listed < held,
                 planned.action == .probe || planned.action == .full
             {
                 throw .stale(held: held, answered: answered)

@@ -16,7 +16,7 @@ package struct CatalogueVerification: Sendable {
     /// hold what their manifests say.
     ///
     /// - Returns: `nil` if the configuration does not require a catalogue.
-    /// - Throws: `BundleError` or `FileError` if the lock cannot be read.
+    /// - Throws: `BundleError` if the lock cannot be read.
     package init?(
         _ directory: DumpsDirectory, _ configuration: DumpsConfiguration, policy: TrustPolicy, limits: Limits
     ) throws {

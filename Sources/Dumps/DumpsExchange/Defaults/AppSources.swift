@@ -13,7 +13,7 @@ package struct AppSources {
 
     /// Reads the files of directories. Skips links, and directories that tools fill (`.build`, `Pods`, `node_modules`).
     ///
-    /// - Throws: ``DumpsError`` if a directory cannot be read, or if there are no source files; `FileError`.
+    /// - Throws: ``DumpsError`` if a directory cannot be read, or if there are no source files; `BundleError`.
     package init(in directories: [String]) throws {
         for directory in directories { try read(directory) }
         guard files > 0 else {

@@ -13,12 +13,12 @@ package struct NamedParameters {
     ///
     /// - Parameter place: a collection in the dumps directory, the path of a bundle (.zip), or a JSON file of records;
     ///   `nil` for the only collection of the directory.
-    /// - Throws: ``DumpsError``, `BundleError`, `FileError`, or the errors of the lock file.
+    /// - Throws: ``DumpsError``, `BundleError`, `BundleError`, or the errors of the lock file.
     package init(_ place: String?, in directory: DumpsDirectory, limits: Limits = Limits()) throws {
         let name = try place ?? Self.only(in: directory, limits: limits)
         self.name = name
         let records = try Self.records(name, in: directory, limits: limits)
-        do throws(ParameterRecordError) {
+        do throws(ParameterError) {
             parameters = try ParameterSet(records)
         } catch {
             throw DumpsError(

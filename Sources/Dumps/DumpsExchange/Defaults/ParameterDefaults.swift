@@ -7,8 +7,8 @@ struct ParameterDefaults {
     private let table: DefaultsTable
 
     /// - Parameter name: the collection's name in messages.
-    /// - Throws: `JSONError` if a value cannot be read.
-    init(_ parameters: ParameterSet, name: String) throws(JSONError) {
+    /// - Throws: `FormatError` if a value cannot be read.
+    init(_ parameters: ParameterSet, name: String) throws(FormatError) {
         var rows: [DefaultsTable.Row] = []
         for key in parameters.keys.sorted().map(\.string) {
             guard let record = parameters.defaultRecord(of: key), case .value(let json) = record.content else {

@@ -53,7 +53,7 @@ package struct Export: Sendable {
     ///   - names: the collections; an empty list means all collections of the lock.
     ///   - output: the path of the directory or file to write.
     ///   - existing: what may happen to an existing output.
-    /// - Throws: ``DumpsError``; `BundleError` if a bundle is damaged or differs from the lock; `FileError`. The
+    /// - Throws: ``DumpsError``; `BundleError` if a bundle is damaged or differs from the lock; `BundleError`. The
     ///   output is then unchanged.
     package func write(_ names: [CollectionID], to output: String, existing: Existing = .keep) throws -> Report {
         try check(output, existing)
@@ -167,7 +167,7 @@ extension Export {
         let name = "\(bundle.head.collection)"
         let records = try bundle.payload().records
         let parameters: ParameterSet
-        do throws(ParameterRecordError) {
+        do throws(ParameterError) {
             parameters = try ParameterSet(records)
         } catch {
             throw DumpsError(

@@ -76,7 +76,7 @@ struct ChangesetFiles {
         guard let first = text.array.first(where: { ![0x20, 0x09, 0x0A, 0x0D].contains($0) }),
             first == UInt8(ascii: "[")
         else { return [text] }
-        do throws(JSONError) {
+        do throws(FormatError) {
             var reader = JSONReader(text, limits: limits)
             var documents: [Bytes] = []
             try reader.beginArray()
@@ -90,7 +90,7 @@ struct ChangesetFiles {
     }
 
     private func changeset(_ text: Bytes, _ place: String) throws -> Changeset {
-        try Result { () throws(ChangesetError) in try Changeset(parsing: text, limits: limits) }.mapError { error in
+        try Result { () throws(FormatError) in try Changeset(parsing: text, limits: limits) }.mapError { error in
             DumpsError(
                 .usage, place,
                 found: "not a changeset, {\"metadata\": …, \"timestamp\": …, \"changes\": […]}: \(error)",

@@ -16,7 +16,7 @@ struct DumpTree {
     /// The collections of the tree. An error in one does not affect the others.
     ///
     /// - Parameter names: the collections to read; an empty list means all.
-    /// - Throws: `FileError`, or ``DumpsError`` if the tree has no collection.
+    /// - Throws: `BundleError`, or ``DumpsError`` if the tree has no collection.
     func collections(_ names: [CollectionID]) throws -> [(CollectionID, Result<ImportedCollection, any Error>)] {
         let found = try Self.collections(in: root)
         guard !found.isEmpty else {
@@ -30,7 +30,7 @@ struct DumpTree {
     }
 
     /// The collections with a file `<bucket>/<collection>.json` in a folder.
-    static func collections(in root: String) throws(FileError) -> [CollectionID] {
+    static func collections(in root: String) throws(BundleError) -> [CollectionID] {
         var found: [CollectionID] = []
         for bucket in try FileStore.list(root) ?? [] where try FileStore.isDirectory("\(root)/\(bucket)") {
             for file in try FileStore.list("\(root)/\(bucket)") ?? [] where file.hasSuffix(".json") {
@@ -56,7 +56,7 @@ struct DumpTree {
     ///
     /// - Parameter style: the style of the project's files. If this file's style differs, the metadata records it, so
     ///   that an export can write the file as it was.
-    /// - Throws: `FileError` or ``DumpsError``.
+    /// - Throws: `BundleError` or ``DumpsError``.
     private func document(_ path: String, of id: CollectionID, style: DumpStyle) throws -> ImportedCollection {
         guard case .file? = try FileStore.kind(path), let text = try FileStore.read(path, limit: limits.changesetBytes)
         else {
@@ -77,13 +77,13 @@ struct DumpTree {
                 }
             }
             try reader.finish()
-            guard let data else { throw JSONError(.missingKey("data"), at: 0) }
-            guard let timestamp else { throw JSONError(.missingKey("timestamp"), at: 0) }
+            guard let data else { throw FormatError(.missingKey("data"), at: 0) }
+            guard let timestamp else { throw FormatError(.missingKey("timestamp"), at: 0) }
             let metadata = JSONText.compact(DumpMetadata.make(id, DumpStyle.seen(in: text, of: style)))
             var changeset = Array("{\"metadata\":".utf8) + metadata
             changeset += Array(",\"timestamp\":\(timestamp),\"changes\":".utf8) + data.array + [UInt8(ascii: "}")]
             return try ImportedCollection(id, changeset: Changeset(parsing: Bytes(changeset), limits: limits))
-        } catch let error where error is JSONError || error is ChangesetError {
+        } catch let error as FormatError {
             throw DumpsError(
                 .usage, path, found: "not the records of a collection, {\"data\": […], \"timestamp\": …}: \(error)",
                 remedy: "copy the file from its project again")

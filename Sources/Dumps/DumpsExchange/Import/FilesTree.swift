@@ -12,7 +12,7 @@ struct FilesTree {
     /// The collections of the tree. An error in one does not affect the others.
     ///
     /// - Parameter names: the collections to read; an empty list means all.
-    /// - Throws: `FileError`, or ``DumpsError`` if the tree has no list, or several for one collection.
+    /// - Throws: `BundleError`, or ``DumpsError`` if the tree has no list, or several for one collection.
     func collections(_ names: [CollectionID]) throws -> [(CollectionID, Result<ImportedCollection, any Error>)] {
         let lists = try (FileStore.list(root) ?? []).filter { $0.hasSuffix(".json") }.sorted()
         guard !lists.isEmpty, collection == nil || lists.count == 1 else {
@@ -34,12 +34,12 @@ struct FilesTree {
     }
 
     private func id(_ name: String, of list: String) throws(DumpsError) -> CollectionID {
-        do throws(InvalidIdentifier) {
+        do throws(FormatError) {
             return try CollectionID(bucket: "main", name: name)
         } catch {
             throw DumpsError(
                 .usage, "\(root)/\(list)", expected: "the name of a collection, such as regions.json",
-                found: error.found,
+                found: name,
                 remedy: "name the collection with --collection BUCKET/COLLECTION, or rename the file")
         }
     }
@@ -58,13 +58,13 @@ struct FilesTree {
             // The list does not say when the collection changed last, but each record does.
             let times = (records.array ?? []).compactMap { $0["last_modified"]?.number?.uint64 }
             guard let timestamp = times.max() else {
-                throw JSONError(.missingKey("last_modified"), at: 0)
+                throw FormatError(.missingKey("last_modified"), at: 0)
             }
             let metadata = JSONText.compact(DumpMetadata.make(id, nil))
             var changeset = Array("{\"metadata\":".utf8) + metadata
             changeset += Array(",\"timestamp\":\(timestamp),\"changes\":".utf8) + text.array + [UInt8(ascii: "}")]
             collection = try ImportedCollection(id, changeset: Changeset(parsing: Bytes(changeset), limits: limits))
-        } catch let error where error is JSONError || error is ChangesetError {
+        } catch let error as FormatError {
             throw DumpsError(
                 .usage, path, found: "not a list of records, each with id and last_modified: \(error)",
                 remedy: "fetch the file again, or export it from a dumps directory")

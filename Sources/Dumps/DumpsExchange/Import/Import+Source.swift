@@ -9,7 +9,7 @@ extension Import {
     ///   - path: a directory or an archive.
     ///   - scratch: an empty directory into which an archive is unpacked.
     /// - Returns: the root directory of the tree.
-    /// - Throws: `BundleError` if an archive is damaged or exceeds a limit; ``DumpsError`` or `FileError`.
+    /// - Throws: `BundleError` if an archive is damaged or exceeds a limit; ``DumpsError`` or `BundleError`.
     func root(of path: String, scratch: String) throws -> String {
         if try FileStore.isDirectory(path) {
             for inner in inner where try FileStore.isDirectory("\(path)/\(inner)") { return "\(path)/\(inner)" }

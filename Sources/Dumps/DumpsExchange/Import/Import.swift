@@ -53,7 +53,7 @@ package struct Import: Sendable {
     ///
     /// - Parameter path: a directory, an archive or a file.
     /// - Throws: `DumpsError`, also if all bundles together would be too large or if the directory is busy;
-    ///   `BundleError` for an archive that is damaged or unsafe, or `FileError`. Nothing has changed then. An error of
+    ///   `BundleError` for an archive that is damaged or unsafe, or `BundleError`. Nothing has changed then. An error of
     ///   a single collection is in its outcome.
     package func run(_ path: String, _ names: [CollectionID] = []) async throws -> [Outcome] {
         let transaction = try await DumpsTransaction.begin(in: directory, limits: limits)
@@ -155,10 +155,10 @@ package struct Import: Sendable {
         switch error {
         case let error as DumpsError where error.file.hasPrefix(root):
             return error.moved(to: path, entry: entry(error.file, error.entry))
-        case let error as BundleError where error.file.hasPrefix(root):
+        case let error as BundleError where error.file.hasPrefix(root) && !error.isOfSystem:
             return BundleError(
-                error.kind, file: path, entry: entry(error.file, error.entry), expected: error.expected,
-                found: error.found)
+                error.code, file: path, entry: entry(error.file, error.entry), expected: error.expected,
+                found: error.found, remedy: error.remedy)
         default: return error
         }
     }
@@ -254,9 +254,9 @@ package struct Import: Sendable {
             return Snapshot(vouchingFor: unverified, chain: nil, provenance: .imported)
         }
         let verifier = KeptSnapshotVerifier(options.policy, limits: limits)
-        var failure: ContentSignatureError?
+        var failure: BundleError?
         for chain in chains {
-            do throws(ContentSignatureError) {
+            do throws(BundleError) {
                 return try verifier.verified(unverified, chain: chain, at: options.time)
             } catch {
                 failure = failure ?? error
@@ -266,7 +266,7 @@ package struct Import: Sendable {
     }
 
     /// The name of the source for the lock. It has an archive's file name, but no path of this machine.
-    private func origin(_ path: String) throws(FileError) -> String {
+    private func origin(_ path: String) throws(BundleError) -> String {
         guard try FileStore.size(path) != nil, let name = path.split(separator: "/").last else {
             return format.rawValue
         }

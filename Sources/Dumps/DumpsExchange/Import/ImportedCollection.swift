@@ -15,7 +15,7 @@ struct AttachmentFolder {
     ///
     /// - Parameter isCache: whether a file that differs from its record is skipped too, because the server's zip may be
     ///   outdated.
-    /// - Throws: ``DumpsError`` if a file differs from its record, or `FileError`.
+    /// - Throws: ``DumpsError`` if a file differs from its record, or `BundleError`.
     func gather(into collection: inout ImportedCollection, isCache: Bool = false) throws {
         for name in try FileStore.list("\(root)/\(folder)") ?? [] where !name.hasSuffix(Self.suffix) {
             let place = folder.isEmpty ? name : "\(folder)/\(name)"
@@ -50,7 +50,7 @@ struct AttachmentFolder {
 
     /// Adds the files that belong to records, whatever their names are: a record names its file by the hash.
     ///
-    /// - Throws: ``DumpsError`` if a file is not one, or `FileError`.
+    /// - Throws: ``DumpsError`` if a file is not one, or `BundleError`.
     func gatherByHash(into collection: inout ImportedCollection) throws {
         var wanted: Set<SHA256Digest> = []
         for record in collection.records {
@@ -83,16 +83,16 @@ struct AttachmentFolder {
     private func sidecar(_ place: String) throws -> JSONValue? {
         let path = "\(root)/\(place)\(Self.suffix)"
         guard let text = try FileStore.read(path, limit: limits.metadataBytes) else { return nil }
-        return try Result { () throws(JSONError) in try JSONValue(parsing: text, limits: limits) }.mapError { error in
+        return try Result { () throws(FormatError) in try JSONValue(parsing: text, limits: limits) }.mapError { error in
             DumpsError(
                 .usage, root, entry: place + Self.suffix, found: "not JSON: \(error)",
                 remedy: "copy the file from its source again")
         }.get()
     }
 
-    private func digest(_ place: String) throws(FileError) -> SHA256Digest {
+    private func digest(_ place: String) throws(BundleError) -> SHA256Digest {
         var hasher = ContentHasher()
-        try FileStore.readPieces("\(root)/\(place)") { (piece) throws(FileError) in hasher.update(piece) }
+        try FileStore.readPieces("\(root)/\(place)") { (piece) throws(BundleError) in hasher.update(piece) }
         return hasher.finish()
     }
 }
@@ -109,8 +109,8 @@ struct ImportedCollection {
     var notes: [String] = []
 
     /// - Parameter changeset: `{"metadata": …, "timestamp": …, "changes": …}`, with all records.
-    /// - Throws: `ChangesetError`.
-    init(_ id: CollectionID, changeset: Changeset) throws(ChangesetError) {
+    /// - Throws: `FormatError`.
+    init(_ id: CollectionID, changeset: Changeset) throws(FormatError) {
         unverified = try changeset.snapshot(of: id, onto: nil)
     }
 

@@ -25,7 +25,7 @@ struct ServerZIPFolder {
         var left = limits.changesetBytes
         for name in try FileStore.list(root) ?? [] where name.hasSuffix(".meta.json") {
             guard let text = try FileStore.read("\(root)/\(name)", limit: limits.metadataBytes) else { continue }
-            let value = try Result { () throws(JSONError) in try JSONValue(parsing: text, limits: limits) }.mapError {
+            let value = try Result { () throws(FormatError) in try JSONValue(parsing: text, limits: limits) }.mapError {
                 DumpsError(
                     .usage, root, entry: name, found: "not a record: \($0)", remedy: "fetch the zip again")
             }.get()
@@ -42,7 +42,7 @@ struct ServerZIPFolder {
         var changeset = Array("{\"metadata\":".utf8) + JSONText.compact(DumpMetadata.make(id, nil))
         changeset += Array(",\"timestamp\":\(newest),\"changes\":[".utf8)
         changeset += records.map(\.array).joined(separator: [UInt8(ascii: ",")]) + Array("]}".utf8)
-        do throws(ChangesetError) {
+        do throws(FormatError) {
             var collection = try ImportedCollection(id, changeset: Changeset(parsing: Bytes(changeset), limits: limits))
             collection.notes.append(
                 "the zip has only the records with attachments; the collection gets the timestamp of the newest")

@@ -38,7 +38,7 @@ package struct StaticMirror: Sendable {
     ///
     /// - Parameter folder: an absolute path.
     /// - Throws: ``DumpsError`` if the URL's path cannot be a folder, if something else is in the folder, or if
-    ///   another process publishes there; `BundleError` if a bundle cannot be read; `FileError`. After an error, the
+    ///   another process publishes there; `BundleError` if a bundle cannot be read; `BundleError`. After an error, the
     ///   previous mirror is still published.
     package func publish(to folder: String) throws -> Report {
         guard MirrorPath(origin.address.path + "/v1/") != nil else { throw DumpsError.unusableURL(origin.address.url) }
@@ -103,7 +103,7 @@ package struct StaticMirror: Sendable {
     /// The collections of the mirror in a folder, with their timestamps; empty if there is no mirror. Does
     /// I/O.
     ///
-    /// - Throws: `FileError` or `ChangesetError` if the mirror's monitor cannot be read.
+    /// - Throws: `BundleError` or `FormatError` if the mirror's monitor cannot be read.
     package static func published(
         in folder: String, address: OriginAddress, limits: Limits = Limits()
     ) throws -> [CollectionID: Timestamp] {

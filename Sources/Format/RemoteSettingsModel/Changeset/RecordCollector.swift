@@ -12,7 +12,7 @@ struct RecordCollector: ~Copyable {
     }
 
     /// Reads the array at `position`.
-    mutating func collect(_ input: Span<UInt8>, _ position: inout Int) throws(ChangesetError) {
+    mutating func collect(_ input: Span<UInt8>, _ position: inout Int) throws(FormatError) {
         canonical.reserve(input.count - position)
         try begin(UInt8(ascii: "["), "an array of records", input, &position)
         position += 1
@@ -29,41 +29,32 @@ struct RecordCollector: ~Copyable {
     /// Checks that a value begins with this bracket.
     private func begin(
         _ bracket: UInt8, _ expected: String, _ input: Span<UInt8>, _ position: inout Int
-    ) throws(ChangesetError) {
+    ) throws(FormatError) {
         JSONLexer.skipWhitespace(input, &position)
-        do throws(JSONError) {
-            let found = try JSONLexer.peek(input, position)
-            guard found != bracket else { return }
-            throw JSONError(.wrongType(expected: expected, found: JSONLexer.kind(startingWith: found)), at: position)
-        } catch {
-            throw .json(error)
-        }
+        let found = try JSONLexer.peek(input, position)
+        guard found != bracket else { return }
+        throw FormatError(.wrongType(expected: expected, found: JSONLexer.kind(startingWith: found)), at: position)
     }
 
     /// Reads a record that must be the whole text.
-    mutating func collect(record text: Bytes) throws(ChangesetError) {
+    mutating func collect(record text: Bytes) throws(FormatError) {
         guard entries.count < limits.records else { throw .tooManyRecords(limit: limits.records) }
         var position = 0
-        try text.withSpan { (span) throws(ChangesetError) in try collectRecord(span, &position) }
-        guard position == text.count else { throw .json(JSONError(.trailingData, at: position)) }
+        try text.withSpan { (span) throws(FormatError) in try collectRecord(span, &position) }
+        guard position == text.count else { throw FormatError(.trailingData, at: position) }
     }
 
     /// The collected records, sorted.
-    consuming func table() throws(ChangesetError) -> RecordTable {
+    consuming func table() throws(FormatError) -> RecordTable {
         try RecordTable(canonical.finish(), unsorted: entries, mentionsFilters: mentionsFilters)
     }
 
-    private mutating func collectRecord(_ input: Span<UInt8>, _ position: inout Int) throws(ChangesetError) {
+    private mutating func collectRecord(_ input: Span<UInt8>, _ position: inout Int) throws(FormatError) {
         let start = canonical.output.count
         let valuesBefore = canonical.values
         try begin(UInt8(ascii: "{"), "a record", input, &position)
         let inputStart = position
-        let base: Int
-        do throws(JSONError) {
-            base = try canonical.writeObject(input, &position, depth: 2)
-        } catch {
-            throw .json(error)
-        }
+        let base = try canonical.writeObject(input, &position, depth: 2)
 
         guard canonical.output.count - start <= limits.recordBytes else {
             throw .recordTooLarge(offset: inputStart, what: "bytes (Limits.recordBytes)", limit: limits.recordBytes)
@@ -112,11 +103,7 @@ struct RecordCollector: ~Copyable {
 
     private func nextItem(
         isFirst: Bool, _ input: Span<UInt8>, _ position: inout Int
-    ) throws(ChangesetError) -> Bool {
-        do throws(JSONError) {
-            return try JSONLexer.nextItem(closing: UInt8(ascii: "]"), isFirst: isFirst, input, &position)
-        } catch {
-            throw .json(error)
-        }
+    ) throws(FormatError) -> Bool {
+        try JSONLexer.nextItem(closing: UInt8(ascii: "]"), isFirst: isFirst, input, &position)
     }
 }

@@ -24,14 +24,14 @@ package struct CanonicalJSON: ~Copyable {
     }
 
     /// The canonical form of a whole document.
-    package static func canonicalize(_ document: Bytes, limits: Limits) throws(JSONError) -> Bytes {
+    package static func canonicalize(_ document: Bytes, limits: Limits) throws(FormatError) -> Bytes {
         var canonical = CanonicalJSON(limits: limits)
-        try document.withSpan { (span) throws(JSONError) in
+        try document.withSpan { (span) throws(FormatError) in
             canonical.reserve(span.count)
             var position = 0
             try canonical.writeValue(span, &position)
             JSONLexer.skipWhitespace(span, &position)
-            guard position == span.count else { throw JSONError(.trailingData, at: position) }
+            guard position == span.count else { throw FormatError(.trailingData, at: position) }
         }
         return canonical.finish()
     }
@@ -46,7 +46,7 @@ package struct CanonicalJSON: ~Copyable {
     }
 
     /// Reads a value at `position` and writes its canonical form.
-    mutating func writeValue(_ input: Span<UInt8>, _ position: inout Int, depth: Int = 0) throws(JSONError) {
+    mutating func writeValue(_ input: Span<UInt8>, _ position: inout Int, depth: Int = 0) throws(FormatError) {
         JSONLexer.skipWhitespace(input, &position)
         values += 1
         switch try JSONLexer.peek(input, position) {
@@ -64,12 +64,12 @@ package struct CanonicalJSON: ~Copyable {
 
     private mutating func writeLiteral(
         _ text: StaticString, in input: Span<UInt8>, at position: inout Int
-    ) throws(JSONError) {
+    ) throws(FormatError) {
         try JSONLexer.literal(text, in: input, at: &position)
         output.append(text)
     }
 
-    private mutating func writeArray(_ input: Span<UInt8>, _ position: inout Int, depth: Int) throws(JSONError) {
+    private mutating func writeArray(_ input: Span<UInt8>, _ position: inout Int, depth: Int) throws(FormatError) {
         try checkDepth(depth, position)
         position += 1
         output.append(UInt8(ascii: "["))
@@ -85,7 +85,7 @@ package struct CanonicalJSON: ~Copyable {
     /// Writes an object, and leaves its members on the stack, in canonical order.
     ///
     /// - Returns: the position on the stack at which the object's members begin.
-    mutating func writeObject(_ input: Span<UInt8>, _ position: inout Int, depth: Int) throws(JSONError) -> Int {
+    mutating func writeObject(_ input: Span<UInt8>, _ position: inout Int, depth: Int) throws(FormatError) -> Int {
         try checkDepth(depth, position)
         let base = members.count
         let start = output.count
@@ -94,7 +94,7 @@ package struct CanonicalJSON: ~Copyable {
         output.append(UInt8(ascii: "{"))
         while try JSONLexer.nextItem(closing: UInt8(ascii: "}"), isFirst: members.count == base, input, &position) {
             guard members.count < memberLimit else {
-                throw JSONError(.tooManyMembers(limit: memberLimit), at: position)
+                throw FormatError(.tooManyMembers(limit: memberLimit), at: position)
             }
             if members.count > base { output.append(UInt8(ascii: ",")) }
             let member = try writeMember(input, &position, depth: depth)
@@ -110,7 +110,7 @@ package struct CanonicalJSON: ~Copyable {
 
     private mutating func writeMember(
         _ input: Span<UInt8>, _ position: inout Int, depth: Int
-    ) throws(JSONError) -> CanonicalMember {
+    ) throws(FormatError) -> CanonicalMember {
         JSONLexer.skipWhitespace(input, &position)
         let inputOffset = position
         let keyStart = output.count + 1
@@ -126,11 +126,11 @@ package struct CanonicalJSON: ~Copyable {
     }
 
     /// Sorts the members of the object that began at `start`, together with their bytes.
-    private mutating func reorder(from base: Int, start: Int) throws(JSONError) {
+    private mutating func reorder(from base: Int, start: Int) throws(FormatError) {
         members[base...].sort { CanonicalMember.order($0, $1, in: output) < 0 }
         for index in members.indices[(base + 1)...]
         where CanonicalMember.order(members[index - 1], members[index], in: output) == 0 {
-            throw JSONError(.duplicateKey(members[index].keyText(in: output)), at: members[index].inputOffset)
+            throw FormatError(.duplicateKey(members[index].keyText(in: output)), at: members[index].inputOffset)
         }
         scratch.truncate(to: 0)
         for index in members.indices[base...] {
@@ -143,8 +143,8 @@ package struct CanonicalJSON: ~Copyable {
         output.append(scratch, 0..<scratch.count)
     }
 
-    private func checkDepth(_ depth: Int, _ position: Int) throws(JSONError) {
-        guard depth < depthLimit else { throw JSONError(.tooDeep(limit: depthLimit), at: position) }
+    private func checkDepth(_ depth: Int, _ position: Int) throws(FormatError) {
+        guard depth < depthLimit else { throw FormatError(.tooDeep(limit: depthLimit), at: position) }
     }
 }
 
@@ -152,7 +152,7 @@ extension CanonicalJSON {
     /// Writes a string.
     ///
     /// - Returns: whether the written string has no escapes.
-    private mutating func writeString(_ input: Span<UInt8>, _ position: inout Int) throws(JSONError) -> Bool {
+    private mutating func writeString(_ input: Span<UInt8>, _ position: inout Int) throws(FormatError) -> Bool {
         try JSONLexer.expect(UInt8(ascii: "\""), "a string", input, &position)
         output.append(UInt8(ascii: "\""))
         var isPlain = true
@@ -175,11 +175,11 @@ extension CanonicalJSON {
         return isPlain
     }
 
-    private mutating func writeNumber(_ input: Span<UInt8>, _ position: inout Int) throws(JSONError) {
+    private mutating func writeNumber(_ input: Span<UInt8>, _ position: inout Int) throws(FormatError) {
         let start = position
         let first = try JSONLexer.peek(input, position)
         guard first == UInt8(ascii: "-") || (first &- 48) < 10 else {
-            throw JSONError(.unexpectedByte(first, expected: "a value"), at: start)
+            throw FormatError(.unexpectedByte(first, expected: "a value"), at: start)
         }
         let isInteger = try JSONLexer.number(input, &position)
         // 18 digits fit into any 64-bit integer, so this common case is copied without being parsed.
@@ -189,7 +189,7 @@ extension CanonicalJSON {
         }
         let text = input.extracting(start..<position).text
         guard let canonical = isInteger ? CanonicalNumber.integer(text) : CanonicalNumber.double(text) else {
-            throw JSONError(.numberOutOfRange(text), at: start)
+            throw FormatError(.numberOutOfRange(text), at: start)
         }
         output.append(canonical)
     }

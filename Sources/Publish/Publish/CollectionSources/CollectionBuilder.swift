@@ -173,7 +173,7 @@ struct CollectionBuilder {
         switch node.content {
         case .number(let number) where number.canonical == nil:
             problems.add(
-                file, node.line, "\(JSONError.Reason.numberOutOfRange(number.text))",
+                file, node.line, "\(FormatError.Reason.numberOutOfRange(number.text))",
                 "write a smaller number, or a string in quotes")
         case .list(let elements): for element in elements { checkNumbers(element, file) }
         case .mapping(let members): for member in members { checkNumbers(member.value, file) }
@@ -285,7 +285,7 @@ struct CollectionBuilder {
         var room = limits
         room.metadataBytes -= Self.signatures.bytes
         room.jsonValues -= Self.signatures.values
-        do throws(JSONError) {
+        do throws(FormatError) {
             _ = try CollectionMetadata(parsing: Bytes(JSONText.compact(.object(metadata))), limits: room)
         } catch {
             problems.add(
@@ -301,15 +301,13 @@ struct CollectionBuilder {
             do {
                 let text = Bytes([UInt8(ascii: "{")] + record.members.array + [UInt8(ascii: "}")])
                 _ = try ParameterRecord(Record(id: record.id, json: CanonicalJSON.canonicalize(text, limits: limits)))
-            } catch let error as ParameterRecordError {
+            } catch let error as ParameterError {
                 problems.add(
                     record.file, record.line, "\(error.problem)", "correct it, or move the record to another collection"
                 )
             } catch {
                 // Numbers that canonical JSON cannot express were reported when they were read, each with its own line.
-                if case JSONError.Reason.numberOutOfRange? = (error as? JSONError)?.reason, problems.has(record.file) {
-                    continue
-                }
+                if (error as? FormatError)?.code == .overLimit, problems.has(record.file) { continue }
                 problems.add(record.file, record.line, "\(error)", "correct the value")
             }
         }
@@ -364,7 +362,7 @@ extension CollectionBuilder {
         }
         if let known = files[relative] { return known }
         let path = "\(root)/\(relative)"
-        do throws(FileError) {
+        do throws(BundleError) {
             var directory = root
             for part in parts.dropLast() {
                 directory += "/\(part)"

@@ -23,7 +23,7 @@ package struct SourceDirectory: Sendable {
     /// The directory's collections, sorted, each with its file or directory. Does I/O.
     ///
     /// - Throws: ``DumpsError`` if there is no such directory or if something in it is not a collection;
-    ///   `FileError`.
+    ///   `BundleError`.
     package func collections() throws -> [(id: CollectionID, place: String)] {
         var problems = ProblemList()
         var found: [ExactString: (id: CollectionID, place: String)] = [:]
@@ -79,7 +79,7 @@ package struct SourceDirectory: Sendable {
     /// Reads and checks collections. Does I/O and reads every attachment.
     ///
     /// - Parameter names: the collections; if empty, all of them.
-    /// - Throws: ``DumpsError`` with all problems of all of them, or `FileError`.
+    /// - Throws: ``DumpsError`` with all problems of all of them, or `BundleError`.
     package func read(_ names: [CollectionID] = []) throws -> [CollectionSource] {
         let places = try collections()
         var problems: [DumpsError] = []
@@ -127,7 +127,7 @@ struct CollectionReader {
 
     private func readDirectory(_ builder: inout CollectionBuilder) throws(DumpsError) {
         let names: [String]
-        do throws(FileError) {
+        do throws(BundleError) {
             names = try FileStore.list(place) ?? []
         } catch {
             throw DumpsError(file: place, problem: "\(error)", remedy: "make it readable")
@@ -157,7 +157,7 @@ struct CollectionReader {
 
     private func node(_ file: String) throws(DumpsError) -> SourceNode {
         let text: Bytes?
-        do throws(FileError) {
+        do throws(BundleError) {
             // Only a regular file that is not behind a link has a size here.
             text = try FileStore.size(file) == nil ? nil : FileStore.read(file, limit: SourceDirectory.fileBytes)
         } catch {

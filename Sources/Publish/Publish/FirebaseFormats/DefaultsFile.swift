@@ -15,7 +15,7 @@ package struct DefaultsFile: Sendable {
     package init(_ bytes: Bytes, file: String, limits: Limits = Limits()) throws(DumpsError) {
         var problems = ProblemList()
         let document: DefaultsDocument
-        do throws(DefaultsFault) {
+        do throws(ParameterError) {
             document = try DefaultsDocument(bytes, limits: limits)
         } catch {
             problems.add(file, error.line, error.problem, "export the defaults again")

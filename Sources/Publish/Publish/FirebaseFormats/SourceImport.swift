@@ -19,7 +19,7 @@ package struct SourceImport: Sendable {
     /// Converts an export, and writes the source file. Does I/O.
     ///
     /// - Throws: ``DumpsError`` if there is no such file, or if the collection has a source already;
-    ///   `DumpsError` if the file cannot be converted; `FileError`. Nothing is written then.
+    ///   `DumpsError` if the file cannot be converted; `BundleError`. Nothing is written then.
     package init(_ path: String, as format: Format, of id: CollectionID, into sources: SourceDirectory) throws {
         guard let bytes = try FileStore.read(path, limit: 16 << 20) else {
             throw DumpsError(file: path, problem: "there is no such file", remedy: "give the path of another file")

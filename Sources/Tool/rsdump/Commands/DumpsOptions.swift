@@ -126,7 +126,7 @@ struct OpenDumps {
     /// - Parameters:
     ///   - isConfigured: whether a missing `dumps.yaml` is an error.
     ///   - applying: replaces settings of the file with those of the options.
-    /// - Throws: `DumpsError`, `FileError`, or the error of `applying`.
+    /// - Throws: `DumpsError`, `BundleError`, or the error of `applying`.
     init(
         _ dumps: some DirectoryOption, isConfigured: Bool = true,
         applying: (DumpsConfiguration) throws -> DumpsConfiguration = { $0 }

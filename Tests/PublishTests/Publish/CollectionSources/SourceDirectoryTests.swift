@@ -123,7 +123,7 @@ import Glibc
     }
 
     private func link(_ path: String, to target: String) throws {
-        guard unsafe symlink(target, path) == 0 else { throw FileError("link", path) }
+        guard unsafe symlink(target, path) == 0 else { throw BundleError("link", path) }
     }
 
     @Test func everyProblemIsNamedWithItsLine() throws {
