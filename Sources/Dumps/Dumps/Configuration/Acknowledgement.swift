@@ -38,6 +38,7 @@ extension FailureKind {
             case let error as DumpsError: error.kind
             case let error as HTTPError: Self(of: error)
             case let error as BundleError: error.isOfTrust ? .signature : error.isOfSystem ? .file : .bundle
+            case is FormatError: .configuration
             default: error.failureCode.map { Self($0) } ?? .configuration
             }
     }

@@ -83,7 +83,7 @@ extension RemoteSettingsError {
         case .storage: self = .storage(reason: reason)
         case .invalidName: self = .invalidName(reason: reason)
         case .missing: self = .notHeld(reason: reason)
-        case .usage, .busy, .malformed, .unknownVersion, .damaged, .overLimit, .redirect, .status, .content:
+        case .usage, .busy, .malformed, .unknownVersion, .damaged, .overLimit, .redirect, .status, .content, .program:
             self = .other(reason: reason)
         }
     }

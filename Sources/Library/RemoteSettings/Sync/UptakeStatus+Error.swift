@@ -38,7 +38,7 @@ extension UptakeEvent.Status {
         case .malformed, .overLimit, .unknownVersion: self = .parseError
         case .content, .damaged: self = .contentError
         case .storage: self = .applyError
-        case .busy, .invalidName: self = .unknownError
+        case .busy, .invalidName, .program: self = .unknownError
         }
     }
 
