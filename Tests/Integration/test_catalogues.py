@@ -397,7 +397,7 @@ def test_a_catalogue_is_taken_as_a_whole_or_not_at_all(origin, tmp_path):
         origin.publish(one=2, two=2)
         wait_for(serving, origin.dumps)
         network.choose = lambda name, count: None if name == "two" else serving
-        outcome = packager.refuses("a catalogue is taken as a whole", "main/two")
+        outcome = packager.refuses("the collections of a catalogue are only updated together", "main/two")
         assert packager.verify().code == rsdump.DONE and packager.lock["catalogue"]["number"] == 1
         assert outcome.json()["catalogue"]["number"] == 1
         network.choose = lambda name, count: serving
@@ -562,7 +562,7 @@ def test_a_lock_that_was_edited(origin, served, tmp_path):
     del edited["collections"][CATALOGUE]
     lock.write_text(json.dumps(edited))
     packager.bundle_path(CATALOGUE).unlink()
-    assert packager.verify().says("found none")
+    assert packager.verify().says("there is no catalogue of settings.example.org")
     packager.good()
     assert packager.bundle_path(CATALOGUE).exists()
 

@@ -190,7 +190,7 @@ def test_a_lost_bundle_is_not_replaced_by_one_without_a_signature(dumps, tmp_pat
     tree = exported("firefox", dumps, tmp_path / "tree", SETTINGS)
     dumps.bundle_path(SETTINGS).unlink()
     outcome = rsdump.run("import", "--from", "firefox", tree, SETTINGS, "--dumps", dumps.path)
-    assert outcome.code == rsdump.SOME_FAILED and outcome.says("expected a signature"), str(outcome)
+    assert outcome.code == rsdump.SOME_FAILED and outcome.says("it has no signature, but the current bundle has one"), str(outcome)
     assert not dumps.bundle_path(SETTINGS).exists()
 
 
@@ -267,9 +267,9 @@ def test_plain_files_are_those_of_firefox_ios_and_come_back(dumps, tmp_path):
 
 
 @pytest.mark.parametrize("change, word", [
-    (lambda records: [{**record, "name": "../x"} for record in records], "without a path"),
-    (lambda records: [{**record, "name": "same"} for record in records], "a file name of its own"),
-    (lambda records: records, "a text in the field"),
+    (lambda records: [{**record, "name": "../x"} for record in records], "cannot be the file name of its attachment"),
+    (lambda records: [{**record, "name": "same"} for record in records], "have the same file name"),
+    (lambda records: records, "no string in the field name"),
 ])
 def test_names_of_files_come_from_records_and_are_not_paths(dumps, tmp_path, change, word):
     exported("files", dumps, tmp_path / "assets", ICONS, "--key", "id")

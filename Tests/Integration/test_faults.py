@@ -240,10 +240,10 @@ def test_a_list_that_announces_more_than_the_server_delivers(dumps, sample):
     before = dumps.files()
     for arguments in ((SETTINGS,), (SETTINGS, "--full")):
         outcome = dumps.refresh(*arguments)
-        assert outcome.code == rsdump.SOME_FAILED and outcome.says("a cache may be behind"), str(outcome)
+        assert outcome.code == rsdump.SOME_FAILED and outcome.says("a cache may be outdated"), str(outcome)
         assert dumps.files() == before
     compared = rsdump.run("diff", dumps.path, "server", SETTINGS, "--dumps", dumps.path, "--exit-code")
-    assert compared.code not in (rsdump.DONE, rsdump.SOME_FAILED) and compared.says("a cache may be behind"), str(compared)
+    assert compared.code not in (rsdump.DONE, rsdump.SOME_FAILED) and compared.says("a cache may be outdated"), str(compared)
 
 
 def test_a_passing_fault_is_overcome(dumps, sample):

@@ -628,7 +628,7 @@ def test_a_failure_that_is_acknowledged_is_not_red(nightly, sample):
     assert "this failure is new: " in run.summary and "dumps.yaml acknowledges changeset" in run.summary, str(run)
     sample.faults()
     run = check(nightly.run())
-    assert "its known failure (changeset) is over; remove acknowledged:" in run.summary and "Failing since" not in run.summary
+    assert "its acknowledged failure (changeset) no longer occurs; remove acknowledged:" in run.summary and "Failing since" not in run.summary
 
 
 def test_the_request_says_since_when_something_fails(nightly, sample):

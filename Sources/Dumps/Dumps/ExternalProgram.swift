@@ -4,20 +4,6 @@ import Subprocess
 
 /// Runs another program to its end, with limits on its output and its time.
 package struct ExternalProgram: Sendable {
-    /// Why there is no result. An exit code is a result, even if it is not zero.
-    package enum Failure: Error, Hashable, Sendable {
-        /// The program is not on the `PATH`.
-        case notFound
-        case outputTooLarge
-        case endedBySignal
-        /// The program was ended because it took too long.
-        case late(seconds: Int)
-        /// The file for its input could not be written.
-        case file(FileError)
-        /// The system's message.
-        case failed(String)
-    }
-
     package struct Finished: Sendable {
         /// The exit code.
         package let status: Int32
@@ -73,9 +59,11 @@ package struct ExternalProgram: Sendable {
     ///   - input: its standard input; `nil` for that of this process.
     ///   - mostOutput: the largest number of bytes of standard output that is read.
     ///   - seconds: how long it may take; `nil` for no limit.
+    /// - Throws: ``DumpsError`` with the code `missing` if the program is not on the `PATH`, `overLimit` if its output
+    ///   is too large, `timeout` or `program` if it was stopped or cannot run, or the code of a failed file.
     package func run(
         input: Bytes?, mostOutput: Int, seconds: Int?
-    ) async throws(Failure) -> Finished {
+    ) async throws(DumpsError) -> Finished {
         try await run(input, seconds) { input, started in
             let result = try await Subprocess.run(
                 executable, arguments: arguments, environment: environment, platformOptions: options, input: input,
@@ -86,7 +74,7 @@ package struct ExternalProgram: Sendable {
                 let output = try await Self.all(of: execution.standardOutput, most: mostOutput)
                 return (output, try await errors)
             }
-            guard case .exited(let status) = result.terminationStatus else { throw Failure.endedBySignal }
+            guard case .exited(let status) = result.terminationStatus else { throw DumpsError.endedBySignal }
             return Finished(status: status, output: result.closureResult.0, errors: result.closureResult.1)
         }
     }
@@ -96,7 +84,7 @@ package struct ExternalProgram: Sendable {
         var bytes: [UInt8] = []
         for try await piece in stream {
             unsafe piece.withUnsafeBytes { unsafe bytes.append(contentsOf: $0) }
-            guard bytes.count <= most else { throw Failure.outputTooLarge }
+            guard bytes.count <= most else { throw DumpsError.outputTooLarge }
         }
         return bytes
     }
@@ -118,12 +106,12 @@ package struct ExternalProgram: Sendable {
     ///   - input: its standard input.
     ///   - seconds: how long it may take.
     /// - Returns: its exit code.
-    package func runVisibly(input: Bytes, seconds: Int) async throws(Failure) -> Int32 {
+    package func runVisibly(input: Bytes, seconds: Int) async throws(DumpsError) -> Int32 {
         try await run(input, seconds) { input, started in
             let result = try await Subprocess.run(
                 executable, arguments: arguments, environment: environment, platformOptions: options, input: input,
                 output: .currentStandardError, error: .currentStandardError, body: { started.record($0) })
-            guard case .exited(let status) = result.terminationStatus else { throw Failure.endedBySignal }
+            guard case .exited(let status) = result.terminationStatus else { throw DumpsError.endedBySignal }
             return status
         }
     }
@@ -131,16 +119,16 @@ package struct ExternalProgram: Sendable {
     private func run<Value: Sendable>(
         _ input: Bytes?, _ seconds: Int?,
         _ body: @escaping @Sendable (FileDescriptorInput, StartedProcess) async throws -> Value
-    ) async throws(Failure) -> Value {
+    ) async throws(DumpsError) -> Value {
         let descriptor = try Self.descriptor(for: input)
         defer { if descriptor != STDIN_FILENO { close(descriptor) } }
         let started = StartedProcess()
         guard let seconds else { return try await Self.outcome(descriptor, started, body).get() }
-        let first = await withTaskGroup(of: Result<Value, Failure>.self) { group in
+        let first = await withTaskGroup(of: Result<Value, DumpsError>.self) { group in
             group.addTask { await Self.outcome(descriptor, started, body) }
             group.addTask {
                 let isOver = (try? await Task.sleep(for: .seconds(seconds))) != nil
-                return .failure(isOver ? .late(seconds: seconds) : .failed("it was cancelled"))
+                return .failure(isOver ? .late(seconds: seconds) : .programFailed("it was cancelled"))
             }
             let first = await group.next()
             group.cancelAll()
@@ -153,9 +141,9 @@ package struct ExternalProgram: Sendable {
 
     /// A file that contains the input. With a pipe, a program that does not read all of its input would end this
     /// process by SIGPIPE.
-    private static func descriptor(for input: Bytes?) throws(Failure) -> Int32 {
+    private static func descriptor(for input: Bytes?) throws(DumpsError) -> Int32 {
         guard let input else { return STDIN_FILENO }
-        do throws(FileError) {
+        do throws(BundleError) {
             return try FileStore.openUnnamedFile(with: input)
         } catch {
             throw .file(error)
@@ -165,21 +153,21 @@ package struct ExternalProgram: Sendable {
     private static func outcome<Value>(
         _ descriptor: Int32, _ started: StartedProcess,
         _ body: (FileDescriptorInput, StartedProcess) async throws -> Value
-    ) async -> Result<Value, Failure> {
+    ) async -> Result<Value, DumpsError> {
         do {
             let input = FileDescriptorInput.fileDescriptor(
                 .init(rawValue: descriptor), closeAfterSpawningProcess: false)
             return .success(try await body(input, started))
-        } catch let error as Failure {
+        } catch let error as DumpsError {
             return .failure(error)
         } catch let error as SubprocessError {
             switch error.code {
-            case .executableNotFound: return .failure(.notFound)
+            case .executableNotFound: return .failure(.programNotFound)
             case .outputLimitExceeded: return .failure(.outputTooLarge)
-            default: return .failure(.failed("\(error)"))
+            default: return .failure(.programFailed("\(error)"))
             }
         } catch {
-            return .failure(.failed("\(error)"))
+            return .failure(.programFailed("\(error)"))
         }
     }
 }
@@ -197,15 +185,18 @@ private final class StartedProcess: Sendable {
     }
 }
 
-extension ExternalProgram.Failure: CustomStringConvertible {
-    package var description: String {
-        switch self {
-        case .notFound: "it is not on the PATH"
-        case .outputTooLarge: "its output is too large"
-        case .endedBySignal: "it was killed by a signal"
-        case .late(let seconds): "it was stopped because it took longer than \(Counted.text(seconds, "second"))"
-        case .file(let error): "\(error)"
-        case .failed(let problem): problem
-        }
+// Why there is no result. An exit code is a result, even if it is not zero.
+extension DumpsError {
+    /// The program is not on the `PATH`.
+    fileprivate static let programNotFound = Self(.missing, problem: "it is not on the PATH")
+    fileprivate static let outputTooLarge = Self(.overLimit, problem: "its output is too large")
+    fileprivate static let endedBySignal = Self(.program, problem: "it was killed by a signal")
+
+    /// The program was ended because it took too long.
+    fileprivate static func late(seconds: Int) -> Self {
+        Self(.timeout, problem: "it was stopped because it took longer than \(Counted.text(seconds, "second"))")
     }
+
+    /// - Parameter problem: the system's message, or the program's.
+    package static func programFailed(_ problem: String) -> Self { Self(.program, problem: problem) }
 }

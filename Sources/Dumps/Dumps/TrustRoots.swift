@@ -11,7 +11,7 @@ extension DumpsConfiguration {
     /// configured.
     ///
     /// - Parameter file: the name of the configuration, for the error.
-    /// - Throws: `ConfigurationError` if no root is configured and the server is not one of Mozilla's; `HTTPError`.
+    /// - Throws: `DumpsError` if no root is configured and the server is not one of Mozilla's; `HTTPError`.
     package func policy(file: String) throws -> TrustPolicy {
         TrustPolicy(
             roots: try roots(file: file), signer: trust.signer.map { SignerName($0) },
@@ -24,7 +24,7 @@ extension DumpsConfiguration {
         if url.isSameServer(as: .prod) { return .mozillaProduction }
         if url.isSameServer(as: .stage) || url.isSameServer(as: .dev) { return .mozillaStaging }
         if trust.acceptsUnsigned { return TrustAnchors([]) }
-        throw ConfigurationError(
+        throw DumpsError(
             file: file, problem: "no root is trusted for \(server)",
             remedy: "write the SHA-256 of its root certificate under trust: roots:, or give it with --trust-root; if "
                 + "the server does not sign, write trust: accept-unsigned: true")

@@ -103,7 +103,7 @@ package struct SigningCertificate: Sendable {
     package static func checkOrder(_ certificates: [SigningCertificate], place: String) throws(SigningKeyError) {
         for (issued, issuer) in zip(certificates, certificates.dropFirst()) where !issued.isIssued(by: issuer) {
             throw SigningKeyError(
-                place, kind: .untrusted, expected: "a chain in which each certificate is issued by the next one",
+                place, code: .untrusted, expected: "a chain in which each certificate is issued by the next one",
                 found: "\(issued.name), which \(issuer.name) did not issue",
                 remedy: "use the chain file as rsdump keys wrote it")
         }
@@ -183,12 +183,12 @@ package struct CertificateAuthority: Sendable {
     package init(key: PrivateKey, certificates: [SigningCertificate], place: String) throws(SigningKeyError) {
         guard let own = certificates.first, own.isFor(key) else {
             throw SigningKeyError(
-                place, kind: .untrusted, expected: "the certificate for its key", found: "one for another key",
+                place, code: .untrusted, expected: "the certificate for its key", found: "one for another key",
                 remedy: "put back the key and the certificate that were made together")
         }
         guard own.isAuthority else {
             throw SigningKeyError(
-                place, kind: .untrusted, expected: "a certificate that is allowed to issue others",
+                place, code: .untrusted, expected: "a certificate that is allowed to issue others",
                 found: "\(own.name), which is not",
                 remedy: "use the directory with the key of the root or of the intermediate certificate")
         }

@@ -57,12 +57,12 @@ package struct CertificateRequest: Sendable {
     func verifiedKey() throws(SigningKeyError) -> PublicKey {
         guard let key = P384.Signing.PublicKey(request.publicKey) else {
             throw SigningKeyError(
-                place, kind: .untrusted, expected: "a P-384 key", found: "another kind of key",
+                place, code: .untrusted, expected: "a P-384 key", found: "another kind of key",
                 remedy: "make the request with: rsdump keys request DIR")
         }
         guard request.publicKey.isValidSignature(request.signature, for: request) else {
             throw SigningKeyError(
-                place, kind: .untrusted, expected: "a request signed by its own key",
+                place, code: .untrusted, expected: "a request signed by its own key",
                 found: "another signature", remedy: "make the request again with: rsdump keys request DIR")
         }
         return PublicKey(p384: key)

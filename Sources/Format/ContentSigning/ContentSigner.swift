@@ -39,7 +39,7 @@ package struct ContentSigner: PayloadSigner {
     package init(key: PrivateKey, certificates: SignerChain) throws(SigningKeyError) {
         guard certificates.key.rawRepresentation == key.publicKey.p384.rawRepresentation else {
             throw SigningKeyError(
-                certificates.place, kind: .untrusted, expected: "a certificate for the signing key",
+                certificates.place, code: .untrusted, expected: "a certificate for the signing key",
                 found: "a certificate for another key",
                 remedy: "use the key and the chain that were made together; rsdump keys status DIR shows what DIR has")
         }
@@ -100,7 +100,7 @@ package struct ExternalSigner: PayloadSigner {
         ].compactMap(\.self)
         guard let valid = readings.first(where: { certificates.key.isValidSignature($0, for: digest) }) else {
             throw SigningKeyError(
-                certificates.place, kind: .untrusted,
+                certificates.place, code: .untrusted,
                 expected: "a signature by the key of its first certificate, over the SHA-384 of the message, as DER or "
                     + "as the 96 bytes of r and s",
                 found: readings.isEmpty ? "\(Counted.text(made.count, "byte")) of another form" : "another signature",

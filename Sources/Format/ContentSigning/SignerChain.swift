@@ -22,7 +22,7 @@ package struct SignerChain: Sendable {
         let leaf = try SigningCertificate.first(of: text, place: place)
         guard let name = leaf.dnsNames.first, let key = leaf.publicKey else {
             throw SigningKeyError(
-                place, kind: .untrusted, expected: "a signing certificate with a DNS name and a P-384 key",
+                place, code: .untrusted, expected: "a signing certificate with a DNS name and a P-384 key",
                 found: leaf.dnsNames.isEmpty ? "one without a DNS name" : "one with another kind of key",
                 remedy: "issue the certificate again with: rsdump keys issue")
         }

@@ -1,15 +1,8 @@
-/// Why a key, a certificate or a request for one cannot be made or used.
-package struct SigningKeyError: Error, Hashable, Sendable, CustomStringConvertible {
-    package enum Kind: Hashable, Sendable {
-        /// The arguments, or the files in the directory, do not fit the requested operation.
-        case usage
-        /// A key and a certificate do not belong together, or a certificate is not of the expected kind.
-        case untrusted
-        /// Another process changes the directory.
-        case busy
-    }
+import RemoteSettingsModel
 
-    package let kind: Kind
+/// Why a key, a certificate or a request for one cannot be made or used.
+package struct SigningKeyError: CodedError {
+    package let code: FailureCode
     /// The file, the environment variable or the directory.
     let place: String
     /// What was expected; `nil` if ``found`` says all.
@@ -18,8 +11,13 @@ package struct SigningKeyError: Error, Hashable, Sendable, CustomStringConvertib
     /// What to do next.
     let remedy: String
 
-    package init(_ place: String, kind: Kind = .usage, expected: String? = nil, found: String, remedy: String) {
-        self.kind = kind
+    /// Makes an error.
+    ///
+    /// - Parameter code: `usage`, `untrusted` or `busy`.
+    package init(
+        _ place: String, code: FailureCode = .usage, expected: String? = nil, found: String, remedy: String
+    ) {
+        self.code = code
         self.place = place
         self.expected = expected
         self.found = found

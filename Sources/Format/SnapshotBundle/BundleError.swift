@@ -1,73 +1,161 @@
 import RemoteSettingsModel
 
-/// What is wrong with a bundle, with its lock, or with the data for a new bundle.
-package struct BundleError: Error, Hashable, Sendable {
-    package enum Kind: Hashable, Sendable {
-        /// The file cannot be opened, read or mapped.
-        case unreadable
-        /// The file cannot be created or written.
-        case unwritable
-        /// The file is not a bundle: its ZIP structure violates the format.
-        case malformed
-        /// The file is not a lock, because somebody edited it or a merge left conflict markers in it.
-        case malformedLock
-        /// The file is a pointer of Git LFS in place of a bundle or a lock.
-        case pointer
-        /// This version does not know the format's version or a member of a lock.
-        case unknownVersion
-        /// A compressed stream, a checksum or a hash is wrong.
-        case damaged
-        /// The contents differ from what the manifest or the lock says.
-        case disagreement
-        /// Something exceeds ``Limits``.
-        case overLimit
-        /// A required file or entry does not exist.
-        case missing
-        /// The data for a new bundle does not have the size or the hash that its records state.
-        case wrongSource
-    }
-
-    package let kind: Kind
-    /// The file, as the caller named it.
+/// Why a file, a bundle, a lock file, a signature or a catalogue cannot be read, trusted or written.
+package struct BundleError: CodedError {
+    package let code: FailureCode
+    /// The file, as the caller named it; empty if the error is not about a file.
     package let file: String
     /// The entry inside the file, or the key path in a document; `nil` for the file as a whole.
     package let entry: String?
-    package let expected: String
+    /// The expected value; `nil` if ``found`` is a whole sentence.
+    package let expected: String?
     package let found: String
+    /// What to do next; `nil` if the sentence says it.
+    package let remedy: String?
+    /// The system call that failed, as a verb that the path follows; `nil` if none did.
+    let operation: String?
+    /// The system's number of the error (`errno`); 0 if no system call failed.
+    package let errorNumber: Int32
+    /// Why each signature is not valid; empty for an error that is not about several signatures.
+    package let signatures: [SignatureFailure]
 
-    package init(_ kind: Kind, file: String, entry: String? = nil, expected: String, found: String) {
-        self.kind = kind
+    /// Makes an error about the content of a file.
+    ///
+    /// - Parameter remedy: what to do next; `nil` for the usual advice.
+    package init(
+        _ code: FailureCode, file: String, entry: String? = nil, expected: String? = nil, found: String,
+        remedy: String? = nil
+    ) {
+        self.init(
+            code, file: file, entry: entry, expected: expected, found: found, remedy: remedy ?? Self.remedy(code),
+            errorNumber: 0)
+    }
+
+    private init(
+        _ code: FailureCode, file: String, entry: String? = nil, expected: String? = nil, found: String,
+        remedy: String?, operation: String? = nil, errorNumber: Int32, signatures: [SignatureFailure] = []
+    ) {
+        self.code = code
         self.file = file
         self.entry = entry
         self.expected = expected
         self.found = found
+        self.remedy = remedy
+        self.operation = operation
+        self.errorNumber = errorNumber
+        self.signatures = signatures
     }
 
-    /// What to do next.
-    var remedy: String {
-        switch kind {
-        case .unreadable: "check the path and this user's permission to read it"
-        case .unwritable: "check the directory's permissions and the free space on the device"
-        case .malformed, .damaged, .disagreement:
+    /// Makes an error that is not about a file.
+    init(_ code: FailureCode, _ sentence: String, signatures: [SignatureFailure] = []) {
+        self.init(code, file: "", found: sentence, remedy: nil, errorNumber: 0, signatures: signatures)
+    }
+
+    private static func remedy(_ code: FailureCode) -> String? {
+        switch code {
+        case .storage: "check the directory's permissions and the free space on the device"
+        case .malformed, .damaged:
             "restore the file from version control, or run `rsdump refresh --full` to create it again"
-        case .malformedLock:
-            "in a merge conflict, run `rsdump merge`; otherwise restore the file from version control, or remove it "
-                + "and run `rsdump refresh`"
-        case .pointer: LargeFilePointer.remedy
         case .unknownVersion: "a newer rsdump wrote it; update this rsdump, or restore the file from version control"
         case .overLimit: "leave attachments out in dumps.yaml, or raise the limit if you trust the file"
         case .missing: "run `rsdump refresh` to fetch it"
-        case .wrongSource: "fetch the file again; nothing was written"
+        case .content: "fetch the file again; nothing was written"
+        default: nil
         }
     }
+
+    /// What to do about a lock file that an edit or a merge has damaged.
+    static let lockRemedy =
+        "in a merge conflict, run `rsdump merge`; otherwise restore the file from version control, or remove it and run "
+        + "`rsdump refresh`"
 }
 
 extension BundleError: CustomStringConvertible {
-    package var description: String { "\(file): \(problem); \(remedy)" }
+    package var description: String { remedy.map { "\(sentence); \($0)" } ?? sentence }
 
-    /// What is wrong inside the file, without the file's name and without the remedy.
+    /// What is wrong, with the file's name and without the remedy.
+    package var sentence: String {
+        let place = operation.map { "cannot \($0) \(file)" } ?? file
+        return place.isEmpty ? problem : "\(place): \(problem)"
+    }
+
+    /// What is wrong, without the file's name and without the remedy.
     package var problem: String {
+        guard !file.isEmpty else { return found }
         let place = entry.map { "\(VisibleText.excerpt($0)): " } ?? ""
+        guard let expected else { return place + found }
         return "\(place)expected \(VisibleText.excerpt(expected)), found \(VisibleText.excerpt(found))"
+    }
+}
+
+extension BundleError {
+    /// Whether the data was read, but a signature or its certificate chain does not verify.
+    package var isOfTrust: Bool { code == .untrusted || code == .certificate }
+}
+
+// Failed system calls on files.
+extension BundleError {
+    /// Whether a system call on a path failed.
+    package var isOfSystem: Bool { operation != nil }
+
+    // These are negative, because the numbers of the system are positive.
+    /// The path is a pipe or a device.
+    static let notRegular: Int32 = -1
+    /// The path is a symbolic link.
+    static let isLink: Int32 = -2
+    /// The path is a directory that no command of this tool made, and it is not empty.
+    static let isForeign: Int32 = -3
+
+    /// Makes an error about a failed system call.
+    ///
+    /// - Parameters:
+    ///   - operation: a verb that the path follows, such as `open`.
+    ///   - errno: the system's number of the error, or one of those above.
+    package init(_ operation: String, _ path: String, errno: Int32 = errno) {
+        let (reason, remedy) = Self.reason(errno)
+        self.init(
+            .storage, file: path, found: reason, remedy: remedy, operation: operation, errorNumber: errno)
+    }
+
+    /// A bundle, or a source of one, cannot be opened, read or mapped.
+    package static func unreadable(
+        _ path: String, entry: String? = nil, expected: String = "a readable regular file", found: String,
+        errorNumber: Int32 = 0
+    ) -> Self {
+        Self(
+            .storage, file: path, entry: entry, expected: expected, found: found,
+            remedy: "check the path and this user's permission to read it", errorNumber: errorNumber)
+    }
+
+    /// Whether the path is a pipe, a device, a link or a directory. That is a mistake of the caller and not a failure
+    /// of the machine.
+    package var isWrongKind: Bool { [Self.notRegular, Self.isLink, Self.isForeign, EISDIR].contains(errorNumber) }
+
+    package var isMissing: Bool { errorNumber == ENOENT || errorNumber == ENOTDIR }
+
+    /// Whether the bytes to write could not be read, because the mapped file that they are in was cut short.
+    package var isOfSource: Bool { errorNumber == EFAULT }
+
+    /// The number of a write where nothing may be written.
+    package static var readOnly: Int32 { EROFS }
+
+    /// Whether a rename failed because the target is on another volume.
+    package var isOfOtherVolume: Bool { errorNumber == EXDEV }
+
+    /// Whether the file has more bytes than the caller reads.
+    package var isTooLarge: Bool { errorNumber == EFBIG }
+
+    /// Why a system call failed, and what to do.
+    private static func reason(_ errno: Int32) -> (String, remedy: String?) {
+        switch errno {
+        case notRegular: ("it is a pipe or a device, not a regular file", "give the path of a regular file")
+        case isLink:
+            ("it is a symbolic link, which is not followed", "give the path that it leads to, or remove it")
+        case isForeign:
+            ("rsdump did not create this directory, and it is not empty", "remove it, or give another path")
+        case EFAULT:
+            ("the file that it is copied from was cut short meanwhile", "restore that file, and run this again")
+        default: (systemError(errno), nil)
+        }
     }
 }

@@ -7,81 +7,91 @@ struct DocumentReader {
     private let file: String
     /// The entry of the file that is the document; `nil` if the document is the whole file.
     private let entry: String?
-    private let kind: BundleError.Kind
-    /// The kind of error for a key of a later version.
-    private let laterKind: BundleError.Kind
+    /// What to do about a document that is not in its format; `nil` for the usual advice.
+    private let remedy: String?
+    /// The code of an error for a key of a later version.
+    private let laterCode: FailureCode
     private var keys: [String] = []
 
     /// Begins to read the `manifest.json` of a bundle. Later formats of a bundle have another version.
     init(manifest text: Bytes, file: String, limits: Limits) {
         (reader, self.file, entry) = (JSONReader(text, limits: limits), file, BundleFormat.manifest)
-        (kind, laterKind) = (.malformed, .malformed)
+        (remedy, laterCode) = (nil, .malformed)
     }
 
     /// Begins to read the lock `file`.
     init(lock text: Bytes, file: String, limits: Limits) {
         (reader, self.file, entry) = (JSONReader(text, limits: limits), file, nil)
-        (kind, laterKind) = (.malformedLock, .unknownVersion)
+        (remedy, laterCode) = (BundleError.lockRemedy, .unknownVersion)
     }
 
-    func failure(_ kind: BundleError.Kind? = nil, expected: String, found: String) -> BundleError {
-        failure(kind ?? self.kind, at: reader.offset, expected: expected, found: found)
+    func failure(_ code: FailureCode = .malformed, expected: String, found: String) -> BundleError {
+        failure(code, at: reader.offset, expected: expected, found: found)
     }
 
-    private func failure(_ kind: BundleError.Kind, at offset: Int, expected: String, found: String) -> BundleError {
-        let line = JSONError(.unexpectedEnd, at: offset).line(in: reader.document)
+    private func failure(_ code: FailureCode, at offset: Int, expected: String, found: String) -> BundleError {
+        let line = FormatError(.unexpectedEnd, at: offset).line(in: reader.document)
         let place: [String?] = [entry, "line \(line)", keys.isEmpty ? nil : keys.joined(separator: ".")]
         return BundleError(
-            kind, file: file, entry: place.compactMap(\.self).joined(separator: ", "), expected: expected, found: found)
+            code, file: file, entry: place.compactMap(\.self).joined(separator: ", "), expected: expected, found: found,
+            remedy: code == .malformed ? remedy : nil)
     }
 
     private mutating func json<Value>(
-        _ body: (inout JSONReader) throws(JSONError) -> Value
+        _ body: (inout JSONReader) throws(FormatError) -> Value
     ) throws(BundleError) -> Value {
-        do throws(JSONError) {
+        do throws(FormatError) {
             return try body(&reader)
         } catch {
-            if case .wrongType(let expected, let found) = error.reason {
-                throw failure(kind, at: error.offset, expected: expected, found: found)
-            }
             throw failure(
-                kind, at: error.offset, expected: "the JSON of \(entry ?? "a lock")", found: error.reason.description)
+                .malformed, at: error.offset ?? reader.offset,
+                expected: error.reason.expected ?? "the JSON of \(entry ?? "a lock")",
+                found: error.reason.found ?? error.reason.description)
+        }
+    }
+
+    /// Reads a collection's name from a string or key that was just read.
+    func collection(_ name: String) throws(BundleError) -> CollectionID {
+        do throws(FormatError) {
+            return try CollectionID(name)
+        } catch {
+            throw failure(expected: error.reason.expected ?? "", found: VisibleText.quote(name))
         }
     }
 
     /// Reads the document's format, which must be its first member, and checks it.
     mutating func version(_ key: String, is expected: Int) throws(BundleError) {
-        let found = try json { (reader) throws(JSONError) in try reader.nextKey() }
+        let found = try json { (reader) throws(FormatError) in try reader.nextKey() }
         guard found == key else {
             throw failure(expected: "\"\(key)\" as the first key", found: found.map { "\"\($0)\"" } ?? "none")
         }
-        let version = try json { (reader) throws(JSONError) in try reader.unsignedInteger() }
+        let version = try json { (reader) throws(FormatError) in try reader.unsignedInteger() }
         guard version == UInt64(expected) else {
             throw failure(.unknownVersion, expected: "\(key) \(expected)", found: "\(version)")
         }
     }
 
     /// Enters an object. Its members are then read one after another.
-    mutating func begin() throws(BundleError) { try json { (reader) throws(JSONError) in try reader.beginObject() } }
+    mutating func begin() throws(BundleError) { try json { (reader) throws(FormatError) in try reader.beginObject() } }
 
     /// Checks that the object has no further members.
     mutating func end() throws(BundleError) {
-        guard let key = try json({ (reader) throws(JSONError) in try reader.nextKey() }) else { return }
+        guard let key = try json({ (reader) throws(FormatError) in try reader.nextKey() }) else { return }
         throw unexpected(key, expected: "no further keys")
     }
 
-    mutating func finish() throws(BundleError) { try json { (reader) throws(JSONError) in try reader.finish() } }
+    mutating func finish() throws(BundleError) { try json { (reader) throws(FormatError) in try reader.finish() } }
 
     private mutating func unexpected(_ key: String, expected: String) -> BundleError {
         keys.append(key)
-        return failure(laterKind, expected: expected, found: "another key")
+        return failure(laterCode, expected: expected, found: "another key")
     }
 
     /// Reads the next member, which must have this key.
     mutating func member<Value>(
         _ key: String, _ read: (inout DocumentReader) throws(BundleError) -> Value
     ) throws(BundleError) -> Value {
-        guard let found = try json({ (reader) throws(JSONError) in try reader.nextKey() }) else {
+        guard let found = try json({ (reader) throws(FormatError) in try reader.nextKey() }) else {
             throw failure(expected: "the key \"\(key)\"", found: "none")
         }
         guard found == key else { throw unexpected(found, expected: "the key \"\(key)\"") }
@@ -93,7 +103,7 @@ struct DocumentReader {
     /// Reads all members of the next object, whatever their keys are.
     mutating func members(_ read: (inout DocumentReader, String) throws(BundleError) -> Void) throws(BundleError) {
         try begin()
-        while let key = try json({ (reader) throws(JSONError) in try reader.nextKey() }) {
+        while let key = try json({ (reader) throws(FormatError) in try reader.nextKey() }) {
             keys.append(key)
             try read(&self, key)
             keys.removeLast()
@@ -111,9 +121,9 @@ struct DocumentReader {
         _ key: String, _ read: (inout DocumentReader) throws(BundleError) -> Element
     ) throws(BundleError) -> [Element] {
         try member(key) { (document) throws(BundleError) in
-            try document.json { (reader) throws(JSONError) in try reader.beginArray() }
+            try document.json { (reader) throws(FormatError) in try reader.beginArray() }
             var elements: [Element] = []
-            while try document.json({ (reader) throws(JSONError) in try reader.nextElement() }) {
+            while try document.json({ (reader) throws(FormatError) in try reader.nextElement() }) {
                 document.keys.append("[\(elements.count)]")
                 elements.append(try read(&document))
                 document.keys.removeLast()
@@ -124,7 +134,7 @@ struct DocumentReader {
 
     /// Reads a string.
     mutating func string() throws(BundleError) -> String {
-        try json { (reader) throws(JSONError) in try reader.string() }
+        try json { (reader) throws(FormatError) in try reader.string() }
     }
 
     /// Whether a string is next.
@@ -155,7 +165,7 @@ struct DocumentReader {
         _ key: String, expected: String, _ value: (UInt64) -> Value?
     ) throws(BundleError) -> Value {
         try member(key) { (document) throws(BundleError) in
-            let number = try document.json { (reader) throws(JSONError) in try reader.unsignedInteger() }
+            let number = try document.json { (reader) throws(FormatError) in try reader.unsignedInteger() }
             guard let value = value(number) else { throw document.failure(expected: expected, found: "\(number)") }
             return value
         }

@@ -4,10 +4,10 @@ extension FileStore {
     /// Hashes a whole file with little memory.
     ///
     /// - Returns: the hasher, which can continue, and the number of bytes that it has hashed.
-    package static func hash(_ path: String) throws(FileError) -> (hasher: ContentHasher, size: Int) {
+    package static func hash(_ path: String) throws(BundleError) -> (hasher: ContentHasher, size: Int) {
         var hasher = ContentHasher()
         var size = 0
-        try readPieces(path) { (piece) throws(FileError) in
+        try readPieces(path) { (piece) throws(BundleError) in
             hasher.update(piece)
             size += piece.count
         }
@@ -15,13 +15,13 @@ extension FileStore {
     }
 
     /// The SHA-256 of a file, and its size in bytes.
-    package static func digestAndSize(of path: String) throws(FileError) -> (digest: SHA256Digest, size: Int) {
+    package static func digestAndSize(of path: String) throws(BundleError) -> (digest: SHA256Digest, size: Int) {
         let (hasher, size) = try hash(path)
         return (hasher.finish(), size)
     }
 
     /// The SHA-256 of a file.
-    package static func digest(of path: String) throws(FileError) -> SHA256Digest {
+    package static func digest(of path: String) throws(BundleError) -> SHA256Digest {
         try hash(path).hasher.finish()
     }
 }

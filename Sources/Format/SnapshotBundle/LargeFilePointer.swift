@@ -28,7 +28,7 @@ package struct LargeFilePointer: Hashable, Sendable {
     package static func isAtStart(of bytes: Bytes) -> Bool { bytes.starts(with: firstLine.utf8) }
 
     /// Whether the file at a path is a pointer. Does I/O.
-    package static func isAt(_ path: String) throws(FileError) -> Bool {
+    package static func isAt(_ path: String) throws(BundleError) -> Bool {
         guard let size = try FileStore.size(path), size <= mostBytes else { return false }
         return try FileStore.read(path, limit: mostBytes).map { isAtStart(of: $0) } ?? false
     }
@@ -38,9 +38,9 @@ package struct LargeFilePointer: Hashable, Sendable {
     /// What to do about a pointer in a work tree.
     package static let remedy = "install git-lfs, and run `git lfs install` and `git lfs pull`"
 
-    /// - Throws: ``BundleError`` of the kind `pointer` if the bytes begin like one.
+    /// - Throws: ``BundleError`` with the code `missing` if the bytes begin like one.
     static func refuse(_ bytes: Bytes, file: String, expected: String) throws(BundleError) {
         guard isAtStart(of: bytes) else { return }
-        throw BundleError(.pointer, file: file, expected: expected, found: name)
+        throw BundleError(.missing, file: file, expected: expected, found: name, remedy: remedy)
     }
 }

@@ -71,11 +71,11 @@ extension FilterContext {
     /// Makes a context with the record itself at the root, for rules over records such as `fromLang == "en" &&
     /// attachment.size < 1000000`.
     ///
-    /// - Throws: ``JSONError`` if the record's JSON cannot be read.
-    package init(record: Record, limits: Limits = Limits()) throws(JSONError) {
+    /// - Throws: ``FormatError`` if the record's JSON cannot be read.
+    package init(record: Record, limits: Limits = Limits()) throws(FormatError) {
         let json = try JSONValue(parsing: record.json, limits: limits)
         guard case .object(let root) = FilterValue(json) else {
-            throw JSONError(.wrongType(expected: "an object", found: json.kind), at: 0)
+            throw FormatError(.wrongType(expected: "an object", found: json.kind), at: 0)
         }
         self.init(root: root)
     }

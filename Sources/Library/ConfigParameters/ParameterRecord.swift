@@ -61,10 +61,10 @@ package struct ParameterRecord: Sendable {
 
     /// Reads a record.
     ///
-    /// - Throws: ``ParameterRecordError`` with the record's id if it is not a parameter.
-    package init(_ record: Record) throws(ParameterRecordError) {
-        func failure(_ problem: ParameterRecordError.Problem) -> ParameterRecordError {
-            ParameterRecordError(record: record.id, problem: problem)
+    /// - Throws: ``ParameterError`` with the record's id if it is not a parameter.
+    package init(_ record: Record) throws(ParameterError) {
+        func failure(_ problem: ParameterError.Problem) -> ParameterError {
+            ParameterError(record: record.id, problem)
         }
         let json = record.json
         guard let members = json.withSpan({ ParameterMembers(scanning: $0) }) else { throw failure(.unreadable) }
@@ -85,8 +85,8 @@ package struct ParameterRecord: Sendable {
     }
 
     private static func key(
-        _ json: Bytes, _ failure: (ParameterRecordError.Problem) -> ParameterRecordError
-    ) throws(ParameterRecordError) -> String {
+        _ json: Bytes, _ failure: (ParameterError.Problem) -> ParameterError
+    ) throws(ParameterError) -> String {
         let isPlain = json.withSpan { span in
             guard span.count > 2, span[0] == UInt8(ascii: "\"") else { return false }
             for index in 1..<span.count - 1 where !(0x20..<0x7F).contains(span[index]) || span[index] == 0x5C {
@@ -109,8 +109,8 @@ package struct ParameterRecord: Sendable {
     }
 
     private static func priority(
-        _ json: Bytes?, _ failure: (ParameterRecordError.Problem) -> ParameterRecordError
-    ) throws(ParameterRecordError) -> Int64? {
+        _ json: Bytes?, _ failure: (ParameterError.Problem) -> ParameterError
+    ) throws(ParameterError) -> Int64? {
         guard let text = json?.text, text != "null" else { return nil }
         guard let number = Int64(text), number.magnitude <= largestPriority.magnitude else {
             throw failure(.invalidPriority(found: VisibleText.excerpt(text, limit: 40)))
@@ -120,63 +120,13 @@ package struct ParameterRecord: Sendable {
 
     /// Reads the filter. A filter of only white space counts as none, as everywhere in Remote Settings.
     private static func filter(
-        _ range: Range<Int>?, _ json: Bytes, _ failure: (ParameterRecordError.Problem) -> ParameterRecordError
-    ) throws(ParameterRecordError) -> Range<Int>? {
+        _ range: Range<Int>?, _ json: Bytes, _ failure: (ParameterError.Problem) -> ParameterError
+    ) throws(ParameterError) -> Range<Int>? {
         guard let range else { return nil }
         let slice = json[range]
         if slice.starts(with: "null".utf8) { return nil }
         var reader = JSONReader(slice, limits: Limits())
         guard let text = try? reader.string() else { throw failure(.filterIsNoText) }
         return text.unicodeScalars.allSatisfy(\.properties.isWhitespace) ? nil : range
-    }
-}
-
-/// Why a record is not a value of a parameter.
-package struct ParameterRecordError: Error, Hashable, Sendable {
-    package enum Problem: Hashable, Sendable {
-        case unreadable
-        case noKey
-        case keyIsNoText
-        case invalidKey
-        case noValue
-        case valueAndInAppDefault
-        case invalidInAppDefault
-        case invalidPriority(found: String)
-        case filterIsNoText
-    }
-
-    /// The record's id.
-    package let record: String
-    package let problem: Problem
-
-    package init(record: String, problem: Problem) {
-        self.record = record
-        self.problem = problem
-    }
-}
-
-extension ParameterRecordError: CustomStringConvertible {
-    package var description: String {
-        "the record \(record) is not a parameter: \(problem); a collection for remote config must contain "
-            + "only records with \"key\" and \"value\""
-    }
-}
-
-extension ParameterRecordError.Problem: CustomStringConvertible {
-    package var description: String {
-        switch self {
-        case .unreadable: "expected an object in canonical JSON, found another value"
-        case .noKey: "expected a member \"key\" with the parameter's name, found none"
-        case .keyIsNoText: "expected a string as its \"key\", found another value"
-        case .invalidKey:
-            "expected a \"key\" of 1 to \(ParameterRecord.keyScalars) characters without control characters, found "
-                + "another string"
-        case .noValue: "expected a member \"value\" (or \"in_app_default\": true), found none"
-        case .valueAndInAppDefault: "expected either \"value\" or \"in_app_default\": true, found both"
-        case .invalidInAppDefault: "expected true or false as \"in_app_default\", found another value"
-        case .invalidPriority(let found):
-            "expected a whole number from -(2^53 - 1) to 2^53 - 1 as its \"priority\", found \(found)"
-        case .filterIsNoText: "expected a string as its \"filter_expression\", found another value"
-        }
     }
 }

@@ -21,8 +21,8 @@ package struct ParameterSet: Sendable {
 
     /// Makes a set from a table's records.
     ///
-    /// - Throws: ``ParameterRecordError`` for the first record that is not a parameter.
-    package init(_ table: some Sequence<Record>) throws(ParameterRecordError) {
+    /// - Throws: ``ParameterError`` for the first record that is not a parameter.
+    package init(_ table: some Sequence<Record>) throws(ParameterError) {
         var records: [ParameterRecord] = []
         records.reserveCapacity(table.underestimatedCount)
         var isSorted = true

@@ -165,9 +165,9 @@ private struct RemoteSettingsParameters: ConfigSnapshot {
         self.secrets = secrets
         context = collection.session.filterContext
         limits = collection.session.limits.filter
-        do throws(ParameterRecordError) {
+        do throws(ParameterError) {
             parameters =
-                try payload.map { payload throws(ParameterRecordError) in try ParameterSet(payload.records) }
+                try payload.map { payload throws(ParameterError) in try ParameterSet(payload.records) }
                 ?? ParameterSet()
         } catch {
             throw .other(reason: "\(collection.id): \(error)")
@@ -183,8 +183,10 @@ private struct RemoteSettingsParameters: ConfigSnapshot {
         let isSecret = secrets.isSecret(key: name, value: json.text)
         let value = try JSONValue(parsing: json, limits: Limits())
         guard let content = ConfigContent(value, as: type) else {
-            throw ParameterTypeError(
-                provider: providerName, key: name, type: type, found: isSecret ? "a secret" : json.text)
+            throw RemoteSettingsError.other(
+                reason: "\(providerName): \(name): expected a value of the type \(type.rawValue), found "
+                    + "\(isSecret ? "a secret" : VisibleText.excerpt(json.text, limit: 100)); correct the parameter, or ask "
+                    + "for its type")
         }
         return LookupResult(encodedKey: name, value: ConfigValue(content, isSecret: isSecret))
     }
@@ -197,20 +199,6 @@ private struct UnreadableSnapshot: ConfigSnapshot {
     let error: RemoteSettingsError
 
     func value(forKey key: AbsoluteConfigKey, type: ConfigType) throws -> LookupResult { throw error }
-}
-
-/// A parameter has another type than the one that was asked for.
-@available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
-private struct ParameterTypeError: Error, CustomStringConvertible {
-    let provider: String
-    let key: String
-    let type: ConfigType
-    let found: String
-
-    var description: String {
-        "\(provider): \(key): expected a value of the type \(type.rawValue), found \(VisibleText.excerpt(found, limit: 100)); correct the "
-            + "parameter, or ask for its type"
-    }
 }
 
 extension FilterContext {

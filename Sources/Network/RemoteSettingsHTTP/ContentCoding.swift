@@ -35,7 +35,7 @@ struct GzipBody: HTTPBody {
     private var received = 0
 
     init(_ wire: any HTTPBody, url: HTTPURL) throws(HTTPError) {
-        do throws(InflateError) {
+        do throws(FormatError) {
             stream = try GzipStream()
         } catch {
             throw HTTPError(url, .badEncoding("there is not enough memory to decompress gzip"))

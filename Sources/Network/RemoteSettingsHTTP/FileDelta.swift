@@ -43,7 +43,7 @@ package enum FileDelta {
     /// Whether these bytes are a delta from the held file to the newer one.
     package static func isSound(_ delta: Bytes, from held: HeldFile, size: Int) -> Bool {
         guard isWorthwhile(from: held.bytes.count, to: size) else { return false }
-        do throws(DeltaDecoder.Refusal) {
+        do throws(FormatError) {
             let decoder = try DeltaDecoder(from: held, size: size)
             try decoder.decode(delta.array)
             try decoder.finish()
@@ -150,11 +150,6 @@ package struct HeldFile: Sendable {
 /// A delta cannot make it use more memory, because the file's memory is also its window. Threads must not share it.
 @safe
 package final class DeltaDecoder {
-    /// Why a delta was refused.
-    package struct Refusal: Error {
-        let problem: String
-    }
-
     /// The largest size of a piece of the decoded file in bytes.
     static let pieceBytes = 1 << 20
 
@@ -170,9 +165,9 @@ package final class DeltaDecoder {
     /// Allocates the memory.
     ///
     /// - Parameter size: the size that the file must have in bytes, at least 1.
-    /// - Throws: ``Refusal`` if there is no libzstd, or not enough memory.
-    package init(from held: HeldFile, size: Int) throws(Refusal) {
-        guard rs_zstd_load() == 1 else { throw Refusal(problem: "libzstd.so.1 cannot be loaded") }
+    /// - Throws: ``FormatError`` if there is no libzstd, or not enough memory.
+    package init(from held: HeldFile, size: Int) throws(FormatError) {
+        guard rs_zstd_load() == 1 else { throw .delta("libzstd.so.1 cannot be loaded") }
         let output = UnsafeMutableRawBufferPointer.allocate(byteCount: max(1, size), alignment: 16)
         // The memory outlives the closure, because this object keeps the storage of `held.bytes`, which never changes.
         let decoder = unsafe held.bytes.withUnsafeBytes { prefix in
@@ -182,7 +177,7 @@ package final class DeltaDecoder {
         }
         guard let decoder = unsafe decoder else {
             unsafe output.deallocate()
-            throw Refusal(problem: "there is not enough memory to decode it")
+            throw .delta("there is not enough memory to decode it")
         }
         self.held = held
         self.size = size
@@ -195,14 +190,14 @@ package final class DeltaDecoder {
         unsafe output.deallocate()
     }
 
-    package func decode(_ piece: [UInt8]) throws(Refusal) {
+    package func decode(_ piece: [UInt8]) throws(FormatError) {
         let missing = FileDelta.headBytes - head.count
         head += piece.prefix(missing)
         guard head.count == FileDelta.headBytes, piece.count > missing else { return }
         guard head == FileDelta.head(held.digest) else {
-            throw Refusal(problem: "it is not a delta to the named file")
+            throw .delta("it is not a delta to the named file")
         }
-        guard !isAtEnd else { throw Refusal(problem: "there are bytes after its end") }
+        guard !isAtEnd else { throw .delta("there are bytes after its end") }
         var (consumed, produced) = (max(0, missing), 0)
         let state = unsafe piece.withUnsafeBytes { input in
             unsafe rs_zstd_decode(decoder, input.baseAddress, input.count, &consumed, &produced)
@@ -211,21 +206,21 @@ package final class DeltaDecoder {
         switch Int(state) {
         case RS_ZSTD_MORE: break
         case RS_ZSTD_END where consumed == piece.count: isAtEnd = true
-        case RS_ZSTD_END: throw Refusal(problem: "there are bytes after its end")
-        default: throw Refusal(problem: "it is damaged, or holds more than \(size) bytes")
+        case RS_ZSTD_END: throw .delta("there are bytes after its end")
+        default: throw .delta("it is damaged, or holds more than \(size) bytes")
         }
     }
 
     /// Checks that the file is complete and is the requested one.
-    package func finish() throws(Refusal) {
-        guard isAtEnd else { throw Refusal(problem: "it ends early") }
+    package func finish() throws(FormatError) {
+        guard isAtEnd else { throw .delta("it ends early") }
         guard produced == size else {
-            throw Refusal(problem: "it gives \(produced) bytes, but the record states \(size)")
+            throw .delta("it gives \(produced) bytes, but the record states \(size)")
         }
         var hasher = ContentHasher()
         unsafe hasher.update(Span(_unsafeElements: UnsafeRawBufferPointer(output).bindMemory(to: UInt8.self)))
         guard hasher.finish() == held.newer else {
-            throw Refusal(problem: "it gives a file with another SHA-256 than the record states")
+            throw .delta("it gives a file with another SHA-256 than the record states")
         }
     }
 
@@ -233,4 +228,9 @@ package final class DeltaDecoder {
     package func piece(at offset: Int) -> [UInt8] {
         unsafe Array(UnsafeRawBufferPointer(rebasing: output[offset..<min(offset + Self.pieceBytes, size)]))
     }
+}
+
+extension FormatError {
+    /// A delta cannot be used.
+    fileprivate static func delta(_ problem: String) -> Self { Self(.init(.damaged, problem)) }
 }

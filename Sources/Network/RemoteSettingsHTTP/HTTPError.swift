@@ -1,8 +1,8 @@
 import RemoteSettingsModel
 
-/// An error of one request. It always names the URL.
-package struct HTTPError: Error, Hashable, Sendable {
-    /// The requested URL, after redirects, or the text that should have been a URL.
+/// Why a request failed, or why a collection's state was refused.
+package struct HTTPError: CodedError {
+    /// The requested URL, after redirects, or the text that should have been a URL; empty if the error has none.
     let url: String
     /// What went wrong.
     let reason: Reason
@@ -27,41 +27,33 @@ package struct HTTPError: Error, Hashable, Sendable {
         self.reason = reason
     }
 
-    /// What went wrong: a code for programs, and a sentence for people.
+    /// What went wrong: a code for programs, and a sentence and a remedy for people.
     package struct Reason: Hashable, Sendable, CustomStringConvertible {
-        let code: Code
+        let code: FailureCode
         package let description: String
+        /// What to do next; `nil` if the sentence says it.
+        let remedy: String?
+        /// The phase that took too long; `nil` for all other errors.
+        let phase: TimeoutPhase?
+        /// The status of the answer; `nil` if the status is not the error.
+        let status: Int?
+        /// What is wrong with a collection's state; `nil` if only a request failed.
+        let fault: StateFault?
+        /// Whether the answer came from something else than an HTTP server, so the same request fails again.
+        let isFinal: Bool
 
-        init(_ code: Code, _ description: String) {
+        package init(
+            _ code: FailureCode, _ description: String, remedy: String? = nil, phase: TimeoutPhase? = nil,
+            status: Int? = nil, fault: StateFault? = nil, isFinal: Bool = false
+        ) {
             self.code = code
             self.description = description
+            self.remedy = remedy
+            self.phase = phase
+            self.status = status
+            self.fault = fault
+            self.isFinal = isFinal
         }
-    }
-
-    /// What a caller may have to tell apart.
-    package enum Code: Hashable, Sendable {
-        /// The URL or the configuration is wrong. No request was sent.
-        case usage
-        /// No connection could be made: unknown host, connection refused, or no route.
-        case unreachable
-        /// This phase took too long.
-        case timeout(TimeoutPhase)
-        /// The TLS handshake failed because of a certificate, a name or the protocol.
-        case tls
-        /// The connection broke before the answer was complete.
-        case broken
-        /// The answer is not HTTP.
-        case notHTTP
-        /// The server answered with an error status.
-        case status(Int)
-        /// A redirect cannot be followed.
-        case redirect
-        /// The body is not the requested document or file.
-        case content
-        /// The server asked for no requests to the URL's `origin` until this time, which is `seconds` away.
-        case backoff(until: Timestamp, seconds: Int)
-        /// The task that made the request was cancelled.
-        case cancelled
     }
 
     /// The phase of a request that took too long.
@@ -78,13 +70,16 @@ package struct HTTPError: Error, Hashable, Sendable {
         case run
     }
 
-    package var code: Code { reason.code }
+    package var code: FailureCode { reason.code }
+
+    /// What is wrong with a collection's state; `nil` if only a request failed.
+    package var fault: StateFault? { reason.fault }
 
     /// Whether the same request may succeed a little later: after a time-out, a broken connection, 429 or 5xx.
     var isRetryable: Bool {
         switch code {
-        case .timeout(let phase): phase != .answer && phase != .run
-        case .unreachable, .broken, .status(429), .status(500...599): true
+        case .timeout: reason.phase != .answer && reason.phase != .run
+        case .unreachable, .broken, .status(429), .status(500...599): !reason.isFinal
         default: false
         }
     }
@@ -93,10 +88,13 @@ package struct HTTPError: Error, Hashable, Sendable {
     /// its own (5xx) that does not say when to come back.
     package var isUnavailability: Bool {
         switch code {
-        case .unreachable, .timeout, .tls, .broken, .notHTTP, .status(500...599): true
+        case .unreachable, .timeout, .tls, .broken, .status(500...599): true
         default: false
         }
     }
+
+    /// Whether no answer began: there was no connection, or no head of an answer in time.
+    package var isUnanswered: Bool { code == .unreachable || reason.phase == .connect || reason.phase == .head }
 
     /// The time until which the server asked for no requests, and how far it is away; `nil` if it did not ask.
     package var hold: (until: Timestamp, seconds: Int)? {
@@ -104,9 +102,7 @@ package struct HTTPError: Error, Hashable, Sendable {
     }
 
     /// The status of the answer; `nil` if the status is not the error.
-    package var status: Int? {
-        if case .status(let code) = code { code } else { nil }
-    }
+    package var status: Int? { reason.status }
 
     private static func withoutUserInformation(_ text: String) -> String {
         guard let slashes = text.firstRange(of: "//") else { return text }
@@ -119,8 +115,11 @@ package struct HTTPError: Error, Hashable, Sendable {
 
 extension HTTPError: CustomStringConvertible {
     /// The error on one line without control characters, whatever the server sent.
-    package var description: String {
-        Self.printable("\(VisibleText.excerpt(url, limit: 300)): \(reason)")
+    package var description: String { reason.remedy.map { "\(problem); \($0)" } ?? problem }
+
+    /// What went wrong, without advice.
+    package var problem: String {
+        Self.printable(url.isEmpty ? "\(reason)" : "\(VisibleText.excerpt(url, limit: 300)): \(reason)")
     }
 
     /// `text` with its control characters replaced by spaces.
@@ -147,8 +146,10 @@ extension HTTPError.Reason {
     static func badLocation(_ why: String) -> Self { Self(.usage, "the attachment's location is refused: \(why)") }
 
     /// - Parameter body: the beginning of the answer, at most ``ServerClient/errorBodyBytes``.
-    static func status(_ code: Int, body: String) -> Self {
-        Self(.status(code), "the server answered \(code)\(body.isEmpty ? "" : ": \(VisibleText.excerpt(body))")")
+    package static func status(_ code: Int, body: String) -> Self {
+        Self(
+            .status(code), "the server answered \(code)\(body.isEmpty ? "" : ": \(VisibleText.excerpt(body))")",
+            status: code)
     }
 
     package static func timeout(_ phase: HTTPError.TimeoutPhase, seconds: Int) -> Self {
@@ -160,11 +161,11 @@ extension HTTPError.Reason {
             case .answer: "the answer was not complete within \(seconds) s"
             case .run: "the requests of this run took longer than \(seconds) s"
             }
-        return Self(.timeout(phase), text)
+        return Self(.timeout, text, phase: phase)
     }
 
     static func tooSlow(leastBytesPerSecond least: Int, seconds: Int) -> Self {
-        Self(.timeout(.body), "the body arrived at less than \(least) bytes a second for \(seconds) s")
+        Self(.timeout, "the body arrived at less than \(least) bytes a second for \(seconds) s", phase: .body)
     }
 
     package static func unreachable(_ why: String) -> Self { Self(.unreachable, "cannot connect: \(why)") }
@@ -181,7 +182,9 @@ extension HTTPError.Reason {
         return Self(.broken, text)
     }
 
-    package static func notHTTP(_ why: String) -> Self { Self(.notHTTP, "the answer is not HTTP: \(why)") }
+    package static func notHTTP(_ why: String) -> Self {
+        Self(.broken, "the answer is not HTTP: \(why)", isFinal: true)
+    }
 
     static let redirectLoop = Self(.redirect, "the server redirects in a loop")
 
@@ -216,5 +219,14 @@ extension HTTPError.Reason {
 
     static func backoff(until: Timestamp, seconds: Int) -> Self {
         Self(.backoff(until: until, seconds: seconds), "the server asked to wait; try again in \(seconds) s")
+    }
+
+    /// The server's root document has no base URL of attachments.
+    static let noAttachments = Self(
+        .missing, "this server offers no attachments (capabilities.attachments.base_url is missing)",
+        remedy: "fetch the collection without them (attachments: none in dumps.yaml)")
+
+    static func damagedRoot(_ error: FormatError) -> Self {
+        Self(error.code, "the server's root document is damaged: \(error)", remedy: "try again later")
     }
 }

@@ -40,21 +40,21 @@ extension ServerClient {
             receive: receive)
     }
 
-    private struct ReceiverFailure: Error {
-        let error: any Error
-    }
-
     private func download(_ start: Transfer, receive: (DownloadPart) async throws -> Void) async throws -> Int {
         var transfer = start
         let deadline = deadline(.answer, seconds: limits.downloadSeconds)
         var attempts = 0
+        // The receiver may throw an `HTTPError` too.
+        var isOfReceiver = false
         while true {
             attempts += 1
             do {
-                return try await run(&transfer, until: deadline, receive: receive)
-            } catch let failure as ReceiverFailure {
-                throw failure.error
-            } catch let error as HTTPError {
+                return try await run(&transfer, until: deadline) { part in
+                    isOfReceiver = true
+                    try await receive(part)
+                    isOfReceiver = false
+                }
+            } catch let error as HTTPError where !isOfReceiver {
                 if transfer.takeOtherWay(after: error) {
                     attempts -= 1
                     onEvent(.wholeFile(error))
@@ -71,13 +71,6 @@ extension ServerClient {
     private func run(
         _ transfer: inout Transfer, until deadline: Deadline, receive: (DownloadPart) async throws -> Void
     ) async throws -> Int {
-        func give(_ part: DownloadPart) async throws {
-            do {
-                try await receive(part)
-            } catch {
-                throw ReceiverFailure(error: error)
-            }
-        }
         let headers = transfer.nextHeaders()
         let isPartial = transfer.offset > 0
         var answer = try await exchange(
@@ -85,19 +78,19 @@ extension ServerClient {
             accepts: { $0 == 200 || $0 == 206 || ($0 == 416 && isPartial) })
         if let held = transfer.held, answer.isDelta {
             let (file, received) = try await file(of: &answer, from: held, size: transfer.limit)
-            try await give(.start(0))
+            try await receive(.start(0))
             for offset in stride(from: 0, to: transfer.limit, by: DeltaDecoder.pieceBytes) {
-                try await give(.bytes(file.piece(at: offset)))
+                try await receive(.bytes(file.piece(at: offset)))
             }
             return max(0, transfer.limit - received)
         }
         let length = try transfer.begin(&answer)
-        try await give(.start(transfer.offset))
+        try await receive(.start(transfer.offset))
         var received = 0
         while length.body != 0, let piece = try await nextPiece(of: &answer) {
             received += piece.count
             try transfer.take(piece, received: received, of: length.body, in: answer)
-            try await give(.bytes(piece))
+            try await receive(.bytes(piece))
         }
         if let expected = length.body, received < expected {
             throw HTTPError(answer.url, .truncated(expected: expected, received: received))
@@ -128,8 +121,8 @@ extension ServerClient {
             }
             try decoder.finish()
             return (decoder, received)
-        } catch let refusal as DeltaDecoder.Refusal {
-            throw HTTPError(answer.url, .badEncoding("the delta cannot be used: \(refusal.problem)"))
+        } catch let error as FormatError {
+            throw HTTPError(answer.url, .badEncoding("the delta cannot be used: \(error)"))
         } catch let error as HTTPError where error.code != .cancelled {
             throw HTTPError(answer.url, .badEncoding("the delta cannot be used: \(error.reason)"))
         }

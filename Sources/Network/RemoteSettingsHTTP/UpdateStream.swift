@@ -62,7 +62,7 @@ package struct UpdateStream {
     ///
     /// - Throws: ``HTTPError`` if the connection breaks, if nothing arrives for as long as the transport waits, or if
     ///   the stream, a line or an event exceeds its limit. In a cancelled task, the error is `cancelled`.
-    mutating func next() async throws(HTTPError) -> UpdateMessage? {
+    package mutating func next() async throws(HTTPError) -> UpdateMessage? {
         while true {
             if let message = try buffered() { return message }
             guard let piece = try await body.next() else { return nil }
@@ -72,21 +72,16 @@ package struct UpdateStream {
         }
     }
 
-    /// Waits as ``next()`` does, and throws the error in the form for the code that connects again.
-    package mutating func nextMessage() async throws(UpdateSourceError) -> UpdateMessage? {
-        do throws(HTTPError) { return try await next() } catch { throw UpdateSourceError(.failed, "\(error)") }
-    }
-
     /// The next message in the bytes that have already arrived.
     private mutating func buffered() throws(HTTPError) -> UpdateMessage? {
         let event: StreamedEvent?
-        do throws(EventStreamError) {
+        do throws(FormatError) {
             event = try reader.next()
         } catch {
             throw HTTPError(url, .notAnEventStream("\(error)"))
         }
         if let event {
-            do throws(UpdateEventError) {
+            do throws(FormatError) {
                 return try UpdateEvent(event).map { .event($0) } ?? .heartbeat
             } catch {
                 return .refused(error)
@@ -99,18 +94,5 @@ package struct UpdateStream {
         guard reader.comments != comments else { return nil }
         comments = reader.comments
         return .heartbeat
-    }
-}
-
-extension UpdateSourceError {
-    /// Translates the reason why a stream could not be opened.
-    package init(_ error: HTTPError) {
-        let kind: Kind =
-            if let hold = error.hold {
-                .notBefore(seconds: hold.seconds)
-            } else {
-                error.isRetryable || error.isUnavailability ? .failed : .unsupported
-            }
-        self.init(kind, "\(error)")
     }
 }

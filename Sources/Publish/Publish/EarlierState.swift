@@ -13,7 +13,7 @@ package struct EarlierState: Sendable {
     /// - Parameters:
     ///   - time: the latest time of the state; `nil` for the state before the current one.
     ///   - policy: must trust the signature at the time in the lock beside the state.
-    /// - Throws: ``PublishError``, `HistoryError`, or `BundleError` or `FileError` if the lock cannot be read.
+    /// - Throws: `DumpsError`, or `BundleError` or `BundleError` if the lock cannot be read.
     package init(
         of id: CollectionID, in directory: DumpsDirectory, to time: Timestamp? = nil, by policy: TrustPolicy,
         limits: Limits = Limits()
@@ -25,7 +25,7 @@ package struct EarlierState: Sendable {
             [.git(try await GitRepository(containing: directory.path, limits: limits))], limits: limits)
         let earlier = try await history.bundles(of: id).bundles.filter { $0.timestamp < held.timestamp }
         guard let wanted = earlier.first(where: { $0.timestamp <= time ?? held.timestamp }) else {
-            throw PublishError.noEarlierState(id, current: held.timestamp, time: time)
+            throw DumpsError.noEarlierState(id, current: held.timestamp, time: time)
         }
         let found = try await Self.verified(wanted, policy, limits: limits)
         if time == nil, let before = earlier.first(where: { $0.timestamp < wanted.timestamp }) {
@@ -33,7 +33,7 @@ package struct EarlierState: Sendable {
             let records = try await before.open().payload().records
             // Somebody who repeats the command does not want the bad state back.
             if try Self.written(current) == Self.written(records) {
-                throw PublishError.rolledBack(id, to: before.timestamp, next: wanted.timestamp)
+                throw DumpsError.rolledBack(id, to: before.timestamp, next: wanted.timestamp)
             }
         }
         timestamp = wanted.timestamp
@@ -56,22 +56,19 @@ package struct EarlierState: Sendable {
     ) async throws -> BundleReader {
         do {
             guard let entry = try await historic.lockEntry(), entry.trust.isSigned else {
-                throw PublishError.earlierNotVouched(
-                    historic.collection, place: "\(historic.origin)", problem: "the lock beside it has no signature")
+                throw DumpsError(.untrusted, problem: "the lock file beside it has no signature")
             }
             let bundle = try await historic.open()
             try BundleVerifier(policy, limits: limits).verify(
                 await historic.contents(), name: "\(historic.origin)", of: historic.collection, against: entry)
             return bundle
-        } catch let error as PublishError {
-            throw error
         } catch  where !error.isOfMachine {
-            throw PublishError.earlierNotVouched(historic.collection, place: "\(historic.origin)", problem: "\(error)")
+            throw DumpsError.earlierNotVouched(historic.collection, place: "\(historic.origin)", problem: "\(error)")
         }
     }
 
     /// The records without `last_modified`, which publishing sets, and without braces.
-    private static func written(_ records: RecordTable) throws(JSONError) -> [WrittenRecord] {
+    private static func written(_ records: RecordTable) throws(FormatError) -> [WrittenRecord] {
         var written: [WrittenRecord] = []
         for record in records {
             guard case .object(let members) = try JSONValue(parsing: record.json, limits: Limits()) else { continue }

@@ -1,3 +1,4 @@
+import Dumps
 import RemoteSettingsModel
 import SnapshotBundle
 
@@ -30,12 +31,12 @@ package struct NextCatalogue: Hashable, Sendable {
     ///   - confirms: whether to renew the times in any case. Otherwise they are renewed when half of `expiresAfter` is
     ///     over.
     ///   - begins: when the signing certificate's validity begins; `nil` if that is not known.
-    /// - Throws: ``PublishError/otherPublisher(_:configured:)`` or ``PublishError/numbersUsedUp(_:)``.
+    /// - Throws: `DumpsError` if the publisher is another one, or if the numbers are used up.
     package init(
         _ settings: (publisher: PublisherName, expiresAfter: Duration), after present: VerifiedCatalogue?,
         states: [CollectionID: Catalogue.Entry], timestamp: Timestamp, time: Timestamp, confirms: Bool,
         begins: Timestamp?
-    ) throws(PublishError) {
+    ) throws(DumpsError) {
         let held = present?.catalogue
         if let held, held.publisher != settings.publisher {
             throw .otherPublisher(held.publisher, configured: settings.publisher)

@@ -28,7 +28,7 @@ struct PublishedFrom: Hashable {
 
 extension PublishedFrom {
     /// The inputs of a bundle's state.
-    init(_ snapshot: Snapshot, _ entry: LockFile.Collection, limits: Limits) throws(JSONError) {
+    init(_ snapshot: Snapshot, _ entry: LockFile.Collection, limits: Limits) throws(FormatError) {
         payload = SHA256Digest(hashing: snapshot.payload.bytes)
         metadata = Set(try snapshot.metadata.writtenMembers(limits: limits))
         signatures = snapshot.signatureChains(limits: limits).map { signature, chain in
@@ -40,7 +40,8 @@ extension PublishedFrom {
     }
 
     /// The inputs of the next state.
-    init(_ state: NextState, _ signatures: [Signature], server: String, rule: String, limits: Limits) throws(JSONError)
+    init(_ state: NextState, _ signatures: [Signature], server: String, rule: String, limits: Limits)
+        throws(FormatError)
     {
         payload = SHA256Digest(hashing: state.payload.bytes)
         metadata = Set(try state.metadata.writtenMembers(limits: limits))

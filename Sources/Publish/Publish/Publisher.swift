@@ -48,7 +48,7 @@ package struct Publisher: Sendable {
         let unverified: UnverifiedSnapshot
         let entry: LockFile.Collection
         /// The verified snapshot, or the reason why no signature of a configured root vouches for it.
-        let vouched: Result<Snapshot, PublishError>
+        let vouched: Result<Snapshot, DumpsError>
 
         var present: PresentState {
             let isVouched = if case .success = vouched { true } else { false }
@@ -100,7 +100,7 @@ package struct Publisher: Sendable {
             do {
                 try directory.checkCatalogue(lock, roots: nil, limits: limits)
             } catch  where !error.isOfMachine {
-                throw PublishError.damaged(Catalogue.collection, "\(error)")
+                throw DumpsError.damaged(Catalogue.collection, "\(error)")
             }
             let next = try previewedCatalogue(settings, states, lock, in: directory, at: time, limits: limits)
             let present = try present(Catalogue.collection, lock, in: directory, limits: limits)
@@ -127,12 +127,12 @@ package struct Publisher: Sendable {
     private static func guarded(
         _ next: NextState, onto present: PresentState?, by configuration: DumpsConfiguration,
         accepted: Set<CollectionID>
-    ) throws(GuardFailure) -> [GuardViolation] {
+    ) throws(DumpsError) -> [GuardViolation] {
         guard [.created, .updated].contains(next.status) else { return [] }
         let violations = configuration.settings(of: next.collection).guards.violations(
             of: next.payload.records, after: present?.payload.records)
         guard violations.isEmpty || accepted.contains(next.collection) else {
-            throw GuardFailure(next.collection, violations, command: "rsdump publish")
+            throw .guarded(next.collection, violations, command: "rsdump publish")
         }
         return violations
     }
@@ -166,12 +166,12 @@ package struct Publisher: Sendable {
     /// everything else that shows only when records are made. Does I/O only for attachments. Needs neither keys nor a
     /// directory.
     ///
-    /// - Throws: ``SourceProblems``, or `BudgetExcess` if attachments exceed the budget of the configuration.
+    /// - Throws: ``DumpsError``, also if attachments exceed the budget of the configuration.
     package static func check(
         _ source: CollectionSource, _ configuration: DumpsConfiguration, at time: Timestamp, limits: Limits = Limits()
     ) throws {
         if configuration.catalogue != nil, source.id == Catalogue.collection {
-            throw PublishError.sourceOfCatalogue(source.id)
+            throw DumpsError.sourceOfCatalogue(source.id)
         }
         let state = try NextState(source, onto: nil, at: time, isExact: false, limits: limits)
         let settings = configuration.settings(of: source.id)
@@ -185,7 +185,7 @@ package struct Publisher: Sendable {
     package static func unvouched(
         in directory: DumpsDirectory, besides sources: Set<CollectionID>, by policy: TrustPolicy,
         limits: Limits = Limits()
-    ) throws -> [PublishError] {
+    ) throws -> [DumpsError] {
         let verifier = BundleVerifier(policy, limits: limits)
         return try directory.lockFile(limits: limits).collections.sorted { $0.key < $1.key }.compactMap { id, entry in
             if sources.contains(id) || entry.trust == .unsigned && policy.acceptsUnsigned { return nil }
@@ -193,7 +193,7 @@ package struct Publisher: Sendable {
             do {
                 try verifier.verify(directory.bundlePath(id), of: id, against: entry)
                 return nil
-            } catch let error as ContentSignatureError {
+            } catch let error as BundleError where error.isOfTrust {
                 return .notVouched(id, "\(error)")
             } catch {
                 return .damaged(id, "\(error)")
@@ -206,9 +206,9 @@ package struct Publisher: Sendable {
     /// If `dumps.yaml` asks for a catalogue, it lists all collections. It is made in the same step, and is the last
     /// outcome.
     ///
-    /// - Throws: `DumpsError.busy` if another process works in the directory, `ContentSignatureError` if apps would not
-    ///   accept the chain, ``PublishError`` if the catalogue cannot be made, what the signer throws, `FileError`, or
-    ///   `ConfigurationError`. Nothing has changed then. An error that concerns one collection is in that collection's
+    /// - Throws: `DumpsError.busy` if another process works in the directory, `BundleError` if apps would not
+    ///   accept the chain, ``DumpsError`` if the catalogue cannot be made or the signer fails, `BundleError`, or
+    ///   `DumpsError`. Nothing has changed then. An error that concerns one collection is in that collection's
     ///   outcome.
     package func run(_ sources: [CollectionSource]) async throws -> [Outcome] {
         try await publish(sources.map { ($0.id, $0) }, catalogue: .next)
@@ -218,10 +218,10 @@ package struct Publisher: Sendable {
     ///
     /// If the directory's states are not those that the catalogue lists, makes a new catalogue of them.
     ///
-    /// - Throws: the errors of ``run(_:)``, and ``PublishError/noCatalogue(_:)`` if `dumps.yaml` asks for no catalogue.
+    /// - Throws: the errors of ``run(_:)``, and ``DumpsError`` if `dumps.yaml` asks for no catalogue.
     package func confirm() async throws -> [Outcome] {
         guard try directory.configurationOrDefault().catalogue != nil else {
-            throw PublishError.noCatalogue(directory.configurationPath)
+            throw DumpsError.noCatalogueToConfirm(directory.configurationPath)
         }
         return try await publish([], catalogue: .confirmed)
     }
@@ -274,10 +274,10 @@ package struct Publisher: Sendable {
             try ConfigurationReader.read($0, file: directory.configurationPath)
         }
         if let publisher = options.publisher, let written, written.catalogue?.publisher != publisher {
-            throw PublishError.publisherElsewhere(publisher, configured: written.catalogue?.publisher)
+            throw DumpsError.publisherElsewhere(publisher, configured: written.catalogue?.publisher)
         }
         if options.declinesCatalogues, let configured = written?.catalogue {
-            throw PublishError.hasCatalogues(configured.publisher)
+            throw DumpsError.hasCatalogues(configured.publisher)
         }
         let server = try self.server(written)
         let newPublisher = try written == nil ? self.newPublisher() : nil
@@ -291,7 +291,7 @@ package struct Publisher: Sendable {
             do {
                 try directory.checkCatalogue(transaction.before, roots: policy.roots, limits: limits)
             } catch  where !error.isOfMachine {
-                throw PublishError.damaged(Catalogue.collection, "\(error)")
+                throw DumpsError.damaged(Catalogue.collection, "\(error)")
             }
         }
         let run = Run(
@@ -302,7 +302,7 @@ package struct Publisher: Sendable {
             if let source, configuration.catalogue != nil, id == Catalogue.collection {
                 outcomes.append(
                     Outcome(
-                        id: id, result: .failure(PublishError.sourceOfCatalogue(id)), chainEnd: nil,
+                        id: id, result: .failure(DumpsError.sourceOfCatalogue(id)), chainEnd: nil,
                         notes: source.notes))
             } else {
                 outcomes.append(try await outcome(id, source, held: Result { try current(id, run) }, run))
@@ -367,8 +367,8 @@ package struct Publisher: Sendable {
             } else {
                 result = .success(state)
             }
-        } catch let failure as SigningFailure {
-            throw failure.error
+        } catch let error as DumpsError where error.isOfSigner {
+            throw error
         } catch {
             result = .failure(error)
         }
@@ -399,7 +399,7 @@ package struct Publisher: Sendable {
             states = try listedStates(after: present?.catalogue, outcomes, run, &notes)
         }
         guard !states.isEmpty || present != nil else {
-            if confirms { throw PublishError.nothingToConfirm(directory.path) }
+            if confirms { throw DumpsError.nothingToConfirm(directory.path) }
             return nil
         }
         let chain = chains[0].verified
@@ -411,10 +411,10 @@ package struct Publisher: Sendable {
             time: options.time, confirms: confirms, begins: chain.leafNotBefore)
         let made = try await outcome(id, next.source, held: .success(held), run) { snapshot in
             guard let present else { return }
-            do throws(CatalogueError) {
+            do throws(BundleError) {
                 try VerifiedCatalogue(snapshot, roots: policy.roots, limits: limits).checkSuccession(of: present)
             } catch {
-                throw PublishError.catalogue(error)
+                throw DumpsError.nextCatalogue(error)
             }
         }
         if options.staysConfirmed { try checkEnd(of: next.catalogue, chainEnd: made.chainEnd, settings) }
@@ -423,19 +423,19 @@ package struct Publisher: Sendable {
     }
 
     /// The current catalogue; `nil` if no configured root vouches for one.
-    private func catalogue(of held: Held?) throws(PublishError) -> VerifiedCatalogue? {
+    private func catalogue(of held: Held?) throws(DumpsError) -> VerifiedCatalogue? {
         guard case .success(let snapshot)? = held?.vouched else { return nil }
-        return try Result { () throws(CatalogueError) in
+        return try Result { () throws(BundleError) in
             try VerifiedCatalogue(snapshot, roots: policy.roots, limits: limits)
         }
-        .mapError(PublishError.catalogue).get()
+        .mapError(DumpsError.nextCatalogue).get()
     }
 
     /// Checks that clients take the catalogue for confirmed until the next run is due. Every run confirms the
     /// catalogue, and the next one is due when half of `expires-after` is over.
     private func checkEnd(
         of catalogue: Catalogue, chainEnd: Timestamp?, _ settings: DumpsConfiguration.CatalogueSettings
-    ) throws(PublishError) {
+    ) throws(DumpsError) {
         let due = options.time.advanced(by: settings.expiresAfter / 2)
         let end = min(catalogue.expires, chainEnd ?? catalogue.expires)
         guard end >= due else { throw .unconfirmedTooEarly(Catalogue.collection, end: end, due: due) }
@@ -462,7 +462,7 @@ package struct Publisher: Sendable {
                     notes.append("\(id) is not in the catalogue: \(error)")
                     continue
                 }
-                guard failed.contains(id) else { throw PublishError.notVouchedInCatalogue(id, "\(error)") }
+                guard failed.contains(id) else { throw DumpsError.notVouchedInCatalogue(id, "\(error)") }
                 states[id] = listed
             }
         }
@@ -471,7 +471,7 @@ package struct Publisher: Sendable {
 
     private func verifyListed(_ id: CollectionID, _ entry: LockFile.Collection, _ run: Run) throws {
         guard entry.trust.isSigned || entry.trust == .unsigned && policy.acceptsUnsigned else {
-            throw PublishError.notVouched(id, "none: it is \(entry.trust.kind.rawValue)")
+            throw DumpsError.notVouched(id, "none: it is \(entry.trust.kind.rawValue)")
         }
         try run.verifier.verify(directory.bundlePath(id), of: id, against: entry)
     }
@@ -481,18 +481,18 @@ package struct Publisher: Sendable {
             guard let entry = run.transaction.before.collections[id] else { return nil }
             let bundle = try BundleReader(path: directory.bundlePath(id), limits: limits)
             let unverified = try bundle.unverifiedSnapshot()
-            let vouched: Result<Snapshot, PublishError>
+            let vouched: Result<Snapshot, DumpsError>
             do {
                 let snapshot = try run.verifier.snapshot(of: bundle, payload: unverified.payload, as: entry)
                 vouched =
                     snapshot.provenance.isSigned
                     ? .success(snapshot) : .failure(.notVouched(id, "none: it is \(entry.trust.kind.rawValue)"))
-            } catch let error as ContentSignatureError {
+            } catch let error as BundleError where error.isOfTrust {
                 vouched = .failure(.notVouched(id, "\(error)"))
             }
             return Held(unverified: unverified, entry: entry, vouched: vouched)
         } catch  where !error.isOfMachine {
-            throw PublishError.damaged(id, "\(error)")
+            throw DumpsError.damaged(id, "\(error)")
         }
     }
 
@@ -511,8 +511,9 @@ package struct Publisher: Sendable {
             // An unsigned state sets no minimum, but nobody goes back behind one by accident.
             if let timestamp = held?.unverified.timestamp, state.timestamp < timestamp {
                 throw DumpsError.refused(
-                    id, expected: "at least \(timestamp) (\(timestamp.rfc3339)), the current timestamp",
-                    found: "\(state.timestamp) (\(state.timestamp.rfc3339))",
+                    id,
+                    "expected at least \(timestamp) (\(timestamp.rfc3339)), the current timestamp, found "
+                        + "\(state.timestamp) (\(state.timestamp.rfc3339))",
                     remedy: "if this is intended, remove the collection first: rsdump remove \(id)")
             }
             return (state, try await signed(state, chains))
@@ -541,11 +542,11 @@ package struct Publisher: Sendable {
     private func vouchedNow(_ id: CollectionID, _ held: Held?) throws -> (held: Held, snapshot: Snapshot) {
         guard let held else { throw DumpsError.notLocked([id], directory.lockPath) }
         let present = try held.vouched.get()
-        do throws(ContentSignatureError) {
+        do throws(BundleError) {
             _ = try KeptSnapshotVerifier(policy, limits: limits).verified(
                 held.unverified, chain: present.chain ?? Bytes([]), at: options.time)
         } catch {
-            throw PublishError.notVouched(id, "one that is not valid at \(options.time.rfc3339): \(error)")
+            throw DumpsError.notVouched(id, "one that is not valid at \(options.time.rfc3339): \(error)")
         }
         return (held, present)
     }
@@ -564,10 +565,10 @@ package struct Publisher: Sendable {
     }
 
     /// The server in the lock's entries. Apps use packaged snapshots only of the server that they sync with.
-    private func server(_ configuration: DumpsConfiguration?) throws(ConfigurationError) -> String {
+    private func server(_ configuration: DumpsConfiguration?) throws(DumpsError) -> String {
         let server = options.server ?? configuration?.server ?? Self.defaultServer
         guard server.hasPrefix("http") else {
-            throw ConfigurationError(
+            throw DumpsError(
                 file: directory.configurationPath,
                 problem: "its server is \(server), which is one of Mozilla's",
                 remedy: "write your server's URL after server:, or give it with --server")
@@ -583,8 +584,8 @@ package struct Publisher: Sendable {
     }
 
     /// The chains of the signers. Apps must trust the first one now.
-    private func chains(for id: CollectionID) throws(ContentSignatureError) -> [Chain] {
-        func chain(of signer: any PayloadSigner) throws(ContentSignatureError) -> Chain {
+    private func chains(for id: CollectionID) throws(BundleError) -> [Chain] {
+        func chain(of signer: any PayloadSigner) throws(BundleError) -> Chain {
             let verified = try CertificateChain(pem: signer.chain, limits: limits)
                 .ownVerdict(policy.signer(for: id), at: options.time)
             return Chain(signer: signer, verified: verified, made: .init(verified))
@@ -601,7 +602,7 @@ package struct Publisher: Sendable {
     private func signed(_ state: NextState, _ chains: [Chain]) async throws -> Snapshot {
         // Apps refuse data that is newer than its verification.
         guard state.timestamp <= options.time.advanced(by: .seconds(Limits.clockToleranceSeconds)) else {
-            throw PublishError.clockBehind(state.collection, present: state.timestamp, time: options.time)
+            throw DumpsError.clockBehind(state.collection, present: state.timestamp, time: options.time)
         }
         let signatures = try await signatures(over: state.payload.bytes, chains)
         let entries = zip(signatures, chains).map { signature, chain in
@@ -610,7 +611,7 @@ package struct Publisher: Sendable {
             ])
         }
         guard case .object(let members) = try JSONValue(parsing: state.metadata.json, limits: limits) else {
-            throw PublishError.damaged(state.collection, "its metadata is not an object")
+            throw DumpsError.damaged(state.collection, "its metadata is not an object")
         }
         let unsigned = members.filter { $0.key != "signature" && $0.key != "signatures" }
         let json = JSONText.compact(
@@ -629,21 +630,16 @@ package struct Publisher: Sendable {
         return snapshots[0].keeping(others, limits: limits)
     }
 
-    private func signatures(over payload: Bytes, _ chains: [Chain]) async throws(SigningFailure) -> [String] {
+    private func signatures(over payload: Bytes, _ chains: [Chain]) async throws(DumpsError) -> [String] {
         var made: [String] = []
         for chain in chains {
             do {
                 made.append(try await chain.signer.signature(over: payload))
             } catch {
-                throw SigningFailure(error: error)
+                throw .signer(error)
             }
         }
         return made
-    }
-
-    /// The error of a signer.
-    private struct SigningFailure: Error {
-        let error: any Error
     }
 
     /// The name of the publisher for a new `dumps.yaml`.

@@ -21,16 +21,15 @@ package struct SigningProgram: Sendable {
     /// Runs the command. Does I/O.
     ///
     /// - Returns: the command's output.
-    /// - Throws: ``PublishError/noSignature(_:)`` if it fails, takes too long or writes too much; `FileError`.
-    package func sign(_ message: Bytes) async throws -> Bytes {
-        do throws(ExternalProgram.Failure) {
+    /// - Throws: `DumpsError` if it fails, takes too long or writes too much.
+    package func sign(_ message: Bytes) async throws(DumpsError) -> Bytes {
+        do throws(DumpsError) {
             let finished = try await ExternalProgram(shell: command)
                 .run(input: message, mostOutput: Self.outputBytes, seconds: seconds)
-            guard finished.status == 0 else { throw .failed(finished.reason) }
+            guard finished.status == 0 else { throw .programFailed(finished.reason) }
             return Bytes(finished.output)
         } catch {
-            if case .file(let error) = error { throw error }
-            throw PublishError.noSignature("\(error)")
+            throw error.isOfMachine ? error : .noSignature("\(error)")
         }
     }
 }

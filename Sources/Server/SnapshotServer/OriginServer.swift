@@ -67,13 +67,13 @@ package struct OriginServer: Sendable {
     ///   - publish: publishes a change into the directory, for `POST /demo/publish`. If it is `nil`, that request gets
     ///     405.
     ///   - whenReady: called with the first state when it is served.
-    /// - Throws: ``ServerError`` if there is no lock, or if the server cannot listen on the address; `FileError` or
+    /// - Throws: `DumpsError` if there is no lock, or if the server cannot listen on the address; `BundleError` or
     ///   `BundleError` if the lock cannot be read.
     package func run(
         publish: (@Sendable (_ now: Timestamp) async throws -> [String])? = nil,
         whenReady: @escaping @Sendable (ServedState) -> Void
     ) async throws {
-        guard unsafe access(directory.lockPath, F_OK) == 0 else { throw ServerError.noLock(directory.lockPath) }
+        guard unsafe access(directory.lockPath, F_OK) == 0 else { throw DumpsError.noLock(directory.lockPath) }
         let logger = logger
         if mapped_faults_survive() != 0 {
             logger.warning("if a bundle is shortened in place while it is served, the server will crash")
@@ -110,20 +110,29 @@ package struct OriginServer: Sendable {
             await updates.allHaveLeft(within: .seconds(limits.shutdownSeconds))
         } catch let error as IOError {
             switch error.errnoCode {
-            case EADDRINUSE: throw problem(.inUse)
-            case EADDRNOTAVAIL: throw problem(.notOfThisMachine)
-            case EACCES, EPERM: throw problem(.notAllowed)
-            default: throw problem(.other("\(error)"))
+            case EADDRINUSE:
+                throw address("is already in use", remedy: "choose another port with --port, or 0 for a free one")
+            case EADDRNOTAVAIL: throw notOfThisMachine
+            case EACCES, EPERM:
+                throw address(
+                    "is not allowed, because ports below 1024 require more rights",
+                    remedy: "choose another with --port")
+            default:
+                throw address("cannot be used (\(error))", remedy: "choose another address with --host and --port")
             }
         } catch is SocketAddressError {
-            throw problem(.notOfThisMachine)
+            throw notOfThisMachine
         } catch is SocketAddressError.UnknownHost {
-            throw problem(.notOfThisMachine)
+            throw notOfThisMachine
         }
     }
 
-    private func problem(_ problem: ServerError.Problem) -> ServerError {
-        .address(configuration.host, port: configuration.port, problem: problem)
+    private var notOfThisMachine: DumpsError {
+        address("is not an address of this machine", remedy: "choose another with --host")
+    }
+
+    private func address(_ problem: String, remedy: String) -> DumpsError {
+        .address(configuration.host, port: configuration.port, problem, remedy: remedy)
     }
 
     /// The address at which clients reach the server when it listens on a port.

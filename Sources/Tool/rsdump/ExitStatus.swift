@@ -1,4 +1,5 @@
 import ArgumentParser
+import RemoteSettingsModel
 
 /// The tool's exit codes.
 enum ExitStatus: Int32 {
@@ -26,6 +27,19 @@ enum ExitStatus: Int32 {
           7  a file cannot be read or written, as on a full disk, or another
              rsdump is working in the directory; run the command again later
         """
+
+    /// The exit code that belongs to the code of an error.
+    init(_ code: FailureCode) {
+        self =
+            switch code {
+            case .usage, .invalidName, .unknownVersion, .overLimit: .usage
+            case .malformed, .damaged, .untrusted, .certificate: .verificationFailed
+            case .backoff: .backoff
+            case .unreachable, .tls, .broken, .timeout, .status(500...599): .unreachable
+            case .busy, .storage: .tryAgain
+            case .missing, .rollback, .refused, .redirect, .status, .content, .program, .cancelled, .closed: .someFailed
+            }
+    }
 
     var code: ExitCode { ExitCode(rawValue) }
 }

@@ -24,11 +24,11 @@ struct ConfigurationEditorTests {
 
         """
 
-    private func editor(_ text: String?) throws(ConfigurationError) -> ConfigurationEditor {
+    private func editor(_ text: String?) throws(DumpsError) -> ConfigurationEditor {
         try ConfigurationEditor(text, file: "dumps.yaml")
     }
 
-    private func read(_ editor: ConfigurationEditor) throws(ConfigurationError) -> DumpsConfiguration {
+    private func read(_ editor: ConfigurationEditor) throws(DumpsError) -> DumpsConfiguration {
         try ConfigurationReader.read(editor.text, file: "dumps.yaml")
     }
 
@@ -106,8 +106,8 @@ struct ConfigurationEditorTests {
     @Test(arguments: ["version: 1\ncollections: {main/a: }\n", "version: 1\ncollections: { main/a: , main/c: }\n"])
     func refusesWhatItCannotKeep(_ text: String) throws {
         var editor = try editor(text)
-        #expect(throws: ConfigurationError.self) { try editor.add(try CollectionID("main/b"), attachments: nil) }
-        #expect(throws: ConfigurationError.self) { try editor.remove(try CollectionID("main/a")) }
+        #expect(throws: DumpsError.self) { try editor.add(try CollectionID("main/b"), attachments: nil) }
+        #expect(throws: DumpsError.self) { try editor.remove(try CollectionID("main/a")) }
         #expect(editor.text == text)
     }
 
@@ -123,7 +123,7 @@ struct ConfigurationEditorTests {
         do {
             _ = try editor.add([CollectionID("main/search"), CollectionID("main/Regions")], attachments: nil)
             Issue.record("it was added")
-        } catch let error as ConfigurationError {
+        } catch let error as DumpsError {
             #expect(error.problem.hasPrefix("main/Regions and main/regions would share one bundle file"))
         }
         #expect(try editor.add(CollectionID("main/search"), attachments: nil))

@@ -4,7 +4,7 @@ import SnapshotBundle
 import Testing
 
 struct ConfigurationReaderTests {
-    private func read(_ text: String) throws(ConfigurationError) -> DumpsConfiguration {
+    private func read(_ text: String) throws(DumpsError) -> DumpsConfiguration {
         try ConfigurationReader.read(text, file: "dumps.yaml")
     }
 
@@ -116,7 +116,7 @@ struct ConfigurationReaderTests {
             ("catalogue: {publisher: a, expires-after: 7}", "1h to 366d"),
             ("  publisher/catalogue: {pin: 5}\ncatalogue: {publisher: a}", "is pinned"),
         ] {
-            let error = #expect(throws: ConfigurationError.self) { try read(plain + wrong + "\n") }
+            let error = #expect(throws: DumpsError.self) { try read(plain + wrong + "\n") }
             #expect(error?.description.contains(word) == true, "\(wrong): \(String(describing: error))")
         }
     }
@@ -141,21 +141,21 @@ struct ConfigurationReaderTests {
             ("{error: http, until: 2026-12-31, reason: \"a\\nb\"}", "single line"),
             ("{error: http, until: 2026-12-31, since: 2026-01-01}", "unknown key"),
         ] {
-            let error = #expect(throws: ConfigurationError.self) { try known(wrong) }
+            let error = #expect(throws: DumpsError.self) { try known(wrong) }
             #expect(error?.description.contains(word) == true, "\(wrong): \(String(describing: error))")
         }
     }
 
     @Test(arguments: ["", "# only a comment\n", "just text", "- a list"])
     func refusesWhatIsNoMapping(_ text: String) {
-        #expect(throws: ConfigurationError.self) { try read(text) }
+        #expect(throws: DumpsError.self) { try read(text) }
     }
 
     /// Without the refusal, this takes minutes.
     @Test(.timeLimit(.minutes(1)), arguments: ["\n", "\r\n", "\r", "\u{85}", "\u{2028}", "\u{2029}"])
     func manyDirectives(lineEnd: String) throws {
         let directives = (0..<200_000).map { "%TAG !a\($0)! b\(lineEnd)" }.joined()
-        let error = #expect(throws: ConfigurationError.self) { try read(directives + "--- {version: 1}\n") }
+        let error = #expect(throws: DumpsError.self) { try read(directives + "--- {version: 1}\n") }
         #expect(error?.problem.contains("begin with %") == true)
         #expect(try read("%YAML 1.1\n%TAG ! tag:example.org,2026:\n--- {version: 1}\n").collections.isEmpty)
     }
@@ -173,7 +173,7 @@ struct ConfigurationReaderTests {
         let bomb = (1...12).map { level in
             "a\(level): &a\(level) [\(Array(repeating: "*a\(level - 1)", count: 9).joined(separator: ","))]\n"
         }
-        let error = #expect(throws: ConfigurationError.self) {
+        let error = #expect(throws: DumpsError.self) {
             try read("version: 1\na0: &a0 [x]\n" + bomb.joined() + key + "\n")
         }
         #expect(error?.problem.contains("aliases") == true)
@@ -183,7 +183,7 @@ struct ConfigurationReaderTests {
                 let items = Array(repeating: "\(lineEnd)*a\(level - 1)\(lineEnd)", count: 9).joined(separator: ",")
                 return "a\(level): &a\(level) [\(items)]\n"
             }
-            let error = #expect(throws: ConfigurationError.self) {
+            let error = #expect(throws: DumpsError.self) {
                 try read("version: 1\na0: &a0 [x]\n" + bomb.joined() + "? [\(lineEnd)*a12\(lineEnd)]\n: 1\n")
             }
             #expect(error?.problem.contains("aliases") == true)
@@ -194,17 +194,17 @@ struct ConfigurationReaderTests {
     func keysThatAreListsInsideEachOther() throws {
         let keys = (0..<400).map { String(repeating: " ", count: $0) + "?\n" }.joined()
         let list = String(repeating: " ", count: 400) + "[\(String(repeating: "x,", count: 100_000))x]\n"
-        let error = #expect(throws: ConfigurationError.self) { try read("version: 1\nz:\n" + keys + list) }
+        let error = #expect(throws: DumpsError.self) { try read("version: 1\nz:\n" + keys + list) }
         #expect(error?.problem == "a key is a list or a mapping")
         for lineEnd in ["\r", "\u{85}", "\u{2028}", "\u{2029}"] {
             let ended = keys.replacing("\n", with: lineEnd)
-            #expect(throws: ConfigurationError.self) { try read("version: 1\nz:\n" + ended + list) }
+            #expect(throws: DumpsError.self) { try read("version: 1\nz:\n" + ended + list) }
         }
         let flat = String(repeating: "? ", count: 900)
-        #expect(throws: ConfigurationError.self) { try read("version: 1\nz:\n  " + flat + "a\n") }
-        let behindMark = #expect(throws: ConfigurationError.self) { try read("\u{FEFF}" + flat + "a\n") }
+        #expect(throws: DumpsError.self) { try read("version: 1\nz:\n  " + flat + "a\n") }
+        let behindMark = #expect(throws: DumpsError.self) { try read("\u{FEFF}" + flat + "a\n") }
         #expect(behindMark?.problem == "a key is a list or a mapping")
-        #expect(throws: ConfigurationError.self) {
+        #expect(throws: DumpsError.self) {
             try read("version: 1\nz: " + String(repeating: "[", count: 200) + String(repeating: "]", count: 200))
         }
     }

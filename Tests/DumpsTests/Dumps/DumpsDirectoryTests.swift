@@ -27,8 +27,8 @@ struct DumpsDirectoryTests {
         try FileManager.default.createSymbolicLink(
             atPath: "\(dumps)/.rsdump\(place)", withDestinationPath: precious)
         let directory = DumpsDirectory(dumps)
-        #expect(throws: FileError.self) { try directory.prepareWork() }
-        await #expect(throws: FileError.self) { try await DumpsTransaction.begin(in: directory) }
+        #expect(throws: BundleError.self) { try directory.prepareWork() }
+        await #expect(throws: BundleError.self) { try await DumpsTransaction.begin(in: directory) }
         #expect(try FileManager.default.contentsOfDirectory(atPath: precious) == ["in"])
     }
 

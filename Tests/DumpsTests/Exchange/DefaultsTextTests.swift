@@ -1,4 +1,5 @@
 import ConfigParameters
+import Dumps
 import RemoteSettingsModel
 import Testing
 @testable import DumpsExchange
@@ -23,7 +24,7 @@ import Testing
     ])
     func whatHasNoFormIsRefused(_ format: DefaultsFormat, _ json: String) throws {
         guard case .object(let members) = try JSONValue(parsing: Bytes(utf8: json), limits: Limits()) else { return }
-        let error = #expect(throws: DefaultsTextError.self) { try DefaultsText(members, as: format) }
-        #expect(error?.key == "k")
+        let error = #expect(throws: DumpsError.self) { try DefaultsText(members, as: format) }
+        #expect(error?.file == "k")
     }
 }

@@ -11,7 +11,7 @@ struct ChangesetTests {
     private func changeset(
         _ changes: String, timestamp: String = "1000", metadata: String = #"{"id":"regions","bucket":"main"}"#,
         limits: Limits = Limits()
-    ) throws(ChangesetError) -> Changeset {
+    ) throws(FormatError) -> Changeset {
         let body = #"{"metadata":\#(metadata),"timestamp":\#(timestamp),"changes":\#(changes)}"#
         return try Changeset(parsing: Bytes(utf8: body), limits: limits)
     }
@@ -128,27 +128,27 @@ struct ChangesetTests {
         #"{"data":[{"id":"a"}],"last_modified":1}"#, #"{"data":[{"id":"a"}"#, "", #"{"data":[{"id":"a\"#,
     ])
     func refusesAPayload(_ text: String) {
-        #expect(throws: ChangesetError.self) { try Payload(parsing: Bytes(utf8: text), limits: Limits()) }
+        #expect(throws: FormatError.self) { try Payload(parsing: Bytes(utf8: text), limits: Limits()) }
     }
 
     @Test func namesWhatIsWrong() throws {
-        #expect(throws: ChangesetError.duplicateRecord("a")) { try changeset(#"[{"id":"a"},{"id":"b"},{"id":"a"}]"#) }
-        #expect(throws: ChangesetError.invalidRecordID("../x")) { try changeset(#"[{"id":"../x"}]"#) }
-        #expect(throws: ChangesetError.invalidRecordID("-x")) { try changeset(#"[{"id":"-x"}]"#) }
-        #expect(throws: ChangesetError.missing("metadata")) {
+        #expect(throws: FormatError.duplicateRecord("a")) { try changeset(#"[{"id":"a"},{"id":"b"},{"id":"a"}]"#) }
+        #expect(throws: FormatError.invalidRecordID("../x")) { try changeset(#"[{"id":"../x"}]"#) }
+        #expect(throws: FormatError.invalidRecordID("-x")) { try changeset(#"[{"id":"-x"}]"#) }
+        #expect(throws: FormatError.missing("metadata")) {
             try Changeset(parsing: Bytes(utf8: #"{"timestamp":1,"changes":[]}"#), limits: Limits())
         }
-        #expect(throws: ChangesetError.self) { try changeset("[]", timestamp: "1.5") }
-        #expect(throws: ChangesetError.self) { try changeset("[]", timestamp: "-1") }
-        #expect(throws: ChangesetError.self) { try changeset("{}") }
-        #expect(throws: ChangesetError.self) { try changeset("[7]") }
-        #expect(throws: ChangesetError.self) { try changeset(#"[{"id":8}]"#) }
+        #expect(throws: FormatError.self) { try changeset("[]", timestamp: "1.5") }
+        #expect(throws: FormatError.self) { try changeset("[]", timestamp: "-1") }
+        #expect(throws: FormatError.self) { try changeset("{}") }
+        #expect(throws: FormatError.self) { try changeset("[7]") }
+        #expect(throws: FormatError.self) { try changeset(#"[{"id":8}]"#) }
         var limits = Limits()
         limits.records = 2
-        #expect(throws: ChangesetError.tooManyRecords(limit: 2)) {
+        #expect(throws: FormatError.tooManyRecords(limit: 2)) {
             try changeset(#"[{"id":"a"},{"id":"b"},{"id":"c"}]"#, limits: limits)
         }
-        #expect(throws: ChangesetError.otherCollection(expected: regions, found: "main/others")) {
+        #expect(throws: FormatError.otherCollection(expected: regions, found: "main/others")) {
             try changeset("[]", metadata: #"{"id":"others","bucket":"main"}"#).snapshot(of: regions, onto: nil)
         }
     }
@@ -173,21 +173,20 @@ struct ChangesetTests {
                 #expect {
                     try changeset(tooLong)
                 } throws: { error in
-                    guard case .json(let error)? = error as? ChangesetError else { return false }
-                    return error.reason == .tooLong(limit: 64)
+                    (error as? FormatError)?.reason == .tooLong(limit: 64)
                 }
             }
         }
-        #expect(throws: ChangesetError.self) { try changeset(String(repeating: "[", count: 100)) }
+        #expect(throws: FormatError.self) { try changeset(String(repeating: "[", count: 100)) }
         let padded = Bytes(utf8: String(repeating: " ", count: 63) + "{}")
-        #expect(throws: JSONError(.tooLong(limit: 64), at: 0)) {
+        #expect(throws: FormatError(.tooLong(limit: 64), at: 0)) {
             try CollectionMetadata(parsing: padded, limits: limits)
         }
     }
 
     @Test func boundsTheMetadatasValues() throws {
         let values = Array(repeating: "[]", count: 300_000).joined(separator: ",")
-        #expect(throws: JSONError.self) {
+        #expect(throws: FormatError.self) {
             try CollectionMetadata(parsing: Bytes(utf8: "{\"x\":[\(values)]}"), limits: Limits())
         }
     }
@@ -198,11 +197,11 @@ struct ChangesetTests {
         limits.recordBytes = 40
         _ = try changeset(#"[{"id":"a","x":"12345678901234567890123"}]"#, limits: limits)
         for record in [#"{"id":"a","x":"123456789012345678901234"}"#, #"{"id":"a","x":"üüüü"}"#] {
-            #expect(throws: ChangesetError.recordTooLarge(offset: 73, what: "bytes (Limits.recordBytes)", limit: 40)) {
+            #expect(throws: FormatError.recordTooLarge(offset: 73, what: "bytes (Limits.recordBytes)", limit: 40)) {
                 try changeset("[\(record)]", limits: limits)
             }
         }
-        #expect(throws: ChangesetError.self) {
+        #expect(throws: FormatError.self) {
             let payload = #"{"data":[{"id":"a","x":"123456789012345678901234"}],"last_modified":"1"}"#
             _ = try Payload(parsing: Bytes(utf8: payload), limits: limits)
         }
@@ -210,12 +209,12 @@ struct ChangesetTests {
         limits.jsonMembers = 4
         _ = try changeset(#"[{"id":"a","x":1,"y":{"p":1,"q":2}},{"id":"b","c":1,"d":1,"e":1}]"#, limits: limits)
         for record in [#"{"id":"a","b":1,"c":1,"d":1,"e":1}"#, #"{"a":1,"id":"a","x":{"p":1,"q":1,"r":1,"s":2,"t":3}}"#] {
-            #expect(throws: ChangesetError.self) { try changeset("[\(record)]", limits: limits) }
+            #expect(throws: FormatError.self) { try changeset("[\(record)]", limits: limits) }
         }
         limits = Limits()
         limits.jsonValues = 6
         _ = try changeset(#"[{"id":"a","x":[1,2,3]},{"id":"b","x":[1,2,3]}]"#, limits: limits)
-        #expect(throws: ChangesetError.self) { try changeset(#"[{"id":"a","x":[1,2,3,4]}]"#, limits: limits) }
+        #expect(throws: FormatError.self) { try changeset(#"[{"id":"a","x":[1,2,3,4]}]"#, limits: limits) }
     }
 
     @Test func refusesASizeThatNoFileHas() throws {
@@ -226,7 +225,7 @@ struct ChangesetTests {
         }
         #expect(try size("9007199254740992") == RecordAttachment.mostBytes)
         for text in ["9007199254740993", "9223372036854775807", "18446744073709551615"] {
-            #expect(throws: ChangesetError.self) { try size(text) }
+            #expect(throws: FormatError.self) { try size(text) }
         }
     }
 
@@ -256,7 +255,7 @@ struct ChangesetTests {
 
     @Test func damagedMetadataIsNamed() throws {
         for (text, kind) in [("[]", "an array"), ("null", "null"), ("3", "a number"), (#""x""#, "a string")] {
-            let error = #expect(throws: ChangesetError.self) { try changeset("[]", metadata: text) }
+            let error = #expect(throws: FormatError.self) { try changeset("[]", metadata: text) }
             #expect(
                 error?.description
                     == "the collection's metadata is damaged: \(kind) where an object is expected at byte 0 of its text"

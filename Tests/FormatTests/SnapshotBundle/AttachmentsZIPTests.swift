@@ -100,15 +100,15 @@ import Testing
 
     @Test(arguments: ["", "../x", "/x", "x/y", "x/", ".hidden", "a.json", "a.meta.json.meta.json", "é", "a b", "..\\x"])
     func foreignNamesAreRefused(name: String) {
-        #expect(error { $0[3].name = name }?.kind == .malformed)
+        #expect(error { $0[3].name = name }?.code == .malformed)
     }
 
     @Test func duplicatesLinksAndDirectoriesAreRefused() {
-        #expect(error { $0[3].name = "a" }?.kind == .malformed)
-        #expect(error { $0[3].name = "a.meta.json" }?.kind == .malformed)
-        #expect(error { $0[3].mode = 0o120777 }?.kind == .malformed)
-        #expect(error { $0[3].mode = 0o040755 }?.kind == .malformed)
-        #expect(error { $0[3].flags = 1 }?.kind == .malformed)
+        #expect(error { $0[3].name = "a" }?.code == .malformed)
+        #expect(error { $0[3].name = "a.meta.json" }?.code == .malformed)
+        #expect(error { $0[3].mode = 0o120777 }?.code == .malformed)
+        #expect(error { $0[3].mode = 0o040755 }?.code == .malformed)
+        #expect(error { $0[3].flags = 1 }?.code == .malformed)
         #expect(error { _ in } == nil)
     }
 
@@ -175,7 +175,7 @@ import Testing
             _ = try read(HandmadeZIP(entries: entries).bytes)
             Issue.record("100 entries share 50,000 bytes")
         } catch {
-            #expect((error as? BundleError)?.kind == .malformed)
+            #expect((error as? BundleError)?.code == .malformed)
         }
     }
 

@@ -51,18 +51,18 @@ import Testing
     func foreignNameIsRefused(name: String) throws {
         for index in [0, 1, 2, 3, 4, 6] {
             let error = try #require(try refusal { $0.entries[index].name = name })
-            #expect(error.kind == .malformed)
+            #expect(error.code == .malformed)
         }
         let appended = try #require(try refusal { $0.entries.append(.init(name, [])) })
-        #expect(appended.kind == .malformed)
+        #expect(appended.code == .malformed)
     }
 
     @Test func duplicatesAndOtherOrdersAreRefused() throws {
         for index in 0..<7 {
-            #expect(try refusal { $0.entries.insert($0.entries[index], at: index) }?.kind == .malformed)
+            #expect(try refusal { $0.entries.insert($0.entries[index], at: index) }?.code == .malformed)
         }
         for index in 0..<6 {
-            #expect(try refusal { $0.entries.swapAt(index, index + 1) }?.kind == .malformed)
+            #expect(try refusal { $0.entries.swapAt(index, index + 1) }?.code == .malformed)
         }
     }
 
@@ -72,9 +72,9 @@ import Testing
         }
         let hex = String(repeating: "f", count: 64)
         let extra = try #require(try refusal { $0.entries.append(.init("attachments/\(hex)", [1])) })
-        #expect(extra.kind == .disagreement)
+        #expect(extra.code == .damaged)
         #expect(try refusal { $0.entries.removeAll() } != nil)
-        #expect(refusal(HandmadeZIP(entries: []).bytes)?.kind == .malformed)
+        #expect(refusal(HandmadeZIP(entries: []).bytes)?.code == .malformed)
     }
 
     @Test(arguments: [
@@ -85,54 +85,54 @@ import Testing
             zip.entries[4].mode = UInt16(mode)
             zip.entries[4].host = UInt8(host)
         }
-        #expect(error?.kind == .malformed)
+        #expect(error?.code == .malformed)
         #expect(error?.entry?.hasPrefix("attachments/") == true)
     }
 
     @Test(arguments: [1, 1 << 5, 1 << 6, 1 << 13])
     func encryptedAndPatchedEntriesAreRefused(flags: Int) throws {
-        #expect(try refusal { $0.entries[4].flags = UInt16(flags) }?.kind == .malformed)
+        #expect(try refusal { $0.entries[4].flags = UInt16(flags) }?.code == .malformed)
     }
 
     @Test(arguments: [1, 9, 12, 14, 93, 99])
     func otherMethodsAreRefused(method: Int) throws {
-        #expect(try refusal { $0.entries[1].method = UInt16(method) }?.kind == .malformed)
+        #expect(try refusal { $0.entries[1].method = UInt16(method) }?.code == .malformed)
     }
 
     @Test func commentsTrailingBytesAndGapsAreRefused() throws {
-        #expect(try refusal { $0.comment = [0x61] }?.kind == .malformed)
-        #expect(try refusal { $0.trailing = [0] }?.kind == .malformed)
-        #expect(try refusal { $0.entries[2].comment = [0x61] }?.kind == .malformed)
-        #expect(try refusal { $0.entries[2].gap = [0x61] }?.kind == .malformed)
-        #expect(try refusal { $0.entries[6].gap = [0x61] }?.kind == .malformed)
-        #expect(try refusal { $0.count = 6 }?.kind == .malformed)
-        #expect(try refusal { $0.count = 8 }?.kind == .malformed)
+        #expect(try refusal { $0.comment = [0x61] }?.code == .malformed)
+        #expect(try refusal { $0.trailing = [0] }?.code == .malformed)
+        #expect(try refusal { $0.entries[2].comment = [0x61] }?.code == .malformed)
+        #expect(try refusal { $0.entries[2].gap = [0x61] }?.code == .malformed)
+        #expect(try refusal { $0.entries[6].gap = [0x61] }?.code == .malformed)
+        #expect(try refusal { $0.count = 6 }?.code == .malformed)
+        #expect(try refusal { $0.count = 8 }?.code == .malformed)
         let bundle = try Fixture.records(1).bundle()
-        #expect(refusal([0x4D, 0x5A] + bundle)?.kind == .malformed)
+        #expect(refusal([0x4D, 0x5A] + bundle)?.code == .malformed)
         #expect(refusal(bundle + bundle) != nil)
     }
 
     @Test func localHeaderMustAgree() throws {
         #expect(try refusal { $0.entries[1].localName = "recordz.json" }?.entry == "records.json")
-        #expect(try refusal { $0.entries[4].localName = "../x" }?.kind == .malformed)
-        #expect(try refusal { $0.entries[1].localMethod = 8 }?.kind == .malformed)
-        #expect(try refusal { $0.entries[1].localSize = 7 }?.kind == .malformed)
+        #expect(try refusal { $0.entries[4].localName = "../x" }?.code == .malformed)
+        #expect(try refusal { $0.entries[1].localMethod = 8 }?.code == .malformed)
+        #expect(try refusal { $0.entries[1].localSize = 7 }?.code == .malformed)
     }
 
     @Test func overlappingAndStrayDataIsRefused() throws {
-        #expect(try refusal { $0.entries[2].offset = 0 }?.kind == .malformed)
-        #expect(try refusal { $0.entries[5].offset = 1 << 30 }?.kind == .malformed)
-        #expect(try refusal { $0.entries[0].offset = 1 }?.kind == .malformed)
+        #expect(try refusal { $0.entries[2].offset = 0 }?.code == .malformed)
+        #expect(try refusal { $0.entries[5].offset = 1 << 30 }?.code == .malformed)
+        #expect(try refusal { $0.entries[0].offset = 1 }?.code == .malformed)
         let shared = try refusal { zip in
             zip.entries[6].offset = 2000
             zip.entries[6].isZIP64 = true
         }
-        #expect(shared?.kind == .malformed)
+        #expect(shared?.code == .malformed)
         let far = try refusal { zip in
             zip.entries[6].offset = Int.max
             zip.entries[6].isZIP64 = true
         }
-        #expect(far?.kind == .malformed)
+        #expect(far?.code == .malformed)
     }
 
     @Test func wrongContentsAreNamed() throws {
@@ -145,7 +145,7 @@ import Testing
                     data[data.count / 2] ^= 1
                     zip.entries[index] = .init(name, data)
                 })
-            #expect((other.kind, other.entry) == (.disagreement, name))
+            #expect((other.code, other.entry) == (.damaged, name))
             let longer = try refusal { $0.entries[index] = .init(name, $0.entries[index].data + [0]) }
             #expect(longer?.entry == name)
             #expect(try refusal { $0.entries[index].size += 1 }?.entry == name)
@@ -186,11 +186,11 @@ import Testing
             }
         }
         #expect(try refusal { _ in } == nil)
-        #expect(try refusal { $0.size -= 1 }?.kind == .disagreement)
-        #expect(try refusal { $0.size += 1 }?.kind == .disagreement)
-        #expect(try refusal { $0.data.append(0) }?.kind == .damaged)
-        #expect(try refusal { $0.data.removeLast() }?.kind == .damaged)
-        #expect(try refusal { $0.data[0] = 7 }?.kind == .damaged)
+        #expect(try refusal { $0.size -= 1 }?.code == .damaged)
+        #expect(try refusal { $0.size += 1 }?.code == .damaged)
+        #expect(try refusal { $0.data.append(0) }?.code == .damaged)
+        #expect(try refusal { $0.data.removeLast() }?.code == .damaged)
+        #expect(try refusal { $0.data[0] = 7 }?.code == .damaged)
 
         for change in [-1, 1, 1000] {
             var zip = try HandmadeZIP(fixture)
@@ -208,10 +208,10 @@ import Testing
         zip.entries[1].data = try deflated([UInt8](repeating: 0, count: 10 << 20))
         zip.entries[1].size = 10 << 30
         zip.entries[1].isZIP64 = true
-        #expect(openingRefusal(zip.bytes)?.kind == .overLimit)
+        #expect(openingRefusal(zip.bytes)?.code == .overLimit)
         var limits = Limits()
         limits.changesetBytes = 100 << 30
-        #expect(openingRefusal(zip.bytes, limits: limits)?.kind == .malformed)
+        #expect(openingRefusal(zip.bytes, limits: limits)?.code == .malformed)
         // It says less than it holds: only what it says is ever allocated.
         zip.entries[1].size = 1 << 20
         zip.entries[1].isZIP64 = false
@@ -227,12 +227,12 @@ import Testing
             return openingRefusal(bytes, limits: limits)
         }
         #expect(refusal { _ in } == nil)
-        #expect(refusal { $0.attachments = 2 }?.kind == .overLimit)
+        #expect(refusal { $0.attachments = 2 }?.code == .overLimit)
         #expect(refusal { $0.manifestBytes = 10 }?.entry == "manifest.json")
         #expect(refusal { $0.changesetBytes = 10 }?.entry == "records.json")
         #expect(refusal { $0.metadataBytes = 10 }?.entry == "metadata.json")
         #expect(refusal { $0.chainBytes = 10 }?.entry == "chain.pem")
-        #expect(refusal { $0.attachmentBytes = 10 }?.kind == .overLimit)
+        #expect(refusal { $0.attachmentBytes = 10 }?.code == .overLimit)
     }
 
     @Test func everyTruncationIsRefused() throws {

@@ -113,15 +113,15 @@ import Testing
 
     @Test func unknownVersionsAreRefusedFirst() throws {
         let newer = try #require(error("{\"version\": 2, \"whatever\": [}"))
-        #expect(newer.kind == .unknownVersion)
+        #expect(newer.code == .unknownVersion)
         #expect(newer.description.contains("update"))
-        #expect(error("{\"version\": \"1\", \"collections\": {}}")?.kind == .malformedLock)
-        #expect(error("{\"collections\": {}, \"version\": 1}")?.kind == .malformedLock)
+        #expect(error("{\"version\": \"1\", \"collections\": {}}")?.code == .malformed)
+        #expect(error("{\"collections\": {}, \"version\": 1}")?.code == .malformed)
         #expect(error("{\"version\": 1}")?.expected == "the key \"collections\"")
         let more = try #require(error("{\"version\": 1, \"collections\": {}, \"more\": 1}"))
-        #expect(more.kind == .unknownVersion && more.entry == "line 1, more")
+        #expect(more.code == .unknownVersion && more.entry == "line 1, more")
         for text in ["", "[]", "{", "null", "{\"version\": 1, \"collections\": {}} x", "{\"version\": 1.0}"] {
-            #expect(error(text)?.kind == .malformedLock)
+            #expect(error(text)?.code == .malformed)
         }
     }
 
@@ -179,7 +179,7 @@ import Testing
         ] {
             try #require(text.contains(part))
             let found = try #require(error(text.replacingOccurrences(of: part, with: replacement)))
-            #expect([.malformedLock, .unknownVersion].contains(found.kind), "\(found)")
+            #expect([.malformed, .unknownVersion].contains(found.code), "\(found)")
             #expect(found.entry?.contains("catalogue") == true, "\(found)")
         }
         let regions = try CollectionID("main/regions")
@@ -190,7 +190,7 @@ import Testing
         let text = String(decoding: try lock().text, as: UTF8.self)
         let hex = digest([1]).hex
         for other in [hex.uppercased(), String(hex.dropLast()), hex + "0", "x" + hex.dropFirst()] {
-            #expect(error(text.replacingOccurrences(of: hex, with: other))?.kind == .malformedLock)
+            #expect(error(text.replacingOccurrences(of: hex, with: other))?.code == .malformed)
         }
     }
 

@@ -30,7 +30,7 @@ import Testing
 
     @Test func unknownFormatSaysWhatToDo() throws {
         let error = try #require(try refusal("\"format\":1", "\"format\":2"))
-        #expect(error.kind == .unknownVersion)
+        #expect(error.code == .unknownVersion)
         #expect(error.description.contains("a newer rsdump wrote it; update"))
     }
 
@@ -58,7 +58,7 @@ import Testing
     ])
     func everyDeviationIsRefused(part: String, replacement: String) throws {
         let error = try #require(try refusal(part, replacement))
-        #expect([.malformed, .disagreement].contains(error.kind))
+        #expect([.malformed, .damaged].contains(error.code))
         #expect(error.file == "b.zip")
     }
 
@@ -68,7 +68,7 @@ import Testing
         #expect(try refusal(hex, String(hex.dropLast()) + (hex.hasSuffix("0") ? "1" : "0")) != nil)
         let records = digest(Array(fixture.payload.utf8)).hex
         let other = try #require(try refusal(records, hex))
-        #expect((other.kind, other.entry) == (.disagreement, "records.json"))
+        #expect((other.code, other.entry) == (.damaged, "records.json"))
     }
 
     @Test func omissionOfAFileThatIsThereIsRefused() throws {
@@ -121,7 +121,7 @@ import Testing
                 (directory, "not a regular file"),
             ] {
                 let error = try #require(throws: BundleError.self) { try BundleReader(path: path) }
-                #expect((error.kind, error.file, error.found) == (.unreadable, path, found))
+                #expect((error.code, error.file, error.found) == (.storage, path, found))
                 #expect(throws: BundleError.self) { try BundleHead.read(path: path) }
             }
             let fifo = directory + "/fifo"
@@ -129,7 +129,7 @@ import Testing
             #expect(throws: BundleError.self) { try BundleReader(path: fifo) }
             try write([], to: directory + "/empty.zip")
             let empty = try #require(throws: BundleError.self) { try BundleReader(path: directory + "/empty.zip") }
-            #expect(empty.kind == .malformed)
+            #expect(empty.code == .malformed)
         }
     }
 }

@@ -30,23 +30,23 @@ import Testing
             var sources = fixture.sources
             sources[hash] = .bytes(Bytes(wrong))
             let fromMemory = try #require(try error(fixture, sources))
-            #expect((fromMemory.kind, fromMemory.entry) == (.wrongSource, name))
+            #expect((fromMemory.code, fromMemory.entry) == (.content, name))
             try TemporaryDirectory.with { directory in
                 try write(wrong, to: directory + "/file")
                 sources[hash] = .file(path: directory + "/file")
                 let fromFile = try #require(try error(fixture, sources))
-                #expect((fromFile.kind, fromFile.entry, fromFile.file) == (.wrongSource, name, directory + "/file"))
+                #expect((fromFile.code, fromFile.entry, fromFile.file) == (.content, name, directory + "/file"))
             }
         }
         var sources = fixture.sources
         sources[hash] = nil
         #expect(try error(fixture, sources)?.entry == name)
         sources[hash] = .file(path: "/nonexistent/file")
-        #expect(try error(fixture, sources)?.kind == .unreadable)
+        #expect(try error(fixture, sources)?.code == .storage)
         sources[hash] = .file(path: "/tmp")
-        #expect(try error(fixture, sources)?.kind == .unreadable)
+        #expect(try error(fixture, sources)?.code == .storage)
         sources[hash] = .bundle(try BundleReader(bytes: Bytes(Fixture.records(0).bundle()), name: "empty.zip"))
-        #expect(try error(fixture, sources)?.kind == .missing)
+        #expect(try error(fixture, sources)?.code == .missing)
         sources = fixture.sources
         sources[digest([9])] = .bytes(Bytes([9]))
         #expect(try error(fixture, sources)?.entry == "attachments/\(digest([9]))")
@@ -56,7 +56,7 @@ import Testing
         var fixture = Fixture()
         fixture.records = [("b", nil), ("a", nil)]
         // Nobody can make such a snapshot, so that the writer cannot be given one.
-        #expect(throws: ChangesetError.self) { try fixture.snapshot() }
+        #expect(throws: FormatError.self) { try fixture.snapshot() }
         fixture = Fixture.records(0)
         fixture.timestamp = 999_999_999_999_999_999
         #expect(try error(fixture, [:]) == nil)
@@ -64,7 +64,7 @@ import Testing
         #expect(try error(fixture, [:])?.entry == "manifest.json")
         var limits = Limits()
         limits.attachments = 4
-        #expect(try error(Fixture.records(5), Fixture.records(5).sources, limits: limits)?.kind == .overLimit)
+        #expect(try error(Fixture.records(5), Fixture.records(5).sources, limits: limits)?.code == .overLimit)
         limits = Limits()
         limits.metadataBytes = 4
         #expect(try error(Fixture.records(0), [:], limits: limits)?.entry == "metadata.json")
@@ -79,7 +79,7 @@ import Testing
             let nowhere = try #require(throws: BundleError.self) {
                 try Fixture.records(1).writer().write(toNewFile: directory + "/no/b.zip")
             }
-            #expect(nowhere.kind == .unwritable)
+            #expect(nowhere.code == .storage)
         }
     }
 
@@ -90,7 +90,7 @@ import Testing
         let error = try #require(throws: BundleError.self) {
             try Fixture.records(2000).writer().write(toDescriptor: descriptor, name: "full")
         }
-        #expect(error.kind == .unwritable)
+        #expect(error.code == .storage)
         #expect(error.found == "No space left on device")
     }
 

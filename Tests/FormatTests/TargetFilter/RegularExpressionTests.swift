@@ -57,7 +57,10 @@ struct RegularExpressionTests {
     ])
     func refuses(_ pattern: String, _ flags: String) throws {
         let error = #expect(throws: FilterError.self) { try match("aaa", pattern, flags) }
-        guard case .invalidPattern(_, offset: 5) = error else {
+        guard
+            error?.description.hasPrefix("at byte 5 of the filter expression: the regular expression cannot be used: ")
+                == true
+        else {
             Issue.record("\(pattern) gave \(String(describing: error))")
             return
         }

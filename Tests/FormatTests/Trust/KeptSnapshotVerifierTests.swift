@@ -14,9 +14,9 @@ struct KeptSnapshotVerifierTests {
         verifier = KeptSnapshotVerifier(TrustPolicy(roots: try made.anchors), limits: Limits())
     }
 
-    private func snapshot(of timestamp: Timestamp) throws -> UnverifiedSnapshot {
+    private func snapshot(of timestamp: Timestamp, signedBy chain: TestChain) throws -> UnverifiedSnapshot {
         let payload = Bytes(utf8: #"{"data":[{"id":"a"}],"last_modified":"\#(timestamp)"}"#)
-        let signature = try made.signature(over: payload)
+        let signature = try chain.signature(over: payload)
         let metadata = #"{"signature":{"signature":"\#(signature)","mode":"p384ecdsa","x5u":"u"}}"#
         return UnverifiedSnapshot(
             collection: collection, payload: try Payload(parsing: payload, limits: Limits()),
@@ -24,7 +24,7 @@ struct KeptSnapshotVerifierTests {
     }
 
     private func verify(_ timestamp: Timestamp, at time: Timestamp) throws -> Snapshot {
-        try verifier.verified(try snapshot(of: timestamp), chain: try made.pem, at: time)
+        try verifier.verified(try snapshot(of: timestamp, signedBy: made), chain: try made.pem, at: time)
     }
 
     /// Who writes a cache file chooses the time: an expired key must not sign newer data than its certificate's end.
@@ -36,7 +36,7 @@ struct KeptSnapshotVerifierTests {
             day.advanced(by: .milliseconds(1)), TestPKI.time("2026-06-01"), Timestamp(milliseconds: .max),
         ] {
             #expect(
-                throws: ContentSignatureError.newerThanVerification(collection, timestamp: timestamp, time: TestPKI.now)
+                throws: BundleError.newerThanVerification(collection, timestamp: timestamp, time: TestPKI.now)
             ) {
                 try verify(timestamp, at: TestPKI.now)
             }
@@ -49,7 +49,10 @@ struct KeptSnapshotVerifierTests {
         let roots = TrustAnchors(try chains.flatMap { try $0.anchors.roots })
         let verifier = KeptSnapshotVerifier(TrustPolicy(roots: roots), limits: Limits())
         for chain in chains {
-            #expect(verifier.vouches(forChain: try chain.pem, of: collection, at: TestPKI.now))
+            let snapshot = try snapshot(of: TestPKI.now, signedBy: chain)
+            #expect(throws: Never.self) {
+                try verifier.verified(snapshot, chain: try chain.pem, at: TestPKI.now)
+            }
             #expect(verifier.chainCount <= KeptSnapshotVerifier.mostChains)
         }
     }

@@ -8,7 +8,7 @@ struct SnapshotVerificationTests {
     static let payload = Bytes(utf8: #"{"data":[{"id":"a","value":1}],"last_modified":"1700000000000"}"#)
     static let x5u = "https://example.org/chains/good.pem"
 
-    typealias Chains = [String: Result<VerifiedChain, ContentSignatureError>]
+    typealias Chains = [String: Result<VerifiedChain, BundleError>]
 
     let made: TestChain
     let good: ServedSignature
@@ -39,9 +39,11 @@ struct SnapshotVerificationTests {
             metadata: try CollectionMetadata(parsing: Bytes(metadata), limits: limits))
     }
 
-    private func failures(of snapshot: UnverifiedSnapshot, with chains: Chains) -> [ContentSignatureError]? {
+    private func failures(of snapshot: UnverifiedSnapshot, with chains: Chains) -> [BundleError]? {
         let error = failure { try snapshot.verified(with: chains) }
-        guard case .noValidSignature(snapshot.collection, let failures) = error else { return nil }
+        guard let failures = error?.signatures, error == .noValidSignature(snapshot.collection, failures) else {
+            return nil
+        }
         return failures.map(\.reason)
     }
 
@@ -92,7 +94,7 @@ struct SnapshotVerificationTests {
         let payload = Bytes(utf8: text)
         let signature = ServedSignature(
             signature: try made.signature(over: payload), mode: "p384ecdsa", x5u: Self.x5u)
-        #expect(throws: ChangesetError.self) { try snapshot([signature], payload: payload) }
+        #expect(throws: FormatError.self) { try snapshot([signature], payload: payload) }
     }
 
     @Test func anEmptyCollectionIsFine() throws {
@@ -105,7 +107,7 @@ struct SnapshotVerificationTests {
     // MARK: Several signatures
 
     @Test func oneGoodSignatureIsEnough() throws {
-        let expired = ContentSignatureError.expired(
+        let expired = BundleError.expired(
             made.label(1), notBefore: TestPKI.now, notAfter: TestPKI.now, time: TestPKI.now)
         var chains = chains
         chains["expired"] = .failure(expired)
@@ -139,7 +141,7 @@ struct SnapshotVerificationTests {
     }
 
     @Test func whenAllAreBadEachSaysWhy() throws {
-        let expired = ContentSignatureError.expired(
+        let expired = BundleError.expired(
             made.label(1), notBefore: TestPKI.now, notAfter: TestPKI.now, time: TestPKI.now)
         var chains = chains
         chains["expired"] = .failure(expired)
@@ -153,10 +155,8 @@ struct SnapshotVerificationTests {
         ]
         let snapshot = try snapshot(signatures)
         let error = failure { try snapshot.verified(with: chains) }
-        guard case .noValidSignature(collection, let failures) = error else {
-            Issue.record("expected noValidSignature")
-            return
-        }
+        let failures = try #require(error?.signatures)
+        #expect(error == .noValidSignature(collection, failures) && error?.code == .certificate)
         #expect(failures.map(\.position) == [1, 3, 4, 5])
         #expect(failures.map(\.x5u) == [Self.x5u, "expired", "missing", "gone"])
         #expect(
@@ -170,13 +170,13 @@ struct SnapshotVerificationTests {
     }
 
     @Test func noSignatureIsNamed() {
-        #expect(throws: ContentSignatureError.noSignatures(collection)) { try snapshot([]).verified(with: chains) }
+        #expect(throws: BundleError.noSignatures(collection)) { try snapshot([]).verified(with: chains) }
     }
 
     /// A server that signs with a bare key gives an empty x5u: nothing to verify with, whatever chains there are.
     @Test func aSignatureWithoutAChainIsNone() throws {
         let bare = ServedSignature(signature: good.signature, mode: good.mode, x5u: "")
-        #expect(throws: ContentSignatureError.noChains(collection)) { try snapshot([bare]).verified(with: chains) }
+        #expect(throws: BundleError.noChains(collection)) { try snapshot([bare]).verified(with: chains) }
         #expect(try snapshot([bare, good]).verified(with: chains).provenance.isSigned)
     }
 
@@ -184,7 +184,7 @@ struct SnapshotVerificationTests {
         let unknown = ["ml-dsa-65", "P384ECDSA", ""].map {
             ServedSignature(signature: good.signature, mode: $0, x5u: Self.x5u)
         }
-        #expect(throws: ContentSignatureError.onlyUnknownModes(collection, modes: ["ml-dsa-65", "P384ECDSA", ""])) {
+        #expect(throws: BundleError.onlyUnknownModes(collection, modes: ["ml-dsa-65", "P384ECDSA", ""])) {
             try snapshot(unknown).verified(with: chains)
         }
     }
@@ -193,7 +193,7 @@ struct SnapshotVerificationTests {
         var limits = Limits()
         limits.signatures = 2
         #expect(throws: Never.self) { try snapshot([good, good]).verified(with: chains, limits: limits) }
-        #expect(throws: ContentSignatureError.tooManySignatures(collection, count: 3, limit: 2)) {
+        #expect(throws: BundleError.tooManySignatures(collection, count: 3, limit: 2)) {
             try snapshot([good, good, good]).verified(with: chains, limits: limits)
         }
     }

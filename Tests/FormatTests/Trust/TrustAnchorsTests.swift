@@ -40,7 +40,7 @@ struct TrustAnchorsTests {
         (String(repeating: "\u{FF11}", count: 64), "one of its characters is not a hexadecimal digit"),
     ])
     func refusesWhatIsNoHash(text: String, reason: String) {
-        #expect(throws: ContentSignatureError.invalidRootHash(found: text, reason: reason)) {
+        #expect(throws: BundleError.invalidRootHash(found: text, reason: reason)) {
             try TrustAnchors(hashes: [Self.production, text])
         }
     }

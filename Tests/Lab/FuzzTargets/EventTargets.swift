@@ -42,13 +42,13 @@ extension FuzzTarget {
         var events: [StreamedEvent] = []
         var lastEventID = ""
         var retryMilliseconds: UInt64?
-        var error: EventStreamError?
+        var error: FormatError?
     }
 
     private static func read(_ pieces: [[UInt8]]) -> Content {
         var reader = EventStreamReader()
         var content = Content()
-        do throws(EventStreamError) {
+        do throws(FormatError) {
             for piece in pieces {
                 reader.feed(piece)
                 while let event = try reader.next() { content.events.append(event) }

@@ -219,7 +219,7 @@ extension FuzzTarget {
     ) { input in
         let text = String(decoding: input, as: UTF8.self)
         let before: DumpsConfiguration
-        do throws(ConfigurationError) {
+        do throws(DumpsError) {
             before = try ConfigurationReader.read(text, file: "fuzz.yaml")
         } catch {
             try require(!"\(error)".isEmpty, "an error without a text")

@@ -64,7 +64,7 @@ extension FuzzTarget {
     ) { input in
         let limits = Limits()
         let changeset: Changeset
-        do throws(ChangesetError) {
+        do throws(FormatError) {
             changeset = try Changeset(parsing: Bytes(input), limits: limits)
         } catch {
             try require(!error.description.isEmpty, "an error without a text")
@@ -126,7 +126,7 @@ extension FuzzTarget {
     /// What is written as a payload is read again as the same records.
     private static func checkPayload(_ payload: Payload) throws {
         let again: Payload
-        do throws(ChangesetError) {
+        do throws(FormatError) {
             again = try Payload(parsing: payload.bytes, limits: Limits())
         } catch {
             throw Finding("the payload that was written cannot be read: \(error): \(payload.bytes.text)")

@@ -42,7 +42,7 @@ struct ParameterSetTests {
     }
 
     @Test(arguments: [
-        (#"{"id":"bad"}"#, ParameterRecordError.Problem.noKey), (#"{"id":"bad","key":"k"}"#, .noValue),
+        (#"{"id":"bad"}"#, ParameterError.Problem.noKey), (#"{"id":"bad","key":"k"}"#, .noValue),
         (#"{"id":"bad","key":5,"value":1}"#, .keyIsNoText), (#"{"id":"bad","key":"","value":1}"#, .invalidKey),
         (#"{"id":"bad","key":"a\nb","value":1}"#, .invalidKey),
         (#"{"id":"bad","key":"k","value":1,"in_app_default":true}"#, .valueAndInAppDefault),
@@ -60,10 +60,10 @@ struct ParameterSetTests {
         ),
         (#"{"id":"bad","key":"k","value":1,"filter_expression":true}"#, .filterIsNoText),
     ])
-    func refusesOtherRecords(_ record: String, _ problem: ParameterRecordError.Problem) throws {
+    func refusesOtherRecords(_ record: String, _ problem: ParameterError.Problem) throws {
         let table = try table(#"{"id":"aa","key":"k","value":1},\#(record),{"id":"zz","key":"k","value":1}"#)
-        let error = #expect(throws: ParameterRecordError.self) { try ParameterSet(table) }
-        #expect(error == ParameterRecordError(record: "bad", problem: problem))
+        let error = #expect(throws: ParameterError.self) { try ParameterSet(table) }
+        #expect(error == ParameterError(record: "bad", problem))
         #expect("\(try #require(error))".hasPrefix("the record bad is not a parameter: expected "))
     }
 
@@ -72,15 +72,15 @@ struct ParameterSetTests {
             #"{"id":"bad","key":"\#(String(repeating: "ü", count: count))","value":1}"#
         }
         #expect(try set(key(256)).keys.count == 1)
-        #expect(throws: ParameterRecordError(record: "bad", problem: .invalidKey)) { try set(key(257)) }
+        #expect(throws: ParameterError(record: "bad", .invalidKey)) { try set(key(257)) }
         let long = String(repeating: "a", count: 257)
-        #expect(throws: ParameterRecordError.self) { try set(#"{"id":"bad","key":"\#(long)","value":1}"#) }
+        #expect(throws: ParameterError.self) { try set(#"{"id":"bad","key":"\#(long)","value":1}"#) }
     }
 
     @Test(arguments: ["", "{", "[]", "{}x", #"{"key":"#, #"{"key":"k","value":}"#, #"{"key" :"k","value":1}"#])
     func refusesWhatIsNoCanonicalObject(_ json: String) {
         let record = Record(id: "bad", json: Bytes(utf8: json))
-        #expect(throws: ParameterRecordError.self) { try ParameterRecord(record) }
+        #expect(throws: ParameterError.self) { try ParameterRecord(record) }
     }
 
     /// Each of the records applies; the one that is expected to win has the value "wins".

@@ -118,20 +118,20 @@ struct RealTimeTests {
     }
 
     /// Ends the first connection, and refuses others. Before that, nobody who listens can have missed a problem.
-    private func refuse(_ error: UpdateSourceError) async {
+    private func refuse(_ reason: HTTPError.Reason) async {
         await time.settle()
-        source.refuse(error)
+        source.refuse(HTTPError("https://h/updates", reason))
         source.end()
     }
 
     @Test func oneErrorForOneCause() async throws {
         let config = start()
         let told = listen(config)
-        await refuse(UpdateSourceError(.failed, "the server is down"))
+        await refuse(.unreachable("the server is down"))
         for _ in 0..<48 { await time.pass(.seconds(1800)) }
         try await told.listener.has(1)
         await time.settle()
-        #expect(told.listener.all == [.streamError(reason: "the server is down")])
+        #expect(told.listener.all == [.streamError(reason: "https://h/updates: cannot connect: the server is down")])
         #expect(told.listener.all.first?.errorCode == 8001)
         #expect(source.connects >= 12)
         #expect(try await told.stream.value == told.listener.all.first, "an error ends the stream")
@@ -140,10 +140,11 @@ struct RealTimeTests {
     @Test func aServerWithoutAChannelIsUnavailable() async throws {
         let config = start()
         let told = listen(config)
-        await refuse(UpdateSourceError(.unsupported, "there is none"))
+        await refuse(.status(404, body: "there is none"))
         await time.pass(.seconds(90))
         try await told.listener.has(1)
-        #expect(told.listener.all == [.unavailable(reason: "there is none")])
+        #expect(
+            told.listener.all == [.unavailable(reason: "https://h/updates: the server answered 404: there is none")])
         #expect(try await told.stream.value?.errorCode == 8004)
     }
 
@@ -154,7 +155,7 @@ struct RealTimeTests {
         let told = listen(config)
         await time.settle()
         for text in ["{}", "<html>", "[]", "1", ""] {
-            let error = #expect(throws: UpdateEventError.self) { try UpdateEvent(updateJSON: Bytes(utf8: text)) }
+            let error = #expect(throws: FormatError.self) { try UpdateEvent(updateJSON: Bytes(utf8: text)) }
             if let error { source.send(.refused(error)) }
         }
         await time.settle()
@@ -164,7 +165,7 @@ struct RealTimeTests {
         // Another connection and another text are the same again.
         source.end()
         await time.pass(.seconds(10))
-        let another = #expect(throws: UpdateEventError.self) { try UpdateEvent(updateJSON: Bytes(utf8: "null")) }
+        let another = #expect(throws: FormatError.self) { try UpdateEvent(updateJSON: Bytes(utf8: "null")) }
         if let another { source.send(.refused(another)) }
         await time.settle()
         #expect(source.connects == 2 && told.listener.all.count == 1)

@@ -1,4 +1,5 @@
 import RemoteSettingsModel
+import SnapshotBundle
 import Testing
 @testable import RemoteSettings
 
@@ -10,8 +11,8 @@ struct CacheFileTests {
         id = try CollectionID("main/regions")
     }
 
-    private func refusal(_ line: String, limits: Limits = Limits()) throws -> CacheFileError? {
-        do throws(CacheFileError) {
+    private func refusal(_ line: String, limits: Limits = Limits()) throws -> BundleError? {
+        do throws(BundleError) {
             _ = try CacheFile(
                 parsing: Bytes(utf8: line + "\npayload"), of: id, path: "cache",
                 limits: limits)

@@ -61,7 +61,7 @@ struct UpdateChannelTests {
     @Test(arguments: ["not a URL", "ftp://example.org/updates", ""])
     func anEventStreamWithoutAURLIsTold(_ url: String) async throws {
         let service = service { $0.updates = UpdatePolicy(channel: .eventStream(url: url)) }
-        let told = Mutex<[(kind: UpdateSourceError.Kind, status: UpdateStatus?)]>([])
+        let told = Mutex<[(kind: UpdateEnd.Kind, status: UpdateStatus?)]>([])
         let listening = service.makeClient(collectionName: collection.id).listenForUpdates { [weak service] problem in
             guard case .noConnection(let error) = problem else { return }
             told.withLock { $0.append((error.kind, service?.updateStatus)) }
@@ -417,7 +417,7 @@ struct UpdateChannelTests {
 
     // MARK: Failures
 
-    private let down = UpdateSourceError(.failed, "the server is down")
+    private let down = HTTPError("https://h/updates", .unreachable("the server is down"))
 
     @Test func aLostConnectionIsOpenedAgainAfterSeconds() async throws {
         let (service, _) = try await listening()
@@ -463,12 +463,12 @@ struct UpdateChannelTests {
             let pause = Duration.seconds(5 << (tries - 1))
             await time.pass(pause - .seconds(1))
             #expect(source.connects == tries && problems.withLock { $0.isEmpty })
-            #expect(service.updateStatus == .waiting(reason: "the server is down"))
+            #expect(service.updateStatus == .waiting(reason: "\(down)"))
             await time.pass(.seconds(1))
             #expect(source.connects == tries + 1)
         }
-        #expect(service.updateStatus == .givenUp(reason: "the server is down"))
-        #expect(problems.withLock { $0 } == [.noConnection(down)])
+        #expect(service.updateStatus == .givenUp(reason: "\(down)"))
+        #expect(problems.withLock { $0 } == [.noConnection(UpdateEnd(notOpened: down))])
         // A change of the network is a reason to try again, and a sync that succeeds; listeners hear no more of it.
         service.networkChanged()
         await time.pass(.seconds(60))
@@ -581,7 +581,7 @@ struct UpdateChannelTests {
     }
 
     @Test func aServerWithoutAChannelIsAskedEveryFewHours() async throws {
-        source.refuse(UpdateSourceError(.unsupported, "404"))
+        source.refuse(HTTPError("https://h/updates", .status(404, body: "")))
         let service = service()
         service.startUpdates()
         await time.pass(.seconds(14_300))

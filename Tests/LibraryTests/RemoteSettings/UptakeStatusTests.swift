@@ -24,40 +24,41 @@ struct UptakeStatusTests {
         for (reason, status) in Self.httpReasons {
             let error = HTTPError("https://example.org/", reason)
             #expect(Status(error) == status, "\(reason)")
-            #expect(Status(FetchError.http(error)) == status, "\(reason)")
-            #expect(Status(FetchError.unknownCollection(error)) == status, "\(reason)")
+            #expect(Status(error.asRefusedAccess()) == status, "\(reason)")
         }
+        let missing = HTTPError("https://example.org/", .status(404, body: "")).asUnknownCollection()
+        #expect(Status(missing) == .serverError && SyncUptake(.serverError, missing).httpStatus == 404)
     }
 
-    @Test func everyFetchError() {
+    @Test func everyFaultOfAState() {
         let (old, new) = (Timestamp(milliseconds: 1), Timestamp(milliseconds: 2))
-        #expect(Status(FetchError.changeset(.json(JSONError(.tooDeep(limit: 1), at: 0)), url: "u")) == .parseError)
-        #expect(Status(FetchError.changeset(.missing("changes"), url: "u")) == .contentError)
-        #expect(Status(FetchError.changeset(.duplicateRecord("a"), url: "u")) == .contentError)
-        #expect(Status(FetchError.noAnswer(url: "u")) == .contentError)
-        #expect(Status(FetchError.rollback(held: new, answered: old)) == .syncError)
-        #expect(Status(FetchError.equivocation(new)) == .syncError)
-        #expect(Status(FetchError.future(answered: new, now: new)) == .syncError)
-        #expect(Status(FetchError.signatureLost) == .signError)
-        #expect(Status(FetchError.cutShort(url: "u", received: 1, total: 2)) == .signError)
+        #expect(Status(HTTPError.changeset(FormatError(.tooDeep(limit: 1), at: 0), url: "u")) == .parseError)
+        #expect(Status(HTTPError.changeset(.missing("changes"), url: "u")) == .contentError)
+        #expect(Status(HTTPError.changeset(.duplicateRecord("a"), url: "u")) == .contentError)
+        #expect(Status(HTTPError.noAnswer(url: "u")) == .contentError)
+        #expect(Status(HTTPError.rollback(held: new, answered: old)) == .syncError)
+        #expect(Status(HTTPError.equivocation(new)) == .syncError)
+        #expect(Status(HTTPError.future(answered: new, now: new)) == .syncError)
+        #expect(Status(HTTPError.signatureLost) == .signError)
+        #expect(Status(HTTPError.cutShort(url: "u", received: 1, total: 2)) == .signError)
     }
 
     @Test func signaturesAndChains() throws {
         let collection = try CollectionID("main/x")
         let signer = SignerName("example.org")
-        func failed(_ reasons: ContentSignatureError...) -> ContentSignatureError {
+        func failed(_ reasons: BundleError...) -> BundleError {
             .noValidSignature(
                 collection,
                 reasons.enumerated().map { SignatureFailure(position: $0 + 1, x5u: "u", reason: $1) })
         }
-        let ofSignature: [ContentSignatureError] = [
+        let ofSignature: [BundleError] = [
             .malformedBase64(reason: "x"), .wrongSignatureLength(found: 1), .signatureOutOfRange(.r, .zero),
             .signatureMismatch(signer: signer), .noSignatures(collection), .noChains(collection),
             .tooManySignatures(collection, count: 17, limit: 16), .onlyUnknownModes(collection, modes: ["x"]),
             .newerThanVerification(
                 collection, timestamp: Timestamp(milliseconds: 2), time: Timestamp(milliseconds: 1)),
         ]
-        let ofChain: [ContentSignatureError] = [
+        let ofChain: [BundleError] = [
             .emptyChain, .chainTooLarge(bytes: 2, limit: 1), .tooManyCertificates(limit: 8), .notPEM(found: "x"),
             .truncatedPEM(certificate: 1), .malformedPEM(certificate: 1, reason: "x"),
             .malformedCertificate(certificate: 1, reason: "x"),
@@ -65,18 +66,18 @@ struct UptakeStatusTests {
             .chainUnavailable(reason: "x"), .signerMismatch(expected: signer, chain: signer),
         ]
         for error in ofSignature {
-            #expect(Status(FetchError.signature(error)) == .signError, "\(error)")
-            #expect(Status(FetchError.signature(failed(error))) == .signError, "\(error)")
-            #expect(Status(FetchError.signature(error), wasRetried: true) == .signRetryError, "\(error)")
+            #expect(Status(HTTPError.signature(error)) == .signError, "\(error)")
+            #expect(Status(HTTPError.signature(failed(error))) == .signError, "\(error)")
+            #expect(Status(HTTPError.signature(error), wasRetried: true) == .signRetryError, "\(error)")
         }
         for error in ofChain {
-            #expect(Status(FetchError.signature(error)) == .certificateError, "\(error)")
-            #expect(Status(FetchError.signature(failed(error))) == .certificateError, "\(error)")
-            #expect(Status(FetchError.signature(error), wasRetried: true) == .certificateError, "\(error)")
+            #expect(Status(HTTPError.signature(error)) == .certificateError, "\(error)")
+            #expect(Status(HTTPError.signature(failed(error))) == .certificateError, "\(error)")
+            #expect(Status(HTTPError.signature(error), wasRetried: true) == .certificateError, "\(error)")
         }
         // If one of several chains failed, that is the news.
         #expect(
-            Status(FetchError.signature(failed(.signatureMismatch(signer: signer), .emptyChain))) == .certificateError)
+            Status(HTTPError.signature(failed(.signatureMismatch(signer: signer), .emptyChain))) == .certificateError)
     }
 
     @Test func everythingElse() {
@@ -85,7 +86,7 @@ struct UptakeStatusTests {
         #expect(Status(RemoteSettingsError.backoff(.seconds(1))) == .backoff)
         #expect(Status(RemoteSettingsError.other(reason: "x")) == .unknownError)
         #expect(Status(RemoteSettingsError.closed) == .shutdownError)
-        #expect(Status(FileError("write", "/x", code: 28)) == .applyError)
+        #expect(Status(BundleError("write", "/x", errno: 28)) == .applyError)
         #expect(Status(CancellationError()) == .shutdownError)
         #expect(Status(Unknown()) == .unknownError)
     }

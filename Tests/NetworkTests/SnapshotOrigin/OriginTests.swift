@@ -171,7 +171,7 @@ import Testing
             Issue.record("no problem")
             return
         }
-        #expect(problem.code == code)
+        #expect(problem.status == code)
         let version = APIVersion(path: target)
         let body = try JSONValue(parsing: problem.body(version), limits: Limits())
         if version == .v2 {
@@ -258,7 +258,7 @@ import Testing
                 Issue.record("\(query) is answered")
                 continue
             }
-            #expect(problem.code == 400, "\(query)")
+            #expect(problem.status == 400, "\(query)")
         }
     }
 
@@ -272,7 +272,7 @@ import Testing
             Issue.record("it is answered")
             return
         }
-        #expect(problem.code == 404 && problem.message.contains("/changeset?_expected=0"))
+        #expect(problem.status == 404 && problem.message.contains("/changeset?_expected=0"))
     }
 
     @Test func `The monitor has the newest first, and filters`() throws {

@@ -65,7 +65,7 @@ import Testing
             for result in results {
                 let signer = try keys.signer([:]) { _ in Bytes(result.bytes) }
                 let error = await #expect(throws: SigningKeyError.self) { try await signer.signature(over: payload) }
-                #expect(error?.kind == .untrusted && error?.found == result.found)
+                #expect(error?.code == .untrusted && error?.found == result.found)
             }
         }
     }

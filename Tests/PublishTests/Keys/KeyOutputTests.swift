@@ -22,7 +22,7 @@ import Testing
                 let error = #expect(throws: SigningKeyError.self) {
                     try KeyDirectory.checkOutput("\(keys.path)/\(name)")
                 }
-                #expect(error?.kind == .usage)
+                #expect(error?.code == .usage)
             }
             // The keys may be elsewhere: in a job, the directory has certificates only.
             for name in names where name.hasSuffix(".key") { try FileStore.remove("\(keys.path)/\(name)") }
@@ -41,7 +41,7 @@ import Testing
                 #expect(throws: SigningKeyError.self) { try KeyDirectory.checkOutput("\(root)/\(name)") }
             }
             #expect(unsafe symlink(keys.keyPath(.root), "\(root)/link.pem") == 0)
-            #expect(throws: FileError.self) { try KeyDirectory.checkOutput("\(root)/link.pem") }
+            #expect(throws: BundleError.self) { try KeyDirectory.checkOutput("\(root)/link.pem") }
             #expect(unsafe symlink(keys.path, "\(root)/directory") == 0)
             #expect(throws: SigningKeyError.self) { try KeyDirectory.checkOutput("\(root)/directory/root.pem") }
         }

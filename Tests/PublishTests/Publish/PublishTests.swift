@@ -66,16 +66,20 @@ import Testing
         let before = try place.files()
         #expect(try await place.publish(at: now).status == .unchanged)
         try place.write("records: {a: {v: 2}}")
-        await #expect(throws: PublishError.clockBehind(place.id, present: ahead, time: now)) {
+        await #expect(throws: DumpsError.clockBehind(place.id, present: ahead, time: now)) {
             try await place.publish(at: now)
         }
         try place.write("metadata: {flags: [startup]}\nrecords: {a: {v: 1}}")
-        await #expect(throws: PublishError.clockBehind(place.id, present: ahead, time: now)) {
+        await #expect(throws: DumpsError.clockBehind(place.id, present: ahead, time: now)) {
             try await place.publish(at: now)
         }
         try place.keys.renew(named: nil, days: 90, environment: [:], now: now)
         let resigned = try #require(try await place.publisher(.init(time: now)).resign([]).first)
-        #expect(throws: PublishError.self) { try resigned.result.get() }
+        #expect {
+            try resigned.result.get()
+        } throws: {
+            ($0 as? DumpsError)?.code == .untrusted
+        }
         #expect(try place.files() == before)
     }
 
@@ -85,7 +89,7 @@ import Testing
         try await place.publish(at: now)
         let before = try place.files()
         try place.write("records: {a: {v: 2}}")
-        await #expect(throws: PublishError.notLater(place.id, present: now, time: now)) {
+        await #expect(throws: DumpsError.notLater(place.id, present: now, time: now)) {
             try await place.publish(at: now, isExact: true)
         }
         #expect(try place.files() == before)
@@ -121,10 +125,10 @@ import Testing
         let place = try PublishingPlace(at: now)
         try place.write("records: {a: {v: 1}}")
         let foreign = try #require(SHA256Digest(hex: String(repeating: "ab", count: 32)))
-        await #expect(throws: ContentSignatureError.self) {
+        await #expect(throws: BundleError.self) {
             try await place.publisher(.init(time: now), roots: [foreign]).run(place.sources.read())
         }
-        await #expect(throws: ContentSignatureError.self) {
+        await #expect(throws: BundleError.self) {
             try await place.publish(at: now.advanced(by: .seconds(91 * 86_400)))
         }
         #expect(try !FileStore.exists(place.dumps.path))
@@ -148,8 +152,9 @@ import Testing
         #expect(try before.chain() != after.chain())
         #expect(try await place.publish(at: later).status == .unchanged)
         try place.verify()
-        await #expect(throws: DumpsError.self) {
-            try await place.publisher(.init(time: later)).resign([CollectionID("main/unknown")])
+        let unknown = try CollectionID("main/unknown")
+        await #expect(throws: DumpsError.notLocked([unknown], place.dumps.lockPath)) {
+            try await place.publisher(.init(time: later)).resign([unknown])
         }
     }
 
@@ -180,13 +185,21 @@ import Testing
         bytes[bytes.count / 2] ^= 1
         try FileStore.replace(path, with: Bytes(bytes))
         try place.write("records: {a: {v: 2}}")
-        await #expect(throws: PublishError.self) { try await place.publish(at: now.advanced(by: day)) }
+        await #expect {
+            try await place.publish(at: now.advanced(by: day))
+        } throws: {
+            ($0 as? DumpsError)?.code == .damaged
+        }
     }
 
     @Test func numberThatNoRecordCanHoldIsNamed() async throws {
         let place = try PublishingPlace(at: now)
         try place.write("records:\n- {id: a, v: 1}\n- {id: b, v: 1e999}")
-        await #expect(throws: SourceProblems.self) { try await place.publish(at: now) }
+        await #expect {
+            try await place.publish(at: now)
+        } throws: {
+            ($0 as? DumpsError)?.problems.map(\.line) == [3]
+        }
     }
 
     @Test func pinnedCollectionStays() async throws {
@@ -196,6 +209,10 @@ import Testing
         let text = try #require(try place.dumps.configurationText())
         try place.dumps.writeConfiguration(text + "    pin: \(now)\n")
         try place.write("records: {a: {v: 2}}")
-        await #expect(throws: PinError.self) { try await place.publish(at: now.advanced(by: day)) }
+        await #expect {
+            try await place.publish(at: now.advanced(by: day))
+        } throws: {
+            ($0 as? DumpsError)?.kind == .pin
+        }
     }
 }

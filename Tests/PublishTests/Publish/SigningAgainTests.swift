@@ -31,7 +31,7 @@ import Testing
         try await plant(#"{"id":"evil","last_modified":1}"#, in: place, at: now)
         let before = try place.files()
         let outcome = try #require(try await place.publisher(.init(time: now)).resign([]).first)
-        #expect(throws: PublishError.notVouched(place.id, "none: it is imported")) { try outcome.result.get() }
+        #expect(throws: DumpsError.notVouched(place.id, "none: it is imported")) { try outcome.result.get() }
         #expect(try place.files()["main/c.zip"] == before["main/c.zip"])
         let policy = TrustPolicy(roots: TrustAnchors([place.trusted]))
         func unvouched(_ sources: Set<CollectionID>) throws -> Int {
@@ -53,7 +53,11 @@ import Testing
         try await plant(#"{"id":"evil","last_modified":1}"#, in: place, at: now.advanced(by: .seconds(86_000)))
         let before = try place.files()
         try place.write("records: {a: {v: 1}}")
-        await #expect(throws: DumpsError.self) { try await place.publish(at: now) }
+        await #expect {
+            try await place.publish(at: now)
+        } throws: {
+            ($0 as? DumpsError)?.code == .refused
+        }
         #expect(try place.files()["main/c.zip"] == before["main/c.zip"])
         #expect(try await place.publish(at: days(2)).timestamp == days(2))
     }
@@ -66,7 +70,11 @@ import Testing
         let later = days(91)
         try place.keys.renew(named: nil, days: 90, environment: [:], now: later)
         let outcome = try #require(try await place.publisher(.init(time: later)).resign([]).first)
-        #expect(throws: PublishError.self) { try outcome.result.get() }
+        #expect {
+            try outcome.result.get()
+        } throws: {
+            ($0 as? DumpsError)?.code == .untrusted
+        }
         let published = try #require(try await place.publisher(.init(time: later)).run(place.sources.read()).first)
         let state = try published.result.get()
         #expect(state.status == .resigned && state.timestamp == now)
@@ -82,7 +90,11 @@ import Testing
             into: place.dumps, signer: try other.keys.signer([:]),
             policy: TrustPolicy(roots: TrustAnchors([other.trusted])), options: .init(time: days(1)))
         let outcome = try #require(try await publisher.resign([]).first)
-        #expect(throws: PublishError.self) { try outcome.result.get() }
+        #expect {
+            try outcome.result.get()
+        } throws: {
+            ($0 as? DumpsError)?.code == .untrusted
+        }
         // From its source it becomes the new root's, with nothing of what it was but a timestamp that goes forward.
         let state = try #require(try await publisher.run(place.sources.read()).first).result.get()
         #expect(state.status == .updated && state.timestamp == days(1))

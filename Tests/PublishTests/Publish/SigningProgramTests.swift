@@ -1,5 +1,6 @@
 import ContentSigning
 import Crypto
+import Dumps
 import Publish
 import RemoteSettingsModel
 import SnapshotBundle
@@ -32,9 +33,10 @@ import Testing
         ("no-such-program", "no-such-program"),
     ])
     func aFailureSaysWhy(command: String, words: String) async throws {
-        let error = await #expect(throws: PublishError.self) {
+        let error = await #expect(throws: DumpsError.self) {
             try await SigningProgram(command).sign(message)
         }
+        #expect(error?.code == .program && error?.file == "--sign-with")
         #expect(error?.description.contains(words) == true, "\(error?.description ?? "")")
     }
 
@@ -43,7 +45,7 @@ import Testing
         let place = try PublishingPlace(at: now)
         let file = "\(place.root)/late"
         let program = SigningProgram("(sleep 12; touch '\(file)') | sleep 60", seconds: 1)
-        let error = await #expect(throws: PublishError.self) { try await program.sign(message) }
+        let error = await #expect(throws: DumpsError.self) { try await program.sign(message) }
         #expect(error?.description.contains("longer than 1 second") == true)
         try await Task.sleep(for: .seconds(12))
         #expect(try !FileStore.exists(file))
@@ -115,8 +117,11 @@ import Testing
             try place.dumps.writeConfiguration(text.replacing("catalogue:", with: "#catalogue:"))
         }
         let before = try place.files()
-        await #expect(throws: Token.Removed.self) {
+        await #expect {
             try await publisher(place, token, at: now).run(place.sources.read())
+        } throws: {
+            guard let error = $0 as? DumpsError else { return false }
+            return error.isOfSigner && error.problem == "\(Token.Removed())"
         }
         #expect(try place.files() == before)
         #expect(try FileStore.list(place.dumps.path) == ["dumps.yaml"])
@@ -130,15 +135,12 @@ import Testing
         let before = try place.files()
         // Half of seven days is left at 6.5, and less later. Nothing else has changed.
         for time in [days(6.6), days(9)] {
-            let error = await #expect(throws: PublishError.self) {
+            let error = await #expect(throws: DumpsError.self) {
                 try await publisher(place, token, at: time).run(place.sources.read())
             }
-            guard case .unconfirmedTooEarly(Catalogue.collection, _, time.advanced(by: .seconds(302_400))) = error
-            else {
-                Issue.record("\(error?.description ?? "")")
-                continue
-            }
-            await #expect(throws: PublishError.self) { try await publisher(place, token, at: time).confirm() }
+            let due = time.advanced(by: .seconds(302_400)).rfc3339
+            #expect(error?.file == "\(Catalogue.collection)" && error?.problem.contains("next run, \(due)") == true)
+            await #expect(throws: DumpsError.self) { try await publisher(place, token, at: time).confirm() }
         }
         #expect(try place.files() == before)
         // Whoever has the key at hand is not held up.

@@ -95,19 +95,19 @@ package struct SourceReader {
 
     /// Reads a text.
     ///
-    /// - Throws: `ConfigurationError` with the line of the problem.
-    package func node(_ text: Bytes) throws(ConfigurationError) -> SourceNode {
+    /// - Throws: `DumpsError` with the line of the problem.
+    package func node(_ text: Bytes) throws(DumpsError) -> SourceNode {
         file.hasSuffix(".json") ? try json(text) : try yaml(text)
     }
 
-    private func error(_ line: Int?, _ problem: String, _ remedy: String) -> ConfigurationError {
-        ConfigurationError(file: file, line: line, problem: problem, remedy: remedy)
+    private func error(_ line: Int?, _ problem: String, _ remedy: String) -> DumpsError {
+        DumpsError(file: file, line: line, problem: problem, remedy: remedy)
     }
 }
 
 extension SourceReader {
-    private func json(_ text: Bytes) throws(ConfigurationError) -> SourceNode {
-        do throws(JSONError) {
+    private func json(_ text: Bytes) throws(DumpsError) -> SourceNode {
+        do throws(FormatError) {
             var reader = JSONReader(text, limits: limits)
             var lines = LineCounter(text)
             let node = try value(&reader, &lines)
@@ -118,7 +118,7 @@ extension SourceReader {
         }
     }
 
-    private func value(_ reader: inout JSONReader, _ lines: inout LineCounter) throws(JSONError) -> SourceNode {
+    private func value(_ reader: inout JSONReader, _ lines: inout LineCounter) throws(FormatError) -> SourceNode {
         let (line, first) = lines.next(from: reader.offset)
         switch first {
         case UInt8(ascii: "{"):
@@ -172,7 +172,7 @@ extension SourceReader {
 }
 
 extension SourceReader {
-    private func yaml(_ bytes: Bytes) throws(ConfigurationError) -> SourceNode {
+    private func yaml(_ bytes: Bytes) throws(DumpsError) -> SourceNode {
         guard String(validating: bytes.array, as: UTF8.self) != nil else {
             throw error(nil, "the text is not UTF-8", "save it as UTF-8")
         }
@@ -182,7 +182,7 @@ extension SourceReader {
         return try node(root)
     }
 
-    func node(_ node: YAMLNode) throws(ConfigurationError) -> SourceNode {
+    func node(_ node: YAMLNode) throws(DumpsError) -> SourceNode {
         let line = node.line
         switch node.content {
         case .scalar(let scalar):

@@ -14,14 +14,14 @@ import RemoteSettingsModel
     /// - Parameter text: must stay at its address for as long as the composer is used.
     init(
         _ text: UnsafeBufferPointer<UInt8>, file: String, canBeJSON: Bool, limits: Limits
-    ) throws(ConfigurationError) {
+    ) throws(DumpsError) {
         unsafe parser = .allocate(capacity: 1)
         unsafe self.text = unsafe text
         self.file = file
         self.canBeJSON = canBeJSON
         self.limits = limits
         guard unsafe yaml_parser_initialize(parser) == 1 else {
-            throw ConfigurationError(file: file, problem: "there is not enough memory to read it", remedy: "try again")
+            throw DumpsError(file: file, problem: "there is not enough memory to read it", remedy: "try again")
         }
         unsafe yaml_parser_set_input_string(parser, text.baseAddress, text.count)
     }
@@ -34,7 +34,7 @@ import RemoteSettingsModel
     /// Builds the document.
     ///
     /// - Returns: the only document; `nil` if there is none.
-    func document() throws(ConfigurationError) -> YAMLNode? {
+    func document() throws(DumpsError) -> YAMLNode? {
         _ = try next()  // The beginning of the stream.
         if case .end = try next().kind { return nil }
         let root = try node(try next(), depth: 0)
@@ -46,7 +46,7 @@ import RemoteSettingsModel
         return root
     }
 
-    private func node(_ event: Event, depth: Int) throws(ConfigurationError) -> YAMLNode {
+    private func node(_ event: Event, depth: Int) throws(DumpsError) -> YAMLNode {
         guard depth < limits.jsonDepth else {
             throw error(
                 event, "values are nested deeper than \(limits.jsonDepth) levels",
@@ -81,15 +81,15 @@ import RemoteSettingsModel
         }
     }
 
-    private func key(_ event: Event) throws(ConfigurationError) -> YAMLNode {
+    private func key(_ event: Event) throws(DumpsError) -> YAMLNode {
         switch event.kind {
         case .sequence, .mapping: throw error(event, "a key is a list or a mapping", "write a string as the key")
         default: return try node(event, depth: 0)
         }
     }
 
-    private func error(_ event: Event, _ problem: String, _ remedy: String) -> ConfigurationError {
-        ConfigurationError(file: file, line: event.line, problem: problem, remedy: remedy)
+    private func error(_ event: Event, _ problem: String, _ remedy: String) -> DumpsError {
+        DumpsError(file: file, line: event.line, problem: problem, remedy: remedy)
     }
 }
 
@@ -115,7 +115,7 @@ extension YAMLComposer {
         }
     }
 
-    private func next() throws(ConfigurationError) -> Event {
+    private func next() throws(DumpsError) -> Event {
         var event = unsafe yaml_event_t()
         guard unsafe yaml_parser_parse(parser, &event) == 1 else { throw failure() }
         defer { unsafe yaml_event_delete(&event) }
@@ -148,16 +148,16 @@ extension YAMLComposer {
         }
     }
 
-    private func failure() -> ConfigurationError {
+    private func failure() -> DumpsError {
         let problem = unsafe parser.pointee.problem.map { unsafe String(cString: $0) } ?? "there is not enough memory"
         guard unsafe parser.pointee.error == YAML_READER_ERROR else {
-            return ConfigurationError(
+            return DumpsError(
                 file: file, line: unsafe line(parser.pointee.problem_mark), problem: "not YAML: \(problem)",
                 remedy: "correct this line")
         }
         // The reader runs ahead of the marks. It knows only the byte offset.
         let line = unsafe text.span.line(at: parser.pointee.problem_offset, isYAML: true)
-        return ConfigurationError(
+        return DumpsError(
             file: file, line: line, problem: "not YAML: \(problem)", remedy: "correct this line")
     }
 }

@@ -46,12 +46,12 @@ package struct YAMLNode: Sendable {
     ///   - file: the file's name, for errors.
     ///   - canBeJSON: whether the same content could be written as JSON. Some remedies then say so.
     /// - Returns: `nil` if the text has no document.
-    /// - Throws: ``ConfigurationError`` with the line of the problem.
+    /// - Throws: ``DumpsError`` with the line of the problem.
     static func composed(
         _ text: Bytes, file: String, canBeJSON: Bool, limits: Limits = Limits()
-    ) throws(ConfigurationError) -> YAMLNode? {
+    ) throws(DumpsError) -> YAMLNode? {
         try refuseDirectives(text, file: file)
-        return try unsafe text.array.withUnsafeBufferPointer { (buffer) throws(ConfigurationError) in
+        return try unsafe text.array.withUnsafeBufferPointer { (buffer) throws(DumpsError) in
             // The events point into the buffer, so it must stay until the tree is complete.
             let composer = try unsafe YAMLComposer(buffer, file: file, canBeJSON: canBeJSON, limits: limits)
             return try composer.document()
@@ -63,7 +63,7 @@ package struct YAMLNode: Sendable {
 
     /// Refuses a text with many directives. libyaml compares each `%TAG` with all earlier ones, so a few megabytes of
     /// them would take minutes.
-    private static func refuseDirectives(_ text: Bytes, file: String) throws(ConfigurationError) {
+    private static func refuseDirectives(_ text: Bytes, file: String) throws(DumpsError) {
         let refused = text.withSpan { span -> Int? in
             var (position, count, isLineStart) = (0, 0, true)
             while position < span.count {
@@ -80,7 +80,7 @@ package struct YAMLNode: Sendable {
             return nil
         }
         guard let refused else { return }
-        throw ConfigurationError(
+        throw DumpsError(
             file: file, line: refused, problem: "more than \(mostDirectives) lines begin with %",
             remedy: "remove the directives; indent such lines if they belong to a string")
     }

@@ -11,7 +11,7 @@ struct CatalogueStep: Sendable {
         var catalogue: VerifiedCatalogue?
         /// The server's catalogue, if it replaces the packaged one.
         var snapshot: Snapshot?
-        var error: CollectionError?
+        var error: DumpsError?
     }
 
     let publisher: PublisherName
@@ -48,11 +48,9 @@ struct CatalogueStep: Sendable {
             }
             return Result(catalogue: held)
         } catch {
-            switch CollectionError(error) {
-            case .gone, .fetch(.unknownCollection):
-                return Result(catalogue: held, error: .catalogue(.noCatalogue(publisher)))
-            case let error: return Result(catalogue: held, error: error)
-            }
+            let error = DumpsError(ofRefresh: error)
+            let isMissing = [.gone, .unknown].contains(error.kind)
+            return Result(catalogue: held, error: isMissing ? .noCatalogue(publisher) : error)
         }
     }
 
@@ -68,8 +66,8 @@ struct CatalogueStep: Sendable {
 
     private func verified(
         _ snapshot: Snapshot, after held: VerifiedCatalogue?
-    ) throws(CollectionError) -> VerifiedCatalogue {
-        do throws(CatalogueError) {
+    ) throws(DumpsError) -> VerifiedCatalogue {
+        do throws(BundleError) {
             let found = try VerifiedCatalogue(snapshot, roots: policy.roots, limits: limits)
             guard found.catalogue.publisher == publisher else {
                 throw .otherPublisher(found: found.catalogue.publisher, expected: publisher)
@@ -77,7 +75,7 @@ struct CatalogueStep: Sendable {
             try found.checkAcceptance(after: held, at: now, limits: limits)
             return found
         } catch {
-            throw .catalogue(.catalogue(error))
+            throw .catalogue(error)
         }
     }
 
@@ -135,10 +133,10 @@ extension RefreshPlanner {
 
 extension PlannedCollection {
     /// Checks that a verified state is the one in the catalogue.
-    func check(_ snapshot: Snapshot, number: UInt64) throws(CollectionError) {
+    func check(_ snapshot: Snapshot, number: UInt64) throws(DumpsError) {
         guard let listed else { return }
         guard listed.lists(snapshot.payload) else {
-            throw .catalogue(.otherState(number: number, listed: listed.timestamp, found: snapshot.timestamp))
+            throw .otherState(number: number, listed: listed.timestamp, found: snapshot.timestamp)
         }
     }
 }

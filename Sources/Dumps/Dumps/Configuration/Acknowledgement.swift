@@ -1,4 +1,6 @@
+import RemoteSettingsHTTP
 import RemoteSettingsModel
+import SnapshotBundle
 
 /// Why a refresh of one collection failed: the `code` of an error in reports, and what `acknowledged:` names.
 package enum FailureKind: String, CaseIterable, Hashable, Sendable {
@@ -8,6 +10,55 @@ package enum FailureKind: String, CaseIterable, Hashable, Sendable {
     case http, pin, rollback, signature
     case signatureLost = "signature-lost"
     case stale, undelivered, unknown, unreachable
+}
+
+extension FailureKind {
+    /// The class of most errors with a code.
+    init(_ code: FailureCode) {
+        self =
+            switch code {
+            case .usage, .invalidName, .busy, .program, .closed: .configuration
+            case .missing: .unknown
+            case .storage: .file
+            case .malformed, .unknownVersion, .damaged, .overLimit: .bundle
+            case .untrusted, .certificate: .signature
+            case .rollback: .rollback
+            case .refused: .guarded
+            case .unreachable: .unreachable
+            case .tls, .broken, .timeout, .redirect, .status, .content: .http
+            case .backoff: .backoff
+            case .cancelled: .cancelled
+            }
+    }
+
+    /// The class of an error that a stage of a refresh threw.
+    init(of error: any Error) {
+        self =
+            switch error {
+            case let error as DumpsError: error.kind
+            case let error as HTTPError: Self(of: error)
+            case let error as BundleError: error.isOfTrust ? .signature : error.isOfSystem ? .file : .bundle
+            case is FormatError: .configuration
+            default: error.failureCode.map { Self($0) } ?? .configuration
+            }
+    }
+
+    private init(of error: HTTPError) {
+        self =
+            switch error.fault {
+            case .changeset, .noAnswer: .changeset
+            case .signature, .cutShort: .signature
+            case .rollback: .rollback
+            case .future: .future
+            case .equivocation: .equivocation
+            case .signatureLost: .signatureLost
+            case .unknownCollection: .unknown
+            case .notListed, .overtaken, nil:
+                if error.isUnanswered { .unreachable } else if error.hold != nil { .backoff } else {
+                    error.code == .cancelled ? .cancelled : .http
+                }
+            }
+    }
 }
 
 /// The setting in `dumps.yaml` that says that a collection's failure is known, so that it does not fail the refresh.

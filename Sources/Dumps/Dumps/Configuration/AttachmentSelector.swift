@@ -24,10 +24,10 @@ package struct AttachmentSelector {
     /// Divides the attachments that the records name into those to include, in the order of record ids, and those to
     /// leave out, with the reason.
     ///
-    /// - Throws: `ChangesetError` if a record describes its attachment incorrectly.
+    /// - Throws: `FormatError` if a record describes its attachment incorrectly.
     package func select(
         _ records: RecordTable
-    ) throws(ChangesetError) -> (wanted: [WantedAttachment], omitted: [SHA256Digest: OmissionReason]) {
+    ) throws(FormatError) -> (wanted: [WantedAttachment], omitted: [SHA256Digest: OmissionReason]) {
         var wanted: [WantedAttachment] = []
         var taken: Set<SHA256Digest> = []
         var omitted: [SHA256Digest: OmissionReason] = [:]

@@ -10,7 +10,7 @@ package struct Budget: Hashable, Sendable {
 }
 
 /// Something that exceeds a budget in `dumps.yaml`, with its largest parts.
-package struct BudgetExcess: Error, Hashable, Sendable, Encodable, CustomStringConvertible {
+package struct BudgetExcess: Hashable, Sendable, Encodable, CustomStringConvertible {
     package enum Subject: String, Hashable, Sendable, Encodable {
         case attachment
         case bundle
@@ -50,12 +50,10 @@ package struct BudgetExcess: Error, Hashable, Sendable, Encodable, CustomStringC
         return switch subject {
         case .attachment:
             "attachments are over the budget of \(exact(limit)) each: \(parts); the current bundle is kept; raise "
-                + "attachment: "
-                + "under budget: in dumps.yaml, or leave them out with max-size or include under attachments:"
+                + "attachment: under budget: in dumps.yaml, or leave them out with max-size or include under attachments:"
         case .bundle:
             "the bundle would be \(exact(size)), over the budget of \(exact(limit)); largest, uncompressed: "
-                + "\(parts); "
-                + "the current bundle is kept; raise bundle: under budget: in dumps.yaml, or leave attachments out"
+                + "\(parts); the current bundle is kept; raise bundle: under budget: in dumps.yaml, or leave attachments out"
         case .total:
             "all bundles together would be \(exact(size)), over the budget of \(exact(limit)); largest: \(parts); "
                 + "nothing was changed; raise total: under budget: in dumps.yaml, or leave collections out"
@@ -80,21 +78,23 @@ package struct BudgetExcess: Error, Hashable, Sendable, Encodable, CustomStringC
 
 extension Budget {
     /// Checks attachments against the budget before they are downloaded.
-    package func check(_ wanted: [WantedAttachment]) throws(BudgetExcess) {
+    package func check(_ wanted: [WantedAttachment]) throws(DumpsError) {
         guard let limit = attachment else { return }
         let over = wanted.filter { UInt64(clamping: $0.size) > limit }
         guard let largest = over.map(\.size).max() else { return }
-        throw BudgetExcess(
-            .attachment, size: UInt64(largest), limit: limit,
-            contributors: over.map {
-                .init(name: "\($0.location) of record \($0.record)", size: UInt64(clamping: $0.size))
-            })
+        throw .overBudget(
+            BudgetExcess(
+                .attachment, size: UInt64(largest), limit: limit,
+                contributors: over.map {
+                    .init(name: "\($0.location) of record \($0.record)", size: UInt64(clamping: $0.size))
+                }))
     }
 
     /// Checks a finished bundle against the budget before it is renamed into place.
-    package func check(size: Int, of manifest: Manifest) throws(BudgetExcess) {
+    package func check(size: Int, of manifest: Manifest) throws(DumpsError) {
         guard let limit = bundle, UInt64(size) > limit else { return }
-        throw BudgetExcess(.bundle, size: UInt64(size), limit: limit, contributors: Self.contributors(of: manifest))
+        throw .overBudget(
+            BudgetExcess(.bundle, size: UInt64(size), limit: limit, contributors: Self.contributors(of: manifest)))
     }
 
     static func contributors(of manifest: Manifest) -> [BudgetExcess.Contributor] {
@@ -117,7 +117,7 @@ extension Budget {
         let isOver = self.bundle.map { UInt64(clamping: entry.bundle.size) > $0 } ?? false
         guard isOver || attachment != nil else { return nil }
         let manifest = try bundle().manifest()
-        do throws(BudgetExcess) {
+        do throws(DumpsError) {
             try check(
                 manifest.files.filter { $0.omitted == nil }.map { file in
                     .init(digest: file.sha256, size: file.size, location: file.location, record: file.records[0])
@@ -125,7 +125,7 @@ extension Budget {
             try check(size: entry.bundle.size, of: manifest)
             return nil
         } catch {
-            return error
+            return error.excess
         }
     }
 }

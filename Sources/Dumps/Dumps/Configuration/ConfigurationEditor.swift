@@ -10,8 +10,8 @@ package struct ConfigurationEditor {
     /// Reads the text to edit.
     ///
     /// - Parameter text: the file's content; `nil` to start a new file.
-    /// - Throws: ``ConfigurationError`` if the file is already invalid.
-    package init(_ text: String?, file: String) throws(ConfigurationError) {
+    /// - Throws: ``DumpsError`` if the file is already invalid.
+    package init(_ text: String?, file: String) throws(DumpsError) {
         self.text = text ?? Self.start
         self.file = file
         _ = try ConfigurationReader.read(self.text, file: file)
@@ -32,7 +32,7 @@ package struct ConfigurationEditor {
     /// Adds a collection, as ``add(_:attachments:)-([CollectionID],_)`` does.
     ///
     /// - Returns: `false` if it was already there. Nothing is changed then.
-    package mutating func add(_ id: CollectionID, attachments: String?) throws(ConfigurationError) -> Bool {
+    package mutating func add(_ id: CollectionID, attachments: String?) throws(DumpsError) -> Bool {
         try !add([id], attachments: attachments).isEmpty
     }
 
@@ -42,7 +42,7 @@ package struct ConfigurationEditor {
     /// - Returns: the collections that were not there before. If there are none, nothing is changed.
     package mutating func add(
         _ ids: [CollectionID], attachments: String?
-    ) throws(ConfigurationError) -> Set<CollectionID> {
+    ) throws(DumpsError) -> Set<CollectionID> {
         var expected = try ConfigurationReader.read(text, file: file)
         let before = Set(expected.collections.map(\.id))
         let new = Set(ids).subtracting(before)
@@ -71,7 +71,7 @@ package struct ConfigurationEditor {
     /// Removes a collection and its settings. Comments stay.
     ///
     /// - Returns: `false` if it was not there. Nothing is changed then.
-    package mutating func remove(_ id: CollectionID) throws(ConfigurationError) -> Bool {
+    package mutating func remove(_ id: CollectionID) throws(DumpsError) -> Bool {
         var expected = try ConfigurationReader.read(text, file: file)
         guard expected.collections.contains(where: { $0.id == id }) else { return false }
         let block = try collectionsBlock()
@@ -84,7 +84,7 @@ package struct ConfigurationEditor {
     }
 
     /// Sets the server.
-    package mutating func setServer(_ server: String) throws(ConfigurationError) {
+    package mutating func setServer(_ server: String) throws(DumpsError) {
         var expected = try ConfigurationReader.read(text, file: file)
         guard expected.server != server else { return }
         var edited = EditedText(text)
@@ -98,7 +98,7 @@ package struct ConfigurationEditor {
     }
 
     /// Adds a root certificate to the trusted ones.
-    package mutating func addRoot(_ root: SHA256Digest) throws(ConfigurationError) {
+    package mutating func addRoot(_ root: SHA256Digest) throws(DumpsError) {
         var expected = try ConfigurationReader.read(text, file: file)
         guard !expected.trust.roots.contains(root) else { return }
         var edited = EditedText(text)
@@ -152,11 +152,11 @@ extension ConfigurationEditor {
         }
     }
 
-    func collectionsBlock() throws(ConfigurationError) -> Block {
+    func collectionsBlock() throws(DumpsError) -> Block {
         let root = try ConfigurationReader.compose(text, file: file)
         let edited = EditedText(text)
         guard let pair = root.members?.first(where: { $0.key.string == "collections" }) else {
-            throw ConfigurationError(
+            throw DumpsError(
                 file: file, problem: "there is no \"collections:\"", remedy: "add a line \"collections:\" at the end")
         }
         var block = Block(indent: 2, keys: [], end: edited.nextLine(after: pair.key.range.upperBound))
@@ -173,7 +173,7 @@ extension ConfigurationEditor {
     }
 
     /// The position for a new key of the file's top level: before `collections:` and the comments right above it.
-    private func topLevelPosition() throws(ConfigurationError) -> Int {
+    private func topLevelPosition() throws(DumpsError) -> Int {
         let root = try ConfigurationReader.compose(text, file: file)
         let edited = EditedText(text)
         guard let key = root.members?.first(where: { $0.key.string == "collections" })?.key else {
@@ -189,14 +189,14 @@ extension ConfigurationEditor {
     }
 
     /// Takes over an edited text that means exactly what it should.
-    mutating func adopt(_ edited: EditedText, expecting expected: DumpsConfiguration) throws(ConfigurationError) {
+    mutating func adopt(_ edited: EditedText, expecting expected: DumpsConfiguration) throws(DumpsError) {
         let edited = edited.text
         guard (try? ConfigurationReader.read(edited, file: file)) == expected else { throw byHand(nil) }
         text = edited
     }
 
-    func byHand(_ line: Int?) -> ConfigurationError {
-        ConfigurationError(
+    func byHand(_ line: Int?) -> DumpsError {
+        DumpsError(
             file: file, line: line,
             problem: "rsdump cannot edit this line without changing others",
             remedy: "edit the file by hand")

@@ -3,7 +3,7 @@ import SnapshotBundle
 
 extension ConfigurationReader {
     /// Reads `pin: TIMESTAMP`, or a mapping of `at`, `reason` and `until`.
-    func pin(_ node: YAMLNode) throws(ConfigurationError) -> Pin {
+    func pin(_ node: YAMLNode) throws(DumpsError) -> Pin {
         guard case .mapping(let mapping) = node.content else { return Pin(at: try timestamp(node)) }
         var at: Timestamp?
         var pin = Pin(at: Timestamp(milliseconds: 0))
@@ -23,7 +23,7 @@ extension ConfigurationReader {
     }
 
     /// Reads a mapping of `error`, `until` and `reason`.
-    func acknowledgement(_ node: YAMLNode) throws(ConfigurationError) -> Acknowledgement {
+    func acknowledgement(_ node: YAMLNode) throws(DumpsError) -> Acknowledgement {
         var kind: FailureKind?
         var until: Timestamp?
         var reason: String?
@@ -50,7 +50,7 @@ extension ConfigurationReader {
         return Acknowledgement(kind: kind, until: until, reason: reason)
     }
 
-    private func reason(_ node: YAMLNode) throws(ConfigurationError) -> String {
+    private func reason(_ node: YAMLNode) throws(DumpsError) -> String {
         let reason = try string(node, "reason")
         guard Pin.isReason(reason) else {
             throw error(node, "reason is not a single line of at most 500 characters", remedy: "shorten it")
@@ -58,14 +58,14 @@ extension ConfigurationReader {
         return reason
     }
 
-    private func lastDay(_ node: YAMLNode) throws(ConfigurationError) -> Timestamp {
+    private func lastDay(_ node: YAMLNode) throws(DumpsError) -> Timestamp {
         guard case .scalar(let scalar) = node.content, let date = Pin.date(scalar.string) else {
             throw error(node, "until is \(shown(node))", remedy: "write a date, such as 2026-12-31")
         }
         return date
     }
 
-    private func timestamp(_ node: YAMLNode) throws(ConfigurationError) -> Timestamp {
+    private func timestamp(_ node: YAMLNode) throws(DumpsError) -> Timestamp {
         guard case .scalar(let scalar) = node.content, scalar.string.count <= 18,
             let timestamp = Timestamp(scalar.string),
             timestamp.milliseconds > 0
@@ -83,7 +83,7 @@ extension ConfigurationReader {
     /// Reads a mapping of `publisher`, `expires-after` and `max-age`.
     ///
     /// - Returns: `nil` for the word `off`.
-    func catalogue(_ node: YAMLNode) throws(ConfigurationError) -> DumpsConfiguration.CatalogueSettings? {
+    func catalogue(_ node: YAMLNode) throws(DumpsError) -> DumpsConfiguration.CatalogueSettings? {
         if case .scalar(let scalar) = node.content, scalar.string == "off" { return nil }
         var publisher: PublisherName?
         var expiresAfter: Duration?
@@ -111,7 +111,7 @@ extension ConfigurationReader {
         return catalogue
     }
 
-    private func age(_ node: YAMLNode, _ name: String, _ meaning: String) throws(ConfigurationError) -> Duration {
+    private func age(_ node: YAMLNode, _ name: String, _ meaning: String) throws(DumpsError) -> Duration {
         guard let age = Duration(age: try string(node, name)), .seconds(3600)...Catalogue.longestConfirmation ~= age
         else {
             throw error(
@@ -133,7 +133,7 @@ extension Duration {
 }
 
 extension ConfigurationReader {
-    func compression(_ node: YAMLNode) throws(ConfigurationError) -> BundleWriter.Compression {
+    func compression(_ node: YAMLNode) throws(DumpsError) -> BundleWriter.Compression {
         switch node.string {
         case "deflate": return .deflate
         case "stored": return .stored
@@ -144,7 +144,7 @@ extension ConfigurationReader {
 
 extension ConfigurationReader {
     /// Reads a mapping of `bundle` and `attachment`. If `isOfAll` is set, `total` is allowed too.
-    func budget(_ node: YAMLNode, isOfAll: Bool) throws(ConfigurationError) -> (budget: Budget, total: UInt64?) {
+    func budget(_ node: YAMLNode, isOfAll: Bool) throws(DumpsError) -> (budget: Budget, total: UInt64?) {
         let known = isOfAll ? ["bundle", "attachment", "total"] : ["bundle", "attachment"]
         var budget = Budget()
         var total: UInt64?
@@ -162,7 +162,7 @@ extension ConfigurationReader {
 
 extension ConfigurationReader {
     /// Reads a mapping of guards. A guard that the mapping does not name keeps its value.
-    func guards(_ node: YAMLNode, into guards: inout Guards) throws(ConfigurationError) {
+    func guards(_ node: YAMLNode, into guards: inout Guards) throws(DumpsError) {
         for (key, value) in try mapping(node, "guards") {
             guard key.string != "field-types" else {
                 throw error(
@@ -198,7 +198,7 @@ extension ConfigurationReader {
         }
     }
 
-    private func limit(_ node: YAMLNode, _ name: Guards.Name) throws(ConfigurationError) -> Guards.Limit {
+    private func limit(_ node: YAMLNode, _ name: Guards.Name) throws(DumpsError) -> Guards.Limit {
         if let percent = percent(node) { return .percent(percent) }
         if let count = count(node) { return .records(count) }
         throw error(
@@ -225,7 +225,7 @@ extension ConfigurationReader {
         return .init(hundredths: whole * 100 + (parts[1].utf8.count == 1 ? decimals * 10 : decimals))
     }
 
-    private func schema(_ node: YAMLNode) throws(ConfigurationError) -> JSONValue? {
+    private func schema(_ node: YAMLNode) throws(DumpsError) -> JSONValue? {
         if node.string == "none" { return nil }
         guard node.string != "metadata" else {
             throw error(
@@ -236,10 +236,10 @@ extension ConfigurationReader {
             throw error(node, "schema is \(shown(node))", remedy: "write none, or a JSON Schema of the records")
         }
         let source = try SourceReader(file: file, limits: Limits()).node(node)
-        do throws(SchemaFault) {
+        do throws(DumpsError) {
             _ = try RecordSchema(source.json)
         } catch {
-            throw ConfigurationError(
+            throw DumpsError(
                 file: file, line: source.line(at: error.path), problem: "the schema: \(error.problem)",
                 remedy: error.remedy)
         }

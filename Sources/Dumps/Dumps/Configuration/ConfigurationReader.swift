@@ -9,20 +9,20 @@ package struct ConfigurationReader {
     /// Reads a configuration.
     ///
     /// - Parameter text: the file's content.
-    /// - Throws: ``ConfigurationError``.
-    package static func read(_ text: String, file: String) throws(ConfigurationError) -> DumpsConfiguration {
+    /// - Throws: ``DumpsError``.
+    package static func read(_ text: String, file: String) throws(DumpsError) -> DumpsConfiguration {
         try ConfigurationReader(file: file).configuration(from: text)
     }
 
     /// Returns the root of the document with its line marks, for an editor that keeps comments.
-    static func compose(_ text: String, file: String) throws(ConfigurationError) -> YAMLNode {
+    static func compose(_ text: String, file: String) throws(DumpsError) -> YAMLNode {
         let reader = ConfigurationReader(file: file)
         let root = try reader.compose(text)
         _ = try reader.mapping(root, "the file")
         return root
     }
 
-    private func configuration(from text: String) throws(ConfigurationError) -> DumpsConfiguration {
+    private func configuration(from text: String) throws(DumpsError) -> DumpsConfiguration {
         let root = try compose(text)
         var configuration = DumpsConfiguration()
         let known = [
@@ -55,14 +55,14 @@ package struct ConfigurationReader {
             }
         }
         guard root["version"] != nil else {
-            throw ConfigurationError(
+            throw DumpsError(
                 file: file, line: 1, problem: "the version is missing", remedy: "begin the file with \"version: 1\"")
         }
         if let collections = root["collections"] {
             configuration.collections = try self.collections(collections, of: configuration)
         }
         if configuration.catalogue != nil, configuration.settings(of: Catalogue.collection).pin != nil {
-            throw ConfigurationError(
+            throw DumpsError(
                 file: file,
                 problem: "\(Catalogue.collection) is pinned, although catalogue: requires its current state",
                 remedy: "remove the pin; to go back to an older catalogue, restore the directory with git")
@@ -71,7 +71,7 @@ package struct ConfigurationReader {
     }
 
     /// Checks `requires: ">= 0.2"` against the version of this tool.
-    private func checkedRequirement(_ node: YAMLNode) throws(ConfigurationError) -> String {
+    private func checkedRequirement(_ node: YAMLNode) throws(DumpsError) -> String {
         let text = try string(node, "requires")
         let wanted =
             text.hasPrefix(">=") ? DumpsConfiguration.version(String(text.dropFirst(2).drop { $0 == " " })) : nil
@@ -88,13 +88,13 @@ package struct ConfigurationReader {
 
     private func collections(
         _ node: YAMLNode, of configuration: DumpsConfiguration
-    ) throws(ConfigurationError) -> [DumpsConfiguration.Collection] {
+    ) throws(DumpsError) -> [DumpsConfiguration.Collection] {
         if isNull(node) { return [] }
         var collections: [DumpsConfiguration.Collection] = []
         var ids: [ExactString: CollectionID] = [:]
         for (key, value) in try mapping(node, "collections") {
             let name = try string(key, "the collection's name")
-            let id = try Result { () throws(InvalidIdentifier) in try CollectionID(name) }
+            let id = try Result { () throws(FormatError) in try CollectionID(name) }
                 .mapError { error(key, "\($0)", remedy: "write it as BUCKET/COLLECTION, such as main/regions") }.get()
             if let other = ids.updateValue(id, forKey: id.ignoringCase.exact) {
                 throw .sameBundle(id, other, file: file, line: key.line)
@@ -123,7 +123,7 @@ package struct ConfigurationReader {
         return collections.sorted { $0.id < $1.id }
     }
 
-    private func trust(_ node: YAMLNode) throws(ConfigurationError) -> DumpsConfiguration.Trust {
+    private func trust(_ node: YAMLNode) throws(DumpsError) -> DumpsConfiguration.Trust {
         var trust = DumpsConfiguration.Trust()
         for (key, value) in try mapping(node, "trust") {
             switch key.string {
@@ -140,7 +140,7 @@ package struct ConfigurationReader {
         return trust
     }
 
-    private func rootHash(_ node: YAMLNode) throws(ConfigurationError) -> SHA256Digest {
+    private func rootHash(_ node: YAMLNode) throws(DumpsError) -> SHA256Digest {
         let text = try string(node, "a root")
         guard let hash = try? TrustAnchors.rootHash(text) else {
             throw error(
@@ -150,7 +150,7 @@ package struct ConfigurationReader {
         return hash
     }
 
-    private func rule(_ node: YAMLNode) throws(ConfigurationError) -> AttachmentRule {
+    private func rule(_ node: YAMLNode) throws(DumpsError) -> AttachmentRule {
         let remedy = "write all, none, or a mapping with include, max-size and max-total"
         switch node.content {
         case .scalar:
@@ -180,7 +180,7 @@ package struct ConfigurationReader {
         }
     }
 
-    func size(_ node: YAMLNode, _ what: String) throws(ConfigurationError) -> UInt64 {
+    func size(_ node: YAMLNode, _ what: String) throws(DumpsError) -> UInt64 {
         guard case .scalar(let scalar) = node.content, let bytes = ByteSize.parse(scalar.string) else {
             throw error(node, "\(what) is \(shown(node))", remedy: "write a size above zero, such as 20 MiB")
         }
@@ -189,29 +189,29 @@ package struct ConfigurationReader {
 }
 
 extension ConfigurationReader {
-    private func compose(_ text: String) throws(ConfigurationError) -> YAMLNode {
+    private func compose(_ text: String) throws(DumpsError) -> YAMLNode {
         guard let root = try YAMLNode.composed(Bytes(utf8: text), file: file, canBeJSON: false) else {
-            throw ConfigurationError(
+            throw DumpsError(
                 file: file, problem: "the file is empty", remedy: "add a collection with: rsdump add BUCKET/COLLECTION")
         }
         return root
     }
 
-    func mapping(_ node: YAMLNode, _ what: String) throws(ConfigurationError) -> [YAMLNode.Member] {
+    func mapping(_ node: YAMLNode, _ what: String) throws(DumpsError) -> [YAMLNode.Member] {
         guard case .mapping(let mapping) = node.content else {
             throw error(node, "\(what) is \(kind(node))", remedy: "write key: value pairs")
         }
         return mapping
     }
 
-    func string(_ node: YAMLNode, _ what: String) throws(ConfigurationError) -> String {
+    func string(_ node: YAMLNode, _ what: String) throws(DumpsError) -> String {
         guard case .scalar(let scalar) = node.content, !scalar.string.isEmpty else {
             throw error(node, "\(what) is \(kind(node))", remedy: "write a string")
         }
         return scalar.string
     }
 
-    func bool(_ node: YAMLNode, _ what: String) throws(ConfigurationError) -> Bool {
+    func bool(_ node: YAMLNode, _ what: String) throws(DumpsError) -> Bool {
         switch node.string {
         case "true": return true
         case "false": return false
@@ -224,7 +224,7 @@ extension ConfigurationReader {
         return scalar.isPlain && (scalar.string.isEmpty || scalar.string == "~" || scalar.string == "null")
     }
 
-    func unknown(_ key: YAMLNode, _ known: [String]) -> ConfigurationError {
+    func unknown(_ key: YAMLNode, _ known: [String]) -> DumpsError {
         // Names from the first drafts of 0.1. The error says what each one is called now.
         let renamed = ["release": "catalogue", "origin": "publisher"]
         if let name = key.string.flatMap({ renamed[$0] }), known.contains(name) {
@@ -233,8 +233,8 @@ extension ConfigurationReader {
         return error(key, "unknown key \(shown(key))", remedy: "the keys here are \(known.joined(separator: ", "))")
     }
 
-    func error(_ node: YAMLNode, _ problem: String, remedy: String) -> ConfigurationError {
-        ConfigurationError(file: file, line: node.line, problem: problem, remedy: remedy)
+    func error(_ node: YAMLNode, _ problem: String, remedy: String) -> DumpsError {
+        DumpsError(file: file, line: node.line, problem: problem, remedy: remedy)
     }
 
     func shown(_ node: YAMLNode) -> String {

@@ -5,7 +5,7 @@ extension DumpsDirectory {
     /// The lock file for a reader that does not hold the directory's lock, and the collections whose bundles a commit
     /// is renaming. As soon as there is a redo log, its state is the directory's. Reads files; writes none.
     ///
-    /// - Throws: `FileError` or `BundleError` if the lock file cannot be read.
+    /// - Throws: `BundleError` if the lock file cannot be read.
     package func readableLock(limits: Limits) throws -> (lock: LockFile, staged: Set<CollectionID>) {
         guard let log = try RedoLog.read(in: path, limits: limits) else { return (try lockFile(limits: limits), []) }
         return (log.lock, Set(log.staged))
@@ -49,7 +49,7 @@ extension DumpsDirectory {
     ///
     /// - Parameter keepingCatalogue: whether to include the catalogue that names the states of the bundles.
     /// - Throws: ``DumpsError`` if a name is not in the lock, or if the lock lists no bundles; `BundleError` or
-    ///   `FileError`.
+    ///   `BundleError`.
     package func lockedBundles(
         _ names: [CollectionID], keepingCatalogue: Bool = false, limits: Limits
     ) throws -> [BundleReader] {
@@ -69,7 +69,7 @@ extension DumpsDirectory {
             let content = Manifest.digest(of: try bundle.manifestText())
             guard bundle.head.collection == id, content == lock.collections[id]?.content else {
                 throw BundleError(
-                    .disagreement, file: bundle.name, expected: "the content that the lock names for \(id)",
+                    .damaged, file: bundle.name, expected: "the content that the lock names for \(id)",
                     found: content.hex)
             }
             return bundle

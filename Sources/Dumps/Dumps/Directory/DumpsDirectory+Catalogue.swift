@@ -13,7 +13,7 @@ extension DumpsDirectory {
         let content = Manifest.digest(of: try bundle.manifestText())
         guard content == entry.content else {
             throw BundleError(
-                .disagreement, file: bundle.name, expected: "the content \(entry.content), as the lock says",
+                .damaged, file: bundle.name, expected: "the content \(entry.content), as the lock says",
                 found: content.hex)
         }
         return try bundle.listedState()
@@ -25,13 +25,13 @@ extension DumpsDirectory {
     /// A publisher that continued from another catalogue than the newest one would sign a number twice.
     ///
     /// - Parameter roots: the trusted roots; `nil` to trust what the lock file claims.
-    /// - Throws: `BundleError`, `FileError` or `ContentSignatureError` if they disagree; `CatalogueError`.
+    /// - Throws: `BundleError`, for example if they disagree.
     package func checkCatalogue(_ lock: LockFile, roots: TrustAnchors?, limits: Limits) throws {
         let path = bundlePath(Catalogue.collection)
         guard let entry = lock.collections[Catalogue.collection] else {
             guard try FileStore.kind(path) == nil, lock.catalogue == nil else {
                 throw BundleError(
-                    .disagreement, file: lockPath,
+                    .damaged, file: lockPath,
                     expected: "an entry for \(path), because the directory has catalogues", found: "none")
             }
             return
@@ -47,13 +47,13 @@ extension DumpsDirectory {
             try Catalogue(BundleReader(path: path, limits: limits).payload().records))
         guard listed != found else { return }
         throw BundleError(
-            .disagreement, file: lockPath, expected: "catalogue \(found.number) of \(found.publisher), as in \(path)",
+            .damaged, file: lockPath, expected: "catalogue \(found.number) of \(found.publisher), as in \(path)",
             found: "\(listed.number) of \(listed.publisher)")
     }
 
     /// The packaged catalogue, verified at the time in the lock; `nil` if there is none. Does I/O.
     ///
-    /// - Throws: `BundleError`, `CatalogueError`, or `ContentSignatureError` if its chain does not end at a root that
+    /// - Throws: `BundleError`, for example if its chain does not end at a root that
     ///   the verifier trusts.
     package func packagedCatalogue(
         _ lock: LockFile, by verifier: BundleVerifier, limits: Limits

@@ -8,7 +8,7 @@ extension DumpsTransaction {
     ///   - text: the text to begin with, for a new file; `nil` to begin with what the file has.
     ///   - edit: changes the text, and may throw.
     /// - Returns: what `edit` returns, and the resulting configuration.
-    /// - Throws: ``ConfigurationError``, the errors of ``commit(_:text:)``, or what `edit` throws. Nothing has changed
+    /// - Throws: ``DumpsError``, the errors of ``commit(_:text:)``, or what `edit` throws. Nothing has changed
     ///   then.
     @discardableResult
     package func commit<Value>(
@@ -33,8 +33,7 @@ extension DumpsDirectory {
     ///   - roots: root certificates to add to those that the file trusts.
     ///   - check: checks the configurations before and after the change, and may throw.
     /// - Returns: the new collections, and the resulting configuration.
-    /// - Throws: ``ConfigurationError``, `FileError`, ``DumpsError/busy(_:)``, or what `check` throws. Nothing has
-    ///   changed then.
+    /// - Throws: ``DumpsError``, `BundleError`, or what `check` throws. Nothing has changed then.
     package func addCollections(
         _ ids: [CollectionID], attachments: String? = nil, server: String? = nil, roots: [SHA256Digest] = [],
         check: (_ before: DumpsConfiguration, _ after: DumpsConfiguration) throws -> Void = { _, _ in }
@@ -54,9 +53,8 @@ extension DumpsDirectory {
 
     /// Removes collections from `dumps.yaml`, the lock file and the directory. Does I/O.
     ///
-    /// - Throws: ``DumpsError/notNamed(_:_:)`` if the file does not name one of them, ``ConfigurationError``,
-    ///   ``DumpsError/busy(_:)``, `FileError`, or `BundleError` if the lock file cannot be read. Nothing has changed
-    ///   then.
+    /// - Throws: ``DumpsError``, also if the file does not name one of them; `BundleError`, or `BundleError` if the lock
+    ///   file cannot be read. Nothing has changed then.
     package func removeCollections(_ ids: [CollectionID]) async throws {
         guard try FileStore.exists(configurationPath) else { throw DumpsError.notNamed(ids, configurationPath) }
         let transaction = try await DumpsTransaction.begin(in: self)
@@ -79,7 +77,7 @@ extension DumpsDirectory {
     /// No refresh would ever look at them again, so a refresh removes them. A directory without `dumps.yaml` has none.
     /// The file is read here and now: what was read before the directory was locked may be outdated.
     ///
-    /// - Throws: ``FileError`` or ``ConfigurationError``.
+    /// - Throws: ``BundleError`` or ``DumpsError``.
     package func unlistedCollections(_ lock: LockFile) throws -> [CollectionID] {
         guard try FileStore.exists(configurationPath) else { return [] }
         return Set(lock.collections.keys).subtracting(try configuration().allCollections.map(\.id)).sorted()

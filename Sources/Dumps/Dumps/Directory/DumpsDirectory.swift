@@ -16,14 +16,14 @@ package struct DumpsDirectory: Sendable {
 
     /// Whether `other` is a path of this directory, with links resolved. Does I/O.
     ///
-    /// - Throws: `FileError` if a path cannot be resolved although something is there.
-    package func isAt(_ other: String) throws(FileError) -> Bool {
+    /// - Throws: `BundleError` if a path cannot be resolved although something is there.
+    package func isAt(_ other: String) throws(BundleError) -> Bool {
         guard let own = try FileStore.resolved(path) else { return false }
         return try own == FileStore.resolved(other)
     }
 
     /// Whether a path is this directory or inside it, with links resolved, even if nothing exists there yet. Does I/O.
-    package func holds(_ other: String) throws(FileError) -> Bool {
+    package func holds(_ other: String) throws(BundleError) -> Bool {
         guard let own = try FileStore.resolved(path) else { return false }
         var place = try FileStore.absolute(other)
         while true {
@@ -38,7 +38,7 @@ package struct DumpsDirectory: Sendable {
     ///
     /// Replacing `other` would then lose that file.
     ///
-    /// - Throws: `FileError` or `BundleError` if the lock cannot be read, or if a path cannot be resolved.
+    /// - Throws: `BundleError` or `BundleError` if the lock cannot be read, or if a path cannot be resolved.
     package func hasFiles(at other: String, limits: Limits) throws -> Bool {
         guard let other = try FileStore.resolved(other) else { return false }
         let folder = other == "/" ? other : "\(other)/"
@@ -55,7 +55,7 @@ package struct DumpsDirectory: Sendable {
     package func bundlePath(_ id: CollectionID) -> String { "\(path)/\(LockFile.Bundle.path(of: id))" }
 
     /// The SHA-256 of a bundle's file; `nil` if there is none. Reads the file.
-    func bundleHash(_ id: CollectionID) throws(FileError) -> SHA256Digest? {
+    func bundleHash(_ id: CollectionID) throws(BundleError) -> SHA256Digest? {
         let path = bundlePath(id)
         return try FileStore.size(path) == nil ? nil : FileStore.digest(of: path)
     }
@@ -78,16 +78,16 @@ package struct DumpsDirectory: Sendable {
     /// The path at which an attachment waits to be packed.
     package func stagedPath(_ digest: SHA256Digest, of id: CollectionID) -> String { "\(stagedPath(id))/\(digest)" }
 
-    package func removeDownloads(of id: CollectionID) throws(FileError) {
+    package func removeDownloads(of id: CollectionID) throws(BundleError) {
         try FileStore.removeTree(stagedPath(id), below: path)
     }
 
     /// Reads `dumps.yaml`.
     ///
-    /// - Throws: ``FileError`` or ``ConfigurationError``. If the file is missing, the error says how to create it.
+    /// - Throws: ``BundleError`` or ``DumpsError``. If the file is missing, the error says how to create it.
     package func configuration() throws -> DumpsConfiguration {
         guard let text = try configurationText() else {
-            throw ConfigurationError(
+            throw DumpsError(
                 file: configurationPath, problem: "the file does not exist",
                 remedy: "create it with: rsdump add BUCKET/COLLECTION --dumps \(path)")
         }
@@ -96,7 +96,7 @@ package struct DumpsDirectory: Sendable {
 
     /// Reads `dumps.yaml`; returns the defaults if there is none.
     ///
-    /// - Throws: ``FileError`` or ``ConfigurationError``.
+    /// - Throws: ``BundleError`` or ``DumpsError``.
     package func configurationOrDefault() throws -> DumpsConfiguration {
         let text = try configurationText()
         return try text.map { try ConfigurationReader.read($0, file: configurationPath) } ?? DumpsConfiguration()
@@ -109,16 +109,16 @@ package struct DumpsDirectory: Sendable {
         }
     }
 
-    static func configurationText(_ bytes: Bytes, file: String) throws(ConfigurationError) -> String {
+    static func configurationText(_ bytes: Bytes, file: String) throws(DumpsError) -> String {
         guard let text = String(validating: bytes.array, as: UTF8.self) else {
-            throw ConfigurationError(file: file, problem: "the text is not UTF-8", remedy: "save it as UTF-8")
+            throw DumpsError(file: file, problem: "the text is not UTF-8", remedy: "save it as UTF-8")
         }
         return text
     }
 
     /// Reads the lock; returns an empty one if there is none.
     ///
-    /// - Throws: ``FileError`` or `BundleError`.
+    /// - Throws: ``BundleError`` or `BundleError`.
     package func lockFile(limits: Limits) throws -> LockFile {
         guard let bytes = try FileStore.read(lockPath, limit: Limits.lockBytes) else { return LockFile() }
         return try LockFile(parsing: bytes, path: lockPath, limits: limits)
@@ -129,12 +129,12 @@ extension DumpsDirectory {
     /// Refuses links in place of work directories, because a pull request can contain one.
     ///
     /// Everything behind such a link would be taken for the work of an earlier run and removed.
-    func refuseLinks() throws(FileError) {
+    func refuseLinks() throws(BundleError) {
         for path in [workPath, stagingPath] { try FileStore.refuseLink(path) }
     }
 
     /// Creates the work directory.
-    package func prepareWork() throws(FileError) {
+    package func prepareWork() throws(BundleError) {
         try refuseLinks()
         try FileStore.makeDirectories(path)
         try FileStore.makeDirectories(workPath, below: path)
@@ -148,7 +148,7 @@ extension DumpsDirectory {
     /// Removes what is not needed after a change.
     ///
     /// - Parameter keepingDownloads: whether to keep downloads for the next refresh.
-    func finishWork(keepingDownloads: Bool) throws(FileError) {
+    func finishWork(keepingDownloads: Bool) throws(BundleError) {
         try refuseLinks()
         try discardStaged()
         try FileStore.removeTree(scratchPath, below: path)
@@ -161,14 +161,14 @@ extension DumpsDirectory {
     }
 
     /// Removes bundles that were staged and never committed.
-    func discardStaged() throws(FileError) {
+    func discardStaged() throws(BundleError) {
         for name in try FileStore.list(workPath) ?? [] where name.hasSuffix(".tmp") {
             try FileStore.remove("\(workPath)/\(name)", below: path)
         }
     }
 
     /// Removes the work directory if nothing in it is still needed.
-    package func removeIdleWork() throws(FileError) {
+    package func removeIdleWork() throws(BundleError) {
         try refuseLinks()
         let left = try FileStore.list(workPath) ?? []
         if left.allSatisfy({ $0 == ".gitignore" }) { try FileStore.removeTree(workPath, below: path) }
@@ -178,7 +178,7 @@ extension DumpsDirectory {
     package var scratchPath: String { "\(workPath)/import" }
 
     /// Creates an empty directory at ``scratchPath``.
-    package func makeScratch() throws(FileError) {
+    package func makeScratch() throws(BundleError) {
         try prepareWork()
         try FileStore.removeTree(scratchPath, below: path)
         try FileStore.makeDirectories(scratchPath, below: path)

@@ -33,8 +33,8 @@ extension DumpsTransaction {
 
     /// Stages an offered snapshot, unless the current bundle is better. Does I/O.
     ///
-    /// - Throws: ``DumpsError`` if it must not replace the current bundle; ``PinError``, `BudgetExcess`, `BundleError`
-    ///   if an attachment does not match its record, or `FileError`. Nothing is staged then.
+    /// - Throws: ``DumpsError`` if it must not replace the current bundle, or exceeds a budget; `BundleError` if an
+    ///   attachment does not match its record, or `BundleError`. Nothing is staged then.
     package func take(_ offer: Offer, by configuration: DumpsConfiguration) throws -> Taken {
         let (id, snapshot) = (offer.snapshot.collection, offer.snapshot)
         let settings = configuration.settings(of: id)
@@ -63,18 +63,20 @@ extension DumpsTransaction {
         // Without its bundle, the timestamp in a lock entry proves nothing. That there was a signature still counts.
         guard offered >= held.timestamp || !hasBundle else {
             throw .refused(
-                id, expected: "at least \(held.timestamp) (\(held.timestamp.rfc3339)), the current timestamp",
-                found: "\(offered) (\(offered.rfc3339))", remedy: removal)
+                id,
+                "expected at least \(held.timestamp) (\(held.timestamp.rfc3339)), the current timestamp, found "
+                    + "\(offered) (\(offered.rfc3339))", remedy: removal)
         }
         guard held.trust.isSigned, !isSameState else { return }
         guard snapshot.provenance.isSigned else {
-            throw .refused(
-                id, expected: "a signature, because the current bundle has one", found: "none", remedy: removal)
+            throw .refused(id, "it has no signature, but the current bundle has one", remedy: removal)
         }
         guard offered > held.timestamp || !hasBundle else {
             throw .refused(
-                id, expected: "the current records of \(held.timestamp)", found: "other signed records",
-                remedy: "the current bundle is kept; ask the server's owner which records are correct")
+                id,
+                "it has other signed records than the current bundle, with the same timestamp, \(held.timestamp); the "
+                    + "current bundle is kept",
+                remedy: "ask the server's operator which records are correct")
         }
     }
 
@@ -87,7 +89,7 @@ extension DumpsTransaction {
         do throws(BundleError) {
             return try BundleReader(path: path, limits: limits)
         } catch {
-            guard error.kind != .unreadable else { throw error }
+            guard error.code != .storage else { throw error }
             return nil
         }
     }

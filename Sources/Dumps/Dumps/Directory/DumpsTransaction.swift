@@ -48,7 +48,7 @@ package final class DumpsTransaction: Sendable {
     ///   - lock: the lock file before the change, if the one in the directory cannot be read because git has written
     ///     conflicts into it.
     ///   - isReadOnly: whether nothing is written. A commit that was killed is then not finished.
-    /// - Throws: ``DumpsError/busy(_:)`` if another process still works in the directory; `FileError`, `BundleError` if
+    /// - Throws: ``DumpsError`` if another process still works in the directory; `BundleError`, `BundleError` if
     ///   the lock file cannot be read, or `CancellationError`.
     package static func begin(
         in directory: DumpsDirectory, waiting duration: Duration = .seconds(1), replacing lock: LockFile? = nil,
@@ -92,7 +92,7 @@ package final class DumpsTransaction: Sendable {
     ///   - server: the URL of the server that the snapshot came from, or the source of an import.
     ///   - accepted: the guards that the state violates although it is accepted.
     /// - Returns: the collection's entry in the new lock file.
-    /// - Throws: `BudgetExcess`, ``PinError``, `BundleError` or `FileError`. Nothing is staged then.
+    /// - Throws: ``DumpsError``, `BundleError` or `BundleError`. Nothing is staged then.
     package func stage(
         _ snapshot: Snapshot, attachments: [SHA256Digest: AttachmentInput], records: PackedRecords? = nil,
         settings: DumpsConfiguration.Collection, server: String, accepted: [String] = []
@@ -134,7 +134,7 @@ package final class DumpsTransaction: Sendable {
 
     /// Stages a bundle that exists already. The caller has verified it against `entry`. Does I/O.
     ///
-    /// - Throws: `FileError`, or `BundleError` if the bytes have changed since they were verified. Nothing is staged
+    /// - Throws: `BundleError`, or `BundleError` if the bytes have changed since they were verified. Nothing is staged
     ///   then.
     package func stage(_ bundle: Bytes, of id: CollectionID, as entry: LockFile.Collection) throws {
         let path = directory.packPath(id)
@@ -148,7 +148,7 @@ package final class DumpsTransaction: Sendable {
             let found = try FileStore.digest(of: path)
             guard found == entry.bundle.sha256 else {
                 throw BundleError(
-                    .disagreement, file: path, expected: "SHA-256 \(entry.bundle.sha256), as the lock says",
+                    .damaged, file: path, expected: "SHA-256 \(entry.bundle.sha256), as the lock says",
                     found: found.hex)
             }
         } catch {
@@ -162,7 +162,7 @@ package final class DumpsTransaction: Sendable {
     func keep(_ lock: LockFile) { next.withLock { $0.lock = lock } }
 
     /// Removes collections from the lock file and the directory.
-    package func remove(_ ids: some Sequence<CollectionID>) throws(FileError) {
+    package func remove(_ ids: some Sequence<CollectionID>) throws(BundleError) {
         try discard(ids)
         next.withLock { next in
             for id in ids {
@@ -173,7 +173,7 @@ package final class DumpsTransaction: Sendable {
     }
 
     /// Drops what was staged of these collections. They stay as they were.
-    package func discard(_ ids: some Sequence<CollectionID>) throws(FileError) {
+    package func discard(_ ids: some Sequence<CollectionID>) throws(BundleError) {
         for id in ids {
             let wasStaged = next.withLock { next in
                 next.lock.collections[id] = before.collections[id]
@@ -202,12 +202,14 @@ extension DumpsTransaction {
     ///     checked, and from which the lock file's catalogue follows; `nil` for a merge, whose lock file names its
     ///     catalogue.
     ///   - text: the new text of `dumps.yaml`; `nil` to leave it as it is.
-    /// - Throws: `BudgetExcess`, or `BundleError` or `CatalogueError` for a bad catalogue; nothing has changed then.
-    ///   Also `FileError`: if the redo log could be written, the next transaction finishes the commit.
+    /// - Throws: ``DumpsError``, or `BundleError` or `BundleError` for a bad catalogue; nothing has changed then.
+    ///   Also `BundleError`: if the redo log could be written, the next transaction finishes the commit.
     package func commit(_ configuration: DumpsConfiguration?, text: String? = nil) throws {
         var next = self.next.withLock { $0 }
         if let configuration {
-            if !next.staged.isEmpty, let excess = next.lock.excess(over: configuration.totalBudget) { throw excess }
+            if !next.staged.isEmpty, let excess = next.lock.excess(over: configuration.totalBudget) {
+                throw DumpsError.overBudget(excess)
+            }
             next.lock.catalogue = try configuration.catalogue.flatMap { _ in try catalogue(of: next) }
         }
         // The lock file in the directory may be unreadable, or may differ from `before`, in a merge.
@@ -234,7 +236,7 @@ extension DumpsTransaction {
         }
     }
 
-    private func log(_ next: Next) throws(FileError) -> RedoLog {
+    private func log(_ next: Next) throws(BundleError) -> RedoLog {
         let lock = try FileStore.read(directory.lockPath, limit: Limits.lockBytes)
         return RedoLog(
             replaces: lock.map { SHA256Digest(hashing: $0) }, staged: next.staged.sorted(),
@@ -247,7 +249,7 @@ extension DumpsTransaction {
     /// If a commit could not be finished, everything that the next transaction needs for it stays.
     ///
     /// - Parameter keepingDownloads: whether downloads stay for the next refresh, because a collection failed.
-    package func end(keepingDownloads: Bool = true) throws(FileError) {
+    package func end(keepingDownloads: Bool = true) throws(BundleError) {
         if try FileStore.isDirectory(directory.workPath), try !FileStore.exists(directory.redoLogPath) {
             try directory.finishWork(keepingDownloads: keepingDownloads)
         }
@@ -262,7 +264,7 @@ extension DumpsDirectory {
     /// Locks the directory for this process, until the returned lock is released.
     ///
     /// - Parameter duration: how long to wait for another process, in real time.
-    /// - Throws: ``DumpsError/busy(_:)`` if another process still holds the lock; `FileError`, or `CancellationError`.
+    /// - Throws: ``DumpsError`` if another process still holds the lock; `BundleError`, or `CancellationError`.
     package func lock(waiting duration: Duration) async throws -> DirectoryLock {
         let end = ContinuousClock.now + duration
         while true {
@@ -307,7 +309,7 @@ extension DumpsDirectory {
         return log.collections
     }
 
-    private func isBundle(at path: String, _ entry: LockFile.Collection) throws(FileError) -> Bool {
+    private func isBundle(at path: String, _ entry: LockFile.Collection) throws(BundleError) -> Bool {
         guard try FileStore.size(path) == entry.bundle.size else { return false }
         return try FileStore.digest(of: path) == entry.bundle.sha256
     }
@@ -315,7 +317,7 @@ extension DumpsDirectory {
     /// The steps after the redo log is on the disk. Each of them may be repeated.
     fileprivate func finish(
         _ lock: LockFile, staged: Set<CollectionID>, removed: Set<CollectionID>
-    ) throws(FileError) {
+    ) throws(BundleError) {
         for id in staged.sorted() {
             try FileStore.rename(packPath(id), to: bundlePath(id), below: path, flushing: false)
         }
@@ -333,7 +335,7 @@ extension DumpsDirectory {
     }
 
     /// Replaces the lock file after it has flushed the directories of the bundles that the lock file lists.
-    private func writeLock(_ lock: LockFile) throws(FileError) {
+    private func writeLock(_ lock: LockFile) throws(BundleError) {
         for bucket in Set(lock.collections.keys.map(\.bucket)).sorted() {
             let directory = "\(path)/\(bucket)"
             if try FileStore.isDirectory(directory) { try FileStore.flush(directory: directory) }
@@ -342,7 +344,7 @@ extension DumpsDirectory {
     }
 
     /// Replaces `dumps.yaml`.
-    fileprivate func writeConfiguration(_ text: String) throws(FileError) {
+    fileprivate func writeConfiguration(_ text: String) throws(BundleError) {
         try FileStore.replace(configurationPath, with: Bytes(utf8: text), limit: Self.configurationBytes)
     }
 }

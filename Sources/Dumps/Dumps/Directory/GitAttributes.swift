@@ -11,8 +11,8 @@ extension DumpsDirectory {
     /// Does I/O.
     ///
     /// - Returns: whether a line was missing.
-    /// - Throws: `FileError`.
-    package func writeGitAttributes() throws(FileError) -> Bool {
+    /// - Throws: `BundleError`.
+    package func writeGitAttributes() throws(BundleError) -> Bool {
         let file = "\(path)/.gitattributes"
         let present = try FileStore.read(file, limit: Self.configurationBytes) ?? Bytes()
         let lines = present.lines

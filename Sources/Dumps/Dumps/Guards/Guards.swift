@@ -121,34 +121,12 @@ package struct GuardViolation: Hashable, Sendable, Encodable, CustomStringConver
     package var sentence: String { "\(guarding.rawValue): \(found), \(limit)" }
 
     /// Whether the guard also applies if `dumps.yaml` has no guards.
-    fileprivate var isDefault: Bool { guarding == .notEmptied }
+    var isDefault: Bool { guarding == .notEmptied }
 
     package var description: String {
         guard !ids.isEmpty else { return sentence }
         let others = count > ids.count ? " and \(count - ids.count) more" : ""
         return "\(sentence) (\(ids.joined(separator: ", "))\(others))"
-    }
-}
-
-/// A collection's new state is refused because it violates guards.
-package struct GuardFailure: Error, Hashable, Sendable, CustomStringConvertible {
-    let collection: CollectionID
-    package let violations: [GuardViolation]
-    /// The command that can accept the state once, such as `rsdump refresh`.
-    private let command: String
-
-    package init(_ collection: CollectionID, _ violations: [GuardViolation], command: String) {
-        self.collection = collection
-        self.violations = violations
-        self.command = command
-    }
-
-    package var description: String {
-        let reasons = violations.map {
-            "it violates \($0.isDefault ? "the default guard" : "the guard in dumps.yaml") \($0)"
-        }
-        return "the new state was refused: \(reasons.joined(separator: "; ")); "
-            + "if the state is correct, accept it with: \(command) --accept \(collection)"
     }
 }
 
@@ -227,7 +205,7 @@ extension Guards {
     private func violations(ofSchemaBy records: RecordTable, _ limits: Limits) -> [GuardViolation] {
         guard let document = schema else { return [] }
         let schema: RecordSchema
-        do throws(SchemaFault) {
+        do throws(DumpsError) {
             schema = try RecordSchema(document)
         } catch {
             let place = (["schema"] + error.path).joined(separator: ".")

@@ -15,8 +15,8 @@ package struct RecordSchema: Sendable {
 
     /// Reads a schema. Does no I/O.
     ///
-    /// - Throws: ``SchemaFault`` for the first keyword that is unknown or has an invalid value.
-    package init(_ schema: JSONValue) throws(SchemaFault) {
+    /// - Throws: ``DumpsError`` for the first keyword that is unknown or has an invalid value.
+    package init(_ schema: JSONValue) throws(DumpsError) {
         var reader = SchemaReader(schema)
         try reader.read()
         parts = reader.parts
@@ -42,12 +42,13 @@ package struct RecordSchema: Sendable {
     }
 }
 
-/// What is wrong with a schema.
-package struct SchemaFault: Error, Hashable, Sendable {
-    /// The keys and indexes that lead to the faulty place in the schema.
-    package let path: [String]
-    package let problem: String
-    package let remedy: String
+extension DumpsError {
+    /// What is wrong with a schema.
+    ///
+    /// - Parameter path: the keys and indexes that lead to the faulty place in the schema.
+    static func schema(path: [String], problem: String, remedy: String) -> Self {
+        Self(.usage, problem: problem, remedy: remedy, details: .path(path))
+    }
 }
 
 /// What is wrong with a record according to its schema.

@@ -17,7 +17,7 @@ package struct BundleHistory: Sendable {
         /// commit first.
         package var bundles: [HistoricBundle] = []
         /// The files that look like bundles but cannot be read.
-        package var unusable: [HistoryError] = []
+        package var unusable: [DumpsError] = []
     }
 
     private let sources: [Source]
@@ -35,8 +35,8 @@ package struct BundleHistory: Sendable {
     /// - Parameters:
     ///   - places: each is `git`, for the commits of the directory, or a folder of bundles.
     ///   - directory: the dumps directory.
-    /// - Throws: ``HistoryError`` if git has no such directory, or if a folder does not exist.
-    package init(of directory: String, in places: [String], limits: Limits = Limits()) async throws(HistoryError) {
+    /// - Throws: ``DumpsError`` if git has no such directory, or if a folder does not exist.
+    package init(of directory: String, in places: [String], limits: Limits = Limits()) async throws(DumpsError) {
         var sources: [Source] = []
         for place in places {
             if place == "git" {
@@ -53,9 +53,9 @@ package struct BundleHistory: Sendable {
     ///
     /// It reads locks and the first bytes of files. It reads a whole bundle only if these do not show its timestamp.
     ///
-    /// - Throws: ``HistoryError`` for a path that does not exist, a named file that is not a bundle of the collection,
+    /// - Throws: ``DumpsError`` for a path that does not exist, a named file that is not a bundle of the collection,
     ///   a folder that cannot be read, or a failure of git.
-    package func bundles(of id: CollectionID) async throws(HistoryError) -> Listing {
+    package func bundles(of id: CollectionID) async throws(DumpsError) -> Listing {
         var listing = Listing()
         for source in sources {
             switch source {
@@ -70,7 +70,7 @@ package struct BundleHistory: Sendable {
 
     private func find(
         _ id: CollectionID, in repository: GitRepository, _ listing: inout Listing
-    ) async throws(HistoryError) {
+    ) async throws(DumpsError) {
         let path = LockFile.Bundle.path(of: id)
         let revisions = try await repository.revisions(touching: path)
         let blobs = try await repository.blobs([path, GitRepository.lockPath], at: revisions)
@@ -79,7 +79,7 @@ package struct BundleHistory: Sendable {
         var seen: Set<GitRepository.Blob> = []
         for (index, revision) in revisions.enumerated() {
             guard let blob = blobs[index * 2], seen.insert(blob).inserted else { continue }
-            do throws(HistoryError) {
+            do throws(DumpsError) {
                 var timestamp: Timestamp?
                 // The lock is small and already read. The bundle is read only if the lock describes another one.
                 if let lock = blobs[index * 2 + 1], let entry = entries[lock], entry.bundle.size == blob.size {
@@ -93,7 +93,7 @@ package struct BundleHistory: Sendable {
                         collection: id, timestamp: timestamp, origin: .revision(revision, path: path),
                         size: blob.size, blob: (blob, repository), limits: limits))
             } catch {
-                guard case .bundle = error else { throw error }
+                guard error.kind == .bundle else { throw error }
                 listing.unusable.append(error)
             }
         }
@@ -102,7 +102,7 @@ package struct BundleHistory: Sendable {
     /// The collection's entry in each of these locks. A lock that cannot be read has no entry.
     private func entries(
         of id: CollectionID, in locks: Set<GitRepository.Blob>, _ repository: GitRepository
-    ) async throws(HistoryError) -> [GitRepository.Blob: LockFile.Collection] {
+    ) async throws(DumpsError) -> [GitRepository.Blob: LockFile.Collection] {
         var entries: [GitRepository.Blob: LockFile.Collection] = [:]
         try await repository.read(locks.filter { $0.size <= Limits.lockBytes }) { lock, text in
             entries[lock] = try? LockFile.collection(id, in: text, path: GitRepository.lockPath, limits: limits)
@@ -114,15 +114,15 @@ package struct BundleHistory: Sendable {
     private func timestamp(
         of id: CollectionID, _ blob: GitRepository.Blob, _ path: String, at revision: GitRepository.Revision,
         in repository: GitRepository
-    ) async throws(HistoryError) -> Timestamp? {
+    ) async throws(DumpsError) -> Timestamp? {
         let bytes = try await repository.contents(blob, of: path, at: revision)
         let head = try Result { () throws(BundleError) in
             try BundleHead.read(bytes, name: repository.name(path, at: revision))
-        }.mapError(HistoryError.bundle).get()
+        }.mapError(DumpsError.bundle).get()
         return head.collection == id ? head.timestamp : nil
     }
 
-    private func find(_ id: CollectionID, at path: String, _ listing: inout Listing) throws(HistoryError) {
+    private func find(_ id: CollectionID, at path: String, _ listing: inout Listing) throws(DumpsError) {
         if let names = try names(in: path) {
             var visited = 0
             try walk(path, names: names, depth: 0, visited: &visited) { look(at: $0, for: id, &listing) }
@@ -133,7 +133,7 @@ package struct BundleHistory: Sendable {
             let head = try BundleHead.read(path: path)
             guard head.collection == id else {
                 throw BundleError(
-                    .disagreement, file: path, expected: "a bundle of \(id)", found: "a bundle of \(head.collection)")
+                    .damaged, file: path, expected: "a bundle of \(id)", found: "a bundle of \(head.collection)")
             }
             listing.bundles.append(try bundle(at: path, head))
         } catch {
@@ -147,7 +147,7 @@ package struct BundleHistory: Sendable {
             if head.collection == id { listing.bundles.append(try bundle(at: path, head)) }
         } catch {
             // A file that does not begin like a bundle is something else, which is allowed.
-            if error.kind != .malformed { listing.unusable.append(.bundle(error)) }
+            if error.code != .malformed { listing.unusable.append(.bundle(error)) }
         }
     }
 
@@ -159,7 +159,7 @@ package struct BundleHistory: Sendable {
 
     private func walk(
         _ folder: String, names: [String], depth: Int, visited: inout Int, _ visit: (String) -> Void
-    ) throws(HistoryError) {
+    ) throws(DumpsError) {
         guard depth < bounds.depth else {
             throw .overLimit(place: folder, limit: "nested folders", allowed: bounds.depth)
         }
@@ -178,13 +178,13 @@ package struct BundleHistory: Sendable {
         }
     }
 
-    private static func kind(of path: String) throws(HistoryError) -> FileKind? {
-        try Result { () throws(FileError) in try FileStore.kind(path) }.mapError(HistoryError.file).get()
+    private static func kind(of path: String) throws(DumpsError) -> FileKind? {
+        try Result { () throws(BundleError) in try FileStore.kind(path) }.mapError(DumpsError.file).get()
     }
 
     /// The names in a folder; `nil` if the path is not a folder.
-    private func names(in folder: String) throws(HistoryError) -> [String]? {
-        try Result { () throws(FileError) in try FileStore.list(folder) }.mapError(HistoryError.file).get()
+    private func names(in folder: String) throws(DumpsError) -> [String]? {
+        try Result { () throws(BundleError) in try FileStore.list(folder) }.mapError(DumpsError.file).get()
     }
 }
 

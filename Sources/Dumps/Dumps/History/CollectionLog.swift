@@ -33,7 +33,7 @@ package struct CollectionLog: Sendable {
     private let versions: [Version]
     private let tags: [GitRepository.Blob: [String]]
     /// Files that look like bundles but cannot be read.
-    package private(set) var unusable: [HistoryError] = []
+    package private(set) var unusable: [DumpsError] = []
 
     /// Whether older commits are missing because only the newest were cloned.
     package var isShallow: Bool { repository?.isShallow ?? false }
@@ -41,10 +41,10 @@ package struct CollectionLog: Sendable {
     /// Finds the states in the commits up to `HEAD`. Runs git.
     ///
     /// - Parameter withTags: whether to find out which tags have each state.
-    /// - Throws: ``HistoryError``
+    /// - Throws: ``DumpsError``
     package init(
         of collection: CollectionID, inCommitsOf directory: String, withTags: Bool = false, limits: Limits = Limits()
-    ) async throws(HistoryError) {
+    ) async throws(DumpsError) {
         self.collection = collection
         self.limits = limits
         let repository = try await GitRepository(containing: directory, limits: limits)
@@ -65,7 +65,7 @@ package struct CollectionLog: Sendable {
     /// Finds the states in folders of bundles, by their timestamps. Does I/O.
     package init(
         of collection: CollectionID, inFolders folders: [String], limits: Limits = Limits()
-    ) async throws(HistoryError) {
+    ) async throws(DumpsError) {
         self.collection = collection
         self.limits = limits
         let listing = try await BundleHistory(folders.map(BundleHistory.Source.path), limits: limits)
@@ -84,7 +84,7 @@ package struct CollectionLog: Sendable {
     ///     `nil` for all.
     ///   - unusable: called with the reason if a bundle cannot be read. Its neighbours are then compared with each
     ///     other.
-    /// - Throws: ``HistoryError`` if git fails, and what `visit` throws.
+    /// - Throws: ``DumpsError`` if git fails, and what `visit` throws.
     package func forEach(
         record: String? = nil, field: String? = nil, unusable: (any Error) -> Void, _ visit: (Entry) throws -> Bool
     ) async throws {
@@ -96,7 +96,7 @@ package struct CollectionLog: Sendable {
             var older: ComparedSnapshot?
             do {
                 if position < versions.count { older = try await state(at: position, &contents) }
-            } catch let error as BundleError {
+            } catch  where FailureKind(of: error) == .bundle {
                 unusable(error)
                 continue
             }
@@ -119,13 +119,7 @@ package struct CollectionLog: Sendable {
         at position: Int, _ contents: inout [GitRepository.Blob: Bytes]
     ) async throws -> ComparedSnapshot? {
         let version = versions[position]
-        if let copy = version.copy {
-            do {
-                return try ComparedSnapshot(await copy.open())
-            } catch HistoryError.bundle(let error) {
-                throw error
-            }
-        }
+        if let copy = version.copy { return try ComparedSnapshot(await copy.open()) }
         guard let blob = version.blob, let repository else { return nil }
         if contents[blob] == nil { contents = try await read(from: position, repository) }
         guard let bytes = contents[blob] else { return nil }
@@ -135,7 +129,7 @@ package struct CollectionLog: Sendable {
     /// Reads the next bundles, as many as one git process returns at once.
     private func read(
         from position: Int, _ repository: GitRepository
-    ) async throws(HistoryError) -> [GitRepository.Blob: Bytes] {
+    ) async throws(DumpsError) -> [GitRepository.Blob: Bytes] {
         var wanted: Set<GitRepository.Blob> = []
         var size = 0
         for blob in versions[position...].lazy.compactMap(\.blob) where !wanted.contains(blob) {

@@ -59,8 +59,7 @@ package struct DumpsMerge: Sendable {
     ///   - ancestor: the common ancestor; `nil` for the one that git finds.
     ///   - policy: makes the policy that bundles are verified with, from the server and the trust of the merged
     ///     `dumps.yaml`.
-    /// - Throws: ``HistoryError`` if git or a lock cannot be read, ``ConfigurationError``, or ``DumpsError`` if neither
-    ///   state of a collection verifies.
+    /// - Throws: ``DumpsError``, also if neither state of a collection verifies.
     package init(
         in directory: String, with name: String, ancestor: String? = nil,
         policy: (DumpsConfiguration) throws -> TrustPolicy, limits: Limits = Limits()
@@ -95,7 +94,7 @@ package struct DumpsMerge: Sendable {
     }
 
     /// A merged bundle's bytes; `nil` if the merge does not have the collection.
-    package func bundle(_ id: CollectionID) async throws(HistoryError) -> Bytes? {
+    package func bundle(_ id: CollectionID) async throws(DumpsError) -> Bytes? {
         guard let revision = revisions[id] else { return nil }
         return try await repository.file(LockFile.Bundle.path(of: id), at: revision)
     }
@@ -104,7 +103,7 @@ package struct DumpsMerge: Sendable {
     ///
     /// - Parameter onlyChosen: whether git itself merges the collections that only one side changed. Their bundles are
     ///   then not touched, because they may have uncommitted changes.
-    /// - Throws: ``HistoryError``, ``DumpsError/busy(_:)``, or `FileError`.
+    /// - Throws: ``DumpsError`` or `BundleError`.
     package func write(into directory: DumpsDirectory, onlyChosen: Bool) async throws {
         // Git may have written conflicts into the lock file.
         let transaction = try await DumpsTransaction.begin(in: directory, replacing: ours.lock, limits: limits)
@@ -160,7 +159,7 @@ package struct DumpsMerge: Sendable {
             let found = try VerifiedCatalogue(
                 verifier.snapshot(of: bundle, as: entry), roots: verifier.policy.roots, limits: limits)
             return found.catalogue.publisher == publisher ? found : nil
-        } catch let error as HistoryError {
+        } catch let error as DumpsError where error.code != .untrusted {
             throw error
         } catch {
             return nil
@@ -197,9 +196,9 @@ package struct DumpsMerge: Sendable {
             do {
                 let bundle = try await verified(id, entry, in: side, verifier)
                 if let listed = leading?.catalogue.entries[id], try bundle.listedState() != listed {
-                    throw DumpsError.notComparable("it is not the state that the later catalogue lists")
+                    throw DumpsError.notEligible("it is not the state that the later catalogue lists")
                 }
-            } catch let error as HistoryError {
+            } catch let error as DumpsError where error.code != .untrusted {
                 throw error
             } catch {
                 problem = problem ?? "\(error)"
@@ -229,7 +228,7 @@ package struct DumpsMerge: Sendable {
         let mine = ours.lock.collections[id]
         guard entry.trust.isSigned || entry == mine || verifier.policy.acceptsUnsigned && mine?.trust.isSigned != true
         else {
-            throw DumpsError.notComparable(
+            throw DumpsError.notEligible(
                 "it is not signed" + (mine?.trust.isSigned == true ? ", and the current state is" : ""))
         }
         let name = "git:\(side.revision.commit.prefix(12)):\(entry.bundle.path)"

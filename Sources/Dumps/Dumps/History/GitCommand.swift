@@ -25,12 +25,13 @@ struct GitCommand: Sendable {
     /// - Parameters:
     ///   - input: the text for git's standard input.
     ///   - limit: the largest number of bytes of output that is read.
-    /// - Throws: ``HistoryError``: `noGit`, `overLimit`, or `git` if git could not be started or was stopped.
-    func run(_ arguments: [String], input: [UInt8] = [], limit: Limit) async throws(HistoryError) -> Result {
+    /// - Throws: ``DumpsError`` with the code `usage` if there is no git, `refused` if its output is over the limit, or
+    ///   `program` if it could not be started or was stopped.
+    func run(_ arguments: [String], input: [UInt8] = [], limit: Limit) async throws(DumpsError) -> Result {
         let program = ExternalProgram(
             "git", ["-C", directory, "--no-pager", "-c", "safe.bareRepository=explicit"] + arguments,
             environment: Self.environment)
-        do throws(ExternalProgram.Failure) {
+        do throws(DumpsError) {
             let finished = try await program.run(input: Bytes(input), mostOutput: limit.bytes, seconds: seconds)
             let message = String(decoding: finished.errors.utf8.prefix(500), as: UTF8.self).split(
                 whereSeparator: \.isNewline
@@ -38,12 +39,12 @@ struct GitCommand: Sendable {
             .joined(separator: "; ")
             return Result(status: finished.status, output: finished.output, message: message)
         } catch {
-            switch error {
-            case .notFound: throw .noGit
-            case .outputTooLarge: throw .overLimit(place: directory, limit: limit.name, allowed: limit.allowed)
-            case .file(let error): throw .file(error)
-            case .endedBySignal, .late, .failed:
-                throw .git(directory: directory, command: arguments.first ?? "", problem: "\(error)")
+            switch error.code {
+            case .missing: throw .noGit
+            case .overLimit: throw .overLimit(place: directory, limit: limit.name, allowed: limit.allowed)
+            case .timeout, .program:
+                throw .git(directory: directory, command: arguments.first ?? "", problem: error.problem)
+            default: throw error
             }
         }
     }

@@ -47,10 +47,10 @@ package struct GitRepository: Sendable {
 
     /// Finds the repository whose work tree contains the directory.
     ///
-    /// - Throws: ``HistoryError``: `noGit` or `noRepository`.
+    /// - Throws: ``DumpsError`` if there is no git or no repository.
     package init(
         containing directory: String, limits: Limits = Limits(), bounds: HistoryLimits = HistoryLimits()
-    ) async throws(HistoryError) {
+    ) async throws(DumpsError) {
         guard !directory.utf8.contains(0) else { throw .invalidPath(directory) }
         let git = GitCommand(directory: directory.isEmpty ? "." : directory, seconds: bounds.gitSeconds)
         let answer = try await git.run(
@@ -72,8 +72,8 @@ package struct GitRepository: Sendable {
 
     /// The commit that a name refers to: `HEAD`, a branch, a tag, an abbreviated hash, `main~3`.
     ///
-    /// - Throws: ``HistoryError``: `noRevision` if the name does not refer to a commit.
-    package func revision(_ name: String) async throws(HistoryError) -> Revision {
+    /// - Throws: ``DumpsError``, also if the name does not refer to a commit.
+    package func revision(_ name: String) async throws(DumpsError) -> Revision {
         guard let commit = try await commit(name) else {
             throw .noRevision(directory: directory, name: name, isShallow: isShallow)
         }
@@ -85,7 +85,7 @@ package struct GitRepository: Sendable {
     }
 
     /// The common ancestor of two commits; `nil` if they have none.
-    func commonAncestor(_ one: String, _ other: String) async throws(HistoryError) -> String? {
+    func commonAncestor(_ one: String, _ other: String) async throws(DumpsError) -> String? {
         let answer = try await git.run(["merge-base", one, other], limit: Self.short)
         let commit = String(decoding: answer.output.prefix { $0 != 0x0A }, as: UTF8.self)
         guard answer.status == 0, !commit.isEmpty else {
@@ -96,7 +96,7 @@ package struct GitRepository: Sendable {
     }
 
     /// The names, in their order, that refer to a commit.
-    package func existing(_ names: [String]) async throws(HistoryError) -> [String] {
+    package func existing(_ names: [String]) async throws(DumpsError) -> [String] {
         var existing: [String] = []
         for name in names where try await commit(name) != nil { existing.append(name) }
         return existing
@@ -106,7 +106,7 @@ package struct GitRepository: Sendable {
     /// the top of the work tree.
     ///
     /// With `core.hooksPath`, other repositories may have the same hooks.
-    func hook(_ name: String) async throws(HistoryError) -> (path: String, isOwn: Bool, directory: String) {
+    func hook(_ name: String) async throws(DumpsError) -> (path: String, isOwn: Bool, directory: String) {
         let path = try await place(["--path-format=absolute", "--git-path", "hooks/\(name)"])
         let common = try await place(["--path-format=absolute", "--git-common-dir"])
         var prefix = try await place(["--show-prefix"])
@@ -115,7 +115,7 @@ package struct GitRepository: Sendable {
     }
 
     /// A path that `git rev-parse` prints. It may contain line feeds.
-    private func place(_ arguments: [String]) async throws(HistoryError) -> String {
+    private func place(_ arguments: [String]) async throws(DumpsError) -> String {
         let output = try await checked(["rev-parse"] + arguments, limit: Self.short)
         guard output.last == 0x0A, let path = String(validating: output.dropLast(), as: UTF8.self) else {
             throw .git(directory: directory, command: "rev-parse", problem: "it did not print a path in UTF-8")
@@ -124,14 +124,14 @@ package struct GitRepository: Sendable {
     }
 
     /// Stages changed or removed files of the directory for the next commit.
-    package func stage(_ files: [String]) async throws(HistoryError) {
+    package func stage(_ files: [String]) async throws(DumpsError) {
         var paths: [String] = []
         for file in files { paths.append(try relative(file)) }
         _ = try await checked(["add", "--all", "--"] + paths, limit: Self.short)
     }
 
     /// Sets a variable in the repository's own configuration.
-    func set(_ variable: String, to value: String) async throws(HistoryError) {
+    func set(_ variable: String, to value: String) async throws(DumpsError) {
         _ = try await checked(["config", "--local", variable, value], limit: Self.short)
     }
 
@@ -141,10 +141,10 @@ package struct GitRepository: Sendable {
     /// A side branch is left out if its merge changed nothing.
     ///
     /// - Parameter path: a file or a folder, relative to the dumps directory; empty for the directory itself.
-    /// - Throws: ``HistoryError``: `noRevision` if the name does not refer to a commit.
+    /// - Throws: ``DumpsError``, also if the name does not refer to a commit.
     package func revisions(
         touching path: String, upTo name: String = "HEAD"
-    ) async throws(HistoryError) -> [Revision] {
+    ) async throws(DumpsError) -> [Revision] {
         let path = path.isEmpty ? "." : try relative(path)
         guard let commit = try await commit(name) else {
             if name == "HEAD" { return [] }
@@ -158,19 +158,19 @@ package struct GitRepository: Sendable {
     /// A file's bytes in a commit; `nil` if the commit has no such file.
     ///
     /// - Parameter path: the path, relative to the dumps directory.
-    func file(_ path: String, at revision: Revision) async throws(HistoryError) -> Bytes? {
+    func file(_ path: String, at revision: Revision) async throws(DumpsError) -> Bytes? {
         guard let blob = try await blobs([path], at: [revision]).first ?? nil else { return nil }
         return try await contents(blob, of: path, at: revision)
     }
 
     /// The `dumps.yaml` of a commit; `nil` if the commit has none.
     ///
-    /// - Throws: ``HistoryError``, or ``ConfigurationError``.
+    /// - Throws: ``DumpsError``
     func configuration(at revision: Revision) async throws -> DumpsConfiguration? {
         let (path, place) = ("dumps.yaml", name("dumps.yaml", at: revision))
         guard let blob = try await blobs([path], at: [revision]).first ?? nil else { return nil }
         guard blob.size <= DumpsDirectory.configurationBytes else {
-            throw HistoryError.overLimit(place: place, limit: "bytes", allowed: DumpsDirectory.configurationBytes)
+            throw DumpsError.overLimit(place: place, limit: "bytes", allowed: DumpsDirectory.configurationBytes)
         }
         let text = try DumpsDirectory.configurationText(await contents(blob, of: path, at: revision), file: place)
         return try ConfigurationReader.read(text, file: place)
@@ -178,12 +178,12 @@ package struct GitRepository: Sendable {
 
     /// The lock in a commit; `nil` if the commit has none.
     ///
-    /// - Throws: ``HistoryError``: `bundle` if the file is not a lock of a known version.
-    package func lock(at revision: Revision) async throws(HistoryError) -> LockFile? {
+    /// - Throws: ``DumpsError``, also if the file is not a lock of a known version.
+    package func lock(at revision: Revision) async throws(DumpsError) -> LockFile? {
         guard let text = try await file(Self.lockPath, at: revision) else { return nil }
         return try Result { () throws(BundleError) in
             try LockFile(parsing: text, path: name(Self.lockPath, at: revision), limits: limits)
-        }.mapError(HistoryError.bundle).get()
+        }.mapError(DumpsError.bundle).get()
     }
 
     static let lockPath = "dumps.lock.json"
@@ -196,7 +196,7 @@ package struct GitRepository: Sendable {
 
 extension GitRepository {
     /// The files at all paths in each commit: all paths of the first commit, then those of the next.
-    func blobs(_ paths: [String], at revisions: [Revision]) async throws(HistoryError) -> [Blob?] {
+    func blobs(_ paths: [String], at revisions: [Revision]) async throws(DumpsError) -> [Blob?] {
         var input: [UInt8] = []
         for revision in revisions {
             for path in paths { input.append(contentsOf: "\(revision.commit):\(try relative(path))\n".utf8) }
@@ -237,7 +237,7 @@ extension GitRepository {
 
     /// Refuses files that their commits have and a partial clone lacks. Nothing else tells them from files that their
     /// commits do not have.
-    private func refuseMissing(_ places: [String]) async throws(HistoryError) {
+    private func refuseMissing(_ places: [String]) async throws(DumpsError) {
         guard !places.isEmpty, try await isPartial() else { return }
         for place in places {
             let answer = try await git.run(["rev-parse", "--verify", "--quiet", place], limit: Self.short)
@@ -248,7 +248,7 @@ extension GitRepository {
     }
 
     /// Whether the clone lacks files or folders on purpose, and git would fetch them from a remote.
-    private func isPartial() async throws(HistoryError) -> Bool {
+    private func isPartial() async throws(DumpsError) -> Bool {
         let answer = try await git.run(
             ["config", "--get-regexp", #"^remote\..*\.promisor$"#], limit: Self.short)
         return answer.status == 0
@@ -256,8 +256,8 @@ extension GitRepository {
 
     /// Checks the size of a file.
     ///
-    /// - Throws: ``HistoryError/overLimit(place:limit:allowed:)`` if the file is too large to be read.
-    func check(_ blob: Blob, at place: String) throws(HistoryError) {
+    /// - Throws: ``DumpsError`` if the file is too large to be read.
+    func check(_ blob: Blob, at place: String) throws(DumpsError) {
         guard blob.size <= bounds.fileBytes else {
             throw .overLimit(place: place, limit: "bytes", allowed: bounds.fileBytes)
         }
@@ -267,7 +267,7 @@ extension GitRepository {
     ///
     /// - Parameters:
     ///   - path: the path at which the blob was found, for error messages.
-    func contents(_ blob: Blob, of path: String, at revision: Revision) async throws(HistoryError) -> Bytes {
+    func contents(_ blob: Blob, of path: String, at revision: Revision) async throws(DumpsError) -> Bytes {
         try check(blob, at: name(path, at: revision))
         if let large = blob.large { return try await contents(of: large, size: blob.size) }
         let limit = GitCommand.Limit(bytes: blob.size, name: "bytes", allowed: bounds.fileBytes)
@@ -281,9 +281,9 @@ extension GitRepository {
     }
 
     /// Reads a file in Git LFS through git's filter.
-    private func contents(of file: LargeFile, size: Int) async throws(HistoryError) -> Bytes {
+    private func contents(of file: LargeFile, size: Int) async throws(DumpsError) -> Bytes {
         let problem: String
-        do throws(HistoryError) {
+        do throws(DumpsError) {
             let limit = GitCommand.Limit(
                 bytes: max(size, LargeFilePointer.mostBytes), name: "bytes", allowed: bounds.fileBytes)
             let answer = try await git.run(["cat-file", "--filters", file.place], limit: limit)
@@ -294,9 +294,9 @@ extension GitRepository {
                 ? answer.message
                 : LargeFilePointer.isAtStart(of: bytes) ? "no filter is set up for it" : "the filter gave other bytes"
         } catch {
-            switch error {
-            case .git(_, _, let message): problem = message
-            case .overLimit: problem = "the filter gave more than \(size) bytes"
+            switch error.code {
+            case .program: problem = error.problem
+            case .refused: problem = "the filter gave more than \(size) bytes"
             default: throw error
             }
         }
@@ -304,14 +304,14 @@ extension GitRepository {
     }
 
     /// Reads many small blobs with few processes. Calls `visit` once for each, in any order.
-    func read(_ blobs: Set<Blob>, _ visit: (Blob, Bytes) -> Void) async throws(HistoryError) {
+    func read(_ blobs: Set<Blob>, _ visit: (Blob, Bytes) -> Void) async throws(DumpsError) {
         try await readObjects(blobs.filter { $0.large == nil }, visit)
         for blob in blobs {
             if let large = blob.large { visit(blob, try await contents(of: large, size: blob.size)) }
         }
     }
 
-    private func readObjects(_ blobs: Set<Blob>, _ visit: (Blob, Bytes) -> Void) async throws(HistoryError) {
+    private func readObjects(_ blobs: Set<Blob>, _ visit: (Blob, Bytes) -> Void) async throws(DumpsError) {
         var rest = Array(blobs)[...]
         while !rest.isEmpty {
             var chunk: [Blob] = []
@@ -344,8 +344,8 @@ extension GitRepository {
 
     /// The tags of the repository, by the file that their commits have at a path.
     ///
-    /// - Throws: ``HistoryError``
-    func tags(of path: String) async throws(HistoryError) -> [Blob: [String]] {
+    /// - Throws: ``DumpsError``
+    func tags(of path: String) async throws(DumpsError) -> [Blob: [String]] {
         let limit = GitCommand.Limit(bytes: bounds.revisions * 512, name: "tags", allowed: bounds.revisions)
         let names = try await checked(["for-each-ref", "--format=%(refname:strip=2)", "refs/tags"], limit: limit)
             .split(separator: UInt8(ascii: "\n")).map { String(decoding: $0, as: UTF8.self) }
@@ -357,7 +357,7 @@ extension GitRepository {
         return tags.mapValues { $0.sorted() }
     }
 
-    private func commit(_ name: String) async throws(HistoryError) -> String? {
+    private func commit(_ name: String) async throws(DumpsError) -> String? {
         // The name is passed as a line of input, so that git does not take it for an option or a range.
         guard !name.utf8.contains(where: { $0 < 0x20 }) else { return nil }
         let answer = try await checked(
@@ -370,7 +370,7 @@ extension GitRepository {
     }
 
     /// The path with a leading `./`, so that git takes it as relative to the directory and never as an option.
-    private func relative(_ path: String) throws(HistoryError) -> String {
+    private func relative(_ path: String) throws(DumpsError) -> String {
         let parts = path.split(separator: "/", omittingEmptySubsequences: false)
         guard parts.allSatisfy({ !$0.isEmpty && $0 != "." && $0 != ".." }), !path.utf8.contains(where: { $0 < 0x20 })
         else { throw .invalidPath(path) }
@@ -379,7 +379,7 @@ extension GitRepository {
 
     private func checked(
         _ arguments: [String], input: [UInt8] = [], limit: GitCommand.Limit
-    ) async throws(HistoryError) -> [UInt8] {
+    ) async throws(DumpsError) -> [UInt8] {
         let answer = try await git.run(arguments, input: input, limit: limit)
         guard answer.status == 0 else {
             let problem = answer.message.isEmpty ? "exit code \(answer.status)" : answer.message

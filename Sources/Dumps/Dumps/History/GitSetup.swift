@@ -19,7 +19,7 @@ package struct GitSetup {
     ///
     /// - Returns: what is left to do by hand, because another program or another repository uses the hook's file; `nil`
     ///   if nothing is.
-    /// - Throws: ``HistoryError`` or `FileError`.
+    /// - Throws: ``DumpsError`` or `BundleError`.
     package func install() async throws -> String? {
         try await repository.set("merge.rsdump.name", to: "lock and bundles of Remote Settings")
         try await repository.set(
@@ -47,7 +47,7 @@ package struct GitSetup {
         lines.append(ArraySlice(command.utf8))
         try FileStore.makeDirectories(FileStore.parent(of: path))
         try FileStore.replace(path, with: Bytes(Array(lines.joined(separator: "\n".utf8)) + Array("\n".utf8)))
-        guard unsafe chmod(path, 0o755) == 0 else { throw FileError("make executable", path) }
+        guard unsafe chmod(path, 0o755) == 0 else { throw BundleError("make executable", path) }
         return nil
     }
 

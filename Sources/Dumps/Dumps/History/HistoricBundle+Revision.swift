@@ -5,18 +5,18 @@ extension HistoricBundle {
     /// The bundle of a collection in a commit; `nil` if the commit does not have it. Runs git.
     ///
     /// - Parameter name: a tag, a branch or another name of a commit.
-    /// - Throws: ``HistoryError``: `noRevision` if the name does not refer to a commit, `bundle` if the file is not a
+    /// - Throws: ``DumpsError``, also if the name does not refer to a commit, or if the file is not a
     ///   bundle.
     package init?(
         of collection: CollectionID, at name: String, in repository: GitRepository, limits: Limits = Limits()
-    ) async throws(HistoryError) {
+    ) async throws(DumpsError) {
         let path = LockFile.Bundle.path(of: collection)
         let revision = try await repository.revision(name)
         guard let blob = try await repository.blobs([path], at: [revision]).first ?? nil else { return nil }
         let bytes = try await repository.contents(blob, of: path, at: revision)
         let head = try Result { () throws(BundleError) in
             try BundleHead.read(bytes, name: repository.name(path, at: revision))
-        }.mapError(HistoryError.bundle).get()
+        }.mapError(DumpsError.bundle).get()
         self.init(
             collection: collection, timestamp: head.timestamp, origin: .revision(revision, path: path), size: blob.size,
             blob: (blob, repository), limits: limits)
@@ -31,7 +31,7 @@ extension DumpsDirectory {
     ///   - name: a tag, a branch or another name of a commit.
     ///   - directory: the dumps directory in the work tree.
     /// - Returns: the copy. It is removed when nothing refers to it any more.
-    /// - Throws: ``HistoryError``, ``DumpsError`` if the commit has no dumps there, or `FileError`.
+    /// - Throws: ``DumpsError``, also if the commit has no dumps there, or `BundleError`.
     package static func checkOut(
         _ name: String, of directory: String, limits: Limits = Limits()
     ) async throws -> TemporaryDirectory {

@@ -27,26 +27,26 @@ package struct HistoricBundle: Sendable {
     let limits: Limits
 
     /// The bundle's bytes. A file is mapped; a bundle from git is read into memory.
-    package func contents() async throws(HistoryError) -> Bytes {
+    package func contents() async throws(DumpsError) -> Bytes {
         if case .revision(let revision, let path) = origin, let blob {
             return try await blob.repository.contents(blob.content, of: path, at: revision)
         }
         return try Result { () throws(BundleError) in try MappedFile(path: "\(origin)").bytes }
-            .mapError(HistoryError.bundle).get()
+            .mapError(DumpsError.bundle).get()
     }
 
     /// Opens the bundle. A file is mapped; a bundle from git is read into memory.
     ///
-    /// - Throws: ``HistoryError``, also if the file has been replaced since it was found.
-    package func open() async throws(HistoryError) -> BundleReader {
+    /// - Throws: ``DumpsError``, also if the file has been replaced since it was found.
+    package func open() async throws(DumpsError) -> BundleReader {
         let bytes = try await contents()
         let bundle = try Result { () throws(BundleError) in
             try BundleReader(bytes: bytes, name: name, limits: limits)
-        }.mapError(HistoryError.bundle).get()
+        }.mapError(DumpsError.bundle).get()
         guard bundle.head.collection == collection, bundle.head.timestamp == timestamp else {
             throw .bundle(
                 BundleError(
-                    .disagreement, file: bundle.name, expected: "\(collection) at \(timestamp)",
+                    .damaged, file: bundle.name, expected: "\(collection) at \(timestamp)",
                     found: "\(bundle.head.collection) at \(bundle.head.timestamp)"))
         }
         return bundle
@@ -59,8 +59,8 @@ package struct HistoricBundle: Sendable {
     ///
     /// - Returns: `nil` if there is no lock, or if its entry describes another bundle. The entry's size and hash are
     ///   compared with the bundle's bytes.
-    /// - Throws: ``HistoryError``, also if the lock exists but cannot be read.
-    package func lockEntry() async throws(HistoryError) -> LockFile.Collection? {
+    /// - Throws: ``DumpsError``, also if the lock exists but cannot be read.
+    package func lockEntry() async throws(DumpsError) -> LockFile.Collection? {
         let lock: LockFile?
         if case .revision(let revision, _) = origin, let blob {
             lock = try await blob.repository.lock(at: revision)
@@ -73,13 +73,13 @@ package struct HistoricBundle: Sendable {
         return SHA256Digest(hashing: try await contents()) == entry.bundle.sha256 ? entry : nil
     }
 
-    private func neighbouringLock() throws(HistoryError) -> LockFile? {
+    private func neighbouringLock() throws(DumpsError) -> LockFile? {
         let path = "\(FileStore.parent(of: FileStore.parent(of: "\(origin)")))/\(GitRepository.lockPath)"
-        let text = try Result { () throws(FileError) in try FileStore.read(path, limit: Limits.lockBytes) }
-            .mapError(HistoryError.file).get()
+        let text = try Result { () throws(BundleError) in try FileStore.read(path, limit: Limits.lockBytes) }
+            .mapError(DumpsError.file).get()
         guard let text else { return nil }
         return try Result { () throws(BundleError) in try LockFile(parsing: text, path: path, limits: limits) }
-            .mapError(HistoryError.bundle).get()
+            .mapError(DumpsError.bundle).get()
     }
 
     /// How messages name the bundle.

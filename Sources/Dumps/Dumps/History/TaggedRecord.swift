@@ -15,10 +15,10 @@ package struct TaggedRecord: Sendable {
     ///   - directory: the dumps directory.
     ///   - unusable: called with the reason if a lock file or a bundle cannot be read. It is left out.
     /// - Returns: each value once, sorted by collection and tags.
-    /// - Throws: ``HistoryError``
+    /// - Throws: ``DumpsError``
     package static func all(
         id: String, inTagsOf directory: String, limits: Limits = Limits(), unusable: (any Error) -> Void
-    ) async throws(HistoryError) -> [TaggedRecord] {
+    ) async throws(DumpsError) -> [TaggedRecord] {
         let repository = try await GitRepository(containing: directory, limits: limits)
         var found: [TaggedRecord] = []
         for collection in try await collections(in: repository, limits, unusable).sorted() {
@@ -45,7 +45,7 @@ package struct TaggedRecord: Sendable {
 
     private static func collections(
         in repository: GitRepository, _ limits: Limits, _ unusable: (any Error) -> Void
-    ) async throws(HistoryError) -> Set<CollectionID> {
+    ) async throws(DumpsError) -> Set<CollectionID> {
         var collections: Set<CollectionID> = []
         let locks = try await repository.tags(of: GitRepository.lockPath)
         try await repository.read(Set(locks.keys.filter { $0.size <= Limits.lockBytes })) { lock, text in

@@ -68,7 +68,7 @@ package struct ChangeHooks: Sendable {
     /// Runs each command, one after another, if something has changed since the state that it knows. Does I/O.
     ///
     /// - Parameter state: the state that is in place now.
-    /// - Throws: ``DumpsError/busy(_:)`` if another process works in the directory, or `FileError` if the record cannot
+    /// - Throws: ``DumpsError`` if another process works in the directory, or `BundleError` if the record cannot
     ///   be written. A command that was told may then be told again.
     package func finish(_ state: DumpsChange.State) async throws -> [Outcome] {
         var outcomes: [Outcome] = []
@@ -100,7 +100,7 @@ package struct ChangeHooks: Sendable {
     /// - Returns: why the command failed; `nil` if it ended with 0.
     private func run(_ command: String, _ change: DumpsChange) async -> String? {
         guard !Task.isCancelled else { return "it was not started, because rsdump was told to end" }
-        do throws(ExternalProgram.Failure) {
+        do throws(DumpsError) {
             let input = Bytes(JSONText.compact(change.json) + [UInt8(ascii: "\n")])
             let status = try await ExternalProgram(shell: command).runVisibly(input: input, seconds: seconds)
             return status == 0 ? nil : "it ended with exit code \(status)"
@@ -111,8 +111,8 @@ package struct ChangeHooks: Sendable {
 
     /// The states that commands know. A damaged file counts as empty.
     ///
-    /// - Throws: `FileError` if the file cannot be read. To replace it would forget which commands must still be told.
-    private func read() throws(FileError) -> [ExactString: DumpsChange.State] {
+    /// - Throws: `BundleError` if the file cannot be read. To replace it would forget which commands must still be told.
+    private func read() throws(BundleError) -> [ExactString: DumpsChange.State] {
         guard let bytes = try FileStore.read(path, limit: Limits.lockBytes),
             let document = try? JSONValue(parsing: bytes, limits: limits), case .object(let commands) = document
         else { return [:] }
@@ -129,7 +129,7 @@ package struct ChangeHooks: Sendable {
         return known
     }
 
-    private func write(_ known: [ExactString: DumpsChange.State]) throws(FileError) {
+    private func write(_ known: [ExactString: DumpsChange.State]) throws(BundleError) {
         guard !known.isEmpty else { return try FileStore.remove(path) }
         let commands = known.sorted { $0.key < $1.key }.map { command, state in
             let members = state.sorted { $0.key < $1.key }.map { id, timestamp in

@@ -13,7 +13,7 @@ extension Pinning {
     ///     not replace a signed one unless the configuration accepts unsigned collections.
     ///   - held: the current lock entry.
     /// - Returns: the bundle, its lock entry, and whether that comes from the older lock file.
-    /// - Throws: ``PinError`` if it cannot be verified, or an error of this machine's files.
+    /// - Throws: ``DumpsError`` if it cannot be verified, or an error of this machine's files.
     func verified(
         _ historic: HistoricBundle, isForeign: Bool, settings: DumpsConfiguration.Collection,
         held: LockFile.Collection?
@@ -25,7 +25,7 @@ extension Pinning {
                 bytes, name: "\(historic.origin)", isForeign: isForeign, settings: settings, held: held, locked: locked)
             return (bytes, entry, locked != nil)
         } catch  where !error.isOfMachine {
-            throw PinError.notVouchedFor(settings.id, place: "\(historic.origin)", problem: "\(error)")
+            throw DumpsError.notVouchedFor(settings.id, place: "\(historic.origin)", problem: "\(error)")
         }
     }
 
@@ -38,13 +38,13 @@ extension Pinning {
         let manifest = try bundle.verifyContents()
         let losesSignature = held?.trust.isSigned == true && manifest.head.trust != .signed
         if manifest.head.trust == .unsigned || isForeign && losesSignature, !policy.acceptsUnsigned {
-            throw CollectionError.configuration(
-                "it is not signed" + (losesSignature ? ", and the current bundle is" : "")
+            throw DumpsError(
+                problem: "it is not signed" + (losesSignature ? ", and the current bundle is" : "")
                     + "; to accept unsigned collections, write trust: accept-unsigned: true in dumps.yaml")
         }
         if manifest.head.trust == .imported, locked == nil {
-            throw CollectionError.configuration(
-                "it was imported without a signature, and there is no DIR/dumps.lock.json that vouches for "
+            throw DumpsError(
+                problem: "it was imported without a signature, and there is no DIR/dumps.lock.json that vouches for "
                     + "DIR/\(LockFile.Bundle.path(of: settings.id)); give --from the whole directory that it is from")
         }
         try settings.budget.check(size: bytes.count, of: manifest)

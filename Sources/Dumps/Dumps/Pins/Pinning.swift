@@ -42,10 +42,9 @@ package struct Pinning: Sendable {
     ///   - path: a bundle or a folder of bundles to look in; `nil` for the git history of the directory.
     ///   - reason: why they are pinned; `nil` to keep the reason of the current pin.
     ///   - until: the pin's last day; `nil` to keep that of the current pin.
-    /// - Returns: the result for each collection. An error is a ``PinError``, ``DumpsError``, ``ConfigurationError``,
-    ///   `HistoryError` or `FileError`.
-    /// - Throws: ``DumpsError``, ``ConfigurationError``, `FileError`, or `BudgetExcess` if all bundles together would
-    ///   be too large. Nothing has changed then.
+    /// - Returns: the result for each collection. An error is a ``DumpsError`` or `BundleError`.
+    /// - Throws: ``DumpsError``, also if all bundles together would be too large, or `BundleError`. Nothing has changed
+    ///   then.
     package func pin(
         _ ids: [CollectionID], _ request: PinRequest, from path: String?, reason: String?, until: Timestamp?
     ) async throws -> [(id: CollectionID, result: Result<Outcome, any Error>)] {
@@ -81,7 +80,7 @@ package struct Pinning: Sendable {
         var held = current
         if let problem = held.flatMap({ problem(id, $0) }) {
             if path == nil, request == .present, directory.diskState(id, held) != .absent {
-                throw PinError.notVouchedFor(id, place: directory.bundlePath(id), problem: problem)
+                throw DumpsError.notVouchedFor(id, place: directory.bundlePath(id), problem: problem)
             }
             held = nil
         }
@@ -108,20 +107,20 @@ package struct Pinning: Sendable {
                         id: id, pin: pin, entry: entry, restored: historic.origin,
                         isVerifiedAsLocked: isLocked && entry.trust.isSigned,
                         hasLostSignature: current?.trust.isSigned == true && !entry.trust.isSigned)
-                } catch let error as PinError {
+                } catch let error as DumpsError where error.kind == .pin {
                     // The same state may have been committed again with other attachments, or damaged.
                     failure = failure ?? error
                 }
             }
         }
-        throw failure ?? PinError.nothingHeld(id)
+        throw failure ?? DumpsError.nothingHeld(id)
     }
 
     /// Compares the collections of a commit with those of `dumps.yaml`. Runs git.
     ///
     /// - Parameter name: a tag, a branch or another name of a commit.
     /// - Returns: those that only the commit has, and those that it does not have, both sorted.
-    /// - Throws: `HistoryError`.
+    /// - Throws: `DumpsError`.
     package func difference(
         from name: String
     ) async throws -> (missing: [CollectionID], added: [CollectionID]) {
@@ -134,7 +133,7 @@ package struct Pinning: Sendable {
     /// Removes pins. Does I/O.
     ///
     /// - Returns: the removed pins.
-    /// - Throws: ``ConfigurationError`` if one of them is not in the file, ``DumpsError/busy(_:)``, or `FileError`.
+    /// - Throws: ``DumpsError``, also if one of them is not in the file, or `BundleError`.
     ///   Nothing has changed then.
     package static func unpin(
         _ ids: [CollectionID], in directory: DumpsDirectory
@@ -178,7 +177,7 @@ extension Pinning {
         if path == nil {
             switch request {
             case .present:
-                guard let held else { throw PinError.nothingHeld(id) }
+                guard let held else { throw DumpsError.nothingHeld(id) }
                 return [.present(held)]
             case .at(let timestamp):
                 if let held, held.timestamp == timestamp { return [.present(held)] }
@@ -190,7 +189,7 @@ extension Pinning {
             return try await committed(id, at: name, in: place ?? directory.path, held: held)
         }
         if case .revision(let name) = request {
-            throw HistoryError.noRevision(directory: path ?? directory.path, name: name, isShallow: false)
+            throw DumpsError.noRevision(directory: path ?? directory.path, name: name, isShallow: false)
         }
         let source: BundleHistory.Source
         let places: String
@@ -198,7 +197,7 @@ extension Pinning {
         if let path {
             (source, places) = (.path(path), path)
         } else {
-            do throws(HistoryError) {
+            do throws(DumpsError) {
                 let repository = try await GitRepository(containing: directory.path, limits: limits)
                 (source, places) = (.git(repository), "the git history of \(directory.path)")
                 if repository.isShallow { remedy = "the clone is shallow: run git fetch --unshallow, or \(remedy)" }
@@ -213,11 +212,11 @@ extension Pinning {
         if path == nil, let held, request.includes(held.timestamp) { candidates.insert(.present(held), at: 0) }
         guard let newest = candidates.map(\.timestamp).max() else {
             if let unusable = listing.unusable.first { remedy = "one cannot be read (\(unusable)); \(remedy)" }
-            throw PinError.notFound(
+            throw DumpsError.notFound(
                 id, wanted: "\(request)", places: places, found: Self.distinct(timestamps), remedy: remedy)
         }
         if request == .present, Set(timestamps).count > 1 {
-            throw PinError.several(id, place: places, found: Self.distinct(timestamps))
+            throw DumpsError.several(id, place: places, found: Self.distinct(timestamps))
         }
         return candidates.filter { $0.timestamp == newest }
     }
@@ -228,7 +227,7 @@ extension Pinning {
     ) async throws -> [Candidate] {
         let repository = try await GitRepository(containing: place, limits: limits)
         guard let bundle = try await HistoricBundle(of: id, at: name, in: repository, limits: limits) else {
-            throw PinError.notFound(
+            throw DumpsError.notFound(
                 id, wanted: "of the commit \(name)", places: place, found: [], remedy: "name another commit with --at")
         }
         if let held, held.timestamp == bundle.timestamp, held.bundle.size == bundle.size { return [.present(held)] }

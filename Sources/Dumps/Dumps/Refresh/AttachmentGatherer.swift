@@ -52,7 +52,7 @@ struct AttachmentGatherer: Sendable {
         guard !missing.isEmpty else { return sources }
         onEvent(.downloading(id, files: missing.count, bytes: missing.saturatingSum { UInt64(clamping: $0.size) }))
         for attachment in missing where attachment.size > limits.attachmentBytes {
-            throw CollectionError.attachment(
+            throw DumpsError.attachment(
                 location: attachment.location, record: attachment.record,
                 problem: "it has \(attachment.size) bytes, more than the limit of \(limits.attachmentBytes); "
                     + "leave it out with max-size in dumps.yaml")
@@ -98,12 +98,10 @@ struct AttachmentGatherer: Sendable {
                     }
                 }
             } catch let error as HTTPError {
-                switch error.code {
-                case .usage, .unreachable, .timeout(.connect), .timeout(.head), .backoff, .cancelled: throw error
-                default:
-                    throw CollectionError.attachment(
-                        location: attachment.location, record: attachment.record, problem: "\(error)")
-                }
+                let isOfServer = [.unreachable, .backoff, .cancelled].contains(FailureKind(of: error))
+                if isOfServer || error.failureCode == .usage { throw error }
+                throw DumpsError.attachment(
+                    location: attachment.location, record: attachment.record, problem: "\(error)")
             }
         }
         onEvent(.downloaded(id))
@@ -184,7 +182,7 @@ struct AttachmentGatherer: Sendable {
         } catch let error as HTTPError where error.hold == nil && error.code != .cancelled {
             notes.append("the server's zip could not be fetched (\(error)); attachments were fetched one by one")
             lacking = missing
-        } catch let error as BundleError {
+        } catch let error as BundleError where !error.isOfSystem {
             // The file is temporary, so the error's advice to restore it would be wrong.
             notes.append("the server's zip is damaged (\(error.problem)); attachments were fetched one by one")
             lacking = missing

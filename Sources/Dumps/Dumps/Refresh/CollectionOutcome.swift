@@ -51,7 +51,7 @@ package struct CollectionOutcome: Sendable {
     package var notes: [String] = []
     /// The guards that its new state violates although it was accepted.
     package var accepted: [GuardViolation] = []
-    package var error: CollectionError?
+    package var error: DumpsError?
     /// The known failure that it was acknowledged as; `nil` unless the status says so.
     package var acknowledgement: Acknowledgement?
 
@@ -72,7 +72,8 @@ extension CollectionOutcome {
         guard status == .failed, let error else {
             if status != .planned {
                 notes.append(
-                    "its known failure (\(known.kind.rawValue)) is over; remove acknowledged: from dumps.yaml")
+                    "its acknowledged failure (\(known.kind.rawValue)) no longer occurs; remove acknowledged: from "
+                        + "dumps.yaml")
             }
             return
         }
@@ -92,7 +93,7 @@ extension [CollectionOutcome] {
         let known = Dictionary(
             compactMap { outcome in outcome.acknowledgement.map { (outcome.id, $0) } }, uniquingKeysWith: { $1 })
         for index in indices where self[index].status == .failed {
-            guard case .catalogue(.notWhole(let causes))? = self[index].error, let first = causes.first,
+            guard let causes = self[index].error?.causes, let first = causes.first,
                 causes.allSatisfy({ known[$0] != nil })
             else { continue }
             self[index].status = .acknowledged

@@ -83,11 +83,11 @@ struct CollectionRefresher: Sendable {
             outcome.status =
                 planned.held == nil
                 ? .created : planned.action == .repack ? .repacked : isRepaired ? .repaired : .updated
-        } catch let error as CollectionError where error.isStale {
+        } catch let error as DumpsError where error.kind == .stale {
             outcome.status = .unchanged
             outcome.notes.append("\(error)")
         } catch {
-            outcome.error = CollectionError(error)
+            outcome.error = DumpsError(ofRefresh: error)
         }
         return outcome
     }
@@ -109,7 +109,7 @@ extension CollectionRefresher {
         if let fetched {
             snapshot = fetched
         } else if planned.action == .repack, let atHand, let payload {
-            guard let held = planned.held else { throw CollectionError.configuration("there is no lock entry") }
+            guard let held = planned.held else { throw DumpsError(problem: "there is no lock entry") }
             // Verified again at the time in the lock.
             snapshot = try verifier.snapshot(of: atHand.reader, payload: payload.get(), as: held)
         } else {
@@ -146,7 +146,7 @@ extension CollectionRefresher {
         // A damaged or edited bundle differs too. Only a bundle that verifies shows that the server contradicts itself.
         // If there is a catalogue, it decides which of the two is right.
         if !planned.isVouchedFor, held.trust.isSigned, isVerified(atHand, planned.id, held) {
-            throw CollectionError.fetch(.equivocation(held.timestamp))
+            throw HTTPError.equivocation(held.timestamp)
         }
         return false
     }
@@ -166,7 +166,7 @@ extension CollectionRefresher {
         }
         guard !violations.isEmpty else { return }
         guard accepted.contains(planned.id) else {
-            throw GuardFailure(planned.id, violations, command: "rsdump refresh")
+            throw DumpsError.guarded(planned.id, violations, command: "rsdump refresh")
         }
         outcome.accepted = violations
         outcome.notes += violations.map { "accepted despite a guard: \($0)" }
@@ -204,7 +204,9 @@ extension CollectionRefresher {
         default: return false
         }
         // The budget may have been lowered since the bundle was written.
-        if let excess = try planned.settings.budget.excess(of: held, in: atHand.reader) { throw excess }
+        if let excess = try planned.settings.budget.excess(of: held, in: atHand.reader) {
+            throw DumpsError.overBudget(excess)
+        }
         return true
     }
 
@@ -217,8 +219,8 @@ extension CollectionRefresher {
         _ snapshot: Snapshot, by rule: AttachmentRule, notes: inout [String]
     ) throws -> (wanted: [WantedAttachment], omitted: [SHA256Digest: OmissionReason]) {
         let selector = try AttachmentSelector(rule)
-        let (wanted, omitted) = try Result { () throws(ChangesetError) in try selector.select(snapshot.records) }
-            .mapError { CollectionError.fetch(.changeset($0, url: server)) }.get()
+        let (wanted, omitted) = try Result { () throws(FormatError) in try selector.select(snapshot.records) }
+            .mapError { HTTPError.changeset($0, url: server) }.get()
         if wanted.isEmpty, !omitted.isEmpty, omitted.values.allSatisfy({ $0 == .filter }) {
             notes.append(
                 "the filter for its attachments keeps none of \(omitted.count); if you want some, correct include: in "

@@ -10,7 +10,7 @@ extension DumpsDirectory {
     package func backoff(limits: Limits) -> BackoffState { BackoffFile.read(backoffPath, limits: limits) }
 
     /// Writes the pauses that have not ended, or removes the file if there are none.
-    func keepBackoff(_ state: BackoffState, now: Timestamp) throws(FileError) {
+    func keepBackoff(_ state: BackoffState, now: Timestamp) throws(BundleError) {
         if !state.holds(at: now).isEmpty { try prepareWork() }
         try BackoffFile.write(state, to: backoffPath, now: now)
     }

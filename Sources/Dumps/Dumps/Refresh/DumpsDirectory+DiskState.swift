@@ -16,7 +16,7 @@ extension DumpsDirectory {
     func diskState(_ id: CollectionID, _ held: LockFile.Collection?) -> RefreshPlanner.DiskState {
         let path = bundlePath(id)
         let size: Int
-        do throws(FileError) {
+        do throws(BundleError) {
             guard case .file(let found)? = try FileStore.kind(path) else { return .absent }
             size = found
         } catch {

@@ -62,7 +62,7 @@ package struct Refresh: Sendable {
     /// If the configuration asks for a catalogue, it is taken as a whole or not at all. All configured collections are
     /// then refreshed, whichever are named, and only to the states that the publisher's catalogue lists.
     ///
-    /// - Throws: ``DumpsError``; `HTTPError` if the monitor cannot be fetched; ``FileError`` or `BundleError` if the
+    /// - Throws: ``DumpsError``; `HTTPError` if the monitor cannot be fetched; ``BundleError`` or `BundleError` if the
     ///   lock cannot be read or written. Errors of single collections are in their outcomes.
     package func run(_ names: [CollectionID] = []) async throws -> RefreshReport {
         let settings = try selected(names)
@@ -152,7 +152,7 @@ package struct Refresh: Sendable {
     /// - Returns: why none could become current; `nil` if all are.
     private func commit(
         _ plan: Plan, _ results: [CollectionOutcome], _ staged: Set<CollectionID>, _ transaction: DumpsTransaction
-    ) throws -> CollectionError? {
+    ) throws -> DumpsError? {
         let refusal = try commitError(plan, results, transaction)
         if refusal == nil {
             // The commit is done, so a download that cannot be removed is not a failure.
@@ -171,28 +171,28 @@ package struct Refresh: Sendable {
     /// - Returns: why nothing could be committed: the bundles exceed their budget, or the catalogue is not whole.
     private func commitError(
         _ plan: Plan, _ results: [CollectionOutcome], _ transaction: DumpsTransaction
-    ) throws -> CollectionError? {
+    ) throws -> DumpsError? {
         // A collection that is pinned, or that the catalogue does not list, does not hold the others back.
         let missing = zip(plan.collections, results).filter { planned, result in
             result.status == .failed && planned.problem == nil && planned.settings.pin == nil
         }.map(\.1.id)
-        if configuration.catalogue != nil, !missing.isEmpty { return .catalogue(.notWhole(failed: missing)) }
+        if configuration.catalogue != nil, !missing.isEmpty { return .notWhole(failed: missing) }
         do {
             try transaction.commit(configuration)
             return nil
-        } catch let excess as BudgetExcess {
-            return .overBudget(excess)
+        } catch let error as DumpsError where error.kind == .budget {
+            return error
         }
     }
 
     private func hasFailures(
-        _ results: [CollectionOutcome], _ staged: Set<CollectionID>, _ refusal: CollectionError?
+        _ results: [CollectionOutcome], _ staged: Set<CollectionID>, _ refusal: DumpsError?
     ) -> Bool {
         results.contains { $0.status == .failed } || (refusal != nil && !staged.isEmpty)
     }
 
     private func report(
-        _ plan: Plan, _ results: [CollectionOutcome], _ staged: Set<CollectionID>, _ refusal: CollectionError?,
+        _ plan: Plan, _ results: [CollectionOutcome], _ staged: Set<CollectionID>, _ refusal: DumpsError?,
         _ transaction: DumpsTransaction, unlisted: [CollectionID]
     ) async throws -> RefreshReport {
         let lock = try directory.readableLock(limits: limits).lock
@@ -220,7 +220,7 @@ package struct Refresh: Sendable {
     ///   - catalogue: the one that the directory has after the commit.
     ///   - missed: the earlier refreshes; `nil` if nothing failed.
     private func outcome(
-        of planned: PlannedCollection, _ result: CollectionOutcome, refusal: CollectionError?,
+        of planned: PlannedCollection, _ result: CollectionOutcome, refusal: DumpsError?,
         catalogue: VerifiedCatalogue?, missed: MissedRefreshes?, monitor: MonitorChangeset
     ) -> CollectionOutcome {
         var outcome = result
@@ -228,7 +228,7 @@ package struct Refresh: Sendable {
         if outcome.status == .failed {
             // When the failure began, and the name that was probably meant.
             missed?.sentence(outcome.serverTimestamp, bundle: outcome.previous).map { outcome.notes.append($0) }
-            if case .fetch(.unknownCollection)? = outcome.error, monitor.collections[outcome.id] == nil {
+            if outcome.error?.kind == .unknown, monitor.collections[outcome.id] == nil {
                 let similar = outcome.id.mostSimilar(in: monitor.collections.keys)
                 outcome.notes.append(
                     similar.map { "did you mean \($0)?" } ?? "rsdump list shows the collections that the server has")
@@ -248,7 +248,7 @@ package struct Refresh: Sendable {
                 if outcome.status == .pinned, let maxAge = options.maxAge, let age = planned.held?.age(at: now),
                     age > maxAge
                 {
-                    (outcome.status, outcome.error) = (.failed, .pin(.overdue(planned.id, pin)))
+                    (outcome.status, outcome.error) = (.failed, .overdue(planned.id, pin))
                 }
             }
         }
@@ -258,7 +258,7 @@ package struct Refresh: Sendable {
             let since = configuration.catalogue?.unconfirmedSince(catalogue, at: now)
         {
             let number = catalogue.catalogue.number
-            (outcome.status, outcome.error) = (.failed, .catalogue(.unconfirmed(number: number, since: since)))
+            (outcome.status, outcome.error) = (.failed, .unconfirmed(number: number, since: since))
         }
         // A locked run has to know each state, so no failure is acknowledged there.
         if let known = planned.settings.acknowledged, !options.isLocked { outcome.acknowledge(known, at: now) }
@@ -289,7 +289,7 @@ package struct Refresh: Sendable {
     private func outcomeWithoutWork(_ planned: PlannedCollection, _ step: CatalogueStep.Result) -> CollectionOutcome? {
         var outcome = CollectionOutcome(planned, status: .failed)
         if let problem = planned.problem {
-            outcome.error = .catalogue(problem)
+            outcome.error = problem
             return outcome
         }
         if configuration.catalogue != nil {
@@ -298,7 +298,7 @@ package struct Refresh: Sendable {
                 if step.error != nil { return outcome }
             } else if step.catalogue == nil || step.error != nil, planned.action.needsWork {
                 // Only the catalogue says which states belong together.
-                outcome.error = .catalogue(.notWhole(failed: [Catalogue.collection]))
+                outcome.error = .notWhole(failed: [Catalogue.collection])
                 return outcome
             }
         }
@@ -308,7 +308,7 @@ package struct Refresh: Sendable {
             outcome = withinBudget(planned, outcome)
         case .pinUnmet(let reason):
             if let pin = planned.settings.pin {
-                outcome.error = .pin(.unmet(planned.id, pin, reason: reason))
+                outcome.error = .unmet(planned.id, pin, reason: reason)
             }
         case .create, .update, .refetch, .repack, .probe: return nil
         }
@@ -327,7 +327,7 @@ package struct Refresh: Sendable {
                 outcome.error = .overBudget(excess)
             }
         } catch {
-            outcome.error = CollectionError(error)
+            outcome.error = DumpsError(ofRefresh: error)
         }
         if outcome.error != nil { outcome.status = .failed }
         return outcome
@@ -348,14 +348,14 @@ package struct Refresh: Sendable {
                     let fetched = try await fetcher.fetch(planned, onto: nil, minimum: minimum)
                     outcome.serverTimestamp = fetched.snapshot.timestamp
                     if try directory.isHeld(fetched.snapshot, planned, limits: limits) { outcome.status = .unchanged }
-                } catch let error as BundleError {
+                } catch let error as BundleError where !error.isOfSystem {
                     outcome.notes.append("its bundle cannot be read (\(error))")
-                } catch let error as CollectionError where error.isStale {
+                } catch let error as DumpsError where error.kind == .stale {
                     outcome.status = .unchanged
                     outcome.notes.append("\(error)")
                 } catch {
                     outcome.status = .failed
-                    outcome.error = CollectionError(error)
+                    outcome.error = DumpsError(ofRefresh: error)
                 }
             }
             outcomes.append(withinBudget(planned, outcome))
@@ -416,7 +416,7 @@ extension [CollectionOutcome] {
     /// The newest state of the server that its catalogue does not list; `nil` if there is none.
     fileprivate var newestOtherState: Timestamp? {
         compactMap { outcome in
-            guard case .catalogue(.otherState(_, let listed, let found))? = outcome.error else { return nil }
+            guard case .states(let listed, let found)? = outcome.error?.details else { return nil }
             return Swift.max(listed, found)
         }.max()
     }

@@ -54,7 +54,7 @@ package struct PlannedCollection: Sendable {
     /// none.
     var leftCatalogue: UInt64?
     /// Why the collection has no state in the catalogue.
-    var problem: CatalogueRefreshError?
+    var problem: DumpsError?
 
     init(
         settings: DumpsConfiguration.Collection, action: Action, held: LockFile.Collection?,
@@ -177,7 +177,7 @@ extension CollectionFetcher {
     /// - Parameter minimum: see ``BundleVerifier/minimum(for:in:_:)``.
     func fetch(
         _ planned: PlannedCollection, onto base: Payload?, minimum: Timestamp?
-    ) async throws(CollectionError) -> Fetched {
+    ) async throws(DumpsError) -> Fetched {
         var wanted = Wanted(
             id: planned.id, expected: planned.serverTimestamp, base: base,
             floor: planned.isVouchedFor ? nil : minimum,
@@ -186,18 +186,19 @@ extension CollectionFetcher {
         // intact.
         wanted.refusesEquivocation = false
         wanted.needsState = true
-        do throws(FetchError) {
+        do throws(HTTPError) {
             guard let fetched = try await fetch(wanted) else { throw .noAnswer(url: "\(planned.id)") }
             return fetched
         } catch {
-            if case .unknownCollection = error, planned.held != nil { throw .gone }
+            if error.fault == .unknownCollection, planned.held != nil { throw .gone }
             // A cache may have kept both the list and the collection.
-            if case .rollback(let held, let answered) = error, let listed = planned.serverTimestamp, listed < held,
+            if case .rollback(let held, let answered) = error.fault, let listed = planned.serverTimestamp,
+                listed < held,
                 planned.action == .probe || planned.action == .full
             {
                 throw .stale(held: held, answered: answered)
             }
-            throw .fetch(error)
+            throw DumpsError(ofRefresh: error)
         }
     }
 }
@@ -205,7 +206,7 @@ extension CollectionFetcher {
 extension PlannedCollection {
     /// Checks that a state with which nothing changes is not older than the one that the server's list announces. With
     /// a catalogue, the catalogue says which state is right.
-    func checkDelivered(_ answered: Timestamp) throws(CollectionError) {
+    func checkDelivered(_ answered: Timestamp) throws(DumpsError) {
         guard !isVouchedFor, let serverTimestamp, answered < serverTimestamp else { return }
         throw .undelivered(listed: serverTimestamp, answered: answered)
     }

@@ -32,24 +32,34 @@ package struct RefreshReport: Sendable {
 
     package var acknowledged: [CollectionOutcome] { outcomes.filter { $0.status == .acknowledged } }
 
-    /// The errors that caused the failures. A collection that only follows its catalogue has no error of its own.
-    private var causes: [CollectionError] {
-        failed.compactMap(\.error).filter { if case .catalogue(.notWhole) = $0 { false } else { true } }
-    }
+    /// The codes of the errors that caused the failures. A collection that only follows its catalogue has no error of
+    /// its own.
+    private var causes: [FailureCode] { failed.compactMap(\.error).filter(\.causes.isEmpty).map(\.code) }
 
     /// The seconds until requests are allowed again, if servers asked to wait; `nil` unless that is the only cause of
     /// failures.
     package var backoffSeconds: Int? {
-        let seconds = causes.map(\.http?.hold?.seconds)
+        let seconds = causes.map { if case .backoff(_, let seconds) = $0 { seconds } else { Int?.none } }
         return seconds.contains(nil) ? nil : seconds.compactMap(\.self).max()
     }
 
     /// Whether every collection failed, and all that are not acknowledged because the server could not be used.
     package var isUnreachable: Bool {
         !failed.isEmpty && failed.count + acknowledged.count == outcomes.count
-            && failed.allSatisfy { $0.error?.http?.isUnavailability == true }
+            && failed.allSatisfy { $0.error?.code.isUnavailability == true }
     }
 
     /// Whether files of this machine are the only cause of failures, such as on a full disk.
-    package var isStoppedByFiles: Bool { !causes.isEmpty && causes.allSatisfy(\.isOfMachine) }
+    package var isStoppedByFiles: Bool { !causes.isEmpty && causes.allSatisfy { $0 == .storage } }
+}
+
+extension FailureCode {
+    /// Whether the server cannot be used now: it was not reached, broke off, was too slow, or answered with an error of
+    /// its own (5xx) that does not say when to come back.
+    fileprivate var isUnavailability: Bool {
+        switch self {
+        case .unreachable, .timeout, .tls, .broken, .status(500...599): true
+        default: false
+        }
+    }
 }

@@ -9,7 +9,7 @@ package struct ServerState: Sendable {
         case snapshot(Snapshot)
         /// The server does not have the collection.
         case absent
-        case failed(CollectionError)
+        case failed(DumpsError)
     }
 
     private let directory: DumpsDirectory
@@ -36,7 +36,7 @@ package struct ServerState: Sendable {
     }
 
     /// - Parameter names: the collections; empty for all that the configuration names.
-    /// - Throws: ``DumpsError``; `HTTPError` if the monitor cannot be fetched; `FileError` or `BundleError` if the lock
+    /// - Throws: ``DumpsError``; `HTTPError` if the monitor cannot be fetched; `BundleError` or `BundleError` if the lock
     ///   cannot be read. Errors of single collections are in their outcomes.
     package func outcomes(_ names: [CollectionID] = []) async throws -> [CollectionID: Outcome] {
         var settings = try configuration.selecting(names, file: directory.configurationPath)
@@ -77,8 +77,8 @@ package struct ServerState: Sendable {
             if snapshot.timestamp == planned.held?.timestamp { try planned.checkDelivered(snapshot.timestamp) }
             return .snapshot(snapshot)
         } catch {
-            switch error {
-            case .gone, .fetch(.unknownCollection): return .absent
+            switch error.kind {
+            case .gone, .unknown: return .absent
             case .stale: return current(planned, present).map(Outcome.snapshot) ?? .failed(error)
             default: return .failed(error)
             }

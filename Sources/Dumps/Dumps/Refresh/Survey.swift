@@ -25,7 +25,7 @@ package struct Survey: Sendable {
     /// The local states. Does I/O, no network.
     ///
     /// - Parameter names: the collections; empty for all that the configuration names.
-    /// - Throws: ``DumpsError``, or ``FileError`` or `BundleError` if the lock cannot be read.
+    /// - Throws: ``DumpsError``, or `BundleError` if the lock cannot be read.
     package func offline(_ names: [CollectionID]) throws -> [SurveyedCollection] {
         let lock = try directory.lockFile(limits: limits)
         let planner = RefreshPlanner(policy: policy, isFull: false)
@@ -88,9 +88,9 @@ package struct Survey: Sendable {
         guard case .changes(let document, _) = try await client.monitor(expected: expected) else {
             throw DumpsError.emptyMonitor("\(client.server)")
         }
-        let monitor = try Result { () throws(ChangesetError) in
+        let monitor = try Result { () throws(FormatError) in
             try MonitorChangeset(parsing: document.body, limits: limits)
-        }.mapError { CollectionError.fetch(.changeset($0, url: "\(document.url)")) }.get()
+        }.mapError { DumpsError.malformedMonitor($0, url: "\(document.url)") }.get()
         let planner = RefreshPlanner(policy: policy, isFull: isFull)
         let plan = settings.map { settings in
             let held = lock.collections[settings.id]

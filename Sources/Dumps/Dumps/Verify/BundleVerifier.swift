@@ -15,7 +15,7 @@ package struct BundleVerifier: Sendable {
 
     /// The bundle's snapshot, verified with its own signature at the lock's `verifiedAt`.
     ///
-    /// - Throws: `BundleError` or `ContentSignatureError`.
+    /// - Throws: `BundleError`.
     package func snapshot(of bundle: BundleReader, as entry: LockFile.Collection) throws -> Snapshot {
         try snapshot(of: bundle, payload: bundle.payload(), as: entry)
     }
@@ -31,7 +31,7 @@ package struct BundleVerifier: Sendable {
             return Snapshot(vouchingFor: unverified, chain: nil, provenance: entry.trust)
         }
         guard let pem = try bundle.chain() else {
-            throw BundleError(.disagreement, file: bundle.name, entry: "chain.pem", expected: "a chain", found: "none")
+            throw BundleError(.damaged, file: bundle.name, entry: "chain.pem", expected: "a chain", found: "none")
         }
         let verified = try signatures.verified(unverified, chain: pem, at: verdict.verifiedAt)
         // If a bundle has several chains, the lock names one of them, but the configuration may trust another.
@@ -42,7 +42,7 @@ package struct BundleVerifier: Sendable {
                 || (try? claimed.verified(unverified, chain: pem, at: verdict.verifiedAt))?.provenance == entry.trust
         else {
             throw BundleError(
-                .disagreement, file: bundle.name, entry: "chain.pem",
+                .damaged, file: bundle.name, entry: "chain.pem",
                 expected: "signer \(verdict.signer), root \(verdict.root), valid until "
                     + "\(verdict.chainNotAfter.rfc3339), as the lock says", found: "another")
         }
@@ -51,7 +51,7 @@ package struct BundleVerifier: Sendable {
 
     /// Verifies a bundle's signature at `time`, and returns its provenance.
     ///
-    /// - Throws: `BundleError` or `ContentSignatureError`.
+    /// - Throws: `BundleError`.
     package func provenance(of bundle: BundleReader, at time: Timestamp) throws -> Provenance {
         guard let pem = try bundle.chain() else { return bundle.head.trust == .imported ? .imported : .unsigned }
         return try signatures.verified(bundle.unverifiedSnapshot(), chain: pem, at: time).provenance
@@ -60,12 +60,12 @@ package struct BundleVerifier: Sendable {
     /// Verifies a bundle file. The file is opened once, and everything is read through that opening. Does I/O.
     ///
     /// - Returns: the verified bundle. Use it for all later reads, because the path may lead to another file by then.
-    /// - Throws: `BundleError`, `FileError` or `ContentSignatureError` for the first fault.
+    /// - Throws: `BundleError` for the first fault.
     @discardableResult
     package func verify(_ path: String, of id: CollectionID, against entry: LockFile.Collection) throws -> BundleReader
     {
         guard try FileStore.size(path) != nil else {
-            throw BundleError(.unreadable, file: path, expected: "a bundle, as the lock says", found: "not a file")
+            throw BundleError.unreadable(path, expected: "a bundle, as the lock says", found: "not a file")
         }
         return try verify(MappedFile(path: path), of: id, against: entry)
     }
@@ -96,10 +96,12 @@ package struct BundleVerifier: Sendable {
         open: () throws -> BundleReader, digest: () -> SHA256Digest
     ) throws -> BundleReader {
         func differs(_ what: String, expected: String, found: String) -> BundleError {
-            BundleError(.disagreement, file: path, expected: "\(what) \(expected), as the lock says", found: found)
+            BundleError(.damaged, file: path, expected: "\(what) \(expected), as the lock says", found: found)
         }
         guard size == entry.bundle.size else {
-            if case .failure(let error as BundleError) = Result(catching: open), error.kind == .pointer { throw error }
+            if case .failure(let error as BundleError) = Result(catching: open), error.found == LargeFilePointer.name {
+                throw error
+            }
             throw differs("a size of", expected: "\(entry.bundle.size)", found: "\(size)")
         }
         let bundle = try open()

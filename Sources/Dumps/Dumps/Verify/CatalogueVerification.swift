@@ -16,7 +16,7 @@ package struct CatalogueVerification: Sendable {
     /// hold what their manifests say.
     ///
     /// - Returns: `nil` if the configuration does not require a catalogue.
-    /// - Throws: `BundleError` or `FileError` if the lock cannot be read.
+    /// - Throws: `BundleError` if the lock cannot be read.
     package init?(
         _ directory: DumpsDirectory, _ configuration: DumpsConfiguration, policy: TrustPolicy, limits: Limits
     ) throws {
@@ -32,8 +32,8 @@ package struct CatalogueVerification: Sendable {
         }
         guard let catalogue else {
             let problem =
-                "expected a catalogue of \(wanted.publisher), because \(directory.configurationPath) requires "
-                + "one, found none; run rsdump refresh, or rsdump publish on the machine that publishes"
+                "there is no catalogue of \(wanted.publisher), which \(directory.configurationPath) requires; run rsdump refresh, or "
+                + "rsdump publish on the machine that publishes"
             (self.catalogue, left, problems) = (nil, [], [problem])
             return
         }
@@ -41,7 +41,7 @@ package struct CatalogueVerification: Sendable {
         var (problems, left): ([String], [CollectionID]) = ([], [])
         if held.publisher != wanted.publisher {
             problems.append(
-                "expected a catalogue of \(wanted.publisher), as \(directory.configurationPath) says, found one "
+                "expected a catalogue of \(wanted.publisher), as \(directory.configurationPath) states, found one "
                     + "of \(held.publisher)")
         }
         let claimed = LockFile.CatalogueReference(publisher: held.publisher, number: held.number)

@@ -40,7 +40,7 @@ package struct Rebuild: Sendable {
     /// Rebuilds the bundles. Each one is verified before it is written again. Does I/O; uses no network.
     ///
     /// - Parameter names: the collections; an empty list means all in the lock.
-    /// - Throws: `BundleError` or ``FileError`` if the lock cannot be read; ``DumpsError`` if a name is not in the
+    /// - Throws: `BundleError` if the lock cannot be read; ``DumpsError`` if a name is not in the
     ///   lock.
     package func run(_ names: [CollectionID]) async throws -> [Outcome] {
         let lock = try directory.lockFile(limits: limits)

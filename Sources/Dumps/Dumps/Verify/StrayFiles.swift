@@ -9,7 +9,7 @@ extension DumpsDirectory {
     /// begin with README, NOTICE, LICENSE or COPYING, and `.rsdump/`, the work directory of a refresh. A bucket's
     /// folder may contain only its bundles. Links are never allowed, whatever they point to.
     ///
-    /// - Throws: ``FileError`` or `BundleError`.
+    /// - Throws: `BundleError`.
     package func strayFiles(limits: Limits = Limits()) throws -> [String] {
         let collections = try lockFile(limits: limits).collections.keys
         let bundles = Set(collections.map { LockFile.Bundle.path(of: $0) })
@@ -27,7 +27,7 @@ extension DumpsDirectory {
         return strays.sorted()
     }
 
-    private func isAllowed(_ name: String) throws(FileError) -> Bool {
+    private func isAllowed(_ name: String) throws(BundleError) -> Bool {
         // Only a regular file is allowed, and not a link, a pipe or a device.
         guard try FileStore.size("\(path)/\(name)") != nil else { return false }
         return ["dumps.yaml", "dumps.lock.json", ".gitattributes", ".gitignore"].contains(name)

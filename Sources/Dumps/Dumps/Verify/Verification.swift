@@ -37,7 +37,7 @@ package struct Verification: Sendable {
     /// - Parameters:
     ///   - names: the collections; an empty list means all in the lock and all that the configuration names.
     ///   - configured: the configuration's collections. Each must have a bundle, and a pinned one must be at its pin.
-    /// - Throws: `BundleError` or ``FileError`` if the lock cannot be read; ``DumpsError`` if a name is not in it.
+    /// - Throws: `BundleError` or ``BundleError`` if the lock cannot be read; ``DumpsError`` if a name is not in it.
     package func run(_ names: [CollectionID], configured: [DumpsConfiguration.Collection]) async throws -> [Outcome] {
         let lock = try directory.lockFile(limits: limits)
         let (next, staged) = try directory.readableLock(limits: limits)
@@ -75,14 +75,16 @@ package struct Verification: Sendable {
         do {
             try verifier.verify(path, of: id, against: entry)
             if let pin, pin.at != entry.timestamp {
-                throw PinError.elsewhere(id, pin, held: entry.timestamp)
+                throw DumpsError.elsewhere(id, pin, held: entry.timestamp)
             }
             return Outcome(id: id, entry: entry, verdict: .good, pin: pin)
         } catch {
-            guard let pin, !(error is PinError) else { return Outcome(id: id, entry: entry, verdict: .bad(error)) }
+            guard let pin, FailureKind(of: error) != .pin else {
+                return Outcome(id: id, entry: entry, verdict: .bad(error))
+            }
             // A refresh does not touch a pinned collection, so the error's own remedy would not help.
-            let problem = (error as? BundleError).map { "\($0.file): \($0.problem)" } ?? "\(error)"
-            return Outcome(id: id, entry: entry, verdict: .bad(PinError.damaged(id, pin, problem: problem)))
+            let problem = (error as? BundleError)?.sentence ?? "\(error)"
+            return Outcome(id: id, entry: entry, verdict: .bad(DumpsError.damaged(id, pin, problem: problem)))
         }
     }
 }
@@ -116,7 +118,8 @@ extension Verification.Outcome.Verdict {
         case .interrupted:
             "a commit was interrupted; the new bundle is complete, but not in the lock file yet; run rsdump refresh"
         case .missing: "it has never been fetched; run rsdump refresh"
-        case .bad(let error as ContentSignatureError): "\(error); to fetch it again, run rsdump refresh --full"
+        case .bad(let error as BundleError) where error.isOfTrust:
+            "\(error); to fetch it again, run rsdump refresh --full"
         case .bad(let error): "\(error)"
         }
     }

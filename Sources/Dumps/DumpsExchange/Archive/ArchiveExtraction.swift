@@ -53,7 +53,7 @@ package struct ArchiveExtraction {
 
     /// Extracts the entries that `use` selects. Does I/O.
     ///
-    /// - Throws: `BundleError` that names the entry, or `FileError`.
+    /// - Throws: `BundleError` that names the entry, or `BundleError`.
     package mutating func extract(_ path: String) throws {
         try extract(path, shown: path, depth: 1)
     }
@@ -102,13 +102,13 @@ package struct ArchiveExtraction {
         guard use != .passOver, entry.kind != .directory else { return nil }
         guard entry.kind == .file else {
             throw refused(
-                .wrongSource, in: shown, entry: entry.name, expected: "a regular file",
+                .content, in: shown, entry: entry.name, expected: "a regular file",
                 found: "a link or a special file")
         }
         guard case .extract(let wanted) = use else { return ("\(directory)/.nested-\(depth)-\(number)", name) }
         guard extracted.insert(wanted.exact).inserted else {
             throw refused(
-                .wrongSource, in: shown, entry: entry.name, expected: "each name once", found: "this name twice")
+                .content, in: shown, entry: entry.name, expected: "each name once", found: "this name twice")
         }
         return ("\(directory)/\(wanted)", nil)
     }
@@ -140,7 +140,7 @@ package struct ArchiveExtraction {
         }
         if let claimed = entry.size, claimed != size {
             throw refused(
-                .wrongSource, in: shown, entry: entry.name, expected: "\(claimed) bytes, as its header says",
+                .content, in: shown, entry: entry.name, expected: "\(claimed) bytes, as its header says",
                 found: "\(size)")
         }
         try file.finish(flushing: false)
@@ -157,10 +157,10 @@ package struct ArchiveExtraction {
                 output += piece.count
                 guard output <= allowed else { throw tooMuch(shown, nil) }
             }
-        } catch let error as BundleError {
+        } catch let error as BundleError where !error.isOfSystem {
             let (entry, last) = Self.entry(at: output, of: path)
             throw refused(
-                error.kind, in: shown, entry: entry, expected: error.expected,
+                error.code, in: shown, entry: entry, expected: error.expected,
                 found: error.found + (last.map { " after \(VisibleText.excerpt($0, limit: 300))" } ?? ""))
         }
     }
@@ -169,12 +169,12 @@ package struct ArchiveExtraction {
     ///
     /// If the position is in no entry, the result is the entry before it.
     private static func entry(at position: Int, of path: String) -> (inside: String?, after: String?) {
-        struct Reached: Error {}
         var last: String?
         guard let archive = try? ArchiveFile(path, as: .archive) else { return (nil, nil) }
         while let entry = try? archive.next() {
             do {
-                try archive.read(entry.name) { _ in if archive.position >= position { throw Reached() } }
+                // Any error ends the reading.
+                try archive.read(entry.name) { _ in if archive.position >= position { throw CancellationError() } }
             } catch {
                 return (entry.name, nil)
             }
@@ -196,7 +196,7 @@ package struct ArchiveExtraction {
         }
         guard isSafe, !parts.isEmpty, name.utf8.count <= 4096 else {
             throw refused(
-                .wrongSource, in: shown, entry: name, expected: "a relative path inside the archive",
+                .content, in: shown, entry: name, expected: "a relative path inside the archive",
                 found: "another")
         }
         guard parts.count <= Self.pathDepth else {
@@ -216,8 +216,8 @@ package struct ArchiveExtraction {
     }
 
     private func refused(
-        _ kind: BundleError.Kind, in shown: String, entry: String?, expected: String, found: String
+        _ code: FailureCode, in shown: String, entry: String?, expected: String?, found: String
     ) -> BundleError {
-        BundleError(kind, file: shown, entry: entry, expected: expected, found: found)
+        BundleError(code, file: shown, entry: entry, expected: expected, found: found)
     }
 }

@@ -41,7 +41,7 @@ final class ArchiveFile {
     init(_ path: String, as format: Format) throws(BundleError) {
         self.path = path
         guard let archive = unsafe archive_read_new() else {
-            throw BundleError(.unreadable, file: path, expected: "enough memory for the archive", found: "too little")
+            throw .unreadable(path, expected: "enough memory for the archive", found: "too little")
         }
         unsafe self.archive = archive
         let supported: [Int32] =
@@ -114,7 +114,7 @@ final class ArchiveFile {
     private func damaged(_ entry: String?) -> BundleError {
         let text = unsafe archive_error_string(archive).map { unsafe String(cString: $0) }
         return BundleError(
-            .wrongSource, file: path, entry: entry,
+            .content, file: path, entry: entry,
             expected: "a complete archive (ZIP, tar, 7z or ar; gzip, xz or zstd)", found: text ?? "something else")
     }
 }

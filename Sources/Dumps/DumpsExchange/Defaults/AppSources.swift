@@ -1,4 +1,5 @@
 import ConfigParameters
+import Dumps
 import RemoteSettingsModel
 import SnapshotBundle
 
@@ -12,11 +13,11 @@ package struct AppSources {
 
     /// Reads the files of directories. Skips links, and directories that tools fill (`.build`, `Pods`, `node_modules`).
     ///
-    /// - Throws: ``ExchangeError`` if a directory cannot be read, or if there are no source files; `FileError`.
+    /// - Throws: ``DumpsError`` if a directory cannot be read, or if there are no source files; `BundleError`.
     package init(in directories: [String]) throws {
         for directory in directories { try read(directory) }
         guard files > 0 else {
-            throw ExchangeError(
+            throw DumpsError(
                 .usage, directories.joined(separator: ", "),
                 found: "there are no source files (\(KeyMentions.endings.sorted().joined(separator: ", "))) here",
                 remedy: "name the directory of the app's sources")
@@ -25,7 +26,7 @@ package struct AppSources {
 
     private mutating func read(_ directory: String) throws {
         guard let names = try FileStore.list(directory) else {
-            throw ExchangeError(
+            throw DumpsError(
                 .usage, directory, found: "there is no such directory, or it cannot be read",
                 remedy: "name a directory of source files")
         }

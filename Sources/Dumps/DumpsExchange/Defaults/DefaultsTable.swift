@@ -1,4 +1,5 @@
 import ConfigParameters
+import Dumps
 import RemoteSettingsModel
 
 /// The fields of a collection's records that contain keys and values.
@@ -30,18 +31,18 @@ struct DefaultsTable {
 }
 
 extension DefaultsTable {
-    /// - Throws: ``ExchangeError`` that names a record in which one of the fields is missing, whose key is not a
+    /// - Throws: ``DumpsError`` that names a record in which one of the fields is missing, whose key is not a
     ///   string, or whose key another record already has.
-    init(_ collection: ExportedCollection, _ fields: DefaultsFields) throws(ExchangeError) {
+    init(_ collection: ExportedCollection, _ fields: DefaultsFields) throws(DumpsError) {
         var rows: [ExactString: Row] = [:]
         for entry in collection.entries {
-            func refused(_ expected: String?, _ found: String) -> ExchangeError {
-                ExchangeError(
+            func refused(_ expected: String?, _ found: String) -> DumpsError {
+                DumpsError(
                     .usage, "\(collection.id)", entry: "record \(entry.id)", expected: expected, found: found,
                     remedy: "choose other fields with --key and --value")
             }
             guard let key = entry.record[fields.key] else { throw refused(nil, "there is no field \(fields.key)") }
-            guard let text = key.string else { throw refused("a text in \(fields.key)", "another type") }
+            guard let text = key.string else { throw refused(nil, "the field \(fields.key) is not a string") }
             guard let value = entry.record[fields.value] else {
                 throw refused(nil, "there is no field \(fields.value)")
             }
@@ -57,16 +58,15 @@ extension DefaultsTable {
 
     /// The file in one of the layouts of defaults; JSON for any other layout.
     ///
-    /// - Throws: ``ExchangeError`` that names the record with a key or value that the layout cannot express.
-    func text(_ layout: ExportLayout) throws(ExchangeError) -> [UInt8] {
+    /// - Throws: ``DumpsError`` that names the record with a key or value that the layout cannot express.
+    func text(_ layout: ExportLayout) throws(DumpsError) -> [UInt8] {
         let format: DefaultsFormat = layout == .plist ? .propertyList : .json
-        do throws(DefaultsTextError) {
+        do throws(DumpsError) {
             return try DefaultsText(rows.map { .init(key: $0.key, value: $0.value) }, as: format).bytes
         } catch {
-            throw ExchangeError(
-                .usage, name, entry: rows.first { $0.key.exact == error.key.exact }.map { "record \($0.record)" },
-                expected: error.expected, found: error.found,
-                remedy: remedy)
+            let row = rows.first { $0.key.exact == error.file.exact }
+            throw DumpsError(
+                file: name, entry: row.map { "record \($0.record)" }, problem: error.problem, remedy: remedy)
         }
     }
 }

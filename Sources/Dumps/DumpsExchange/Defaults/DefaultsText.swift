@@ -1,3 +1,4 @@
+import Dumps
 import RemoteSettingsModel
 
 /// A format for in-app defaults.
@@ -5,13 +6,6 @@ package enum DefaultsFormat: Sendable {
     /// An XML property list: a dictionary whose values have their own types.
     case propertyList
     case json
-}
-
-/// Why a format cannot express a value.
-package struct DefaultsTextError: Error, Hashable, Sendable {
-    package let key: String
-    package let expected: String
-    package let found: String
 }
 
 /// Writes in-app defaults in a form that ``DefaultsDocument`` reads back unchanged. Does no I/O.
@@ -23,8 +17,8 @@ package struct DefaultsText {
     /// Writes the defaults.
     ///
     /// - Parameter values: the defaults, in the order of the file. Their keys must be unique.
-    /// - Throws: ``DefaultsTextError`` for the first key or value that the format cannot express.
-    package init(_ values: [JSONValue.Member], as format: DefaultsFormat) throws(DefaultsTextError) {
+    /// - Throws: ``DumpsError`` for the first key or value that the format cannot express. Its `file` is the key.
+    package init(_ values: [JSONValue.Member], as format: DefaultsFormat) throws(DumpsError) {
         switch format {
         case .propertyList: try writePropertyList(values)
         case .json:
@@ -33,7 +27,7 @@ package struct DefaultsText {
         }
     }
 
-    private mutating func writePropertyList(_ values: [JSONValue.Member]) throws(DefaultsTextError) {
+    private mutating func writePropertyList(_ values: [JSONValue.Member]) throws(DumpsError) {
         line(0, "<?xml version=\"1.0\" encoding=\"UTF-8\"?>")
         line(
             0,
@@ -44,7 +38,7 @@ package struct DefaultsText {
         line(0, "</plist>")
     }
 
-    private mutating func write(_ value: JSONValue, level: Int) throws(DefaultsTextError) {
+    private mutating func write(_ value: JSONValue, level: Int) throws(DumpsError) {
         switch value {
         case .null: throw refused("a value that a property list can express", "null")
         case .bool(let bool): line(level, bool ? "<true/>" : "<false/>")
@@ -65,7 +59,7 @@ package struct DefaultsText {
         }
     }
 
-    private func number(_ number: JSONNumber) throws(DefaultsTextError) -> String {
+    private func number(_ number: JSONNumber) throws(DumpsError) -> String {
         let text = PlainNumber.text(number)
         guard !number.text.utf8.contains(where: { [0x2E, 0x45, 0x65].contains($0) }) else {
             return "<real>\(text)</real>"
@@ -74,15 +68,15 @@ package struct DefaultsText {
         return "<integer>\(text)</integer>"
     }
 
-    private func text(_ text: String) throws(DefaultsTextError) -> String {
+    private func text(_ text: String) throws(DumpsError) -> String {
         guard let escaped = XMLText.escaped(text) else {
             throw refused("characters that XML 1.0 allows", "a control character")
         }
         return escaped
     }
 
-    private func refused(_ expected: String, _ found: String) -> DefaultsTextError {
-        DefaultsTextError(key: key, expected: expected, found: found)
+    private func refused(_ expected: String, _ found: String) -> DumpsError {
+        DumpsError(file: key, problem: "expected \(expected), found \(found)")
     }
 
     private mutating func line(_ level: Int, _ text: String) {

@@ -13,15 +13,15 @@ package struct NamedParameters {
     ///
     /// - Parameter place: a collection in the dumps directory, the path of a bundle (.zip), or a JSON file of records;
     ///   `nil` for the only collection of the directory.
-    /// - Throws: ``ExchangeError``, `BundleError`, `FileError`, or the errors of the lock file.
+    /// - Throws: ``DumpsError``, `BundleError`, `BundleError`, or the errors of the lock file.
     package init(_ place: String?, in directory: DumpsDirectory, limits: Limits = Limits()) throws {
         let name = try place ?? Self.only(in: directory, limits: limits)
         self.name = name
         let records = try Self.records(name, in: directory, limits: limits)
-        do throws(ParameterRecordError) {
+        do throws(ParameterError) {
             parameters = try ParameterSet(records)
         } catch {
-            throw ExchangeError(
+            throw DumpsError(
                 .usage, name, found: "\(error)", remedy: "name another collection, bundle or file with --parameters")
         }
     }
@@ -29,9 +29,9 @@ package struct NamedParameters {
     private static func only(in directory: DumpsDirectory, limits: Limits) throws -> String {
         let collections = try directory.lockFile(limits: limits).collections.keys.filter { $0 != Catalogue.collection }
         guard let only = collections.first, collections.count == 1 else {
-            throw ExchangeError(
-                .usage, directory.path, expected: "one collection",
-                found: Counted.text(collections.count, "collection"), remedy: "name one with --parameters")
+            throw DumpsError(
+                .usage, directory.path, found: "the directory has \(Counted.text(collections.count, "collection"))",
+                remedy: "name one collection with --parameters")
         }
         return "\(only)"
     }
@@ -41,7 +41,7 @@ package struct NamedParameters {
         let id = place.hasSuffix(".zip") ? nil : try? CollectionID(place)
         let path = id.map(directory.bundlePath) ?? place
         guard try FileStore.exists(path) else {
-            throw ExchangeError(
+            throw DumpsError(
                 .usage, path, found: "there is no such bundle",
                 remedy: "give the path of a .zip or .json file, or BUCKET/COLLECTION and --dumps DIR")
         }
@@ -51,25 +51,27 @@ package struct NamedParameters {
     /// The records of a JSON file: an array of records, or an object with the array as `data` or `changes`.
     private static func records(ofFile file: String, limits: Limits) throws -> RecordTable {
         guard let content = try FileStore.read(file, limit: limits.changesetBytes) else {
-            throw ExchangeError(
+            throw DumpsError(
                 .usage, file, found: "there is no such file", remedy: "give --parameters a JSON file of records")
         }
         do {
             let document = try JSONValue(parsing: content, limits: limits)
             guard let records = document.array ?? document["data"]?.array ?? document["changes"]?.array else {
-                throw ExchangeError(
-                    .usage, file, expected: "an array of records, or an object with \"data\" or \"changes\"",
-                    found: "another value", remedy: "give --parameters a JSON file of records")
+                throw DumpsError(
+                    .usage, file,
+                    found: "the file is neither an array of records nor an object with \"data\" or \"changes\"",
+                    remedy: "give --parameters a JSON file of records")
             }
             let changeset = JSONValue.members([
                 "metadata": .object([]), "timestamp": .count(1), "changes": .array(records),
             ])
             return try Changeset(parsing: Bytes(JSONText.compact(changeset)), limits: limits).records
-        } catch let error as ExchangeError {
+        } catch let error as DumpsError {
             throw error
         } catch {
-            throw ExchangeError(
-                .usage, file, expected: "JSON records", found: "\(error)", remedy: "correct the file, or name another")
+            throw DumpsError(
+                .usage, file, found: "the file has no JSON records: \(error)",
+                remedy: "correct the file, or name another")
         }
     }
 }

@@ -1,4 +1,5 @@
 import ConfigParameters
+import Dumps
 import RemoteSettingsModel
 
 /// The default values of a parameter set, for a file that an app loads.
@@ -6,8 +7,8 @@ struct ParameterDefaults {
     private let table: DefaultsTable
 
     /// - Parameter name: the collection's name in messages.
-    /// - Throws: `JSONError` if a value cannot be read.
-    init(_ parameters: ParameterSet, name: String) throws(JSONError) {
+    /// - Throws: `FormatError` if a value cannot be read.
+    init(_ parameters: ParameterSet, name: String) throws(FormatError) {
         var rows: [DefaultsTable.Row] = []
         for key in parameters.keys.sorted().map(\.string) {
             guard let record = parameters.defaultRecord(of: key), case .value(let json) = record.content else {
@@ -18,8 +19,8 @@ struct ParameterDefaults {
         table = DefaultsTable(name: name, rows: rows, remedy: "export with --to json")
     }
 
-    /// - Throws: ``ExchangeError`` that names the record with a key or value that the layout cannot express.
-    func text(_ layout: ExportLayout) throws(ExchangeError) -> [UInt8] { try table.text(layout) }
+    /// - Throws: ``DumpsError`` that names the record with a key or value that the layout cannot express.
+    func text(_ layout: ExportLayout) throws(DumpsError) -> [UInt8] { try table.text(layout) }
 }
 
 /// An extension in Swift with an accessor for each parameter of a set.

@@ -55,7 +55,7 @@ package struct Embedding: Sendable {
     /// I/O.
     ///
     /// - Returns: the paths that changed.
-    /// - Throws: ``ExchangeError``, `BundleError` or `FileError`.
+    /// - Throws: ``DumpsError``, `BundleError` or `BundleError`.
     package func write() throws -> [String] {
         let files = try files()
         var changed: [String] = []
@@ -146,7 +146,7 @@ package struct Embedding: Sendable {
                 "\"\\".unicodeScalars.contains($0) || $0.value < 0x20 || $0.value == 0x7F
             })
         else {
-            throw ExchangeError(
+            throw DumpsError(
                 .usage, VisibleText.escape(directory.path),
                 found:
                     "a C source cannot name this path, because it has quotation marks, backslashes or control "
@@ -179,11 +179,11 @@ package struct Embedding: Sendable {
 
     /// Refuses data of another server, such as a staging server, or of another publisher. What was imported names no
     /// server, and belongs to every one.
-    private func checkEnvironment(of lock: LockFile) throws(ExchangeError) {
+    private func checkEnvironment(of lock: LockFile) throws(DumpsError) {
         guard let server = options.server else { return }
-        func refused(_ place: String, _ expected: String, _ found: String) -> ExchangeError {
-            ExchangeError(
-                .unverified, place, expected: "data of \(expected)", found: "data of \(found)",
+        func refused(_ place: String, _ expected: String, _ found: String) -> DumpsError {
+            DumpsError(
+                .untrusted, place, expected: "data of \(expected)", found: "data of \(found)",
                 remedy: "correct dumps.yaml and run rsdump refresh, or embed another directory (--dumps)")
         }
         for (id, entry) in lock.collections.sorted(by: { $0.key < $1.key }) {
@@ -199,7 +199,7 @@ package struct Embedding: Sendable {
     /// Refuses to overwrite or remove files that `rsdump embed` did not write.
     private func check(_ paths: [String], source: String) throws {
         for path in [output, options.swiftFile].compactMap(\.self) where try directory.holds(path) {
-            throw ExchangeError(
+            throw DumpsError(
                 .usage, path, found: "it is in the dumps directory \(directory.path), where nothing else may be",
                 remedy: "choose another one, such as Sources/EmbeddedDumps")
         }
@@ -207,7 +207,7 @@ package struct Embedding: Sendable {
         let isOwn = try isGenerated(source)
         for path in try paths + litter(paths) where try FileStore.size(path) != nil {
             guard try path == options.swiftFile ? !isGenerated(path) : !isOwn else { continue }
-            throw ExchangeError(
+            throw DumpsError(
                 .usage, path, found: "rsdump embed did not write this file, and would overwrite it",
                 remedy: "choose another --output or --swift, or remove the file")
         }
@@ -218,7 +218,7 @@ package struct Embedding: Sendable {
         return try FileStore.read(path, limit: Limits.lockBytes)?.text.contains(EmbeddedTarget.origin) ?? false
     }
 
-    private func module() throws(ExchangeError) -> String {
+    private func module() throws(DumpsError) -> String {
         let name = output.split(separator: "/").last.map { String($0) } ?? ""
         let isIdentifier =
             name.utf8.first.map { !(0x30...0x39).contains($0) } ?? false
@@ -227,7 +227,7 @@ package struct Embedding: Sendable {
                     || byte == 0x5F
             }
         guard isIdentifier else {
-            throw ExchangeError(
+            throw DumpsError(
                 .usage, output,
                 expected: "a folder with the name of a module: letters, digits and _, not beginning with a digit",
                 found: VisibleText.quote(name), remedy: "choose another --output, such as Sources/EmbeddedDumps")

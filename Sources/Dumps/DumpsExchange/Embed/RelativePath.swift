@@ -4,8 +4,8 @@ import SnapshotBundle
 enum RelativePath {
     /// The relative path from one folder to another, such as `../../dumps`.
     ///
-    /// - Throws: `FileError` if the working directory is unknown.
-    static func way(from folder: String, to target: String) throws(FileError) -> String {
+    /// - Throws: `BundleError` if the working directory is unknown.
+    static func way(from folder: String, to target: String) throws(BundleError) -> String {
         let start = try parts(folder)
         let end = try parts(target)
         let common = zip(start, end).prefix { $0 == $1 }.count
@@ -13,7 +13,7 @@ enum RelativePath {
         return way.isEmpty ? "." : way.joined(separator: "/")
     }
 
-    private static func parts(_ path: String) throws(FileError) -> [String] {
+    private static func parts(_ path: String) throws(BundleError) -> [String] {
         var parts: [String] = []
         for part in try FileStore.absolute(path).split(separator: "/") where part != "." {
             if part == ".." { _ = parts.popLast() } else { parts.append(String(part)) }

@@ -53,7 +53,7 @@ package struct Export: Sendable {
     ///   - names: the collections; an empty list means all collections of the lock.
     ///   - output: the path of the directory or file to write.
     ///   - existing: what may happen to an existing output.
-    /// - Throws: ``ExchangeError``; `BundleError` if a bundle is damaged or differs from the lock; `FileError`. The
+    /// - Throws: ``DumpsError``; `BundleError` if a bundle is damaged or differs from the lock; `BundleError`. The
     ///   output is then unchanged.
     package func write(_ names: [CollectionID], to output: String, existing: Existing = .keep) throws -> Report {
         try check(output, existing)
@@ -100,18 +100,18 @@ package struct Export: Sendable {
 
     private func check(_ output: String, _ existing: Existing) throws {
         if existing == .update, !layout.isUpdatable {
-            throw ExchangeError(
+            throw DumpsError(
                 .usage, output, found: "the layout \(layout.rawValue) cannot be updated",
                 remedy: "replace it as a whole with --force")
         }
         guard try !directory.hasFiles(at: output, limits: limits) else {
-            throw ExchangeError(
+            throw DumpsError(
                 .usage, output, found: "the export would overwrite files of the dumps directory \(directory.path)",
                 remedy: "choose another --output")
         }
         if [.link, .other].contains(try FileStore.kind(output)) {
-            throw ExchangeError(
-                .usage, output, expected: "a file or a directory", found: "a link, a pipe or a device",
+            throw DumpsError(
+                .usage, output, found: "it is a link, a pipe or a device",
                 remedy: "choose another --output")
         }
         let isDirectory = try FileStore.isDirectory(output)
@@ -120,11 +120,11 @@ package struct Export: Sendable {
         case .replace: try FileStore.checkReplaceable(output)
         case .update:
             guard !isDirectory else { return }
-            throw ExchangeError(
-                .usage, output, expected: "a directory to update", found: "a file",
+            throw DumpsError(
+                .usage, output, found: "it is a file; only a directory can be updated",
                 remedy: "choose another --output")
         case .keep:
-            throw ExchangeError(
+            throw DumpsError(
                 .usage, output, found: "it exists already",
                 remedy: "choose another --output, or replace it with --force"
                     + (layout.isUpdatable ? ", or replace only these collections in it with --update" : ""))
@@ -144,14 +144,15 @@ package struct Export: Sendable {
     private func writeDefaults(_ bundles: [BundleReader], to output: String, into report: inout Report) throws {
         let bundles = bundles.count == 1 ? bundles : bundles.filter { $0.head.collection != Catalogue.collection }
         guard bundles.count == 1, let bundle = bundles.first else {
-            throw ExchangeError(
-                .usage, directory.lockPath, expected: "one collection",
-                found: Counted.text(bundles.count, "collection"), remedy: "name one BUCKET/COLLECTION")
+            throw DumpsError(
+                .usage, directory.lockPath,
+                found: "the file lists \(Counted.text(bundles.count, "collection")), and this layout has one",
+                remedy: "name one BUCKET/COLLECTION")
         }
         let text = try defaults(of: bundle)
         if try FileStore.isDirectory(output) {
-            throw ExchangeError(
-                .usage, output, expected: "a file", found: "a directory", remedy: "choose another --output")
+            throw DumpsError(
+                .usage, output, found: "it is a directory, not a file", remedy: "choose another --output")
         }
         try FileStore.makeDirectories(FileStore.parent(of: output))
         try FileStore.writeOutput(output, Bytes(text))
@@ -166,10 +167,10 @@ extension Export {
         let name = "\(bundle.head.collection)"
         let records = try bundle.payload().records
         let parameters: ParameterSet
-        do throws(ParameterRecordError) {
+        do throws(ParameterError) {
             parameters = try ParameterSet(records)
         } catch {
-            throw ExchangeError(
+            throw DumpsError(
                 .usage, name, found: "\(error)",
                 remedy: "name a collection of parameters, or the fields of another one with --key and --value")
         }

@@ -14,8 +14,8 @@ final class ExportDirectory {
     private(set) var files = 0
     private(set) var size = 0
 
-    /// - Throws: `FileError`.
-    init(_ path: String, _ existing: Export.Existing) throws(FileError) {
+    /// - Throws: `BundleError`.
+    init(_ path: String, _ existing: Export.Existing) throws(BundleError) {
         self.path = path
         isUpdate = if existing == .update { try FileStore.isDirectory(path) } else { false }
         // A directory of the user's own stays one after an update.
@@ -31,7 +31,7 @@ final class ExportDirectory {
     }
 
     /// Whether a file was already written.
-    func contains(_ name: String) throws(FileError) -> Bool { try FileStore.size("\(temporary)/\(name)") != nil }
+    func contains(_ name: String) throws(BundleError) -> Bool { try FileStore.size("\(temporary)/\(name)") != nil }
 
     /// Writes one file piece by piece.
     func write(to name: String, _ body: ((Span<UInt8>) throws -> Void) throws -> Void) throws {
@@ -52,24 +52,24 @@ final class ExportDirectory {
     func own(_ folder: String) { owned.insert(folder.exact) }
 
     /// Whether the directory to update has this file.
-    func had(_ name: String) throws(FileError) -> Bool {
+    func had(_ name: String) throws(BundleError) -> Bool {
         guard isUpdate else { return false }
         return try FileStore.size("\(path)/\(name)") != nil
     }
 
     /// The content of a file in the directory to update; `nil` if there is none.
-    func present(_ name: String, limit: Int) throws(FileError) -> Bytes? {
+    func present(_ name: String, limit: Int) throws(BundleError) -> Bytes? {
         isUpdate ? try FileStore.read("\(path)/\(name)", limit: limit) : nil
     }
 
     /// Keeps an attachment of the directory to update, if it has the size and hash of its record.
     ///
     /// - Returns: whether it was kept.
-    func keep(_ name: String, _ attachment: RecordAttachment) throws(FileError) -> Bool {
+    func keep(_ name: String, _ attachment: RecordAttachment) throws(BundleError) -> Bool {
         let present = "\(path)/\(name)"
         guard isUpdate, try FileStore.size(present).map(UInt64.init(clamping:)) == attachment.size else { return false }
         var hasher = ContentHasher()
-        try FileStore.readPieces(present) { (piece) throws(FileError) in hasher.update(piece) }
+        try FileStore.readPieces(present) { (piece) throws(BundleError) in hasher.update(piece) }
         guard hasher.finish() == attachment.hash else { return false }
         try FileStore.makeDirectories(FileStore.parent(of: "\(temporary)/\(name)"), below: temporary)
         try FileStore.link(present, as: "\(temporary)/\(name)")
@@ -91,14 +91,14 @@ final class ExportDirectory {
     }
 
     /// Whether a file of the current directory belongs to a pair: an attachment and its `.meta.json`.
-    private func isAttachment(_ place: String) throws(FileError) -> Bool {
+    private func isAttachment(_ place: String) throws(BundleError) -> Bool {
         let suffix = ".meta.json"
         if place.hasSuffix(suffix) { return true }
         return try FileStore.size("\(path)/\(place)\(suffix)") != nil
     }
 
     /// Links the files of the current directory that are kept into the new one.
-    private func carry(_ folder: String, _ dropped: inout [String]) throws(FileError) {
+    private func carry(_ folder: String, _ dropped: inout [String]) throws(BundleError) {
         for name in try FileStore.list("\(path)/\(folder)") ?? [] {
             let place = folder.isEmpty ? name : "\(folder)/\(name)"
             let target = "\(temporary)/\(place)"

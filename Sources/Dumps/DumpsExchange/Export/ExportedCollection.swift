@@ -17,7 +17,7 @@ struct ExportedCollection {
     let bundle: BundleReader
     private let metadata: JSONValue
 
-    /// - Throws: `BundleError`; `ChangesetError` or `JSONError` if a bundle cannot hold such a record.
+    /// - Throws: `BundleError`; `FormatError` if a bundle cannot hold such a record.
     init(_ bundle: BundleReader, limits: Limits) throws {
         self.bundle = bundle
         id = bundle.head.collection

@@ -1,3 +1,4 @@
+import Dumps
 import RemoteSettingsModel
 import SnapshotBundle
 
@@ -9,17 +10,16 @@ enum FilesExport {
     private static let style = DumpStyle(keys: .served, records: .newestFirst, indent: 4, endsWithNewline: false)
 
     /// - Parameter nameField: the record's field that names an attachment's file; `nil` for the attachment's file name.
-    /// - Throws: ``ExchangeError`` if two collections or two attachments have one file name, or if a name is not safe.
+    /// - Throws: ``DumpsError`` if two collections or two attachments have one file name, or if a name is not safe.
     static func write(
         _ collection: ExportedCollection, into directory: ExportDirectory, nameField: String?
     ) throws {
         let id = collection.id
         let list = "\(id.name).json"
         guard try !directory.contains(list) else {
-            throw ExchangeError(
-                .usage, list, expected: "one collection of this name",
-                found: "collections of two buckets, one of them \(id)",
-                remedy: "export each bucket to a directory of its own")
+            throw DumpsError(
+                .usage, list, found: "the collections of two buckets would share this file; one of them is \(id)",
+                remedy: "export each bucket to a separate directory")
         }
         try directory.write(collection.list(style), to: list)
         directory.own("attachments/\(id.name)")
@@ -28,9 +28,10 @@ enum FilesExport {
             let file = try fileName(entry, attachment, of: id, nameField: nameField)
             // Names that differ in their case only are one file on most Macs.
             if let other = taken.updateValue(entry.id, forKey: file.lowercased().exact) {
-                throw ExchangeError(
-                    .badInput, "\(id)", expected: "a file name of its own for each attachment",
-                    found: "\(VisibleText.quote(file)) for the records \(other) and \(entry.id)",
+                throw DumpsError(
+                    .usage, "\(id)",
+                    found: "the attachments of the records \(other) and \(entry.id) have the same file name, "
+                        + VisibleText.quote(file),
                     remedy: "name another field with --key")
             }
             _ = try collection.put(attachment, as: "attachments/\(id.name)/\(file)", into: directory)
@@ -39,13 +40,14 @@ enum FilesExport {
 
     private static func fileName(
         _ entry: ExportedCollection.Entry, _ attachment: RecordAttachment, of id: CollectionID, nameField: String?
-    ) throws(ExchangeError) -> String {
+    ) throws(DumpsError) -> String {
         var name = attachment.filename
         if let nameField {
             guard let field = entry.record[nameField]?.string else {
-                throw ExchangeError(
-                    .badInput, "\(id)", expected: "a text in the field \(nameField) of each record with an attachment",
-                    found: "none in the record \(entry.id)", remedy: "name another field with --key")
+                throw DumpsError(
+                    .usage, "\(id)", entry: "record \(entry.id)",
+                    found: "it has an attachment, but no string in the field \(nameField)",
+                    remedy: "name another field with --key")
             }
             let ending = attachment.filename.split(separator: ".", omittingEmptySubsequences: false).dropFirst().last
             name = ending.map { field.hasSuffix(".\($0)") ? field : "\(field).\($0)" } ?? field
@@ -56,9 +58,9 @@ enum FilesExport {
                 $0 != "/" && $0 != "\\" && $0 != ":" && $0.value >= 0x20 && $0.value != 0x7F
             }
         guard isSafe else {
-            throw ExchangeError(
-                .badInput, "\(id)", expected: "a file name without a path for each attachment",
-                found: "\(VisibleText.quote(name)) in the record \(entry.id)",
+            throw DumpsError(
+                .usage, "\(id)", entry: "record \(entry.id)",
+                found: "\(VisibleText.quote(name)) cannot be the file name of its attachment",
                 remedy: nameField == nil ? "name a field with --key" : "name another field with --key")
         }
         return name

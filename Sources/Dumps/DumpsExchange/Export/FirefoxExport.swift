@@ -1,3 +1,4 @@
+import Dumps
 import RemoteSettingsModel
 
 /// Firefox's `defaults/settings`.
@@ -27,7 +28,7 @@ enum FirefoxExport {
     /// file in the tree, and omits some that have one. So the entries of other collections are kept, and a collection
     /// that has a file but no entry still gets no entry. A tree without a list gets no list, as in Firefox's sources.
     ///
-    /// - Throws: ``ExchangeError`` if the current list cannot be read, or `FileError`.
+    /// - Throws: ``DumpsError`` if the current list cannot be read, or `BundleError`.
     static func writeTimes(
         _ collections: [(id: CollectionID, timestamp: Timestamp)], into directory: ExportDirectory, limits: Limits
     ) throws {
@@ -50,12 +51,12 @@ enum FirefoxExport {
     private static func read(
         _ text: Bytes, of directory: ExportDirectory, limits: Limits
     ) throws -> [ExactString: String] {
-        func refused(_ found: String) -> ExchangeError {
-            ExchangeError(
-                .badInput, directory.path, entry: timesFile, expected: "{\"BUCKET/COLLECTION\": TIMESTAMP, …}",
+        func refused(_ found: String) -> DumpsError {
+            DumpsError(
+                .usage, directory.path, entry: timesFile, expected: "{\"BUCKET/COLLECTION\": TIMESTAMP, …}",
                 found: found, remedy: "correct the file, or remove it")
         }
-        let value = try Result { () throws(JSONError) in try JSONValue(parsing: text, limits: limits) }
+        let value = try Result { () throws(FormatError) in try JSONValue(parsing: text, limits: limits) }
             .mapError { refused("\($0)") }.get()
         guard case .object(let members) = value else { throw refused("another value") }
         var times: [ExactString: String] = [:]

@@ -1,3 +1,4 @@
+import Dumps
 import RemoteSettingsModel
 import SnapshotBundle
 
@@ -17,8 +18,8 @@ struct ChangesetFiles {
             ? DumpTree.collections(in: path).filter(isWanted).map { id in (id, Result { try saved(id) }) }
             : changesets(in: path).filter { isWanted($0.0) }
         guard !found.isEmpty else {
-            throw ExchangeError(
-                .badInput, path, found: "there are no changesets of the wanted collections",
+            throw DumpsError(
+                .usage, path, found: "there are no changesets of the wanted collections",
                 remedy: "name the file or directory that holds them")
         }
         return found
@@ -28,7 +29,7 @@ struct ChangesetFiles {
     private func saved(_ id: CollectionID) throws -> ImportedCollection {
         let base = "\(path)/\(id.bucket)/\(id.name)"
         guard let text = try FileStore.read(base + ".json", limit: limits.changesetBytes) else {
-            throw ExchangeError(.badInput, base + ".json", found: "there is no such file", remedy: "export it again")
+            throw DumpsError(.usage, base + ".json", found: "there is no such file", remedy: "export it again")
         }
         var collection = try ImportedCollection(id, changeset: changeset(text, base + ".json"))
         if let chain = try FileStore.read(base + ".pem", limit: limits.chainBytes) { collection.chains = [chain] }
@@ -37,12 +38,12 @@ struct ChangesetFiles {
             guard let size = try FileStore.size(attachment) else { continue }
             guard size == file.size else {
                 guard try !LargeFilePointer.isAt(attachment) else {
-                    throw ExchangeError(
-                        .badInput, attachment, expected: "an attachment", found: LargeFilePointer.name,
+                    throw DumpsError(
+                        .usage, attachment, expected: "an attachment", found: LargeFilePointer.name,
                         remedy: LargeFilePointer.remedy)
                 }
-                throw ExchangeError(
-                    .unverified, attachment, expected: "\(file.size) bytes, as record \(file.records[0]) says",
+                throw DumpsError(
+                    .untrusted, attachment, expected: "\(file.size) bytes, as record \(file.records[0]) says",
                     found: "\(size)", remedy: "take the file from its source again")
             }
             collection.attachments[file.sha256] = .file(path: attachment)
@@ -52,7 +53,7 @@ struct ChangesetFiles {
 
     private func changesets(in file: String) throws -> [(CollectionID, Result<ImportedCollection, any Error>)] {
         guard let text = try FileStore.read(file, limit: limits.changesetBytes) else {
-            throw ExchangeError(.badInput, file, found: "there is no such file", remedy: "name another path")
+            throw DumpsError(.usage, file, found: "there is no such file", remedy: "name another path")
         }
         let chain = try FileStore.read(file + ".pem", limit: limits.chainBytes)
         return try documents(text, file).enumerated().map { number, document in
@@ -75,7 +76,7 @@ struct ChangesetFiles {
         guard let first = text.array.first(where: { ![0x20, 0x09, 0x0A, 0x0D].contains($0) }),
             first == UInt8(ascii: "[")
         else { return [text] }
-        do throws(JSONError) {
+        do throws(FormatError) {
             var reader = JSONReader(text, limits: limits)
             var documents: [Bytes] = []
             try reader.beginArray()
@@ -83,16 +84,17 @@ struct ChangesetFiles {
             try reader.finish()
             return documents
         } catch {
-            throw ExchangeError(
-                .badInput, file, expected: "a list of changesets", found: "\(error)", remedy: "fetch the file again")
+            throw DumpsError(
+                .usage, file, found: "not a list of changesets: \(error)", remedy: "fetch the file again")
         }
     }
 
     private func changeset(_ text: Bytes, _ place: String) throws -> Changeset {
-        try Result { () throws(ChangesetError) in try Changeset(parsing: text, limits: limits) }.mapError { error in
-            ExchangeError(
-                .badInput, place, expected: "a changeset, {\"metadata\": …, \"timestamp\": …, \"changes\": […]}",
-                found: "\(error)", remedy: "save the server's answer as it is, without _since")
+        try Result { () throws(FormatError) in try Changeset(parsing: text, limits: limits) }.mapError { error in
+            DumpsError(
+                .usage, place,
+                found: "not a changeset, {\"metadata\": …, \"timestamp\": …, \"changes\": […]}: \(error)",
+                remedy: "save the server's answer as it is, without _since")
         }.get()
     }
 
@@ -101,7 +103,7 @@ struct ChangesetFiles {
         if let bucket = changeset.metadata.bucket, let id = changeset.metadata.id {
             return try CollectionID(bucket: bucket, name: id)
         }
-        throw ExchangeError(
+        throw DumpsError(
             .usage, place, found: "the metadata does not name the collection",
             remedy: "name it with --collection BUCKET/COLLECTION")
     }

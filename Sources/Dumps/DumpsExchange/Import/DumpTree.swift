@@ -1,3 +1,4 @@
+import Dumps
 import RemoteSettingsModel
 import SnapshotBundle
 
@@ -15,12 +16,12 @@ struct DumpTree {
     /// The collections of the tree. An error in one does not affect the others.
     ///
     /// - Parameter names: the collections to read; an empty list means all.
-    /// - Throws: `FileError`, or ``ExchangeError`` if the tree has no collection.
+    /// - Throws: `BundleError`, or ``DumpsError`` if the tree has no collection.
     func collections(_ names: [CollectionID]) throws -> [(CollectionID, Result<ImportedCollection, any Error>)] {
         let found = try Self.collections(in: root)
         guard !found.isEmpty else {
-            throw ExchangeError(
-                .badInput, root, found: "there are no BUCKET/COLLECTION.json files",
+            throw DumpsError(
+                .usage, root, found: "there are no BUCKET/COLLECTION.json files",
                 remedy: "name the directory or archive that holds them")
         }
         return found.filter { names.isEmpty || names.contains($0) }.sorted().map { id in
@@ -29,7 +30,7 @@ struct DumpTree {
     }
 
     /// The collections with a file `<bucket>/<collection>.json` in a folder.
-    static func collections(in root: String) throws(FileError) -> [CollectionID] {
+    static func collections(in root: String) throws(BundleError) -> [CollectionID] {
         var found: [CollectionID] = []
         for bucket in try FileStore.list(root) ?? [] where try FileStore.isDirectory("\(root)/\(bucket)") {
             for file in try FileStore.list("\(root)/\(bucket)") ?? [] where file.hasSuffix(".json") {
@@ -55,12 +56,12 @@ struct DumpTree {
     ///
     /// - Parameter style: the style of the project's files. If this file's style differs, the metadata records it, so
     ///   that an export can write the file as it was.
-    /// - Throws: `FileError` or ``ExchangeError``.
+    /// - Throws: `BundleError` or ``DumpsError``.
     private func document(_ path: String, of id: CollectionID, style: DumpStyle) throws -> ImportedCollection {
         guard case .file? = try FileStore.kind(path), let text = try FileStore.read(path, limit: limits.changesetBytes)
         else {
-            throw ExchangeError(
-                .badInput, path, expected: "a regular file", found: "a link, a folder or a device",
+            throw DumpsError(
+                .usage, path, found: "it is a link, a folder or a device, not a regular file",
                 remedy: "put the file itself there")
         }
         do {
@@ -76,16 +77,15 @@ struct DumpTree {
                 }
             }
             try reader.finish()
-            guard let data else { throw JSONError(.missingKey("data"), at: 0) }
-            guard let timestamp else { throw JSONError(.missingKey("timestamp"), at: 0) }
+            guard let data else { throw FormatError(.missingKey("data"), at: 0) }
+            guard let timestamp else { throw FormatError(.missingKey("timestamp"), at: 0) }
             let metadata = JSONText.compact(DumpMetadata.make(id, DumpStyle.seen(in: text, of: style)))
             var changeset = Array("{\"metadata\":".utf8) + metadata
             changeset += Array(",\"timestamp\":\(timestamp),\"changes\":".utf8) + data.array + [UInt8(ascii: "}")]
             return try ImportedCollection(id, changeset: Changeset(parsing: Bytes(changeset), limits: limits))
-        } catch let error where error is JSONError || error is ChangesetError {
-            throw ExchangeError(
-                .badInput, path, expected: "the records of a collection,  {\"data\": […], \"timestamp\": …}",
-                found: "\(error)",
+        } catch let error as FormatError {
+            throw DumpsError(
+                .usage, path, found: "not the records of a collection, {\"data\": […], \"timestamp\": …}: \(error)",
                 remedy: "copy the file from its project again")
         }
     }
@@ -97,8 +97,8 @@ struct DumpTree {
         guard project == .applicationServices, let bytes = try FileStore.read(path, limit: 64) else { return }
         let text = bytes.text.filter { !$0.isWhitespace }
         guard Timestamp(text) == unverified.timestamp else {
-            throw ExchangeError(
-                .badInput, path, expected: "\(unverified.timestamp), as \(id.name).json says",
+            throw DumpsError(
+                .usage, path, expected: "\(unverified.timestamp), as \(id.name).json states",
                 found: VisibleText.quote(text), remedy: "correct one of the two files")
         }
     }

@@ -1,3 +1,4 @@
+import Dumps
 import RemoteSettingsModel
 import SnapshotBundle
 
@@ -11,14 +12,15 @@ struct FilesTree {
     /// The collections of the tree. An error in one does not affect the others.
     ///
     /// - Parameter names: the collections to read; an empty list means all.
-    /// - Throws: `FileError`, or ``ExchangeError`` if the tree has no list, or several for one collection.
+    /// - Throws: `BundleError`, or ``DumpsError`` if the tree has no list, or several for one collection.
     func collections(_ names: [CollectionID]) throws -> [(CollectionID, Result<ImportedCollection, any Error>)] {
         let lists = try (FileStore.list(root) ?? []).filter { $0.hasSuffix(".json") }.sorted()
         guard !lists.isEmpty, collection == nil || lists.count == 1 else {
-            throw ExchangeError(
-                lists.isEmpty ? .badInput : .usage, root,
-                expected: collection == nil ? "NAME.json files" : "one NAME.json file, for --collection",
-                found: lists.isEmpty ? "none" : Counted.text(lists.count, "file"),
+            throw DumpsError(
+                .usage, root,
+                found: lists.isEmpty
+                    ? "there are no NAME.json files"
+                    : "with --collection, there must be one NAME.json file, not \(lists.count)",
                 remedy: "name the directory that holds the list")
         }
         return try lists.compactMap { list in
@@ -31,13 +33,13 @@ struct FilesTree {
         }
     }
 
-    private func id(_ name: String, of list: String) throws(ExchangeError) -> CollectionID {
-        do throws(InvalidIdentifier) {
+    private func id(_ name: String, of list: String) throws(DumpsError) -> CollectionID {
+        do throws(FormatError) {
             return try CollectionID(bucket: "main", name: name)
         } catch {
-            throw ExchangeError(
+            throw DumpsError(
                 .usage, "\(root)/\(list)", expected: "the name of a collection, such as regions.json",
-                found: error.found,
+                found: name,
                 remedy: "name the collection with --collection BUCKET/COLLECTION, or rename the file")
         }
     }
@@ -46,8 +48,8 @@ struct FilesTree {
         let path = "\(root)/\(list)"
         guard case .file? = try FileStore.kind(path), let text = try FileStore.read(path, limit: limits.changesetBytes)
         else {
-            throw ExchangeError(
-                .badInput, path, expected: "a regular file", found: "a link, a folder or a device",
+            throw DumpsError(
+                .usage, path, found: "it is a link, a folder or a device, not a regular file",
                 remedy: "put the file itself there")
         }
         var collection: ImportedCollection
@@ -56,15 +58,15 @@ struct FilesTree {
             // The list does not say when the collection changed last, but each record does.
             let times = (records.array ?? []).compactMap { $0["last_modified"]?.number?.uint64 }
             guard let timestamp = times.max() else {
-                throw JSONError(.missingKey("last_modified"), at: 0)
+                throw FormatError(.missingKey("last_modified"), at: 0)
             }
             let metadata = JSONText.compact(DumpMetadata.make(id, nil))
             var changeset = Array("{\"metadata\":".utf8) + metadata
             changeset += Array(",\"timestamp\":\(timestamp),\"changes\":".utf8) + text.array + [UInt8(ascii: "}")]
             collection = try ImportedCollection(id, changeset: Changeset(parsing: Bytes(changeset), limits: limits))
-        } catch let error where error is JSONError || error is ChangesetError {
-            throw ExchangeError(
-                .badInput, path, expected: "a list of records, each with id and last_modified", found: "\(error)",
+        } catch let error as FormatError {
+            throw DumpsError(
+                .usage, path, found: "not a list of records, each with id and last_modified: \(error)",
                 remedy: "fetch the file again, or export it from a dumps directory")
         }
         try AttachmentFolder(root: root, folder: "attachments/\(name)", limits: limits).gatherByHash(into: &collection)

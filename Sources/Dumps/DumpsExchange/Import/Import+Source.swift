@@ -9,14 +9,14 @@ extension Import {
     ///   - path: a directory or an archive.
     ///   - scratch: an empty directory into which an archive is unpacked.
     /// - Returns: the root directory of the tree.
-    /// - Throws: `BundleError` if an archive is damaged or exceeds a limit; ``ExchangeError`` or `FileError`.
+    /// - Throws: `BundleError` if an archive is damaged or exceeds a limit; ``DumpsError`` or `BundleError`.
     func root(of path: String, scratch: String) throws -> String {
         if try FileStore.isDirectory(path) {
             for inner in inner where try FileStore.isDirectory("\(path)/\(inner)") { return "\(path)/\(inner)" }
             return path
         }
         guard try FileStore.size(path) != nil else {
-            throw ExchangeError(
+            throw DumpsError(
                 .usage, path, expected: "a regular file or a directory", found: "neither", remedy: "name another path")
         }
         // The tree has a fixed place in Firefox's own archives. In other archives it may also begin at the top.
@@ -62,8 +62,8 @@ extension Import {
         let lock = try source.lockFile(limits: limits)
         let wanted = lock.collections.filter { names.isEmpty || names.contains($0.key) }
         guard !wanted.isEmpty else {
-            throw ExchangeError(
-                .badInput, source.lockPath, found: "there are no bundles of the wanted collections",
+            throw DumpsError(
+                .usage, source.lockPath, found: "there are no bundles of the wanted collections",
                 remedy: "name the directory or archive that holds them")
         }
         return wanted.sorted { $0.key < $1.key }.map { id, entry in

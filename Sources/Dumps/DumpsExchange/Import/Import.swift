@@ -52,10 +52,9 @@ package struct Import: Sendable {
     /// All of another dumps directory in place of none is restored exactly, with its `dumps.yaml`.
     ///
     /// - Parameter path: a directory, an archive or a file.
-    /// - Throws: ``ExchangeError``, `BundleError` for an archive that is damaged or unsafe, `FileError`, `BudgetExcess`
-    ///   if all bundles together would be too large, or `DumpsError` if the directory is busy. Nothing has changed
-    ///   then.
-    ///   An error of a single collection is in its outcome.
+    /// - Throws: `DumpsError`, also if all bundles together would be too large or if the directory is busy;
+    ///   `BundleError` for an archive that is damaged or unsafe, or `BundleError`. Nothing has changed then. An error of
+    ///   a single collection is in its outcome.
     package func run(_ path: String, _ names: [CollectionID] = []) async throws -> [Outcome] {
         let transaction = try await DumpsTransaction.begin(in: directory, limits: limits)
         defer { try? transaction.end() }
@@ -79,7 +78,7 @@ package struct Import: Sendable {
         _ offers: [Offered], from path: String, _ names: [CollectionID], _ transaction: DumpsTransaction
     ) throws -> [Outcome] {
         if let missing = names.first(where: { name in !offers.contains { $0.0 == name } }) {
-            throw ExchangeError(
+            throw DumpsError(
                 .usage, path, entry: "\(missing)", found: "there is no such collection",
                 remedy: "leave out the names to import all collections")
         }
@@ -127,17 +126,17 @@ package struct Import: Sendable {
         return outcomes
     }
 
-    private func timely(_ offer: DumpsTransaction.Offer) throws(ExchangeError) -> DumpsTransaction.Offer {
+    private func timely(_ offer: DumpsTransaction.Offer) throws(DumpsError) -> DumpsTransaction.Offer {
         try checkTime(of: offer.snapshot)
         return offer
     }
 
     /// Refuses a state from the future. If it were accepted, every correct later state would be refused as a rollback.
-    private func checkTime(of snapshot: Snapshot) throws(ExchangeError) {
+    private func checkTime(of snapshot: Snapshot) throws(DumpsError) {
         let timestamp = snapshot.timestamp
         guard timestamp > options.time.advanced(by: .seconds(Limits.clockToleranceSeconds)) else { return }
-        throw ExchangeError(
-            .badInput, "\(snapshot.collection)",
+        throw DumpsError(
+            .usage, "\(snapshot.collection)",
             expected: "a timestamp of at most a day after \(options.time.rfc3339), the time of the import",
             found: "\(timestamp) (\(timestamp.rfc3339))",
             remedy: "check this machine's clock, or import a correct state")
@@ -154,14 +153,12 @@ package struct Import: Sendable {
             return parts.isEmpty ? nil : parts.joined(separator: isDirectory ? "/" : ": ")
         }
         switch error {
-        case let error as ExchangeError where error.place.hasPrefix(root):
-            return ExchangeError(
-                error.kind, path, entry: entry(error.place, error.entry), expected: error.expected, found: error.found,
-                remedy: error.remedy)
-        case let error as BundleError where error.file.hasPrefix(root):
+        case let error as DumpsError where error.file.hasPrefix(root):
+            return error.moved(to: path, entry: entry(error.file, error.entry))
+        case let error as BundleError where error.file.hasPrefix(root) && !error.isOfSystem:
             return BundleError(
-                error.kind, file: path, entry: entry(error.file, error.entry), expected: error.expected,
-                found: error.found)
+                error.code, file: path, entry: entry(error.file, error.entry), expected: error.expected,
+                found: error.found, remedy: error.remedy)
         default: return error
         }
     }
@@ -195,7 +192,7 @@ package struct Import: Sendable {
 
     private func serverZIP(_ path: String, _ transaction: DumpsTransaction) throws -> Offered {
         guard let id = options.collection ?? ServerZIPFolder.collection(path) else {
-            throw ExchangeError(
+            throw DumpsError(
                 .usage, path, expected: "a name such as main--regions.zip", found: "another name",
                 remedy: "name the collection with --collection BUCKET/COLLECTION")
         }
@@ -242,7 +239,7 @@ package struct Import: Sendable {
         var chains = collection.chains
         for path in options.chains {
             guard let chain = try FileStore.read(path, limit: limits.chainBytes) else {
-                throw ExchangeError(
+                throw DumpsError(
                     .usage, path, found: "there is no such file", remedy: "give --chain a PEM file")
             }
             chains.append(chain)
@@ -257,9 +254,9 @@ package struct Import: Sendable {
             return Snapshot(vouchingFor: unverified, chain: nil, provenance: .imported)
         }
         let verifier = KeptSnapshotVerifier(options.policy, limits: limits)
-        var failure: ContentSignatureError?
+        var failure: BundleError?
         for chain in chains {
-            do throws(ContentSignatureError) {
+            do throws(BundleError) {
                 return try verifier.verified(unverified, chain: chain, at: options.time)
             } catch {
                 failure = failure ?? error
@@ -269,7 +266,7 @@ package struct Import: Sendable {
     }
 
     /// The name of the source for the lock. It has an archive's file name, but no path of this machine.
-    private func origin(_ path: String) throws(FileError) -> String {
+    private func origin(_ path: String) throws(BundleError) -> String {
         guard try FileStore.size(path) != nil, let name = path.split(separator: "/").last else {
             return format.rawValue
         }

@@ -1,3 +1,4 @@
+import Dumps
 import RemoteSettingsModel
 import SnapshotBundle
 
@@ -14,13 +15,13 @@ struct AttachmentFolder {
     ///
     /// - Parameter isCache: whether a file that differs from its record is skipped too, because the server's zip may be
     ///   outdated.
-    /// - Throws: ``ExchangeError`` if a file differs from its record, or `FileError`.
+    /// - Throws: ``DumpsError`` if a file differs from its record, or `BundleError`.
     func gather(into collection: inout ImportedCollection, isCache: Bool = false) throws {
         for name in try FileStore.list("\(root)/\(folder)") ?? [] where !name.hasSuffix(Self.suffix) {
             let place = folder.isEmpty ? name : "\(folder)/\(name)"
             guard let size = try FileStore.size("\(root)/\(place)") else {
-                throw ExchangeError(
-                    .badInput, root, entry: place, expected: "a regular file", found: "a link or a folder",
+                throw DumpsError(
+                    .usage, root, entry: place, found: "it is a link or a folder, not a regular file",
                     remedy: "remove it from the directory")
             }
             let id = try sidecar(place)?["id"]?.string ?? name
@@ -35,11 +36,11 @@ struct AttachmentFolder {
                     collection.notes.append("\(place): left out, because it is not what record \(id) says")
                     continue
                 }
-                throw ExchangeError(
-                    .unverified, root, entry: place,
+                throw DumpsError(
+                    .untrusted, root, entry: place,
                     expected:
                         "\(Counted.text(attachment.size, "byte")) with SHA-256 \(attachment.hash), as record \(id) "
-                        + "says",
+                        + "states",
                     found: "\(Counted.text(size, "byte")) with \(digest)", remedy: "copy the file from its source again"
                 )
             }
@@ -49,7 +50,7 @@ struct AttachmentFolder {
 
     /// Adds the files that belong to records, whatever their names are: a record names its file by the hash.
     ///
-    /// - Throws: ``ExchangeError`` if a file is not one, or `FileError`.
+    /// - Throws: ``DumpsError`` if a file is not one, or `BundleError`.
     func gatherByHash(into collection: inout ImportedCollection) throws {
         var wanted: Set<SHA256Digest> = []
         for record in collection.records {
@@ -58,8 +59,8 @@ struct AttachmentFolder {
         for name in try FileStore.list("\(root)/\(folder)") ?? [] {
             let place = "\(folder)/\(name)"
             guard try FileStore.size("\(root)/\(place)") != nil else {
-                throw ExchangeError(
-                    .badInput, root, entry: place, expected: "a regular file", found: "a link or a folder",
+                throw DumpsError(
+                    .usage, root, entry: place, found: "it is a link or a folder, not a regular file",
                     remedy: "remove it from the directory")
             }
             try refusePointer(place)
@@ -74,24 +75,24 @@ struct AttachmentFolder {
 
     private func refusePointer(_ place: String) throws {
         guard try LargeFilePointer.isAt("\(root)/\(place)") else { return }
-        throw ExchangeError(
-            .badInput, root, entry: place, expected: "an attachment", found: LargeFilePointer.name,
+        throw DumpsError(
+            .usage, root, entry: place, found: "it is \(LargeFilePointer.name), not the attachment",
             remedy: LargeFilePointer.remedy)
     }
 
     private func sidecar(_ place: String) throws -> JSONValue? {
         let path = "\(root)/\(place)\(Self.suffix)"
         guard let text = try FileStore.read(path, limit: limits.metadataBytes) else { return nil }
-        return try Result { () throws(JSONError) in try JSONValue(parsing: text, limits: limits) }.mapError { error in
-            ExchangeError(
-                .badInput, root, entry: place + Self.suffix, expected: "JSON", found: "\(error)",
+        return try Result { () throws(FormatError) in try JSONValue(parsing: text, limits: limits) }.mapError { error in
+            DumpsError(
+                .usage, root, entry: place + Self.suffix, found: "not JSON: \(error)",
                 remedy: "copy the file from its source again")
         }.get()
     }
 
-    private func digest(_ place: String) throws(FileError) -> SHA256Digest {
+    private func digest(_ place: String) throws(BundleError) -> SHA256Digest {
         var hasher = ContentHasher()
-        try FileStore.readPieces("\(root)/\(place)") { (piece) throws(FileError) in hasher.update(piece) }
+        try FileStore.readPieces("\(root)/\(place)") { (piece) throws(BundleError) in hasher.update(piece) }
         return hasher.finish()
     }
 }
@@ -108,8 +109,8 @@ struct ImportedCollection {
     var notes: [String] = []
 
     /// - Parameter changeset: `{"metadata": …, "timestamp": …, "changes": …}`, with all records.
-    /// - Throws: `ChangesetError`.
-    init(_ id: CollectionID, changeset: Changeset) throws(ChangesetError) {
+    /// - Throws: `FormatError`.
+    init(_ id: CollectionID, changeset: Changeset) throws(FormatError) {
         unverified = try changeset.snapshot(of: id, onto: nil)
     }
 

@@ -1,3 +1,4 @@
+import Dumps
 import RemoteSettingsModel
 import SnapshotBundle
 
@@ -24,14 +25,14 @@ struct ServerZIPFolder {
         var left = limits.changesetBytes
         for name in try FileStore.list(root) ?? [] where name.hasSuffix(".meta.json") {
             guard let text = try FileStore.read("\(root)/\(name)", limit: limits.metadataBytes) else { continue }
-            let value = try Result { () throws(JSONError) in try JSONValue(parsing: text, limits: limits) }.mapError {
-                ExchangeError(
-                    .badInput, root, entry: name, expected: "a record", found: "\($0)", remedy: "fetch the zip again")
+            let value = try Result { () throws(FormatError) in try JSONValue(parsing: text, limits: limits) }.mapError {
+                DumpsError(
+                    .usage, root, entry: name, found: "not a record: \($0)", remedy: "fetch the zip again")
             }.get()
             left -= text.count
             guard left >= 0 else {
-                throw ExchangeError(
-                    .badInput, root, entry: name,
+                throw DumpsError(
+                    .usage, root, entry: name,
                     expected: "records of at most \(limits.changesetBytes) bytes in all (Limits.changesetBytes)",
                     found: "more", remedy: "fetch the zip again")
             }
@@ -41,14 +42,14 @@ struct ServerZIPFolder {
         var changeset = Array("{\"metadata\":".utf8) + JSONText.compact(DumpMetadata.make(id, nil))
         changeset += Array(",\"timestamp\":\(newest),\"changes\":[".utf8)
         changeset += records.map(\.array).joined(separator: [UInt8(ascii: ",")]) + Array("]}".utf8)
-        do throws(ChangesetError) {
+        do throws(FormatError) {
             var collection = try ImportedCollection(id, changeset: Changeset(parsing: Bytes(changeset), limits: limits))
             collection.notes.append(
                 "the zip has only the records with attachments; the collection gets the timestamp of the newest")
             return collection
         } catch {
-            throw ExchangeError(
-                .badInput, root, expected: "records in the .meta.json files", found: "\(error)",
+            throw DumpsError(
+                .usage, root, found: "the .meta.json files are not records: \(error)",
                 remedy: "fetch the zip again")
         }
     }

@@ -1,3 +1,4 @@
+import Dumps
 import RemoteSettingsModel
 import SnapshotBundle
 import SnapshotOrigin
@@ -36,14 +37,14 @@ package struct StaticMirror: Sendable {
     /// Publishes into a folder, which is made if it is missing. Does I/O.
     ///
     /// - Parameter folder: an absolute path.
-    /// - Throws: ``MirrorError`` if the URL's path cannot be a folder, if something else is in the folder, or if
-    ///   another process publishes there; `BundleError` if a bundle cannot be read; `FileError`. After an error, the
+    /// - Throws: ``DumpsError`` if the URL's path cannot be a folder, if something else is in the folder, or if
+    ///   another process publishes there; `BundleError` if a bundle cannot be read; `BundleError`. After an error, the
     ///   previous mirror is still published.
     package func publish(to folder: String) throws -> Report {
-        guard MirrorPath(origin.address.path + "/v1/") != nil else { throw MirrorError.unusableURL(origin.address.url) }
+        guard MirrorPath(origin.address.path + "/v1/") != nil else { throw DumpsError.unusableURL(origin.address.url) }
         try Self.check(folder)
         try FileStore.makeDirectories(folder)
-        guard let lock = try DirectoryLock(folder) else { throw MirrorError.busy(folder) }
+        guard let lock = try DirectoryLock(folder) else { throw DumpsError.mirrorIsBusy(folder) }
         defer { withExtendedLifetime(lock) {} }
         for name in try FileStore.list(folder) ?? [] where Self.isTemporary(name) {
             try FileStore.removeTree("\(folder)/\(name)")
@@ -55,7 +56,7 @@ package struct StaticMirror: Sendable {
         do {
             try tree.write(origin, earlier: "\(folder)/\(Self.linkName)")
             guard let list = try FileStore.read("\(temporary)/objects.json", limit: .max) else {
-                throw MirrorError.vanished(temporary)
+                throw DumpsError.vanished(temporary)
             }
             name = Self.treePrefix + SHA256Digest(hashing: list).hex.prefix(32)
         } catch {
@@ -102,7 +103,7 @@ package struct StaticMirror: Sendable {
     /// The collections of the mirror in a folder, with their timestamps; empty if there is no mirror. Does
     /// I/O.
     ///
-    /// - Throws: `FileError` or `ChangesetError` if the mirror's monitor cannot be read.
+    /// - Throws: `BundleError` or `FormatError` if the mirror's monitor cannot be read.
     package static func published(
         in folder: String, address: OriginAddress, limits: Limits = Limits()
     ) throws -> [CollectionID: Timestamp] {
@@ -116,12 +117,12 @@ package struct StaticMirror: Sendable {
     /// Refuses a folder that contains anything but a mirror.
     package static func check(_ folder: String) throws {
         guard let names = try FileStore.list(folder) else {
-            if try FileStore.size(folder) != nil { throw MirrorError.notAMirror(folder, found: "a file") }
+            if try FileStore.size(folder) != nil { throw DumpsError.notAMirror(folder, found: "a file") }
             return
         }
         let foreign = names.first { name in
             ![linkName, hooksName].contains(name) && !isTree(name) && !isTemporary(name)
         }
-        if let foreign { throw MirrorError.notAMirror(folder, found: foreign) }
+        if let foreign { throw DumpsError.notAMirror(folder, found: foreign) }
     }
 }

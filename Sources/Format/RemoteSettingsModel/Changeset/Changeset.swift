@@ -17,48 +17,38 @@ package struct Changeset: Sendable {
     /// A record keeps every member as served, including `"attachment": null` and `"deleted": false`, because the server
     /// signs them. Only `"deleted": true` makes a tombstone, which is not part of the signed payload.
     ///
-    /// - Throws: ``ChangesetError`` with the problem and its place.
-    package init(parsing body: Bytes, limits: Limits) throws(ChangesetError) {
+    /// - Throws: ``FormatError`` with the problem and its place.
+    package init(parsing body: Bytes, limits: Limits) throws(FormatError) {
         var reader = JSONReader(body, limits: limits)
         var metadata: CollectionMetadata?
         var received: Bytes?
         var timestamp: Timestamp?
         var changes: (records: RecordTable, tombstones: [Tombstone])?
-        try reading { () throws(JSONError) in try reader.beginObject() }
-        while let key = try reading({ () throws(JSONError) in try reader.nextKey() }) {
+        try reader.beginObject()
+        while let key = try reader.nextKey() {
             switch key {
             case "metadata":
                 // This is a copy, so that the whole body is not kept alive.
-                let text = try reading { () throws(JSONError) in
-                    Bytes(try reader.skipValue(limit: limits.metadataBytes).array)
-                }
-                do throws(JSONError) {
-                    metadata = try CollectionMetadata(parsing: text, limits: limits)
-                } catch {
-                    throw .metadata(error, member: key)
-                }
+                let text = Bytes(try reader.skipValue(limit: limits.metadataBytes).array)
+                metadata = try CollectionMetadata(text, of: key, limits: limits)
             case Self.mirroredMetadata:
-                received = try reading { () throws(JSONError) in
-                    Bytes(try reader.skipValue(limit: limits.metadataBytes).array)
-                }
+                received = Bytes(try reader.skipValue(limit: limits.metadataBytes).array)
             case "timestamp":
-                timestamp = try reading { () throws(JSONError) in
-                    Timestamp(milliseconds: try reader.unsignedInteger())
-                }
+                timestamp = Timestamp(milliseconds: try reader.unsignedInteger())
             case "changes":
                 var collector = RecordCollector(limits: limits)
                 try collector.collect(&reader)
                 let tombstones = collector.tombstones
                 changes = (try collector.table(), tombstones)
-            default: try reading { () throws(JSONError) in _ = try reader.skipValue() }
+            default: _ = try reader.skipValue()
             }
         }
-        try reading { () throws(JSONError) in try reader.finish() }
+        try reader.finish()
         guard let metadata else { throw .missing("metadata") }
         guard let timestamp else { throw .missing("timestamp") }
         guard let changes else { throw .missing("changes") }
         self.metadata =
-            try received.map { (json) throws(ChangesetError) in
+            try received.map { (json) throws(FormatError) in
                 try metadata.received(as: json, limits: limits)
             } ?? metadata
         self.timestamp = timestamp
@@ -73,10 +63,10 @@ package struct Changeset: Sendable {
     ///   - base: the records that the answer changes, if it answers `_since`; `nil` if the answer is a full list, which
     ///     replaces the held records. A server that no longer knows the value of `_since` answers with the full list,
     ///     without tombstones.
-    /// - Throws: ``ChangesetError/otherCollection(expected:found:)`` if the metadata names another collection.
+    /// - Throws: ``FormatError/otherCollection(expected:found:)`` if the metadata names another collection.
     package func snapshot(
         of collection: CollectionID, onto base: RecordTable?
-    ) throws(ChangesetError) -> UnverifiedSnapshot {
+    ) throws(FormatError) -> UnverifiedSnapshot {
         if metadata.bucket ?? collection.bucket != collection.bucket
             || (metadata.id ?? collection.name).exact != collection.name.exact
         {
@@ -88,10 +78,6 @@ package struct Changeset: Sendable {
         return UnverifiedSnapshot(
             collection: collection, payload: Payload(all, timestamp: timestamp), metadata: metadata)
     }
-}
-
-func reading<Value>(_ body: () throws(JSONError) -> Value) throws(ChangesetError) -> Value {
-    do { return try body() } catch { throw .json(error) }
 }
 
 /// A deleted record, as a changeset that answers `_since` lists it.

@@ -10,13 +10,15 @@ package struct CollectionMetadata: Hashable, Sendable {
 
     /// Reads a collection's metadata.
     ///
-    /// - Throws: ``JSONError`` if it is not a JSON object, or has more than ``Limits/metadataBytes`` bytes or
+    /// - Throws: ``FormatError`` if it is not a JSON object, or has more than ``Limits/metadataBytes`` bytes or
     ///   ``Limits/jsonValues`` values.
-    package init(parsing json: Bytes, limits: Limits) throws(JSONError) {
-        guard json.count <= limits.metadataBytes else { throw JSONError(.tooLong(limit: limits.metadataBytes), at: 0) }
+    package init(parsing json: Bytes, limits: Limits) throws(FormatError) {
+        guard json.count <= limits.metadataBytes else {
+            throw FormatError(.tooLong(limit: limits.metadataBytes), at: 0)
+        }
         let value = try JSONValue(parsing: json, limits: limits)
         guard case .object = value else {
-            throw JSONError(.wrongType(expected: "an object", found: value.kind), at: 0)
+            throw FormatError(.wrongType(expected: "an object", found: value.kind), at: 0)
         }
         self.json = json
         id = value["id"]?.string
@@ -33,6 +35,15 @@ package struct CollectionMetadata: Hashable, Sendable {
         signatures = all
     }
 
+    /// Reads the metadata in a changeset's member. Errors name the member.
+    init(_ json: Bytes, of member: String, limits: Limits) throws(FormatError) {
+        do throws(FormatError) {
+            try self.init(parsing: json, limits: limits)
+        } catch {
+            throw .metadata(error, member: member)
+        }
+    }
+
     /// Keeps the bytes without parsing them. All other properties are empty.
     ///
     /// This is for a bundle that is part of the trusted program. Its signatures are not verified.
@@ -43,8 +54,8 @@ package struct CollectionMetadata: Hashable, Sendable {
 
     /// The members that people write. The other members name the collection and say when it changed and who signed it.
     ///
-    /// - Throws: ``JSONError`` if the metadata was kept without parsing and is not JSON.
-    package func writtenMembers(limits: Limits) throws(JSONError) -> [JSONValue.Member] {
+    /// - Throws: ``FormatError`` if the metadata was kept without parsing and is not JSON.
+    package func writtenMembers(limits: Limits) throws(FormatError) -> [JSONValue.Member] {
         guard case .object(let members) = try JSONValue(parsing: json, limits: limits) else { return [] }
         return members.filter { !["id", "bucket", "last_modified", "signature", "signatures"].contains($0.key) }
     }
@@ -54,11 +65,10 @@ package struct CollectionMetadata: Hashable, Sendable {
     /// A mirror serves certificate chains itself, so it rewrites each `x5u`. A mirror of a mirror keeps the first
     /// server's bytes. The signatures are those that the mirror serves, because clients can fetch their chains.
     ///
-    /// - Throws: ``ChangesetError`` if `original` is not a collection's metadata, or if it differs in more than the
+    /// - Throws: ``FormatError`` if `original` is not a collection's metadata, or if it differs in more than the
     ///   URLs of chains. Only verified metadata is kept.
-    func received(as original: Bytes, limits: Limits) throws(ChangesetError) -> CollectionMetadata {
-        let received = try Result { () throws(JSONError) in try CollectionMetadata(parsing: original, limits: limits) }
-            .mapError { ChangesetError.metadata($0, member: Changeset.mirroredMetadata) }.get()
+    func received(as original: Bytes, limits: Limits) throws(FormatError) -> CollectionMetadata {
+        let received = try CollectionMetadata(original, of: Changeset.mirroredMetadata, limits: limits)
         guard (received.id ?? id)?.exact == id?.exact, (received.bucket ?? bucket)?.exact == bucket?.exact,
             received.hasAttachmentsZip == hasAttachmentsZip,
             Set(received.signatures.map(\.withoutURL)) == Set(signatures.map(\.withoutURL))

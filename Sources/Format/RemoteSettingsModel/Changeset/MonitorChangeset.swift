@@ -7,11 +7,10 @@ package struct MonitorChangeset: Sendable {
 
     /// Reads an answer's body. Does no I/O.
     ///
-    /// - Throws: ``ChangesetError``.
-    package init(parsing body: Bytes, limits: Limits) throws(ChangesetError) {
+    /// - Throws: ``FormatError``.
+    package init(parsing body: Bytes, limits: Limits) throws(FormatError) {
         var reader = JSONReader(body, limits: limits)
-        let (timestamp, collections) = try Result { () throws(JSONError) in try Self.read(&reader) }
-            .mapError(ChangesetError.json).get()
+        let (timestamp, collections) = try Self.read(&reader)
         guard let timestamp else { throw .missing("timestamp") }
         guard let collections else { throw .missing("changes") }
         self.timestamp = timestamp
@@ -20,7 +19,7 @@ package struct MonitorChangeset: Sendable {
 
     private static func read(
         _ reader: inout JSONReader
-    ) throws(JSONError) -> (Timestamp?, [CollectionID: Timestamp]?) {
+    ) throws(FormatError) -> (Timestamp?, [CollectionID: Timestamp]?) {
         var timestamp: Timestamp?
         var collections: [CollectionID: Timestamp]?
         try reader.beginObject()
@@ -43,7 +42,7 @@ package struct MonitorChangeset: Sendable {
         return (timestamp, collections)
     }
 
-    private static func change(_ reader: inout JSONReader) throws(JSONError) -> (CollectionID, Timestamp)? {
+    private static func change(_ reader: inout JSONReader) throws(FormatError) -> (CollectionID, Timestamp)? {
         var bucket: String?
         var name: String?
         var changed: Timestamp?

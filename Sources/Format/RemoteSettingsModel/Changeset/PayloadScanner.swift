@@ -16,7 +16,7 @@ struct PayloadScanner {
     }
 
     /// Finds all records and the timestamp.
-    mutating func scan(_ input: Span<UInt8>) throws(ChangesetError) -> ([RecordTable.Entry], Timestamp) {
+    mutating func scan(_ input: Span<UInt8>) throws(FormatError) -> ([RecordTable.Entry], Timestamp) {
         while try findRecord(input) {}
         try pass("],\"last_modified\":\"", input)
         let start = position
@@ -32,7 +32,7 @@ struct PayloadScanner {
     /// Finds the next record.
     ///
     /// - Returns: whether there is one.
-    private mutating func findRecord(_ input: Span<UInt8>) throws(ChangesetError) -> Bool {
+    private mutating func findRecord(_ input: Span<UInt8>) throws(FormatError) -> Bool {
         if position == 0 { try pass("{\"data\":[", input) }
         if let last = entries.last {
             guard byte(input) == UInt8(ascii: ",") else { return false }
@@ -51,7 +51,7 @@ struct PayloadScanner {
         return true
     }
 
-    private mutating func record(_ input: Span<UInt8>) throws(ChangesetError) -> RecordTable.Entry {
+    private mutating func record(_ input: Span<UInt8>) throws(FormatError) -> RecordTable.Entry {
         let start = position
         guard byte(input) == UInt8(ascii: "{") else { throw broken(input) }
         // The compiler keeps a local copy in a register.
@@ -82,7 +82,7 @@ struct PayloadScanner {
                 depth += 1
                 expectsKey = false
                 guard depth <= limits.jsonDepth else {
-                    throw .json(JSONError(.tooDeep(limit: limits.jsonDepth), at: position - 1))
+                    throw FormatError(.tooDeep(limit: limits.jsonDepth), at: position - 1)
                 }
             case UInt8(ascii: "}"), UInt8(ascii: "]"): depth -= 1
             case UInt8(ascii: ","): expectsKey = depth == 1
@@ -100,7 +100,7 @@ struct PayloadScanner {
 
     private func idValue(
         _ input: Span<UInt8>, _ position: inout Int, record: Int
-    ) throws(ChangesetError) -> Range<Int> {
+    ) throws(FormatError) -> Range<Int> {
         guard position < input.count, input[position] == UInt8(ascii: ":") else { throw broken(input, at: position) }
         position += 1
         guard position < input.count, input[position] == UInt8(ascii: "\"") else {
@@ -113,7 +113,7 @@ struct PayloadScanner {
     /// Skips the rest of a string and its closing quote. Canonical strings are ASCII, so only quotes and backslashes
     /// matter.
     @inline(__always)
-    private func endString(_ input: Span<UInt8>, _ position: inout Int) throws(ChangesetError) -> Range<Int> {
+    private func endString(_ input: Span<UInt8>, _ position: inout Int) throws(FormatError) -> Range<Int> {
         let start = position
         while true {
             JSONLexer.skipPlain(input, &position)
@@ -139,17 +139,17 @@ struct PayloadScanner {
         position < input.count ? unsafe input[unchecked: position] : nil
     }
 
-    private mutating func pass(_ text: StaticString, _ input: Span<UInt8>) throws(ChangesetError) {
+    private mutating func pass(_ text: StaticString, _ input: Span<UInt8>) throws(FormatError) {
         for index in 0..<text.utf8CodeUnitCount {
             guard unsafe byte(input) == text.utf8Start[index] else { throw broken(input) }
             position += 1
         }
     }
 
-    private func broken(_ input: Span<UInt8>) -> ChangesetError { broken(input, at: position) }
+    private func broken(_ input: Span<UInt8>) -> FormatError { broken(input, at: position) }
 
     @inline(never)
-    private func broken(_ input: Span<UInt8>, at position: Int) -> ChangesetError {
+    private func broken(_ input: Span<UInt8>, at position: Int) -> FormatError {
         .notCanonical(problem: position >= input.count ? "it ends too early" : "unexpected text at byte \(position)")
     }
 }

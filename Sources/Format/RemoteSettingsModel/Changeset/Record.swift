@@ -34,7 +34,7 @@ package struct Record: Sendable, Identifiable {
     /// The value of one field, read on demand; `nil` if the record does not have it. Other fields are skipped.
     package func field(_ name: String) -> JSONValue? {
         var reader = JSONReader(json, limits: Limits())
-        do throws(JSONError) {
+        do throws(FormatError) {
             try reader.beginObject()
             return try reader.seekMember(name) ? try reader.value() : nil
         } catch {
@@ -49,8 +49,8 @@ package struct Record: Sendable, Identifiable {
 
     /// The record's attachment; `nil` if it has none.
     ///
-    /// - Throws: ``ChangesetError/invalidAttachment(record:problem:)`` if the record does not describe it fully.
-    package func attachment() throws(ChangesetError) -> RecordAttachment? {
+    /// - Throws: ``FormatError/invalidAttachment(record:problem:)`` if the record does not describe it fully.
+    package func attachment() throws(FormatError) -> RecordAttachment? {
         guard mayHaveAttachment, let value = field("attachment"), value != .null else { return nil }
         return try RecordAttachment(value, record: id)
     }

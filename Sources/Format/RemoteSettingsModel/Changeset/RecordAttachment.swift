@@ -24,10 +24,10 @@ package struct RecordAttachment: Hashable, Sendable {
 
     /// Reads a record's member `attachment`. Does no I/O.
     ///
-    /// - Throws: ``ChangesetError/invalidAttachment(record:problem:)`` if the location, the hash or the size is missing
+    /// - Throws: ``FormatError/invalidAttachment(record:problem:)`` if the location, the hash or the size is missing
     ///   or wrong.
-    init(_ value: JSONValue, record: String) throws(ChangesetError) {
-        func invalid(_ problem: String) -> ChangesetError { .invalidAttachment(record: record, problem: problem) }
+    init(_ value: JSONValue, record: String) throws(FormatError) {
+        func invalid(_ problem: String) -> FormatError { .invalidAttachment(record: record, problem: problem) }
         guard case .object = value else { throw invalid("expected an object") }
         guard let location = value["location"]?.string, !location.isEmpty else { throw invalid("it has no location") }
         guard let hex = value["hash"]?.string, let hash = SHA256Digest(hex: hex) else {

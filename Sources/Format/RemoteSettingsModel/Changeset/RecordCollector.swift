@@ -11,10 +11,10 @@ struct RecordCollector {
     }
 
     /// Reads the array that is next.
-    mutating func collect(_ reader: inout JSONReader) throws(ChangesetError) {
+    mutating func collect(_ reader: inout JSONReader) throws(FormatError) {
         canonical.reserveCapacity(reader.document.count - reader.offset)
-        try reading { () throws(JSONError) in try reader.beginArray() }
-        while try reading({ () throws(JSONError) in try reader.nextElement() }) {
+        try reader.beginArray()
+        while try reader.nextElement() {
             guard entries.count + tombstones.count < limits.records else {
                 throw .tooManyRecords(limit: limits.records)
             }
@@ -23,21 +23,21 @@ struct RecordCollector {
     }
 
     /// Reads a record that must be the whole text.
-    mutating func collect(record text: Bytes) throws(ChangesetError) {
+    mutating func collect(record text: Bytes) throws(FormatError) {
         guard entries.count < limits.records else { throw .tooManyRecords(limit: limits.records) }
         var reader = JSONReader(text, limits: limits)
         try collectRecord(&reader)
-        try reading { () throws(JSONError) in try reader.finish() }
+        try reader.finish()
     }
 
     /// The collected records, sorted.
-    consuming func table() throws(ChangesetError) -> RecordTable {
+    consuming func table() throws(FormatError) -> RecordTable {
         try RecordTable(Bytes(canonical), unsorted: entries, mentionsFilters: mentionsFilters)
     }
 
-    private mutating func collectRecord(_ reader: inout JSONReader) throws(ChangesetError) {
+    private mutating func collectRecord(_ reader: inout JSONReader) throws(FormatError) {
         let offset = reader.offset
-        let members = try reading { () throws(JSONError) in try reader.object() }
+        let members = try reader.object()
         let record = JSONValue.object(members)
         guard let id = record["id"]?.string, !id.isEmpty else { throw .recordWithoutID(offset: offset) }
         guard Identifier.isValid(id.utf8) else { throw .invalidRecordID(id) }
@@ -54,15 +54,13 @@ struct RecordCollector {
 
     private mutating func append(
         _ members: [JSONValue.Member], id: String, offset: Int
-    ) throws(ChangesetError) -> RecordTable.Entry {
+    ) throws(FormatError) -> RecordTable.Entry {
         let start = canonical.count
         var place = start
         var hasAttachment = false
-        try reading { () throws(JSONError) in
-            try CanonicalJSON.append(members, to: &canonical, offset: offset) { member, start in
-                if member.has("id") { place = start + 1 }
-                if member.has("attachment") { hasAttachment = true }
-            }
+        try CanonicalJSON.append(members, to: &canonical, offset: offset) { member, start in
+            if member.has("id") { place = start + 1 }
+            if member.has("attachment") { hasAttachment = true }
         }
         guard canonical.count - start <= limits.recordBytes else {
             throw .recordTooLarge(offset: offset, what: "bytes (Limits.recordBytes)", limit: limits.recordBytes)

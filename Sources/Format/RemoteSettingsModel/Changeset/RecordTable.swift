@@ -50,8 +50,8 @@ package struct RecordTable: Sendable {
 
     /// Makes a table of records that are in one buffer, in any order.
     ///
-    /// - Throws: ``ChangesetError/duplicateRecord(_:)``.
-    init(_ source: Bytes, unsorted: [Entry], mentionsFilters: Bool) throws(ChangesetError) {
+    /// - Throws: ``FormatError/duplicateRecord(_:)``.
+    init(_ source: Bytes, unsorted: [Entry], mentionsFilters: Bool) throws(FormatError) {
         var duplicate: String?
         let entries = source.withSpan { span -> [Entry] in
             // The first eight bytes of the ids decide most comparisons.
@@ -84,8 +84,8 @@ package struct RecordTable: Sendable {
 
     /// Makes a table of records that are given as JSON, one in each text, in any order. They are made canonical.
     ///
-    /// - Throws: ``ChangesetError`` for the first text that is not a record, or that has the id of another record.
-    package init(_ records: some Sequence<Bytes>, limits: Limits) throws(ChangesetError) {
+    /// - Throws: ``FormatError`` for the first text that is not a record, or that has the id of another record.
+    package init(_ records: some Sequence<Bytes>, limits: Limits) throws(FormatError) {
         var collector = RecordCollector(limits: limits)
         for record in records { try collector.collect(record: record) }
         self = try collector.table()

@@ -45,7 +45,7 @@ package final class GzipStream {
     /// Whether the input so far ends where a member ends.
     package private(set) var isAtEnd = true
 
-    package init() throws(InflateError) {
+    package init() throws(FormatError) {
         inflater = try Inflater(.gzip)
     }
 
@@ -56,7 +56,7 @@ package final class GzipStream {
     }
 
     /// The next decompressed bytes, at most ``pieceSize`` of them; `nil` if more input is needed.
-    package func next() throws(InflateError) -> [UInt8]? {
+    package func next() throws(FormatError) -> [UInt8]? {
         while hasMoreOutput || consumed < input.count {
             if isAtEnd {
                 isAtEnd = false
@@ -68,7 +68,7 @@ package final class GzipStream {
             hasMoreOutput = !step.isEnd && piece.count == Self.pieceSize
             // zlib makes no progress, although it has both input and room for output.
             guard step.isEnd || step.consumed > 0 || step.produced > 0 || consumed == input.count else {
-                throw .corrupt
+                throw .corruptStream
             }
             if !piece.isEmpty { return piece }
         }

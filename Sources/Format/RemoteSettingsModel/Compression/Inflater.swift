@@ -1,28 +1,5 @@
 import CZlib
 
-/// Why a deflate or gzip stream was refused.
-package enum InflateError: Error, Hashable {
-    case corrupt
-    /// The stream holds more than it should.
-    case tooLong
-    /// The stream ends before it should.
-    case tooShort
-    /// There are bytes after the end of the stream.
-    case trailingBytes
-    case outOfMemory
-
-    /// What was found in place of a valid stream, for an error message.
-    package var found: String {
-        switch self {
-        case .corrupt: "a corrupt stream"
-        case .tooLong: "more"
-        case .tooShort: "less"
-        case .trailingBytes: "bytes after the end of the stream"
-        case .outOfMemory: "not enough memory to inflate it"
-        }
-    }
-}
-
 /// Inflates one stream at once or in steps.
 ///
 /// It owns zlib's state and frees it. Threads must not share it.
@@ -50,7 +27,7 @@ package final class Inflater {
     // It is on the heap, because zlib keeps a pointer to it.
     private let stream: UnsafeMutablePointer<z_stream>
 
-    package init(_ format: Format = .raw) throws(InflateError) {
+    package init(_ format: Format = .raw) throws(FormatError) {
         let stream = UnsafeMutablePointer<z_stream>.allocate(capacity: 1)
         unsafe stream.initialize(to: z_stream())
         guard unsafe rs_inflate_init(stream, format == .gzip ? 1 : 0) == Z_OK else {
@@ -71,14 +48,14 @@ package final class Inflater {
     }
 
     /// Inflates a whole raw stream of exactly `size` bytes into a new array, without another buffer.
-    package static func inflate(_ input: Bytes, size: Int) throws(InflateError) -> [UInt8] {
+    package static func inflate(_ input: Bytes, size: Int) throws(FormatError) -> [UInt8] {
         let inflater = try Inflater()
-        return try unsafe inflater.filling(size) { (buffer) throws(InflateError) in
+        return try unsafe inflater.filling(size) { (buffer) throws(FormatError) in
             try unsafe inflater.run(input, into: buffer)
         }
     }
 
-    private func run(_ input: Bytes, into buffer: UnsafeMutableRawBufferPointer) throws(InflateError) -> Int {
+    private func run(_ input: Bytes, into buffer: UnsafeMutableRawBufferPointer) throws(FormatError) -> Int {
         var (consumed, produced) = (0, 0)
         // zlib counts in 32 bits. It reports the end only if it may write one byte more than there is.
         var spare: UInt8 = 0
@@ -90,28 +67,28 @@ package final class Inflater {
                     input, from: consumed,
                     into: UnsafeMutableRawBufferPointer(rebasing: buffer[produced...]))
             } else {
-                step = try unsafe withUnsafeMutableBytes(of: &spare) { (last) throws(InflateError) in
+                step = try unsafe withUnsafeMutableBytes(of: &spare) { (last) throws(FormatError) in
                     try unsafe inflate(input, from: consumed, into: last)
                 }
-                guard step.produced == 0 else { throw .tooLong }
+                guard step.produced == 0 else { throw .streamTooLong }
             }
             consumed += step.consumed
             produced += step.produced
             if step.isEnd {
                 guard consumed == input.count else { throw .trailingBytes }
-                guard produced == buffer.count else { throw .tooShort }
+                guard produced == buffer.count else { throw .streamTooShort }
                 return produced
             }
-            guard step.consumed > 0 || step.produced > 0 else { throw .tooShort }
+            guard step.consumed > 0 || step.produced > 0 else { throw .streamTooShort }
         }
     }
 
     /// Inflates as much as fits into `buffer`.
     ///
     /// - Parameter offset: how much of `input` has already been consumed.
-    package func inflate(_ input: Bytes, from offset: Int, into buffer: inout [UInt8]) throws(InflateError) -> Step {
+    package func inflate(_ input: Bytes, from offset: Int, into buffer: inout [UInt8]) throws(FormatError) -> Step {
         var span = buffer.mutableSpan
-        return try unsafe span.withUnsafeMutableBytes { (buffer) throws(InflateError) in
+        return try unsafe span.withUnsafeMutableBytes { (buffer) throws(FormatError) in
             try unsafe inflate(input, from: offset, into: buffer)
         }
     }
@@ -121,9 +98,9 @@ package final class Inflater {
     /// - Parameter offset: how much of `input` has already been consumed.
     func piece(
         of input: Bytes, from offset: Int, size: Int
-    ) throws(InflateError) -> (bytes: [UInt8], step: Step) {
+    ) throws(FormatError) -> (bytes: [UInt8], step: Step) {
         var step = Step(consumed: 0, produced: 0, isEnd: false)
-        let bytes = try unsafe filling(size) { (buffer) throws(InflateError) in
+        let bytes = try unsafe filling(size) { (buffer) throws(FormatError) in
             step = try unsafe inflate(input, from: offset, into: buffer)
             return step.produced
         }
@@ -132,11 +109,11 @@ package final class Inflater {
 
     /// A new array of at most `size` bytes. `body` writes them and returns how many it wrote.
     private func filling(
-        _ size: Int, _ body: (UnsafeMutableRawBufferPointer) throws(InflateError) -> Int
-    ) throws(InflateError) -> [UInt8] {
-        var failure: InflateError?
+        _ size: Int, _ body: (UnsafeMutableRawBufferPointer) throws(FormatError) -> Int
+    ) throws(FormatError) -> [UInt8] {
+        var failure: FormatError?
         let output = unsafe [UInt8](unsafeUninitializedCapacity: size) { buffer, count in
-            do throws(InflateError) {
+            do throws(FormatError) {
                 count = try unsafe body(UnsafeMutableRawBufferPointer(buffer))
             } catch {
                 failure = error
@@ -148,7 +125,7 @@ package final class Inflater {
 
     private func inflate(
         _ input: Bytes, from offset: Int, into buffer: UnsafeMutableRawBufferPointer
-    ) throws(InflateError) -> Step {
+    ) throws(FormatError) -> Step {
         // Each piece is small enough for its size to fit into 32 bits.
         let piece = input[offset..<min(input.count, offset + (1 << 30))]
         let room = min(buffer.count, 1 << 30)
@@ -169,7 +146,7 @@ package final class Inflater {
         switch status {
         case Z_OK, Z_STREAM_END, Z_BUF_ERROR: return step
         case Z_MEM_ERROR: throw .outOfMemory
-        default: throw .corrupt
+        default: throw .corruptStream
         }
     }
 }

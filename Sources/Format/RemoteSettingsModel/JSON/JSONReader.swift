@@ -37,40 +37,40 @@ package struct JSONReader {
     }
 
     /// The first byte of the next value, which determines its kind.
-    private mutating func peek() throws(JSONError) -> UInt8 {
-        try consume { (input, position) throws(JSONError) in
+    private mutating func peek() throws(FormatError) -> UInt8 {
+        try consume { (input, position) throws(FormatError) in
             JSONLexer.skipWhitespace(input, &position)
             return try JSONLexer.peek(input, position)
         }
     }
 
-    private mutating func begin(_ bracket: UInt8, _ expected: String) throws(JSONError) {
+    private mutating func begin(_ bracket: UInt8, _ expected: String) throws(FormatError) {
         let found = try peek()
         guard found == bracket else { throw wrongType(expected, found) }
         guard scopes.count < skipper.depthLimit else {
-            throw JSONError(.tooDeep(limit: skipper.depthLimit), at: offset)
+            throw FormatError(.tooDeep(limit: skipper.depthLimit), at: offset)
         }
         scopes.append(Scope(isObject: bracket == UInt8(ascii: "{"), keys: ObjectKeys(limit: skipper.memberLimit)))
         offset += 1
     }
 
-    private func wrongType(_ expected: String, _ found: UInt8) -> JSONError {
-        JSONError(.wrongType(expected: expected, found: JSONLexer.kind(startingWith: found)), at: offset)
+    private func wrongType(_ expected: String, _ found: UInt8) -> FormatError {
+        FormatError(.wrongType(expected: expected, found: JSONLexer.kind(startingWith: found)), at: offset)
     }
 
     /// Enters an object. Then call ``nextKey()`` until it returns `nil`.
-    package mutating func beginObject() throws(JSONError) {
+    package mutating func beginObject() throws(FormatError) {
         try begin(UInt8(ascii: "{"), "an object")
     }
 
     /// Enters an array. Then call ``nextElement()`` until it returns `false`.
-    package mutating func beginArray() throws(JSONError) {
+    package mutating func beginArray() throws(FormatError) {
         try begin(UInt8(ascii: "["), "an array")
     }
 
     /// The next member's key; `nil` at the object's end. Read or skip the member's value before the next call.
-    package mutating func nextKey() throws(JSONError) -> String? {
-        try advance(closing: UInt8(ascii: "}")) { (input, position, keys) throws(JSONError) in
+    package mutating func nextKey() throws(FormatError) -> String? {
+        try advance(closing: UInt8(ascii: "}")) { (input, position, keys) throws(FormatError) in
             JSONLexer.text(input, try JSONLexer.key(input, &position, of: &keys))
         }
     }
@@ -78,11 +78,11 @@ package struct JSONReader {
     /// Skips members up to the one with this name, so that its value comes next.
     ///
     /// - Returns: whether there is such a member. If not, the object's end has been skipped.
-    mutating func seekMember(_ name: String) throws(JSONError) -> Bool {
+    mutating func seekMember(_ name: String) throws(FormatError) -> Bool {
         let name = Array(name.utf8)
         let (skipper, depth) = (skipper, scopes.count)
         while true {
-            let found = try advance(closing: UInt8(ascii: "}")) { (input, position, keys) throws(JSONError) -> Bool in
+            let found = try advance(closing: UInt8(ascii: "}")) { (input, position, keys) throws(FormatError) -> Bool in
                 let token = try JSONLexer.key(input, &position, of: &keys)
                 if JSONLexer.text(input, token, is: name) { return true }
                 try skipper.skip(input, &position, depth: depth)
@@ -94,20 +94,20 @@ package struct JSONReader {
     }
 
     /// Whether there is another element. Read or skip it before the next call.
-    package mutating func nextElement() throws(JSONError) -> Bool {
-        try advance(closing: UInt8(ascii: "]")) { (_, _, _) throws(JSONError) in } != nil
+    package mutating func nextElement() throws(FormatError) -> Bool {
+        try advance(closing: UInt8(ascii: "]")) { (_, _, _) throws(FormatError) in } != nil
     }
 
     /// Moves to the next item, and lets `body` read its beginning; `nil` at the end.
     @inline(__always)
     private mutating func advance<Value>(
         closing: UInt8,
-        _ body: (_ input: Span<UInt8>, _ position: inout Int, _ keys: inout ObjectKeys) throws(JSONError) -> Value
-    ) throws(JSONError) -> Value? {
+        _ body: (_ input: Span<UInt8>, _ position: inout Int, _ keys: inout ObjectKeys) throws(FormatError) -> Value
+    ) throws(FormatError) -> Value? {
         var position = offset
         let last = scopes.count - 1
         defer { offset = position }
-        let value = try document.withSpan { (span) throws(JSONError) -> Value? in
+        let value = try document.withSpan { (span) throws(FormatError) -> Value? in
             guard try JSONLexer.nextItem(closing: closing, isFirst: scopes[last].isFirst, span, &position) else {
                 return nil
             }
@@ -119,13 +119,13 @@ package struct JSONReader {
     }
 
     /// Whether the next value is `null`. If so, it is skipped.
-    mutating func null() throws(JSONError) -> Bool {
+    mutating func null() throws(FormatError) -> Bool {
         guard try peek() == UInt8(ascii: "n") else { return false }
         try literal("null")
         return true
     }
 
-    package mutating func bool() throws(JSONError) -> Bool {
+    package mutating func bool() throws(FormatError) -> Bool {
         let found = try peek()
         switch found {
         case UInt8(ascii: "t"):
@@ -138,25 +138,25 @@ package struct JSONReader {
         }
     }
 
-    private mutating func literal(_ text: StaticString) throws(JSONError) {
-        try consume { (input, position) throws(JSONError) in try JSONLexer.literal(text, in: input, at: &position) }
+    private mutating func literal(_ text: StaticString) throws(FormatError) {
+        try consume { (input, position) throws(FormatError) in try JSONLexer.literal(text, in: input, at: &position) }
     }
 
-    package mutating func string() throws(JSONError) -> String {
+    package mutating func string() throws(FormatError) -> String {
         let found = try peek()
         guard found == UInt8(ascii: "\"") else { throw wrongType("a string", found) }
-        return try consume { (input, position) throws(JSONError) in
+        return try consume { (input, position) throws(FormatError) in
             JSONLexer.text(input, try JSONLexer.string(input, &position))
         }
     }
 
-    package mutating func number() throws(JSONError) -> JSONNumber {
+    package mutating func number() throws(FormatError) -> JSONNumber {
         let found = try peek()
         guard found == UInt8(ascii: "-") || (found &- 48) < 10 else {
             throw JSONLexer.kind(startingWith: found) == "a number"
-                ? JSONError(.unexpectedByte(found, expected: "a number"), at: offset) : wrongType("a number", found)
+                ? FormatError(.unexpectedByte(found, expected: "a number"), at: offset) : wrongType("a number", found)
         }
-        return try consume { (input, position) throws(JSONError) in
+        return try consume { (input, position) throws(FormatError) in
             let start = position
             _ = try JSONLexer.number(input, &position)
             return JSONNumber(text: input.extracting(start..<position).text)
@@ -164,10 +164,11 @@ package struct JSONReader {
     }
 
     /// The next number, which must be written as an integer in 0…2^64-1.
-    package mutating func unsignedInteger() throws(JSONError) -> UInt64 {
+    package mutating func unsignedInteger() throws(FormatError) -> UInt64 {
         let number = try number()
         guard let value = number.uint64 else {
-            throw JSONError(.wrongType(expected: "a whole number that is not negative", found: number.text), at: offset)
+            throw FormatError(
+                .wrongType(expected: "a whole number that is not negative", found: number.text), at: offset)
         }
         return value
     }
@@ -176,11 +177,11 @@ package struct JSONReader {
     ///
     /// - Returns: the value's bytes, as a slice of the document.
     @discardableResult
-    package mutating func skipValue() throws(JSONError) -> Bytes {
+    package mutating func skipValue() throws(FormatError) -> Bytes {
         _ = try peek()
         let start = offset
         let (skipper, depth) = (skipper, scopes.count)
-        try consume { (span, position) throws(JSONError) in try skipper.skip(span, &position, depth: depth) }
+        try consume { (span, position) throws(FormatError) in try skipper.skip(span, &position, depth: depth) }
         return document[start..<offset]
     }
 
@@ -189,7 +190,7 @@ package struct JSONReader {
     /// Nothing after the limit is read.
     ///
     /// - Returns: the value's bytes, as a slice of the document.
-    mutating func skipValue(limit: Int) throws(JSONError) -> Bytes {
+    mutating func skipValue(limit: Int) throws(FormatError) -> Bytes {
         _ = try peek()
         let start = offset
         guard document.count - start > limit else { return try skipValue() }
@@ -197,43 +198,43 @@ package struct JSONReader {
         // One more byte shows whether a value ends exactly at the limit.
         let end = start + limit + 1
         var position = start
-        do throws(JSONError) {
-            try document[0..<end].withSpan { (span) throws(JSONError) in
+        do throws(FormatError) {
+            try document[0..<end].withSpan { (span) throws(FormatError) in
                 try skipper.skip(span, &position, depth: depth)
             }
         } catch {
             // If the cut splits a character, an escape or a word (at most 12 bytes), it looks like another error.
-            throw error.offset >= end - 12 ? JSONError(.tooLong(limit: limit), at: start) : error
+            throw error.offset ?? 0 >= end - 12 ? FormatError(.tooLong(limit: limit), at: start) : error
         }
-        guard position < end else { throw JSONError(.tooLong(limit: limit), at: start) }
+        guard position < end else { throw FormatError(.tooLong(limit: limit), at: start) }
         offset = position
         return document[start..<offset]
     }
 
     /// The next value, including all nested values.
     ///
-    /// - Throws: ``JSONError``. Its reason is `tooManyValues` if there are more of them than ``Limits/jsonValues``.
-    package mutating func value() throws(JSONError) -> JSONValue {
+    /// - Throws: ``FormatError``. Its reason is `tooManyValues` if there are more of them than ``Limits/jsonValues``.
+    package mutating func value() throws(FormatError) -> JSONValue {
         values = 0
         return try tree()
     }
 
     /// The next value, which must be an object. The limit is that of ``value()``.
-    mutating func object() throws(JSONError) -> [JSONValue.Member] {
+    mutating func object() throws(FormatError) -> [JSONValue.Member] {
         values = 1
         return try members()
     }
 
-    private mutating func members() throws(JSONError) -> [JSONValue.Member] {
+    private mutating func members() throws(FormatError) -> [JSONValue.Member] {
         var members: [JSONValue.Member] = []
         try beginObject()
         while let key = try nextKey() { members.append(.init(key: key, value: try tree())) }
         return members
     }
 
-    private mutating func tree() throws(JSONError) -> JSONValue {
+    private mutating func tree() throws(FormatError) -> JSONValue {
         values += 1
-        guard values <= valueLimit else { throw JSONError(.tooManyValues(limit: valueLimit), at: offset) }
+        guard values <= valueLimit else { throw FormatError(.tooManyValues(limit: valueLimit), at: offset) }
         switch try peek() {
         case UInt8(ascii: "{"): return .object(try members())
         case UInt8(ascii: "["):
@@ -262,9 +263,9 @@ package struct JSONReader {
     }
 
     /// Checks that only white space is left.
-    package mutating func finish() throws(JSONError) {
+    package mutating func finish() throws(FormatError) {
         consume { (input, position) in JSONLexer.skipWhitespace(input, &position) }
-        guard offset == document.count else { throw JSONError(.trailingData, at: offset) }
+        guard offset == document.count else { throw FormatError(.trailingData, at: offset) }
     }
 }
 
@@ -278,7 +279,7 @@ private struct JSONSkipper {
     /// Skips one value.
     ///
     /// - Parameter depth: the number of arrays and objects around the value.
-    func skip(_ input: Span<UInt8>, _ position: inout Int, depth: Int) throws(JSONError) {
+    func skip(_ input: Span<UInt8>, _ position: inout Int, depth: Int) throws(FormatError) {
         JSONLexer.skipWhitespace(input, &position)
         let first = try JSONLexer.peek(input, position)
         switch first {
@@ -289,12 +290,12 @@ private struct JSONSkipper {
         case UInt8(ascii: "f"): try JSONLexer.literal("false", in: input, at: &position)
         case UInt8(ascii: "n"): try JSONLexer.literal("null", in: input, at: &position)
         case UInt8(ascii: "-"), UInt8(ascii: "0")...UInt8(ascii: "9"): _ = try JSONLexer.number(input, &position)
-        default: throw JSONError(.unexpectedByte(first, expected: "a value"), at: position)
+        default: throw FormatError(.unexpectedByte(first, expected: "a value"), at: position)
         }
     }
 
-    private func skipObject(_ input: Span<UInt8>, _ position: inout Int, depth: Int) throws(JSONError) {
-        guard depth < depthLimit else { throw JSONError(.tooDeep(limit: depthLimit), at: position) }
+    private func skipObject(_ input: Span<UInt8>, _ position: inout Int, depth: Int) throws(FormatError) {
+        guard depth < depthLimit else { throw FormatError(.tooDeep(limit: depthLimit), at: position) }
         position += 1
         var keys = ObjectKeys(limit: memberLimit)
         var isFirst = true
@@ -305,8 +306,8 @@ private struct JSONSkipper {
         }
     }
 
-    private func skipArray(_ input: Span<UInt8>, _ position: inout Int, depth: Int) throws(JSONError) {
-        guard depth < depthLimit else { throw JSONError(.tooDeep(limit: depthLimit), at: position) }
+    private func skipArray(_ input: Span<UInt8>, _ position: inout Int, depth: Int) throws(FormatError) {
+        guard depth < depthLimit else { throw FormatError(.tooDeep(limit: depthLimit), at: position) }
         position += 1
         var isFirst = true
         while try JSONLexer.nextItem(closing: UInt8(ascii: "]"), isFirst: isFirst, input, &position) {

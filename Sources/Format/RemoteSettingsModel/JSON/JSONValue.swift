@@ -36,8 +36,8 @@ public enum JSONValue: Sendable {
     /// Reads a whole document according to RFC 8259. It refuses a key that appears twice in one object, and anything
     /// beyond `limits`.
     ///
-    /// - Throws: ``JSONError`` with the place of the first error.
-    package init(parsing document: Bytes, limits: Limits) throws(JSONError) {
+    /// - Throws: ``FormatError`` with the place of the first error.
+    package init(parsing document: Bytes, limits: Limits) throws(FormatError) {
         var reader = JSONReader(document, limits: limits)
         self = try reader.value()
         try reader.finish()

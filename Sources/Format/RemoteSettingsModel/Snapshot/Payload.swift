@@ -12,12 +12,12 @@ package struct Payload: Sendable {
     /// Reads a payload in one pass without copying.
     ///
     /// - Parameter records: the expected number of records, if it is known.
-    /// - Throws: ``ChangesetError/notCanonical(problem:)`` if this package would not write such a text. The pass checks
+    /// - Throws: ``FormatError/notCanonical(problem:)`` if this package would not write such a text. The pass checks
     ///   the structure and the ids, but not whether every value is canonical.
-    package init(parsing bytes: Bytes, expecting records: Int = 0, limits: Limits) throws(ChangesetError) {
+    package init(parsing bytes: Bytes, expecting records: Int = 0, limits: Limits) throws(FormatError) {
         var scanner = PayloadScanner(limits: limits, records: records)
         let (entries, timestamp) = try bytes.withSpan {
-            (span) throws(ChangesetError) -> ([RecordTable.Entry], Timestamp) in
+            (span) throws(FormatError) -> ([RecordTable.Entry], Timestamp) in
             try scanner.scan(span)
         }
         self.bytes = bytes

@@ -10,8 +10,8 @@ package struct CollectionID: Hashable, Sendable {
 
     /// Makes an id from its two parts.
     ///
-    /// - Throws: ``InvalidIdentifier`` with the part that is invalid.
-    package init(bucket: String, name: String) throws(InvalidIdentifier) {
+    /// - Throws: ``FormatError`` with the part that is invalid.
+    package init(bucket: String, name: String) throws(FormatError) {
         try Identifier.check(bucket, what: "bucket id")
         try Identifier.check(name, what: "collection id")
         self.bucket = bucket
@@ -20,12 +20,11 @@ package struct CollectionID: Hashable, Sendable {
 
     /// Reads `bucket/collection`.
     ///
-    /// - Throws: ``InvalidIdentifier`` if the text is not two valid ids with one slash between them.
-    package init(_ text: String) throws(InvalidIdentifier) {
+    /// - Throws: ``FormatError`` if the text is not two valid ids with one slash between them.
+    package init(_ text: String) throws(FormatError) {
         let parts = text.split(separator: "/", omittingEmptySubsequences: false)
         guard parts.count == 2 else {
-            throw InvalidIdentifier(
-                what: "collection", found: text, expected: "BUCKET/COLLECTION, such as main/regions")
+            throw .invalidName("collection", found: text, expected: "BUCKET/COLLECTION, such as main/regions")
         }
         try self.init(bucket: String(parts[0]), name: String(parts[1]))
     }

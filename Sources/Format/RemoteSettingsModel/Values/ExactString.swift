@@ -40,12 +40,6 @@ extension ExactString: ExpressibleByStringLiteral, CustomStringConvertible {
     package var description: String { string }
 }
 
-extension ExactString: Codable {
-    package init(from decoder: any Decoder) throws { self.init(try String(from: decoder)) }
-
-    package func encode(to encoder: any Encoder) throws { try string.encode(to: encoder) }
-}
-
 extension StringProtocol {
     /// The text as a key that is compared by its UTF-8 bytes.
     package var exact: ExactString { ExactString(self) }

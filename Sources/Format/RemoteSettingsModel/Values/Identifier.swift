@@ -15,13 +15,15 @@ package enum Identifier {
         return isValid
     }
 
+    /// The rule in words.
+    static let rule = "a letter or digit, then letters, digits, - and _ (at most 255)"
+
     /// Checks an id.
     ///
-    /// - Throws: ``InvalidIdentifier`` if `id` breaks the rule.
-    static func check(_ id: String, what: String) throws(InvalidIdentifier) {
+    /// - Throws: ``FormatError`` if `id` breaks the rule.
+    static func check(_ id: String, what: String) throws(FormatError) {
         guard isValid(id.utf8) else {
-            throw InvalidIdentifier(
-                what: what, found: id, expected: "a letter or digit, then letters, digits, - and _ (at most 255)")
+            throw .invalidName(what, found: id, expected: rule)
         }
     }
 
@@ -36,19 +38,5 @@ package enum Identifier {
 
     private static func isFirst(_ byte: UInt8) -> Bool {
         isAllowed(byte) && byte != UInt8(ascii: "_") && byte != UInt8(ascii: "-")
-    }
-}
-
-/// An id that breaks the rule.
-package struct InvalidIdentifier: Error, Hashable, CustomStringConvertible {
-    /// What the id is for, such as `bucket id`.
-    let what: String
-    /// The text that breaks the rule.
-    package let found: String
-    /// The rule, in words.
-    package let expected: String
-
-    package var description: String {
-        "invalid \(what) \(VisibleText.quote(found)): expected \(expected)"
     }
 }

@@ -10,13 +10,13 @@ package final class DirectoryLock: Sendable {
     /// Takes the lock.
     ///
     /// - Returns: `nil` if another process holds the lock.
-    package init?(_ path: String) throws(FileError) {
+    package init?(_ path: String) throws(BundleError) {
         let descriptor = unsafe open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
-        guard descriptor >= 0 else { throw FileError("open the directory", path) }
+        guard descriptor >= 0 else { throw BundleError("open the directory", path) }
         guard flock(descriptor, LOCK_EX | LOCK_NB) == 0 else {
-            let error = FileError("lock the directory", path)
+            let error = BundleError("lock the directory", path)
             close(descriptor)
-            if error.code == EWOULDBLOCK { return nil }
+            if error.errorNumber == EWOULDBLOCK { return nil }
             throw error
         }
         self.descriptor = descriptor

@@ -26,35 +26,35 @@ struct FilePlace: ~Copyable {
     /// followed.
     ///
     /// - Parameter making: whether to create missing directories.
-    /// - Throws: ``FileError`` if a part of the path is a link or not a directory.
-    init(_ path: String, below root: String, making: Bool) throws(FileError) {
+    /// - Throws: ``BundleError`` if a part of the path is a link or not a directory.
+    init(_ path: String, below root: String, making: Bool) throws(BundleError) {
         // The path is split by bytes, because Swift joins a slash and a combining mark to one character.
         let parts = path.utf8.dropFirst(root.utf8.count).split(separator: UInt8(ascii: "/")).compactMap(String.init)
         guard path.utf8.starts(with: (root + "/").utf8), let last = parts.last, !parts.contains(".."),
             !parts.contains(".")
-        else { throw FileError("find below \(root)", path, code: EINVAL) }
+        else { throw BundleError("find below \(root)", path, errno: EINVAL) }
         var open = unsafe systemOpen(AT_FDCWD, root, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
         if open < 0, errno == ENOENT, making {
             try FileStore.makeDirectories(root)
             open = unsafe systemOpen(AT_FDCWD, root, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
         }
-        guard open >= 0 else { throw FileError("open", root) }
+        guard open >= 0 else { throw BundleError("open", root) }
         var reached = root
         for part in parts.dropLast() {
             reached += "/\(part)"
             if making, unsafe mkdirat(open, part, 0o777) != 0, errno != EEXIST {
-                let error = FileError("create the directory", reached)
+                let error = BundleError("create the directory", reached)
                 close(open)
                 throw error
             }
             let next = unsafe systemOpen(open, part, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
             if next < 0 {
-                let error = FileError("open", reached)
+                let error = BundleError("open", reached)
                 var status = stat()
                 let isLink =
                     unsafe fstatat(open, part, &status, AT_SYMLINK_NOFOLLOW) == 0 && status.st_mode & S_IFMT == S_IFLNK
                 close(open)
-                throw isLink ? FileError("use", reached, code: FileError.isLink) : error
+                throw isLink ? BundleError("use", reached, errno: BundleError.isLink) : error
             }
             close(open)
             open = next
@@ -64,7 +64,7 @@ struct FilePlace: ~Copyable {
         self.path = path
     }
 
-    init(_ path: String, below root: String?, making: Bool) throws(FileError) {
+    init(_ path: String, below root: String?, making: Bool) throws(BundleError) {
         if let root { try self.init(path, below: root, making: making) } else { self.init(path) }
     }
 
@@ -74,11 +74,11 @@ struct FilePlace: ~Copyable {
     }
 
     /// Waits until the names in the directory are on the disk.
-    borrowing func flushDirectory() throws(FileError) {
+    borrowing func flushDirectory() throws(BundleError) {
         guard directory != AT_FDCWD else { return try FileStore.flushDirectory(of: path) }
         // As `FileStore.flush(directory:)` does.
         guard systemFlush(directory) == 0 || errno == EINVAL else {
-            throw FileError("flush", FileStore.parent(of: path))
+            throw BundleError("flush", FileStore.parent(of: path))
         }
     }
 
@@ -88,8 +88,8 @@ struct FilePlace: ~Copyable {
 extension FileStore {
     /// Creates directories below one that the user has given. No link is followed.
     ///
-    /// - Throws: ``FileError`` if a part of the path is a link or not a directory.
-    package static func makeDirectories(_ path: String, below root: String) throws(FileError) {
+    /// - Throws: ``BundleError`` if a part of the path is a link or not a directory.
+    package static func makeDirectories(_ path: String, below root: String) throws(BundleError) {
         _ = try FilePlace("\(path)/x", below: root, making: true)
     }
 
@@ -98,18 +98,18 @@ extension FileStore {
     /// - Returns: its path.
     package static func makeUniqueDirectory(
         _ prefix: String, ending: String = "", mode: mode_t = 0o777
-    ) throws(FileError) -> String {
+    ) throws(BundleError) -> String {
         let path = uniquePath(prefix) + ending
-        guard unsafe mkdir(path, mode) == 0 else { throw FileError("create the directory", path) }
+        guard unsafe mkdir(path, mode) == 0 else { throw BundleError("create the directory", path) }
         return path
     }
 
     /// Removes a file below a directory that the user has given. No link is followed.
-    package static func remove(_ path: String, below root: String) throws(FileError) {
-        do throws(FileError) {
+    package static func remove(_ path: String, below root: String) throws(BundleError) {
+        do throws(BundleError) {
             let place = try FilePlace(path, below: root, making: false)
             guard unsafe unlinkat(place.directory, place.name, 0) == 0 || errno == ENOENT else {
-                throw FileError("remove", path)
+                throw BundleError("remove", path)
             }
         } catch {
             guard error.isMissing else { throw error }
@@ -117,8 +117,8 @@ extension FileStore {
     }
 
     /// Removes a directory with its contents, as ``removeTree(_:)`` does. No link is followed.
-    package static func removeTree(_ path: String, below root: String) throws(FileError) {
-        do throws(FileError) {
+    package static func removeTree(_ path: String, below root: String) throws(BundleError) {
+        do throws(BundleError) {
             let place = try FilePlace(path, below: root, making: false)
             try removeTree(place.name, in: place.directory, path: path)
         } catch {
@@ -132,11 +132,11 @@ extension FileStore {
     /// - Parameter flushing: whether to flush the directory, so that the new name survives a failure of the machine.
     package static func rename(
         _ path: String, to target: String, below root: String, flushing: Bool = true
-    ) throws(FileError) {
+    ) throws(BundleError) {
         let from = try FilePlace(path, below: root, making: false)
         let to = try FilePlace(target, below: root, making: true)
         guard unsafe renameat(from.directory, from.name, to.directory, to.name) == 0 else {
-            throw FileError("rename \(path) to", target)
+            throw BundleError("rename \(path) to", target)
         }
         if flushing { try to.flushDirectory() }
     }

@@ -9,16 +9,16 @@ extension FileStore {
     ///
     /// A file system without extended attributes keeps no mark, so a directory on it is never replaced.
     ///
-    /// - Throws: ``FileError`` if it is anything else.
-    package static func checkReplaceable(_ path: String) throws(FileError) {
+    /// - Throws: ``BundleError`` if it is anything else.
+    package static func checkReplaceable(_ path: String) throws(BundleError) {
         guard try isDirectory(path) else { return try checkOutput(path) }
         guard try list(path)?.isEmpty == false, systemAttribute(path, outputAttribute) == 0 else { return }
-        throw FileError("replace", path, code: FileError.isForeign)
+        throw BundleError("replace", path, errno: BundleError.isForeign)
     }
 
     /// Creates the directory for a command's output beside its final path, and marks it. Pass its path to
     /// ``placeOutput(_:at:)`` when it is complete.
-    package static func makeOutputDirectory(for path: String) throws(FileError) -> TemporaryDirectory {
+    package static func makeOutputDirectory(for path: String) throws(BundleError) -> TemporaryDirectory {
         try makeDirectories(parent(of: path))
         let made = try TemporaryDirectory(beside: path)
         systemSetAttribute(made.path, outputAttribute)
@@ -27,14 +27,14 @@ extension FileStore {
 
     /// Gives a finished file or directory its final path. What was there stays until then, and is removed afterwards.
     ///
-    /// - Throws: ``FileError``, also if what is there may not be replaced. Nothing has changed then.
-    package static func placeOutput(_ finished: String, at path: String) throws(FileError) {
+    /// - Throws: ``BundleError``, also if what is there may not be replaced. Nothing has changed then.
+    package static func placeOutput(_ finished: String, at path: String) throws(BundleError) {
         try checkReplaceable(path)
         try exchangeOutput(finished, with: path)
     }
 
     /// Like ``placeOutput(_:at:)``, for an update that keeps what the caller has not written, whoever made it.
-    package static func exchangeOutput(_ finished: String, with path: String) throws(FileError) {
+    package static func exchangeOutput(_ finished: String, with path: String) throws(BundleError) {
         if try isDirectory(finished) { try flush(tree: finished) }
         // The system replaces a file in one step. A directory takes two. A process that is killed between them leaves
         // the earlier directory beside its path.
@@ -44,7 +44,7 @@ extension FileStore {
         }
         let aside = uniquePath(path) + ".old"
         try rename(path, to: aside, flushing: false)
-        do throws(FileError) {
+        do throws(BundleError) {
             try rename(finished, to: path)
         } catch {
             try? rename(aside, to: path)

@@ -3,9 +3,9 @@ import RemoteSettingsModel
 /// File operations. Each one is done completely or not at all.
 package enum FileStore {
     /// A file's content; `nil` if there is no such file.
-    package static func read(_ path: String, limit: Int) throws(FileError) -> Bytes? {
+    package static func read(_ path: String, limit: Int) throws(BundleError) -> Bytes? {
         guard let file = try ReadableFile.existing(path) else { return nil }
-        guard file.size <= limit else { throw FileError("read", path, code: EFBIG) }
+        guard file.size <= limit else { throw BundleError("read", path, errno: EFBIG) }
         // One byte more than expected is asked for, so that the last read finds the end, even if the file grows
         // meanwhile.
         var content = try file.next(file.size.saturatingAdding(1))
@@ -15,7 +15,7 @@ package enum FileStore {
             content += more
             isWhole = more.isEmpty
         }
-        guard content.count <= limit else { throw FileError("read", path, code: EFBIG) }
+        guard content.count <= limit else { throw BundleError("read", path, errno: EFBIG) }
         return Bytes(content)
     }
 
@@ -24,27 +24,27 @@ package enum FileStore {
     /// - Parameter most: the largest number of bytes that is read.
     package static func readBeginning(
         _ path: String, most: Int
-    ) throws(FileError) -> (bytes: Bytes, fileSize: Int)? {
+    ) throws(BundleError) -> (bytes: Bytes, fileSize: Int)? {
         guard let file = try ReadableFile.existing(path) else { return nil }
         return (Bytes(try file.next(min(most, file.size))), file.size)
     }
 
     /// The status of an open file.
     ///
-    /// - Throws: ``FileError`` if it is a pipe, a device or a directory.
-    static func regularFile(_ descriptor: Int32, _ path: String) throws(FileError) -> stat {
+    /// - Throws: ``BundleError`` if it is a pipe, a device or a directory.
+    static func regularFile(_ descriptor: Int32, _ path: String) throws(BundleError) -> stat {
         var status = stat()
-        guard unsafe fstat(descriptor, &status) == 0 else { throw FileError("access", path) }
+        guard unsafe fstat(descriptor, &status) == 0 else { throw BundleError("access", path) }
         guard status.st_mode & S_IFMT == S_IFREG else {
-            throw FileError("use", path, code: status.st_mode & S_IFMT == S_IFDIR ? EISDIR : FileError.notRegular)
+            throw BundleError("use", path, errno: status.st_mode & S_IFMT == S_IFDIR ? EISDIR : BundleError.notRegular)
         }
         return status
     }
 
     /// Reads a file from start to end with little memory.
     package static func readPieces(
-        _ path: String, _ consume: (Span<UInt8>) throws(FileError) -> Void
-    ) throws(FileError) {
+        _ path: String, _ consume: (Span<UInt8>) throws(BundleError) -> Void
+    ) throws(BundleError) {
         let file = try ReadableFile(path)
         var piece = [UInt8](repeating: 0, count: 256 << 10)
         while case let count = try file.next(into: &piece), count > 0 { try consume(piece.span.extracting(0..<count)) }
@@ -67,20 +67,20 @@ package enum FileStore {
     package static func replace(
         _ path: String, below root: String? = nil, with content: Bytes, limit: Int = .max, isContended: Bool = false,
         flushing: Bool = true, isPrivate: Bool = false, ending: String = ".tmp"
-    ) throws(FileError) {
-        guard content.count <= limit else { throw FileError("write", path, code: EFBIG) }
+    ) throws(BundleError) {
+        guard content.count <= limit else { throw BundleError("write", path, errno: EFBIG) }
         let place = try FilePlace(path, below: root, making: true)
         let temporary = place.beside(isContended ? uniquePath("") + ending : ending)
         // A killed process may have left a file there, or somebody may have put a link there.
         guard unsafe unlinkat(temporary.directory, temporary.name, 0) == 0 || errno == ENOENT else {
-            throw errno == EROFS ? FileError("write", path) : FileError("remove", temporary.path)
+            throw errno == EROFS ? BundleError("write", path) : BundleError("remove", temporary.path)
         }
         let file = try WritableFile(temporary, mode: isPrivate ? 0o600 : 0o666)
-        do throws(FileError) {
+        do throws(BundleError) {
             try file.write(content)
             try file.finish(flushing: flushing)
             guard unsafe renameat(temporary.directory, temporary.name, place.directory, place.name) == 0 else {
-                throw FileError("rename \(temporary.path) to", path)
+                throw BundleError("rename \(temporary.path) to", path)
             }
             if flushing { try place.flushDirectory() }
         } catch {
@@ -92,8 +92,8 @@ package enum FileStore {
 
     /// Whether anyone except a file's owner may read or write it.
     ///
-    /// - Throws: ``FileError`` if there is no regular file.
-    package static func isOpenToOthers(_ path: String) throws(FileError) -> Bool {
+    /// - Throws: ``BundleError`` if there is no regular file.
+    package static func isOpenToOthers(_ path: String) throws(BundleError) -> Bool {
         try ReadableFile(path).status.st_mode & 0o077 != 0
     }
 
@@ -101,7 +101,7 @@ package enum FileStore {
     ///
     /// If `body` throws, the previous file stays.
     ///
-    /// - Throws: what ``checkOutput(_:)`` throws, ``FileError``, or what `body` throws.
+    /// - Throws: what ``checkOutput(_:)`` throws, ``BundleError``, or what `body` throws.
     package static func writeOutput(
         _ path: String, writing body: (_ write: (Span<UInt8>) throws -> Void) throws -> Void
     ) throws {
@@ -126,23 +126,23 @@ package enum FileStore {
     /// whole machine.
     ///
     /// - Parameter path: the path; `nil` if no file will be written.
-    /// - Throws: ``FileError`` if the path is a link, a directory, a pipe or a device.
-    package static func checkOutput(_ path: String?) throws(FileError) {
+    /// - Throws: ``BundleError`` if the path is a link, a directory, a pipe or a device.
+    package static func checkOutput(_ path: String?) throws(BundleError) {
         guard let path else { return }
         switch try kind(path) {
         case nil, .file: return
-        case .link: throw FileError("replace", path, code: FileError.isLink)
-        case .directory: throw FileError("replace", path, code: EISDIR)
-        case .other: throw FileError("replace", path, code: FileError.notRegular)
+        case .link: throw BundleError("replace", path, errno: BundleError.isLink)
+        case .directory: throw BundleError("replace", path, errno: EISDIR)
+        case .other: throw BundleError("replace", path, errno: BundleError.notRegular)
         }
     }
 
     /// Whether both paths lead to the same existing file, even through links.
-    package static func isSameFile(_ path: String, _ other: String) throws(FileError) -> Bool {
-        func identity(_ path: String) throws(FileError) -> (dev_t, ino_t)? {
+    package static func isSameFile(_ path: String, _ other: String) throws(BundleError) -> Bool {
+        func identity(_ path: String) throws(BundleError) -> (dev_t, ino_t)? {
             var status = stat()
             if unsafe stat(path, &status) == 0 { return (status.st_dev, status.st_ino) }
-            guard errno == ENOENT || errno == ENOTDIR else { throw FileError("access", path) }
+            guard errno == ENOENT || errno == ENOTDIR else { throw BundleError("access", path) }
             return nil
         }
         guard let one = try identity(path), let two = try identity(other) else { return false }
@@ -152,64 +152,64 @@ package enum FileStore {
     /// Renames a file or directory.
     ///
     /// - Parameter flushing: whether to flush the directory, so that the new name survives a failure of the machine.
-    package static func rename(_ path: String, to target: String, flushing: Bool = true) throws(FileError) {
-        guard systemRename(path, target) == 0 else { throw FileError("rename \(path) to", target) }
+    package static func rename(_ path: String, to target: String, flushing: Bool = true) throws(BundleError) {
+        guard systemRename(path, target) == 0 else { throw BundleError("rename \(path) to", target) }
         if flushing { try flushDirectory(of: target) }
     }
 
     /// Gives a file a second name (a hard link).
-    package static func link(_ path: String, as other: String) throws(FileError) {
-        guard systemLink(path, other) == 0 else { throw FileError("link \(path) as", other) }
+    package static func link(_ path: String, as other: String) throws(BundleError) {
+        guard systemLink(path, other) == 0 else { throw BundleError("link \(path) as", other) }
     }
 
-    static func flushDirectory(of path: String) throws(FileError) { try flush(directory: parent(of: path)) }
+    static func flushDirectory(of path: String) throws(BundleError) { try flush(directory: parent(of: path)) }
 
     /// Waits until the names in a directory are on the disk.
-    package static func flush(directory: String) throws(FileError) {
+    package static func flush(directory: String) throws(BundleError) {
         let descriptor = unsafe open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
-        guard descriptor >= 0 else { throw FileError("open", directory) }
+        guard descriptor >= 0 else { throw BundleError("open", directory) }
         defer { close(descriptor) }
         // Some file systems report that they cannot flush a directory. A rename is still atomic there.
-        guard systemFlush(descriptor) == 0 || errno == EINVAL else { throw FileError("flush", directory) }
+        guard systemFlush(descriptor) == 0 || errno == EINVAL else { throw BundleError("flush", directory) }
     }
 
     /// Waits until every file and every name below a directory is on the disk. Links are not followed.
-    package static func flush(tree: String) throws(FileError) {
+    package static func flush(tree: String) throws(BundleError) {
         for name in try list(tree) ?? [] {
             let path = "\(tree)/\(name)"
             if try isDirectory(path) {
                 try flush(tree: path)
             } else if try size(path) != nil {
                 let descriptor = unsafe open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK)
-                guard descriptor >= 0 else { throw FileError("open", path) }
+                guard descriptor >= 0 else { throw BundleError("open", path) }
                 defer { close(descriptor) }
-                guard systemFlush(descriptor) == 0 else { throw FileError("flush", path) }
+                guard systemFlush(descriptor) == 0 else { throw BundleError("flush", path) }
             }
         }
         try flush(directory: tree)
     }
 
-    package static func makeDirectories(_ path: String) throws(FileError) {
+    package static func makeDirectories(_ path: String) throws(BundleError) {
         guard unsafe mkdir(path, 0o777) != 0 else { return }
         switch errno {
         case EEXIST: return
         case ENOENT:
             try makeDirectories(parent(of: path))
             guard unsafe mkdir(path, 0o777) == 0 || errno == EEXIST else {
-                throw FileError("create the directory", path)
+                throw BundleError("create the directory", path)
             }
-        default: throw FileError("create the directory", path)
+        default: throw BundleError("create the directory", path)
         }
     }
 
-    package static func remove(_ path: String) throws(FileError) {
-        guard unsafe unlink(path) == 0 || errno == ENOENT else { throw FileError("remove", path) }
+    package static func remove(_ path: String) throws(BundleError) {
+        guard unsafe unlink(path) == 0 || errno == ENOENT else { throw BundleError("remove", path) }
     }
 
     /// Removes a directory if it is empty.
-    package static func removeIfEmpty(_ path: String) throws(FileError) {
+    package static func removeIfEmpty(_ path: String) throws(BundleError) {
         guard unsafe rmdir(path) == 0 || [ENOENT, ENOTEMPTY, EEXIST].contains(errno) else {
-            throw FileError("remove", path)
+            throw BundleError("remove", path)
         }
     }
 
@@ -218,23 +218,23 @@ package enum FileStore {
     ///
     /// Each directory is opened relative to its parent, so nothing outside is removed, even if a link replaces a
     /// directory meanwhile.
-    package static func removeTree(_ path: String) throws(FileError) {
+    package static func removeTree(_ path: String) throws(BundleError) {
         try removeTree(path, in: AT_FDCWD, path: path)
     }
 
-    static func removeTree(_ name: String, in parent: Int32, path: String) throws(FileError) {
+    static func removeTree(_ name: String, in parent: Int32, path: String) throws(BundleError) {
         guard let directory = try openTree(name, in: parent, path: path) else { return }
         defer { close(directory) }
         try empty(directory, path: path)
         guard unsafe unlinkat(parent, name, AT_REMOVEDIR) == 0 || errno == ENOENT else {
-            throw FileError("remove", path)
+            throw BundleError("remove", path)
         }
     }
 
     /// Removes everything in an open directory.
     ///
     /// What is in nested directories is first moved up into it, so the depth needs neither stack nor open files.
-    private static func empty(_ directory: Int32, path: String) throws(FileError) {
+    private static func empty(_ directory: Int32, path: String) throws(BundleError) {
         while case let children = try names(in: directory, path: path), !children.isEmpty {
             for child in children {
                 let place = "\(path)/\(child)"
@@ -242,36 +242,36 @@ package enum FileStore {
                 defer { close(open) }
                 for inner in try names(in: open, path: place) where unsafe unlinkat(open, inner, 0) != 0 {
                     guard unsafe renameat(open, inner, directory, uniquePath("inner")) == 0 || errno == ENOENT else {
-                        throw FileError("remove", "\(place)/\(inner)")
+                        throw BundleError("remove", "\(place)/\(inner)")
                     }
                 }
                 guard unsafe unlinkat(directory, child, AT_REMOVEDIR) == 0 || errno == ENOENT else {
-                    throw FileError("remove", place)
+                    throw BundleError("remove", place)
                 }
             }
         }
     }
 
     /// Opens a directory. A link or a file in its place is removed, and the result is then `nil`.
-    private static func openTree(_ name: String, in parent: Int32, path: String) throws(FileError) -> Int32? {
+    private static func openTree(_ name: String, in parent: Int32, path: String) throws(BundleError) -> Int32? {
         let descriptor = unsafe openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
         guard descriptor < 0 else { return descriptor }
         switch errno {
         case ENOENT: return nil
         case ENOTDIR, ELOOP:
             guard unsafe unlinkat(parent, name, 0) == 0 || errno == ENOENT || errno == ENOTDIR else {
-                throw FileError("remove", path)
+                throw BundleError("remove", path)
             }
             return nil
-        default: throw FileError("open", path)
+        default: throw BundleError("open", path)
         }
     }
 
     /// The names in a directory, sorted; `nil` if there is no such directory.
-    package static func list(_ path: String) throws(FileError) -> [String]? {
+    package static func list(_ path: String) throws(BundleError) -> [String]? {
         let descriptor = unsafe open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
         guard descriptor >= 0 else {
-            let error = FileError("list", path)
+            let error = BundleError("list", path)
             if error.isMissing { return nil }
             throw error
         }
@@ -282,12 +282,12 @@ package enum FileStore {
     /// Lists a directory.
     ///
     /// - Parameter descriptor: an open directory, which stays open.
-    private static func names(in descriptor: Int32, path: String) throws(FileError) -> [String] {
+    private static func names(in descriptor: Int32, path: String) throws(BundleError) -> [String] {
         let copy = fcntl(descriptor, F_DUPFD_CLOEXEC, 0)
-        guard copy >= 0 else { throw FileError("list", path) }
+        guard copy >= 0 else { throw BundleError("list", path) }
         guard let directory = unsafe fdopendir(copy) else {
             close(copy)
-            throw FileError("list", path)
+            throw BundleError("list", path)
         }
         defer { unsafe closedir(directory) }
         // The copy shares its position, which is where an earlier listing ended.
@@ -297,7 +297,7 @@ package enum FileStore {
             // Only `errno` distinguishes a failure from the end.
             errno = 0
             guard let entry = unsafe readdir(directory) else {
-                guard errno == 0 else { throw FileError("list", path) }
+                guard errno == 0 else { throw BundleError("list", path) }
                 return names.sorted()
             }
             let name = unsafe withUnsafePointer(to: &entry.pointee.d_name) { pointer in
@@ -311,7 +311,7 @@ package enum FileStore {
     // a file on a disk that cannot be read must not look missing.
 
     /// The size of a regular file in bytes; `nil` if there is none. Links are not followed.
-    package static func size(_ path: String) throws(FileError) -> Int? {
+    package static func size(_ path: String) throws(BundleError) -> Int? {
         if case .file(let size)? = try kind(path) { size } else { nil }
     }
 
@@ -319,7 +319,7 @@ package enum FileStore {
     /// replaced.
     ///
     /// - Parameter followsLinks: whether a link counts as the file that it leads to, as for a reader of it.
-    package static func identity(_ path: String, followsLinks: Bool = false) throws(FileError) -> FileIdentity? {
+    package static func identity(_ path: String, followsLinks: Bool = false) throws(BundleError) -> FileIdentity? {
         guard let status = try status(path, followsLinks: followsLinks), status.st_mode & S_IFMT == S_IFREG else {
             return nil
         }
@@ -334,24 +334,24 @@ package enum FileStore {
     }
 
     /// Whether a path exists. Links are followed.
-    package static func exists(_ path: String) throws(FileError) -> Bool {
+    package static func exists(_ path: String) throws(BundleError) -> Bool {
         if unsafe access(path, F_OK) == 0 { return true }
-        let error = FileError("access", path)
+        let error = BundleError("access", path)
         guard error.isMissing else { throw error }
         return false
     }
 
     /// The result of `lstat`; `nil` if the path does not exist.
-    private static func status(_ path: String, followsLinks: Bool = false) throws(FileError) -> stat? {
+    private static func status(_ path: String, followsLinks: Bool = false) throws(BundleError) -> stat? {
         var status = stat()
         if unsafe (followsLinks ? stat(path, &status) : lstat(path, &status)) == 0 { return status }
-        let error = FileError("access", path)
+        let error = BundleError("access", path)
         guard error.isMissing else { throw error }
         return nil
     }
 
     /// The kind of what is at a path; `nil` if there is nothing. Links are not followed.
-    package static func kind(_ path: String) throws(FileError) -> FileKind? {
+    package static func kind(_ path: String) throws(BundleError) -> FileKind? {
         guard let status = try status(path) else { return nil }
         switch status.st_mode & S_IFMT {
         case S_IFREG: return .file(size: Int(clamping: status.st_size))
@@ -363,20 +363,20 @@ package enum FileStore {
 
     /// Checks that a path is a directory or does not exist, so that nothing is read or written through a link.
     ///
-    /// - Throws: ``FileError`` if the path is anything else.
-    package static func refuseLink(_ path: String) throws(FileError) {
+    /// - Throws: ``BundleError`` if the path is anything else.
+    package static func refuseLink(_ path: String) throws(BundleError) {
         switch try kind(path) {
         case nil, .directory: return
-        case .link: throw FileError("use", path, code: FileError.isLink)
-        case .file, .other: throw FileError("use", path, code: ENOTDIR)
+        case .link: throw BundleError("use", path, errno: BundleError.isLink)
+        case .file, .other: throw BundleError("use", path, errno: ENOTDIR)
         }
     }
 
     /// Whether a path is a directory. Links are not followed.
-    package static func isDirectory(_ path: String) throws(FileError) -> Bool { try kind(path) == .directory }
+    package static func isDirectory(_ path: String) throws(BundleError) -> Bool { try kind(path) == .directory }
 
     /// Whether a path is a directory of this user. Links are not followed.
-    static func isOwnDirectory(_ path: String) throws(FileError) -> Bool {
+    static func isOwnDirectory(_ path: String) throws(BundleError) -> Bool {
         guard let status = try status(path) else { return false }
         return status.st_mode & S_IFMT == S_IFDIR && status.st_uid == geteuid()
     }
@@ -399,9 +399,9 @@ package enum FileStore {
     }
 
     /// The absolute path without links; `nil` if the path does not exist.
-    package static func resolved(_ path: String) throws(FileError) -> String? {
+    package static func resolved(_ path: String) throws(BundleError) -> String? {
         guard let resolved = unsafe realpath(path, nil) else {
-            let error = FileError("resolve the links of", path)
+            let error = BundleError("resolve the links of", path)
             guard error.isMissing else { throw error }
             return nil
         }
@@ -411,10 +411,10 @@ package enum FileStore {
 
     /// The absolute path. A relative path is resolved against the working directory. Links are not followed.
     ///
-    /// - Throws: ``FileError`` if the working directory is unknown.
-    package static func absolute(_ path: String) throws(FileError) -> String {
+    /// - Throws: ``BundleError`` if the working directory is unknown.
+    package static func absolute(_ path: String) throws(BundleError) -> String {
         guard !path.hasPrefix("/") else { return path }
-        guard let current = unsafe getcwd(nil, 0) else { throw FileError("find the working directory for", path) }
+        guard let current = unsafe getcwd(nil, 0) else { throw BundleError("find the working directory for", path) }
         defer { unsafe free(current) }
         var rest = path[...]
         while rest.hasPrefix("./") { rest = rest.dropFirst(2) }

@@ -8,12 +8,12 @@ final class ReadableFile {
 
     /// Opens a file.
     ///
-    /// - Throws: ``FileError`` if it does not exist, or if it is a pipe, a device or a directory.
-    init(_ path: String) throws(FileError) {
+    /// - Throws: ``BundleError`` if it does not exist, or if it is a pipe, a device or a directory.
+    init(_ path: String) throws(BundleError) {
         self.path = path
         // Without O_NONBLOCK, opening a pipe would wait for a writer.
         descriptor = unsafe systemOpen(AT_FDCWD, path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
-        guard descriptor >= 0 else { throw FileError("open", path) }
+        guard descriptor >= 0 else { throw BundleError("open", path) }
         status = try FileStore.regularFile(descriptor, path)
     }
 
@@ -22,8 +22,8 @@ final class ReadableFile {
     /// Opens a file.
     ///
     /// - Returns: `nil` if it does not exist.
-    static func existing(_ path: String) throws(FileError) -> ReadableFile? {
-        do throws(FileError) {
+    static func existing(_ path: String) throws(BundleError) -> ReadableFile? {
+        do throws(BundleError) {
             return try ReadableFile(path)
         } catch {
             guard error.isMissing else { throw error }
@@ -35,12 +35,12 @@ final class ReadableFile {
     var size: Int { Int(clamping: status.st_size) }
 
     /// The next bytes: `count`, or fewer at the file's end.
-    func next(_ count: Int) throws(FileError) -> [UInt8] {
-        var failure: FileError?
+    func next(_ count: Int) throws(BundleError) -> [UInt8] {
+        var failure: BundleError?
         let bytes = unsafe [UInt8](unsafeUninitializedCapacity: count) { buffer, filled in
             let read = unsafe readFully(
                 descriptor, into: UnsafeMutableRawBufferPointer(start: buffer.baseAddress, count: count))
-            if read == nil { failure = FileError("read", path) }
+            if read == nil { failure = BundleError("read", path) }
             filled = read ?? 0
         }
         if let failure { throw failure }
@@ -50,9 +50,9 @@ final class ReadableFile {
     /// Fills `piece` with the next bytes.
     ///
     /// - Returns: how many bytes were read. At the file's end, there may be fewer than the piece can hold.
-    func next(into piece: inout [UInt8]) throws(FileError) -> Int {
+    func next(into piece: inout [UInt8]) throws(BundleError) -> Int {
         guard let count = unsafe piece.withUnsafeMutableBytes({ unsafe readFully(descriptor, into: $0) }) else {
-            throw FileError("read", path)
+            throw BundleError("read", path)
         }
         return count
     }
@@ -61,14 +61,14 @@ final class ReadableFile {
 extension BundleError {
     /// Reads a file that is a bundle or a source of one.
     static func reading<Value>(
-        entry: String? = nil, _ read: () throws(FileError) -> Value
+        entry: String? = nil, _ read: () throws(BundleError) -> Value
     ) throws(BundleError) -> Value {
-        do throws(FileError) {
+        do throws(BundleError) {
             return try read()
         } catch {
-            throw BundleError(
-                .unreadable, file: error.path, entry: entry, expected: "a readable regular file",
-                found: error.isWrongKind ? "not a regular file" : error.reason)
+            throw .unreadable(
+                error.file, entry: entry, found: error.isWrongKind ? "not a regular file" : error.found,
+                errorNumber: error.errorNumber)
         }
     }
 }

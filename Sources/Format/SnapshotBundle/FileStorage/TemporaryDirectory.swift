@@ -10,16 +10,16 @@ package final class TemporaryDirectory: Sendable {
     private let lock: DirectoryLock
 
     /// Creates a directory that only this user may enter, below ``FileStore/temporaryDirectory``. Does I/O.
-    package convenience init() throws(FileError) {
+    package convenience init() throws(BundleError) {
         try self.init("\(FileStore.temporaryDirectory)/remote-settings", mode: 0o700)
     }
 
     /// Creates a directory beside a path, for what will be renamed to it. Does I/O.
-    package convenience init(beside path: String) throws(FileError) {
+    package convenience init(beside path: String) throws(BundleError) {
         try self.init(path, mode: 0o777)
     }
 
-    private init(_ prefix: String, mode: mode_t) throws(FileError) {
+    private init(_ prefix: String, mode: mode_t) throws(BundleError) {
         _ = Self.removedAtExit
         Self.removeAbandoned(prefix)
         for _ in 0..<100 {
@@ -31,7 +31,7 @@ package final class TemporaryDirectory: Sendable {
                 return
             }
         }
-        throw FileError("lock a new directory beside", prefix, code: EWOULDBLOCK)
+        throw BundleError("lock a new directory beside", prefix, errno: EWOULDBLOCK)
     }
 
     deinit {

@@ -31,8 +31,7 @@ extension LockFile {
         collections = try reader.member("collections") { (reader) throws(BundleError) in
             var collections: [CollectionID: Collection] = [:]
             try reader.members { (reader, key) throws(BundleError) in
-                let id = try Result { () throws(InvalidIdentifier) in try CollectionID(key) }
-                    .mapError { reader.failure(expected: $0.expected, found: VisibleText.quote($0.found)) }.get()
+                let id = try reader.collection(key)
                 collections[id] = try Collection(&reader, of: id)
             }
             return collections

@@ -65,8 +65,8 @@ package struct RedoLog: Hashable, Sendable {
     ///
     /// - Returns: `nil` if there is none, if it is not whole because the machine failed before it was flushed, or if it
     ///   is outdated. No bundle of such a log has been renamed.
-    /// - Throws: ``FileError`` if the log or the lock file cannot be read.
-    package static func read(in directory: String, limits: Limits) throws(FileError) -> RedoLog? {
+    /// - Throws: ``BundleError`` if the log or the lock file cannot be read.
+    package static func read(in directory: String, limits: Limits) throws(BundleError) -> RedoLog? {
         let path = "\(directory)/\(path)"
         guard let text = try FileStore.read(path, limit: Limits.lockBytes),
             let log = try? RedoLog(parsing: text, path: path, limits: limits)
@@ -81,8 +81,6 @@ package struct RedoLog: Hashable, Sendable {
 extension DocumentReader {
     /// Reads the name of a collection.
     fileprivate mutating func collection() throws(BundleError) -> CollectionID {
-        let name = try string()
-        return try Result { () throws(InvalidIdentifier) in try CollectionID(name) }
-            .mapError { failure(expected: $0.expected, found: VisibleText.quote($0.found)) }.get()
+        try collection(try string())
     }
 }

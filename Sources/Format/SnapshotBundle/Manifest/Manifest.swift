@@ -101,7 +101,7 @@ extension Manifest {
     func check(file: String) throws(BundleError) {
         func failure(_ place: String, expected: String, found: String) -> BundleError {
             BundleError(
-                .disagreement, file: file, entry: "\(BundleFormat.manifest): \(place)", expected: expected,
+                .damaged, file: file, entry: "\(BundleFormat.manifest): \(place)", expected: expected,
                 found: found)
         }
         var names = [BundleFormat.records, BundleFormat.metadata]

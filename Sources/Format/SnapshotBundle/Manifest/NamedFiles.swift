@@ -11,7 +11,7 @@ extension Manifest {
         var named: [File] = []
         for record in records {
             let attachment: RecordAttachment?
-            do throws(ChangesetError) {
+            do throws(FormatError) {
                 attachment = try record.attachment()
             } catch {
                 throw BundleError(
@@ -61,7 +61,7 @@ extension Manifest {
 
     private static func sizes(_ left: File, _ right: File, file: String) -> BundleError {
         BundleError(
-            .disagreement, file: file, entry: "\(BundleFormat.records): record \(right.records[0])",
+            .damaged, file: file, entry: "\(BundleFormat.records): record \(right.records[0])",
             expected: "size \(left.size) for \(right.sha256), as record \(left.records[0]) says",
             found: "\(right.size)")
     }

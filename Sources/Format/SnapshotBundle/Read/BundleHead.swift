@@ -30,7 +30,7 @@ extension BundleHead {
     ///
     /// - Throws: ``BundleError`` if the file cannot be read, or if it does not begin like a bundle.
     package static func read(path: String) throws(BundleError) -> BundleHead {
-        let beginning = try BundleError.reading { () throws(FileError) in
+        let beginning = try BundleError.reading { () throws(BundleError) in
             try ReadableFile(path).next(BundleFormat.headBytes)
         }
         return try read(Bytes(beginning), name: path)

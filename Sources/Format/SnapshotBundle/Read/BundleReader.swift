@@ -50,7 +50,7 @@ package struct BundleReader: Sendable {
             head = try BundleHead.read(bytes[0..<min(bytes.count, BundleFormat.headBytes)], name: name)
         } catch {
             // For a file that is not a ZIP file or is cut short, the directory's error is clearer.
-            if error.kind != .unknownVersion, error.kind != .pointer {
+            if error.code != .unknownVersion, error.code != .missing {
                 _ = try ZIPDirectory(bytes, file: name, limits: limits)
             }
             throw error
@@ -58,7 +58,7 @@ package struct BundleReader: Sendable {
         let directory = try ZIPDirectory(bytes, file: name, limits: limits)
         guard directory.hasChain == (head.trust == .signed), directory.attachmentCount == head.attachments else {
             throw BundleError(
-                .disagreement, file: name, entry: BundleFormat.manifest,
+                .damaged, file: name, entry: BundleFormat.manifest,
                 expected: "\(Counted.text(head.attachments, "attachment")), and chain.pem if the bundle is signed",
                 found:
                     "\(Counted.text(directory.attachmentCount, "attachment"))\(directory.hasChain ? ", chain.pem" : "")"

@@ -18,7 +18,7 @@ extension BundleReader {
 
     /// Reads the payload from `text`, which is the bundle's ``payloadText(isHashed:)`` or a copy of it.
     package func payload(parsing text: Bytes) throws(BundleError) -> Payload {
-        let payload = try Result { () throws(ChangesetError) in
+        let payload = try Result { () throws(FormatError) in
             try Payload(parsing: text, expecting: head.records, limits: limits)
         }.mapError { error in
             BundleError(
@@ -26,7 +26,7 @@ extension BundleReader {
         }.get()
         guard payload.records.count == head.records, payload.timestamp == head.timestamp else {
             throw BundleError(
-                .disagreement, file: name, entry: BundleFormat.records,
+                .damaged, file: name, entry: BundleFormat.records,
                 expected: "\(Counted.text(head.records, "record")) at timestamp \(head.timestamp)",
                 found: "\(Counted.text(payload.records.count, "record")) at \(payload.timestamp)")
         }
@@ -38,7 +38,7 @@ extension BundleReader {
     /// - Throws: ``BundleError`` if it is not a collection's metadata.
     package func metadata() throws(BundleError) -> CollectionMetadata {
         let text = try metadataText()
-        return try Result { () throws(JSONError) in
+        return try Result { () throws(FormatError) in
             try CollectionMetadata(parsing: text, limits: limits)
         }.mapError { error in
             BundleError(

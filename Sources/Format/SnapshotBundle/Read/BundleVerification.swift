@@ -58,7 +58,7 @@ extension BundleReader {
 
     private func difference(behind count: Int) -> BundleError {
         BundleError(
-            .disagreement, file: name, entry: BundleFormat.records, expected: "the records that were written",
+            .damaged, file: name, entry: BundleFormat.records, expected: "the records that were written",
             found: "others after byte \(count)")
     }
 
@@ -72,7 +72,7 @@ extension BundleReader {
         let manifest = try manifest()
         guard manifest.head == head else {
             throw BundleError(
-                .disagreement, file: name, entry: BundleFormat.manifest, expected: "the head at the file's start",
+                .damaged, file: name, entry: BundleFormat.manifest, expected: "the head at the file's start",
                 found: "another")
         }
         try verify(0, size: manifestText().count, sha256: nil)
@@ -102,7 +102,7 @@ extension BundleReader {
         if let first = failures.withLock({ $0.min { $0.key < $1.key } }) { throw first.value }
         guard directory.fixedCount + files.count == directory.count else {
             throw BundleError(
-                .disagreement, file: name, entry: directory.name(at: directory.fixedCount + files.count),
+                .damaged, file: name, entry: directory.name(at: directory.fixedCount + files.count),
                 expected: "an entry of the manifest", found: "an entry that it does not list")
         }
         guard let payload = payload.withLock({ $0 }) else { preconditionFailure("part 0 has failed or set it") }
@@ -152,7 +152,7 @@ extension BundleReader {
             let present = directory.attachment(at: start + offset)
             guard present == file.sha256 else {
                 throw BundleError(
-                    .disagreement, file: name, entry: BundleFormat.attachmentPrefix + file.sha256.hex,
+                    .damaged, file: name, entry: BundleFormat.attachmentPrefix + file.sha256.hex,
                     expected: "this entry, as the manifest lists it",
                     found: present.map { BundleFormat.attachmentPrefix + $0.hex } ?? "no more entries")
             }
@@ -194,7 +194,7 @@ extension BundleReader {
     ) throws(BundleError) {
         guard !isRight else { return }
         throw BundleError(
-            .disagreement, file: name, entry: directory.name(at: index),
+            .damaged, file: name, entry: directory.name(at: index),
             expected: "\(expected()), as the manifest says", found: found())
     }
 
@@ -210,7 +210,7 @@ extension BundleReader {
             throw error
         } catch {
             throw BundleError(
-                .disagreement, file: name, entry: directory.name(at: index), expected: "a readable entry",
+                .damaged, file: name, entry: directory.name(at: index), expected: "a readable entry",
                 found: "\(error)")
         }
         let found = hasher.finish()
@@ -229,7 +229,7 @@ extension BundleReader {
                 file.map { "\($0.sha256) of \($0.size) bytes at \($0.location)" } ?? "none"
             }
             throw BundleError(
-                .disagreement, file: name, entry: "\(BundleFormat.manifest): files[\(index)]",
+                .damaged, file: name, entry: "\(BundleFormat.manifest): files[\(index)]",
                 expected: "the attachment that the records name, \(text(wanted))", found: text(found))
         }
     }

@@ -15,7 +15,7 @@ package final class MappedFile: Sendable {
     ///
     /// - Throws: ``BundleError`` of kind `unreadable`, with the system's message.
     package init(path: String) throws(BundleError) {
-        let file = try BundleError.reading { () throws(FileError) in try ReadableFile(path) }
+        let file = try BundleError.reading { () throws(BundleError) in try ReadableFile(path) }
         defer { withExtendedLifetime(file) {} }
         self.path = path
         isBacked = true
@@ -28,7 +28,7 @@ package final class MappedFile: Sendable {
     ///
     /// - Throws: ``BundleError`` of kind `unreadable`, with the system's message.
     package init(copying path: String, limits: Limits) throws(BundleError) {
-        let file = try BundleError.reading { () throws(FileError) in try ReadableFile(path) }
+        let file = try BundleError.reading { () throws(BundleError) in try ReadableFile(path) }
         defer { withExtendedLifetime(file) {} }
         self.path = path
         if file.size > limits.copiedBundleBytes, let copy = try? FileStore.makeUnnamedFile() {
@@ -45,7 +45,7 @@ package final class MappedFile: Sendable {
     }
 
     private static func failure(_ path: String, _ found: String) -> BundleError {
-        BundleError(.unreadable, file: path, expected: "a readable regular file", found: found)
+        .unreadable(path, found: found)
     }
 
     private static func map(_ descriptor: Int32, size: Int, _ path: String) throws(BundleError) -> Bytes {

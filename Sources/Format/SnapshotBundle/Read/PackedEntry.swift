@@ -64,7 +64,7 @@ package struct PackedEntry: Sendable {
             }
         }
         guard unpacking.consumed == bytes.count else {
-            throw damaged(expected: "the end of the stream", found: InflateError.trailingBytes.found)
+            throw damaged(expected: "the end of the stream", found: "\(FormatError.trailingBytes)")
         }
     }
 
@@ -90,10 +90,10 @@ extension PackedEntry {
                 inflater = known
                 return
             }
-            do throws(InflateError) {
+            do throws(FormatError) {
                 inflater = try Inflater()
             } catch {
-                throw entry.damaged(expected: "a deflate stream", found: error.found)
+                throw entry.damaged(expected: "a deflate stream", found: "\(error)")
             }
         }
 
@@ -110,15 +110,15 @@ extension PackedEntry {
             }
             while true {
                 let step: Inflater.Step
-                do throws(InflateError) {
+                do throws(FormatError) {
                     step = try inflater.inflate(entry.bytes, from: consumed, into: &piece)
                 } catch {
-                    throw entry.damaged(expected: "a deflate stream", found: error.found)
+                    throw entry.damaged(expected: "a deflate stream", found: "\(error)")
                 }
                 consumed += step.consumed
                 if step.produced > 0 || step.isEnd { return step.produced }
                 guard step.consumed > 0 else {
-                    throw entry.damaged(expected: "a whole deflate stream", found: InflateError.tooShort.found)
+                    throw entry.damaged(expected: "a whole deflate stream", found: "\(FormatError.streamTooShort)")
                 }
             }
         }
@@ -154,10 +154,10 @@ extension BundleReader {
         let entry = try entry(index)
         guard entry.isDeflated else { return entry.bytes }
         let output: Bytes
-        do throws(InflateError) {
+        do throws(FormatError) {
             output = Bytes(try Inflater.inflate(entry.bytes, size: entry.size))
         } catch {
-            throw entry.damaged(expected: "\(entry.size) deflated bytes", found: error.found)
+            throw entry.damaged(expected: "\(entry.size) deflated bytes", found: "\(error)")
         }
         guard checksCRC else { return output }
         let found = crc32(of: output)

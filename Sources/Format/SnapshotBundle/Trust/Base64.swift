@@ -1,3 +1,5 @@
+import RemoteSettingsModel
+
 /// Decodes RFC 4648 base64 strictly, without white space, other characters, or bits after the last byte.
 package enum Base64 {
     package enum Alphabet {
@@ -7,12 +9,7 @@ package enum Base64 {
         case url
     }
 
-    /// Why a text is not base64.
-    package struct Fault: Error, CustomStringConvertible {
-        package let description: String
-    }
-
-    package static func decode(_ text: some RandomAccessCollection<UInt8>, _ alphabet: Alphabet) throws(Fault)
+    package static func decode(_ text: some RandomAccessCollection<UInt8>, _ alphabet: Alphabet) throws(FormatError)
         -> [UInt8]
     {
         let pad = UInt8(ascii: "=")
@@ -21,7 +18,7 @@ package enum Base64 {
         guard digits.count % 4 != 1, padding == 0 || (digits.count + padding) % 4 == 0,
             alphabet == .url || (digits.count + padding) % 4 == 0
         else {
-            throw Fault(description: "\(digits.count) digits and \(padding) of padding do not make whole bytes")
+            throw .base64("\(digits.count) digits and \(padding) of padding do not make whole bytes")
         }
 
         var bytes: [UInt8] = []
@@ -31,7 +28,7 @@ package enum Base64 {
         for (position, digit) in digits.enumerated() {
             guard let value = value(of: digit, alphabet) else {
                 let shown = String(reflecting: String(UnicodeScalar(digit)))
-                throw Fault(description: "character \(position + 1), \(shown), is not in the alphabet")
+                throw .base64("character \(position + 1), \(shown), is not in the alphabet")
             }
             bits = bits << 6 | value
             pending += 6
@@ -41,7 +38,7 @@ package enum Base64 {
             }
         }
         guard bits & (1 << UInt32(pending) - 1) == 0 else {
-            throw Fault(description: "there are bits after the last byte")
+            throw .base64("there are bits after the last byte")
         }
         return bytes
     }

@@ -17,8 +17,8 @@ package struct CertificateChain: Sendable {
     /// Text between certificates is ignored. The limits are ``Limits/chainBytes`` and ``Limits/chainCertificates``.
     ///
     /// - Throws: `emptyChain`, `chainTooLarge`, `tooManyCertificates`, `notPEM`, `truncatedPEM`, `malformedPEM`,
-    ///   `malformedCertificate` or `incompleteChain` of ``ContentSignatureError``.
-    package init(pem: Bytes, limits: Limits = Limits()) throws(ContentSignatureError) {
+    ///   `malformedCertificate` or `incompleteChain` of ``BundleError``.
+    package init(pem: Bytes, limits: Limits = Limits()) throws(BundleError) {
         let der = try PEMCertificates(pem, limits: limits).der
         var certificates: [ChainCertificate] = []
         for (index, encoded) in der.enumerated() {

@@ -17,9 +17,9 @@ struct ChainCertificate: Sendable {
     /// Decodes a certificate.
     ///
     /// - Parameter position: the position in the chain. The leaf is 1.
-    init(der: [UInt8], position: Int, count: Int) throws(ContentSignatureError) {
+    init(der: [UInt8], position: Int, count: Int) throws(BundleError) {
         x509 = try Result { try Certificate(derEncoded: der) }
-            .mapError { ContentSignatureError.malformedCertificate(certificate: position, reason: "\($0)") }.get()
+            .mapError { BundleError.malformedCertificate(certificate: position, reason: "\($0)") }.get()
         let commonName = x509.subject.lazy.joined().first { $0.type == .RDNAttributeType.commonName }
         let subject = commonName.flatMap { String($0.value) } ?? "\(x509.subject)"
         label = CertificateLabel(position: position, count: count, subject: subject)
@@ -33,18 +33,18 @@ struct ChainCertificate: Sendable {
     /// An extension's decoded value; `nil` if the certificate does not have the extension.
     func value<Value>(
         of oid: ASN1ObjectIdentifier, _ read: (Certificate.Extensions) throws -> Value?
-    ) throws(ContentSignatureError) -> Value? {
+    ) throws(BundleError) -> Value? {
         try Result { try read(x509.extensions) }
-            .mapError { ContentSignatureError.malformedExtension(label, oid: "\(oid)", reason: "\($0)") }.get()
+            .mapError { BundleError.malformedExtension(label, oid: "\(oid)", reason: "\($0)") }.get()
     }
 
     /// All alternative names of the subject; empty if there are none.
-    func alternativeNames() throws(ContentSignatureError) -> [GeneralName] {
+    func alternativeNames() throws(BundleError) -> [GeneralName] {
         Array(try value(of: .X509ExtensionID.subjectAlternativeName, { try $0.subjectAlternativeNames }) ?? .init())
     }
 
     /// The DNS names among the alternative names of the subject.
-    func dnsNames() throws(ContentSignatureError) -> [String] {
+    func dnsNames() throws(BundleError) -> [String] {
         try alternativeNames().compactMap { name in
             if case .dnsName(let dnsName) = name { dnsName } else { nil }
         }

@@ -9,8 +9,8 @@ struct ChainOrder {
 
     /// Checks the order.
     ///
-    /// - Throws: `reordered`, `unrelatedCertificate`, `notIssuedByNext` or `rootMissing` of ``ContentSignatureError``.
-    func check() throws(ContentSignatureError) {
+    /// - Throws: `reordered`, `unrelatedCertificate`, `notIssuedByNext` or `rootMissing` of ``BundleError``.
+    func check() throws(BundleError) {
         for (certificate, next) in zip(certificates, certificates.dropFirst())
         where certificate.x509.issuer != next.x509.subject {
             throw fault(at: certificate, next)
@@ -20,7 +20,7 @@ struct ChainOrder {
         }
     }
 
-    private func fault(at certificate: ChainCertificate, _ next: ChainCertificate) -> ContentSignatureError {
+    private func fault(at certificate: ChainCertificate, _ next: ChainCertificate) -> BundleError {
         let leaves = certificates.indices.filter { index in
             !certificates.indices.contains { $0 != index && issuer(of: $0) == index }
         }

@@ -79,7 +79,7 @@ extension Snapshot {
         let message = SignedMessage(payload.bytes)
         let signer = SignerName(verdict.signer)
         let fitting = others.filter { other in
-            let own = Result { () throws(ContentSignatureError) in
+            let own = Result { () throws(BundleError) in
                 try other.ownVerdict(signer, at: verdict.verifiedAt)
             }
             let chains = Dictionary(unverified.signatures.map { ($0.x5u, own) }) { first, _ in first }
@@ -155,7 +155,7 @@ extension UnverifiedSnapshot {
 
 extension CertificateChain {
     /// Verifies the chain up to its own root, which does not have to be pinned.
-    package func ownVerdict(_ signer: SignerName, at time: Timestamp) throws(ContentSignatureError) -> VerifiedChain {
+    package func ownVerdict(_ signer: SignerName, at time: Timestamp) throws(BundleError) -> VerifiedChain {
         try verified(anchors: TrustAnchors([root]), signer: signer, at: time)
     }
 }

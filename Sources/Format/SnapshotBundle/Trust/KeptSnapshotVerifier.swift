@@ -33,7 +33,7 @@ package final class KeptSnapshotVerifier: Sendable {
     ///     data or the certificates.
     package func verified(
         _ unverified: UnverifiedSnapshot, chain pem: Bytes, at time: Timestamp
-    ) throws(ContentSignatureError) -> Snapshot {
+    ) throws(BundleError) -> Snapshot {
         guard unverified.timestamp <= time.advanced(by: .seconds(Limits.clockToleranceSeconds)) else {
             throw .newerThanVerification(unverified.collection, timestamp: unverified.timestamp, time: time)
         }
@@ -41,10 +41,10 @@ package final class KeptSnapshotVerifier: Sendable {
         let kept = KeptChains(text: pem).chains
         let message = SignedMessage(unverified.payload.bytes)
         var newest: (snapshot: Snapshot, begins: Timestamp)?
-        var failure: ContentSignatureError?
+        var failure: BundleError?
         for kept in kept {
-            do throws(ContentSignatureError) {
-                let chain = Result { () throws(ContentSignatureError) in
+            do throws(BundleError) {
+                let chain = Result { () throws(BundleError) in
                     try verifiedChain(kept, signer: signer, at: time)
                 }
                 let chains = Dictionary(unverified.signatures.map { ($0.x5u, chain) }) { first, _ in first }
@@ -61,20 +61,12 @@ package final class KeptSnapshotVerifier: Sendable {
         return Snapshot(vouchingFor: unverified, chain: pem, provenance: newest.snapshot.provenance)
     }
 
-    /// Whether one of the chains leads to a pinned root, at the time of its verification.
-    func vouches(forChain pem: Bytes?, of collection: CollectionID, at time: Timestamp?) -> Bool {
-        guard let pem, let time else { return false }
-        return KeptChains(text: pem).chains.contains { chain in
-            (try? verifiedChain(chain, signer: policy.signer(for: collection), at: time)) != nil
-        }
-    }
-
     /// How many chains are remembered.
     package var chainCount: Int { chains.withLock { $0.count } }
 
     private func verifiedChain(
         _ pem: Bytes, signer: SignerName, at time: Timestamp
-    ) throws(ContentSignatureError) -> VerifiedChain {
+    ) throws(BundleError) -> VerifiedChain {
         if let known = chains.withLock({ $0[Key(pem: pem, signer: signer)] })?.valid(at: time) { return known }
         let chain = try CertificateChain(pem: pem, limits: limits).verified(
             anchors: policy.roots, signer: signer, at: time)

@@ -13,7 +13,7 @@ struct NameConstraintCheck {
     /// Reads an issuer's constraints.
     ///
     /// - Returns: `nil` if `issuer` has none.
-    init?(issuer: ChainCertificate) throws(ContentSignatureError) {
+    init?(issuer: ChainCertificate) throws(BundleError) {
         let constraints = try issuer.value(of: .X509ExtensionID.nameConstraints) { try $0.nameConstraints }
         guard let constraints else { return nil }
         self.issuer = issuer.label
@@ -23,7 +23,7 @@ struct NameConstraintCheck {
     /// Checks the certificates below the issuer.
     ///
     /// - Parameter issued: these certificates, leaf first.
-    func check(_ issued: ArraySlice<ChainCertificate>) throws(ContentSignatureError) {
+    func check(_ issued: ArraySlice<ChainCertificate>) throws(BundleError) {
         for certificate in issued {
             try refuseUnsupported(certificate)
             for name in try certificate.dnsNames() {
@@ -32,7 +32,7 @@ struct NameConstraintCheck {
         }
     }
 
-    private func check(_ name: String, of certificate: CertificateLabel) throws(ContentSignatureError) {
+    private func check(_ name: String, of certificate: CertificateLabel) throws(BundleError) {
         // An invalid name or constraint cannot be compared. It therefore counts as excluded and as not permitted.
         let excluded = constraints.excludedDNSDomains.first {
             !Self.isName(name[...]) || !Self.isConstraint($0) || Self.matches(name, $0)
@@ -50,7 +50,7 @@ struct NameConstraintCheck {
         }
     }
 
-    private func refuseUnsupported(_ certificate: ChainCertificate) throws(ContentSignatureError) {
+    private func refuseUnsupported(_ certificate: ChainCertificate) throws(BundleError) {
         let subject = certificate.x509.subject
         var forms = Set(try certificate.alternativeNames().map(Self.form))
         if !subject.isEmpty { forms.insert("directoryName") }

@@ -11,15 +11,15 @@ extension UnverifiedSnapshot {
     /// - Parameters:
     ///   - chains: the result of verifying each chain that a signature names, by its `x5u` as served. A chain that
     ///     could not be fetched is missing, or it is a failure with
-    ///     ``ContentSignatureError/chainUnavailable(reason:)``.
+    ///     ``BundleError/chainUnavailable(reason:)``.
     ///   - signer: the name that the chain must be verified for; `nil` means ``SignerName/expected(for:)``.
     ///   - limits: ``Limits/signatures`` is the largest number of signatures.
-    /// - Throws: ``ContentSignatureError``: `noSignatures`, `tooManySignatures`, `noChains`, `onlyUnknownModes`, or
+    /// - Throws: ``BundleError``: `noSignatures`, `tooManySignatures`, `noChains`, `onlyUnknownModes`, or
     ///   `noValidSignature` with the error of each signature.
     package func verified(
-        with chains: [String: Result<VerifiedChain, ContentSignatureError>], signer: SignerName? = nil,
+        with chains: [String: Result<VerifiedChain, BundleError>], signer: SignerName? = nil,
         limits: Limits = Limits()
-    ) throws(ContentSignatureError) -> Snapshot {
+    ) throws(BundleError) -> Snapshot {
         try verified(
             with: chains, signer: signer ?? .expected(for: collection), message: SignedMessage(payload.bytes),
             limits: limits)
@@ -29,9 +29,9 @@ extension UnverifiedSnapshot {
     ///
     /// - Parameter message: the hash of this snapshot's own payload, which is checked against several chains.
     func verified(
-        with chains: [String: Result<VerifiedChain, ContentSignatureError>], signer: SignerName,
+        with chains: [String: Result<VerifiedChain, BundleError>], signer: SignerName,
         message: SignedMessage, limits: Limits
-    ) throws(ContentSignatureError) -> Snapshot {
+    ) throws(BundleError) -> Snapshot {
         guard !signatures.isEmpty else { throw .noSignatures(collection) }
         guard signatures.count <= limits.signatures else {
             throw .tooManySignatures(collection, count: signatures.count, limit: limits.signatures)
@@ -43,7 +43,7 @@ extension UnverifiedSnapshot {
         var failures: [SignatureFailure] = []
         var newest: VerifiedChain?
         for (index, signature) in known {
-            do throws(ContentSignatureError) {
+            do throws(BundleError) {
                 let chain = try chains.chain(for: signature, signer: signer)
                 try chain.verify(signature, over: message)
                 newest = newest.map { $0.leafNotBefore < chain.leafNotBefore ? chain : $0 } ?? chain
@@ -61,10 +61,10 @@ extension ServedSignature {
     var isKnown: Bool { mode == "p384ecdsa" && namesChain }
 }
 
-extension [String: Result<VerifiedChain, ContentSignatureError>] {
+extension [String: Result<VerifiedChain, BundleError>] {
     fileprivate func chain(
         for signature: ServedSignature, signer: SignerName
-    ) throws(ContentSignatureError) -> VerifiedChain {
+    ) throws(BundleError) -> VerifiedChain {
         guard let verdict = self[signature.x5u] else { throw .chainMissing(x5u: signature.x5u) }
         let chain = try verdict.get()
         guard chain.signer == signer else { throw .signerMismatch(expected: signer, chain: chain.signer) }

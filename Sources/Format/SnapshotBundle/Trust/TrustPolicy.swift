@@ -44,8 +44,8 @@ public struct TrustAnchors: Hashable, Sendable {
     ///
     /// Each is either `C8:A8:0E:…` (32 pairs with colons) or 64 hexadecimal digits.
     ///
-    /// - Throws: ``ContentSignatureError/invalidRootHash(found:reason:)`` for the first text that is neither.
-    package init(hashes texts: [String]) throws(ContentSignatureError) {
+    /// - Throws: ``BundleError/invalidRootHash(found:reason:)`` for the first text that is neither.
+    package init(hashes texts: [String]) throws(BundleError) {
         var roots: [SHA256Digest] = []
         for text in texts {
             roots.append(try TrustAnchors.rootHash(text))
@@ -55,8 +55,8 @@ public struct TrustAnchors: Hashable, Sendable {
 
     /// Reads one hash, as ``init(hashes:)`` does.
     ///
-    /// - Throws: ``ContentSignatureError/invalidRootHash(found:reason:)``.
-    package static func rootHash(_ text: String) throws(ContentSignatureError) -> SHA256Digest {
+    /// - Throws: ``BundleError/invalidRootHash(found:reason:)``.
+    package static func rootHash(_ text: String) throws(BundleError) -> SHA256Digest {
         var digits = text
         if text.utf8.contains(UInt8(ascii: ":")) {
             let pairs = text.split(separator: ":", omittingEmptySubsequences: false)

@@ -86,7 +86,7 @@ package struct BundleWriter: Sendable {
         } else if let packedRecords {
             guard packedRecords.content.size == snapshot.payload.bytes.count else {
                 throw BundleError(
-                    .wrongSource, file: name, entry: BundleFormat.records,
+                    .content, file: name, entry: BundleFormat.records,
                     expected: "\(snapshot.payload.bytes.count) bytes", found: "\(packedRecords.content.size)")
             }
             try writer.write(BundleFormat.records, content: packedRecords.content, bytes: packedRecords.bytes)
@@ -120,7 +120,7 @@ extension BundleWriter {
         let timestamp = snapshot.timestamp
         guard BundleFormat.timestamp(timestamp.milliseconds) != nil else {
             throw BundleError(
-                .wrongSource, file: name, entry: BundleFormat.manifest, expected: BundleFormat.timestampRule,
+                .content, file: name, entry: BundleFormat.manifest, expected: BundleFormat.timestampRule,
                 found: "\(timestamp)")
         }
         try check(snapshot.payload.bytes.count, limit: limits.changesetBytes, entry: BundleFormat.records, file: name)
@@ -133,7 +133,7 @@ extension BundleWriter {
         if snapshot.provenance.isSigned {
             guard let chain = snapshot.chain else {
                 throw BundleError(
-                    .wrongSource, file: name, entry: BundleFormat.chain, expected: "a signed snapshot's chain",
+                    .content, file: name, entry: BundleFormat.chain, expected: "a signed snapshot's chain",
                     found: "none")
             }
             try check(chain.count, limit: limits.chainBytes, entry: BundleFormat.chain, file: name)
@@ -161,7 +161,7 @@ extension BundleWriter {
             switch sources[file.sha256] {
             case nil:
                 throw BundleError(
-                    .wrongSource, file: name, entry: BundleFormat.attachmentPrefix + file.sha256.hex,
+                    .content, file: name, entry: BundleFormat.attachmentPrefix + file.sha256.hex,
                     expected: "the bytes of \(file.location), or the reason for leaving it out", found: "neither")
             case .omitted(let reason): files[index] = Manifest.file(file, omitted: reason)
             default: try check(file.size, limit: limits.attachmentBytes, entry: file.location, file: name)
@@ -170,7 +170,7 @@ extension BundleWriter {
         let named = Set(files.lazy.map(\.sha256))
         if let extra = sources.keys.filter({ !named.contains($0) }).min() {
             throw BundleError(
-                .wrongSource, file: name, entry: BundleFormat.attachmentPrefix + extra.hex,
+                .content, file: name, entry: BundleFormat.attachmentPrefix + extra.hex,
                 expected: "an attachment that a record names", found: "one that none names")
         }
         return files

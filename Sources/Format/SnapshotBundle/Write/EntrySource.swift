@@ -71,30 +71,29 @@ struct EntrySource {
     private func pieces(
         of reader: BundleReader, _ consume: (Span<UInt8>) throws(BundleError) -> Bool
     ) throws(BundleError) {
-        struct Enough: Error {}
+        var isEnough = false
         do {
             let isPresent = try reader.streamAttachment(sha256) { piece in
-                guard try consume(piece) else { throw Enough() }
+                isEnough = try !consume(piece)
+                if isEnough { throw CancellationError() }
             }
             guard isPresent else {
                 throw BundleError(.missing, file: reader.name, entry: name, expected: "this entry", found: "none")
             }
-        } catch is Enough {
-            return
         } catch let error as BundleError {
             throw error
         } catch {
-            throw wrong("a readable source", "\(error)")
+            guard isEnough else { throw wrong("a readable source", "\(error)") }
         }
     }
 
     private func pieces(
         ofFile path: String, _ consume: (Span<UInt8>) throws(BundleError) -> Bool
     ) throws(BundleError) {
-        let file = try BundleError.reading(entry: name) { () throws(FileError) in try ReadableFile(path) }
+        let file = try BundleError.reading(entry: name) { () throws(BundleError) in try ReadableFile(path) }
         var piece = [UInt8](repeating: 0, count: min(max(size, 1), 256 << 10))
         while true {
-            let count = try BundleError.reading(entry: name) { () throws(FileError) in try file.next(into: &piece) }
+            let count = try BundleError.reading(entry: name) { () throws(BundleError) in try file.next(into: &piece) }
             guard count > 0, try consume(piece.span.extracting(0..<count)) else { return }
         }
     }
@@ -106,6 +105,6 @@ struct EntrySource {
             case .bundle(let reader): reader.name
             default: file
             }
-        return BundleError(.wrongSource, file: place, entry: name, expected: expected, found: found)
+        return BundleError(.content, file: place, entry: name, expected: expected, found: found)
     }
 }

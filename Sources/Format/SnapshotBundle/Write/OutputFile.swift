@@ -40,10 +40,10 @@ package final class OutputFile {
         guard let descriptor else { return unsafe memory.append(contentsOf: bytes) }
         guard unsafe writeFully(descriptor, bytes) else {
             // The bytes may be in a mapped file that was cut short meanwhile.
-            let kind = errno == EFAULT ? BundleError.Kind.wrongSource : .unwritable
+            let isOfSource = errno == EFAULT
             throw BundleError(
-                kind, file: name, expected: "\(bytes.count) more bytes",
-                found: kind == .wrongSource ? "a source that was cut short meanwhile" : lastSystemError())
+                isOfSource ? .content : .storage, file: name, expected: "\(bytes.count) more bytes",
+                found: isOfSource ? "a source that was cut short meanwhile" : lastSystemError())
         }
     }
 
@@ -57,7 +57,7 @@ package final class OutputFile {
         path: String, flushing: Bool = true, _ body: (Int32) throws(BundleError) -> Value
     ) throws(BundleError) -> Value {
         func failure() -> BundleError {
-            BundleError(.unwritable, file: path, expected: "a new file", found: lastSystemError())
+            BundleError(.storage, file: path, expected: "a new file", found: lastSystemError())
         }
         let descriptor = unsafe open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0o644)
         guard descriptor >= 0 else { throw failure() }
@@ -79,7 +79,7 @@ package final class OutputFile {
         defer { if descriptor >= 0 { close(descriptor) } }
         guard descriptor >= 0, fsync(descriptor) == 0 else {
             throw BundleError(
-                .unwritable, file: path, expected: "a file that can be flushed to the disk", found: lastSystemError())
+                .storage, file: path, expected: "a file that can be flushed to the disk", found: lastSystemError())
         }
     }
 }

@@ -123,7 +123,7 @@ struct PayloadBlocks {
         }
         let blocks = made.withLock { made in wave.compactMap { made[$0] } }
         guard blocks.count == wave.count else {
-            throw BundleError(.unwritable, file: file, expected: "memory for compressors", found: "not enough")
+            throw BundleError(.storage, file: file, expected: "memory for compressors", found: "not enough")
         }
         return blocks
     }

@@ -3,52 +3,71 @@ import RemoteSettingsModel
 /// Why a filter expression has no value.
 ///
 /// Offsets are in bytes of UTF-8 from the start of the expression.
-package enum FilterError: Error, Hashable, Sendable {
-    /// The expression's text is longer than `limit` bytes.
-    case tooLong(bytes: Int, limit: Int)
-    /// The expression nests more deeply than `limit`.
-    case tooDeep(offset: Int, limit: Int)
-    /// The expression is not in the language.
-    case syntax(offset: Int, expected: String, found: String)
-    /// The language does not have a transform of this name.
-    case unknownTransform(name: String, offset: Int)
-    /// A value has the wrong type for an operator.
-    case wrongType(operator: String, expected: String, found: String, offset: Int)
-    /// A number is outside the range that a transform accepts.
-    case outOfRange(transform: String, expected: String, found: String, offset: Int)
-    /// A regular expression is malformed, or uses a feature that this package does not support.
-    case invalidPattern(problem: String, offset: Int)
-    /// The evaluation takes more than `limit` steps.
-    case tooMuchWork(limit: Int)
-    /// The evaluation would create a string, array or object that exceeds the limit.
-    case tooLarge(what: String, limit: Int)
-    /// A record's `filter_expression` is not a string.
-    case notAString(found: String)
+package struct FilterError: CodedError {
+    package let code: FailureCode
+    package let description: String
+
+    private init(_ code: FailureCode, _ description: String) {
+        self.code = code
+        self.description = description
+    }
 }
 
-extension FilterError: CustomStringConvertible {
-    package var description: String {
-        switch self {
-        case .tooLong(let bytes, let limit):
-            "the filter expression has \(bytes) bytes; expected at most \(limit)"
-        case .tooDeep(let offset, let limit):
-            "the filter expression nests more than \(limit) levels deep at byte \(offset)"
-        case .syntax(let offset, let expected, let found):
-            "at byte \(offset) of the filter expression: expected \(expected), found \(found)"
-        case .unknownTransform(let name, let offset):
-            "at byte \(offset) of the filter expression: there is no transform \(VisibleText.excerpt(name, limit: 80))"
-        case .wrongType(let name, let expected, let found, let offset):
-            "at byte \(offset) of the filter expression: \(name) requires \(expected), found \(found)"
-        case .outOfRange(let transform, let expected, let found, let offset):
-            "at byte \(offset) of the filter expression: \(transform) requires \(expected), found \(found)"
-        case .invalidPattern(let problem, let offset):
-            "at byte \(offset) of the filter expression: the regular expression cannot be used: \(problem)"
-        case .tooMuchWork(let limit):
-            "evaluating the filter expression takes more than \(limit) steps"
-        case .tooLarge(let what, let limit):
-            "evaluating the filter expression makes \(what) than the limit of \(limit)"
-        case .notAString(let found):
-            "filter_expression: expected a string, found \(found)"
-        }
+// The sentences.
+extension FilterError {
+    /// The expression's text is longer than `limit` bytes.
+    package static func tooLong(bytes: Int, limit: Int) -> Self {
+        Self(.overLimit, "the filter expression has \(bytes) bytes; expected at most \(limit)")
+    }
+
+    /// The expression nests more deeply than `limit`.
+    package static func tooDeep(offset: Int, limit: Int) -> Self {
+        Self(.overLimit, "the filter expression nests more than \(limit) levels deep at byte \(offset)")
+    }
+
+    /// The expression is not in the language.
+    package static func syntax(offset: Int, expected: String, found: String) -> Self {
+        Self(.malformed, "at byte \(offset) of the filter expression: expected \(expected), found \(found)")
+    }
+
+    /// The language does not have a transform of this name.
+    package static func unknownTransform(name: String, offset: Int) -> Self {
+        Self(
+            .malformed,
+            "at byte \(offset) of the filter expression: there is no transform \(VisibleText.excerpt(name, limit: 80))")
+    }
+
+    /// A value has the wrong type for an operator.
+    package static func wrongType(operator name: String, expected: String, found: String, offset: Int) -> Self {
+        Self(.malformed, "at byte \(offset) of the filter expression: \(name) requires \(expected), found \(found)")
+    }
+
+    /// A number is outside the range that a transform accepts.
+    package static func outOfRange(transform: String, expected: String, found: String, offset: Int) -> Self {
+        Self(
+            .overLimit,
+            "at byte \(offset) of the filter expression: \(transform) requires \(expected), found \(found)")
+    }
+
+    /// A regular expression is malformed, or uses a feature that this package does not support.
+    package static func invalidPattern(problem: String, offset: Int) -> Self {
+        Self(
+            .malformed,
+            "at byte \(offset) of the filter expression: the regular expression cannot be used: \(problem)")
+    }
+
+    /// The evaluation takes more than `limit` steps.
+    package static func tooMuchWork(limit: Int) -> Self {
+        Self(.overLimit, "evaluating the filter expression takes more than \(limit) steps")
+    }
+
+    /// The evaluation would create a string, array or object that exceeds the limit.
+    package static func tooLarge(what: String, limit: Int) -> Self {
+        Self(.overLimit, "evaluating the filter expression makes \(what) than the limit of \(limit)")
+    }
+
+    /// A record's `filter_expression` is not a string.
+    package static func notAString(found: String) -> Self {
+        Self(.malformed, "filter_expression: expected a string, found \(found)")
     }
 }

@@ -16,8 +16,8 @@ package struct DefaultsDocument: Sendable {
 
     /// Reads a file in any of the formats. The first bytes show which format it is.
     ///
-    /// - Throws: ``DefaultsFault``.
-    package init(_ bytes: Bytes, limits: Limits = Limits()) throws(DefaultsFault) {
+    /// - Throws: ``ParameterError``.
+    package init(_ bytes: Bytes, limits: Limits = Limits()) throws(ParameterError) {
         if Self.isPropertyListOrMarkup(bytes) {
             (members, hasTypes) = try Self.read(bytes, limits: limits)
         } else {
@@ -27,10 +27,12 @@ package struct DefaultsDocument: Sendable {
 
     /// Reads a property list, in XML or binary form, and no other format.
     ///
-    /// - Throws: ``DefaultsFault``.
-    package init(propertyList bytes: Bytes, limits: Limits = Limits()) throws(DefaultsFault) {
+    /// - Throws: ``ParameterError``.
+    package init(propertyList bytes: Bytes, limits: Limits = Limits()) throws(ParameterError) {
         (members, hasTypes) = try Self.read(bytes, limits: limits)
-        guard hasTypes else { throw DefaultsFault(line: 1, problem: "expected a property list, found a <defaultsMap>") }
+        guard hasTypes else {
+            throw ParameterError(line: 1, problem: "expected a property list, found a <defaultsMap>")
+        }
     }
 
     private static func isPropertyListOrMarkup(_ bytes: Bytes) -> Bool {
@@ -38,7 +40,7 @@ package struct DefaultsDocument: Sendable {
             || bytes.array.first { ![0x20, 0x09, 0x0A, 0x0D, 0xEF, 0xBB, 0xBF].contains($0) } == UInt8(ascii: "<")
     }
 
-    private static func read(_ bytes: Bytes, limits: Limits) throws(DefaultsFault) -> ([Member], Bool) {
+    private static func read(_ bytes: Bytes, limits: Limits) throws(ParameterError) -> ([Member], Bool) {
         if bytes.starts(with: BinaryPropertyList.magic) {
             return (try BinaryPropertyList(bytes.array, limits: limits).members(), true)
         }
@@ -46,8 +48,8 @@ package struct DefaultsDocument: Sendable {
         return try markup.document()
     }
 
-    private static func json(_ bytes: Bytes, limits: Limits) throws(DefaultsFault) -> [Member] {
-        do throws(JSONError) {
+    private static func json(_ bytes: Bytes, limits: Limits) throws(ParameterError) -> [Member] {
+        do throws(FormatError) {
             var reader = JSONReader(bytes, limits: limits)
             var members: [Member] = []
             // Lines are counted from one key to the next, so that the text is read only once.
@@ -61,7 +63,7 @@ package struct DefaultsDocument: Sendable {
             try reader.finish()
             return members
         } catch {
-            throw DefaultsFault(
+            throw ParameterError(
                 line: error.line(in: bytes), problem: "expected JSON with a value for each key: \(error.reason)")
         }
     }
@@ -99,19 +101,5 @@ package enum DefaultsValue: Sendable {
     static func number(_ text: String, limits: Limits) -> DefaultsValue? {
         guard case .number(let number)? = try? JSONValue(parsing: Bytes(utf8: text), limits: limits) else { return nil }
         return .json(.number(number))
-    }
-}
-
-/// Why a file cannot be read as in-app defaults.
-package struct DefaultsFault: Error, Hashable, Sendable {
-    package var line: Int?
-    package let problem: String
-
-    static func tooDeep(_ limits: Limits, line: Int? = nil) -> DefaultsFault {
-        DefaultsFault(line: line, problem: "values are nested deeper than \(limits.jsonDepth) levels")
-    }
-
-    static func tooMany(_ limits: Limits, line: Int? = nil) -> DefaultsFault {
-        DefaultsFault(line: line, problem: "there are more than \(limits.jsonValues) values")
     }
 }

@@ -19,28 +19,28 @@ struct DefaultsMarkup {
     private let limits: Limits
     private var tokens: ArraySlice<(token: Token, line: Int)> = []
 
-    init(_ bytes: Bytes, limits: Limits) throws(DefaultsFault) {
+    init(_ bytes: Bytes, limits: Limits) throws(ParameterError) {
         self.limits = limits
         let mark = bytes.starts(with: [0xEF, 0xBB, 0xBF]) ? 3 : 0
         // UTF-16 text has zero bytes, which XML in UTF-8 cannot have.
         guard var text = String(validating: bytes.array[mark...], as: UTF8.self), !bytes.array.contains(0) else {
-            throw DefaultsFault(problem: "the text is not UTF-8")
+            throw ParameterError(problem: "the text is not UTF-8")
         }
         // XML treats every line end as a line feed (XML 1.0, section 2.11).
         text = text.replacing("\r\n", with: "\n").replacing("\r", with: "\n")
         tokens = try Self.tokens(text, limits: limits).map { (token: $0, line: $1) }[...]
     }
 
-    private func error(_ line: Int?, _ problem: String) -> DefaultsFault {
-        DefaultsFault(line: line ?? tokens.first?.line, problem: problem)
+    private func error(_ line: Int?, _ problem: String) -> ParameterError {
+        ParameterError(line: line ?? tokens.first?.line, problem: problem)
     }
 
-    private static func tokens(_ text: String, limits: Limits) throws(DefaultsFault) -> [(Token, Int)] {
+    private static func tokens(_ text: String, limits: Limits) throws(ParameterError) -> [(Token, Int)] {
         var tokens: [(Token, Int)] = []
         var rest = text.unicodeScalars[...]
         var line = 1
-        func error(_ problem: String) -> DefaultsFault { DefaultsFault(line: line, problem: problem) }
-        func skip(_ end: String, _ what: String) throws(DefaultsFault) -> Substring.UnicodeScalarView {
+        func error(_ problem: String) -> ParameterError { ParameterError(line: line, problem: problem) }
+        func skip(_ end: String, _ what: String) throws(ParameterError) -> Substring.UnicodeScalarView {
             guard let range = rest.firstRange(of: end.unicodeScalars) else { throw error("\(what) has no end") }
             let content = rest[..<range.lowerBound]
             line += content.count { $0 == "\n" }
@@ -115,7 +115,7 @@ struct DefaultsMarkup {
     /// Reads the document.
     ///
     /// - Returns: the defaults, and whether they have types.
-    mutating func document() throws(DefaultsFault) -> ([DefaultsDocument.Member], hasTypes: Bool) {
+    mutating func document() throws(ParameterError) -> ([DefaultsDocument.Member], hasTypes: Bool) {
         let members: [DefaultsDocument.Member]
         var hasTypes = true
         switch next() {
@@ -146,13 +146,13 @@ struct DefaultsMarkup {
         return nil
     }
 
-    private mutating func close(_ name: String) throws(DefaultsFault) {
+    private mutating func close(_ name: String) throws(ParameterError) {
         let line = tokens.first?.line
         guard next() == .close(name) else { throw error(line, "</\(name)> is missing") }
     }
 
     /// Takes the text up to an element's end tag, including white space.
-    private mutating func text(of name: String) throws(DefaultsFault) -> String {
+    private mutating func text(of name: String) throws(ParameterError) -> String {
         var text = ""
         let line = tokens.first?.line
         while let (token, _) = tokens.popFirst() {
@@ -165,7 +165,7 @@ struct DefaultsMarkup {
         throw error(line, "</\(name)> is missing")
     }
 
-    private mutating func dictionary(depth: Int) throws(DefaultsFault) -> [DefaultsDocument.Member] {
+    private mutating func dictionary(depth: Int) throws(ParameterError) -> [DefaultsDocument.Member] {
         var members: [DefaultsDocument.Member] = []
         var keys: Set<ExactString> = []
         while true {
@@ -181,7 +181,7 @@ struct DefaultsMarkup {
         }
     }
 
-    private mutating func value(_ line: Int, depth: Int) throws(DefaultsFault) -> DefaultsValue {
+    private mutating func value(_ line: Int, depth: Int) throws(ParameterError) -> DefaultsValue {
         guard depth <= limits.jsonDepth else { throw .tooDeep(limits, line: line) }
         switch next() {
         case .empty("true")?: return .json(.bool(true))
@@ -242,7 +242,7 @@ struct DefaultsMarkup {
         if case .text(let text) = token { text.unicodeScalars.allSatisfy(\.properties.isWhitespace) } else { false }
     }
 
-    private mutating func map() throws(DefaultsFault) -> [DefaultsDocument.Member] {
+    private mutating func map() throws(ParameterError) -> [DefaultsDocument.Member] {
         var members: [DefaultsDocument.Member] = []
         var keys: Set<ExactString> = []
         while true {

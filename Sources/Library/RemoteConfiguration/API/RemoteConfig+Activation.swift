@@ -41,7 +41,7 @@ extension RemoteConfig {
         let config = store.starting(collection, isNeeded: hasFilters)
         func firstLayer(of candidates: [CurrentState]) -> ParameterLayer? {
             for candidate in candidates {
-                do throws(ParameterRecordError) {
+                do throws(ParameterError) {
                     guard let snapshot = candidate.snapshot else { continue }
                     return try ParameterLayer(candidate, snapshot, of: collection, context(collection, config))
                 } catch {
@@ -77,25 +77,28 @@ extension RemoteConfig {
         return !changed.isEmpty
     }
 
-    /// There is a state that the app's check has not seen yet.
-    private struct Unchecked: Error {
-        let layer: ParameterLayer
+    private enum Activation {
+        /// The keys whose values have changed.
+        case changed(Set<ExactString>)
+        /// There is a state that the app's check has not seen yet. Nothing was activated.
+        case unchecked(ParameterLayer)
     }
 
     /// Activates what the app's check accepts. The check runs without the storage lock.
     private func activate(_ collection: LocalCollection, before: ConfigLayers) async throws -> Set<ExactString> {
         var checked: ParameterLayer?
         while true {
-            do {
-                let (changed, problem) = try await collection.session.storage.update { index in
-                    try Task.checkCancellation()
-                    return try activate(collection, &index, before: before, checked: checked)
-                }
+            let (activation, problem) = try await collection.session.storage.update { index in
+                try Task.checkCancellation()
+                return try activate(collection, &index, before: before, checked: checked)
+            }
+            switch activation {
+            case .changed(let keys):
                 if let problem { collection.session.reportStorage(problem) }
-                return changed
-            } catch let unchecked as Unchecked {
-                try await check(unchecked.layer, collection)
-                checked = unchecked.layer
+                return keys
+            case .unchecked(let layer):
+                try await check(layer, collection)
+                checked = layer
             }
         }
     }
@@ -103,17 +106,16 @@ extension RemoteConfig {
     /// Activates a state under the storage lock.
     ///
     /// - Parameter checked: the state that the app's check has accepted.
-    /// - Returns: the keys whose values have changed.
     private func activate(
         _ collection: LocalCollection, _ index: inout StorageIndex, before: ConfigLayers,
         checked: ParameterLayer?
-    ) throws -> Set<ExactString> {
+    ) throws -> Activation {
         let trial = trial(collection)
         let present = state.withLock { $0.layers } ?? before
         var target = present.parameters.flatMap { $0.server == collection.session.serverIdentity ? $0 : nil }
         let context = context(collection, store.state(in: index, collection))
         func layer(_ found: CurrentState, _ snapshot: Snapshot) throws -> ParameterLayer {
-            do throws(ParameterRecordError) {
+            do throws(ParameterError) {
                 return try ParameterLayer(found, snapshot, of: collection, context)
             } catch {
                 throw RemoteConfigError.notParameters(reason: "\(collection.id): \(error)")
@@ -142,7 +144,7 @@ extension RemoteConfig {
         if trial != nil, validate != nil, let target, target !== present.parameters, target.source == .remote,
             checked?.snapshot.payload != target.snapshot.payload
         {
-            throw Unchecked(layer: target)
+            return .unchecked(target)
         }
         if let target, target.source == .remote, kept.map({ $0 < target.timestamp }) ?? true {
             collection.activate(target.snapshot, in: &index, trialSubject(collection))
@@ -154,7 +156,7 @@ extension RemoteConfig {
             state.show(target, reads, packagedLayer())
             state.problems = []
         }
-        return changed
+        return .changed(changed)
     }
 
     /// The packaged state, whatever is active. Nothing is read until somebody asks for it.
@@ -175,8 +177,8 @@ extension RemoteConfig {
 
     /// The keys whose values the next activation would change.
     ///
-    /// - Throws: `ParameterRecordError` if the fetched state contains anything but parameters.
-    func waitingKeys(_ collection: LocalCollection) throws(ParameterRecordError) -> Set<ExactString> {
+    /// - Throws: `ParameterError` if the fetched state contains anything but parameters.
+    func waitingKeys(_ collection: LocalCollection) throws(ParameterError) -> Set<ExactString> {
         let active = layers().parameters
         let context = context(collection, store.present(collection))
         let fetched: ParameterLayer?

@@ -158,11 +158,11 @@ extension RemoteConfig {
         guard let name else { throw .invalidDefaults(reason: "expected the name of a property list, found nil") }
         let path: String
         let content: Bytes?
-        do throws(FileError) {
+        do throws(BundleError) {
             path = try PropertyListDefaults.path(of: name, in: directory)
             content = try FileStore.read(path, limit: PropertyListDefaults.mostBytes)
         } catch {
-            throw .invalidDefaults(reason: "\(error.path): \(error)")
+            throw .invalidDefaults(reason: "\(error.file): \(error)")
         }
         guard let content else {
             throw .invalidDefaults(

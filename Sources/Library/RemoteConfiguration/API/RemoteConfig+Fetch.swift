@@ -183,7 +183,7 @@ extension RemoteConfig {
         var outcome = RemoteConfigFetchOutcome(status: .success, askedServer: true)
         // A state that cannot be activated is reported at once.
         if let records = current?.records {
-            do throws(ParameterRecordError) {
+            do throws(ParameterError) {
                 _ = try records.isEmpty ? ParameterSet() : ParameterSet(records)
             } catch {
                 outcome.error = .notParameters(reason: "\(collection.id): \(error)")

@@ -112,7 +112,7 @@ extension RemoteConfig {
             return true
         }
         guard isNew else { return }
-        do throws(ParameterRecordError) {
+        do throws(ParameterError) {
             let keys = try waitingKeys(collection)
             if !keys.isEmpty { hub.send(RemoteConfigUpdate(updatedKeys: Set(keys.map(\.string)))) }
         } catch {

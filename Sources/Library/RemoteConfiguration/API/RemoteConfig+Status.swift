@@ -27,7 +27,7 @@ extension RemoteConfig {
         status.active = active.map { shown($0.snapshot, $0.source) }
         let fetched = collection.current()
         status.fetched = fetched.snapshot.map { shown($0, fetched.source.configSource) }
-        do throws(ParameterRecordError) {
+        do throws(ParameterError) {
             status.waiting = Set(try waitingKeys(collection).map(\.string))
         } catch {
             status.problems.append("the fetched state is not used: \(error)")

@@ -29,10 +29,10 @@ final class ParameterLayer: Sendable {
     ///
     /// - Parameters:
     ///   - found: where the snapshot comes from; `nil` if a sync has just fetched it.
-    /// - Throws: `ParameterRecordError` if the snapshot contains something other than parameters.
+    /// - Throws: `ParameterError` if the snapshot contains something other than parameters.
     init(
         _ found: CurrentState?, _ snapshot: Snapshot, of collection: LocalCollection, _ context: FilterContext
-    ) throws(ParameterRecordError) {
+    ) throws(ParameterError) {
         self.snapshot = snapshot
         parameters = try ParameterSet(snapshot.records)
         source = found?.source.configSource ?? .remote

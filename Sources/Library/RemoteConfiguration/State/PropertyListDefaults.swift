@@ -13,7 +13,7 @@ package enum PropertyListDefaults {
     /// The largest size of such a file in bytes.
     static var mostBytes: Int { 16 << 20 }
 
-    static func path(of name: String, in directory: String?) throws(FileError) -> String {
+    static func path(of name: String, in directory: String?) throws(BundleError) -> String {
         let file = name.hasSuffix(".plist") ? name : name + ".plist"
         if let directory { return "\(directory)/\(file)" }
         if name.utf8.contains(UInt8(ascii: "/")) { return try FileStore.exists(name) ? name : file }
@@ -32,7 +32,7 @@ package enum PropertyListDefaults {
         RemoteConfigValue]
     {
         let document: DefaultsDocument
-        do throws(DefaultsFault) {
+        do throws(ParameterError) {
             document = try DefaultsDocument(propertyList: Bytes(Array(plist)))
         } catch {
             throw .invalidDefaults(

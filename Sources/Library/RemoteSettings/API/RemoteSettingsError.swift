@@ -65,32 +65,26 @@ extension RemoteSettingsError {
     package init(_ error: any Error) {
         switch error {
         case let error as RemoteSettingsError: self = error
-        case let error as HTTPError: self.init(http: error)
-        case let error as FetchError: self.init(fetch: error)
+        case let error as any CodedError: self.init(error.code, "\(error)")
         case is CancellationError: self = .cancelled
-        case is ContentSignatureError, is CatalogueError, is CatalogueSyncError: self = .untrusted(reason: "\(error)")
-        case is FileError: self = .storage(reason: "\(error)")
-        case is InvalidIdentifier: self = .invalidName(reason: "\(error)")
         default: self = .other(reason: "\(error)")
         }
     }
 
-    private init(http error: HTTPError) {
-        switch error.code {
+    private init(_ code: FailureCode, _ reason: String) {
+        switch code {
         case .cancelled: self = .cancelled
+        case .closed: self = .closed
         case .backoff(_, let seconds): self = .backoff(.seconds(max(seconds, 0)))
-        case .status where error.isUnavailability: self = .unavailable(reason: "\(error)")
-        case _ where error.isUnavailability: self = .offline(reason: "\(error)")
-        default: self = .other(reason: "\(error)")
-        }
-    }
-
-    private init(fetch error: FetchError) {
-        switch error {
-        case .http(let error): self.init(http: error)
-        case .unknownCollection: self = .notHeld(reason: "\(error)")
-        case .signature, .rollback, .future, .equivocation, .signatureLost: self = .untrusted(reason: "\(error)")
-        case .changeset, .cutShort, .noAnswer: self = .other(reason: "\(error)")
+        case .unreachable, .timeout, .tls, .broken: self = .offline(reason: reason)
+        case .status(500...599): self = .unavailable(reason: reason)
+        case .untrusted, .certificate, .rollback: self = .untrusted(reason: reason)
+        case .refused: self = .rejected(reason: reason)
+        case .storage: self = .storage(reason: reason)
+        case .invalidName: self = .invalidName(reason: reason)
+        case .missing: self = .notHeld(reason: reason)
+        case .usage, .busy, .malformed, .unknownVersion, .damaged, .overLimit, .redirect, .status, .content, .program:
+            self = .other(reason: reason)
         }
     }
 }

@@ -43,13 +43,13 @@ public struct RemoteSettingsRecord: Hashable, Sendable, Identifiable {
             ])
             members.append(member("attachment", described))
         }
-        func canonical(_ members: [JSONValue.Member]) throws(JSONError) -> Bytes {
+        func canonical(_ members: [JSONValue.Member]) throws(FormatError) -> Bytes {
             try CanonicalJSON.canonicalize(Bytes(JSONText.compact(.object(members))), limits: Limits())
         }
-        do throws(JSONError) {
+        do throws(FormatError) {
             let value = try JSONValue(parsing: Bytes(utf8: fields), limits: Limits())
             guard case .object(let others) = value else {
-                throw JSONError(.wrongType(expected: "an object", found: value.kind), at: 0)
+                throw FormatError(.wrongType(expected: "an object", found: value.kind), at: 0)
             }
             let named = OtherFields.named
             self.init(Record(id: id, json: try canonical(members + others.filter { !named.contains($0.key.exact) })))
@@ -209,7 +209,7 @@ enum OtherFields {
     static func text(of json: Bytes) -> String {
         var output: [UInt8] = [UInt8(ascii: "{")]
         var reader = JSONReader(json, limits: Limits())
-        do throws(JSONError) {
+        do throws(FormatError) {
             try reader.beginObject()
             // Canonical JSON has no white space: a member begins right after a brace or comma.
             var start = reader.offset

@@ -32,7 +32,7 @@ extension RemoteSettingsService {
             }
             defer { withExtendedLifetime(lock) {} }
             try FileStore.makeDirectories(FileStore.parent(of: to))
-            do throws(FileError) {
+            do throws(BundleError) {
                 try FileStore.rename(from, to: to)
             } catch {
                 guard error.isOfOtherVolume else { throw error }
@@ -58,7 +58,7 @@ extension RemoteSettingsService {
                 case .file:
                     let file = try WritableFile(creating: "\(target)/\(path)", below: target)
                     var hasher = ContentHasher()
-                    try FileStore.readPieces("\(from)/\(path)") { (piece) throws(FileError) in
+                    try FileStore.readPieces("\(from)/\(path)") { (piece) throws(BundleError) in
                         hasher.update(piece)
                         try file.write(piece)
                     }

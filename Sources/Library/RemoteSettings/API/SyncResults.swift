@@ -14,7 +14,10 @@ public struct CollectionSyncResult: Hashable, Sendable {
         (collection, self.result, self.uptake) = ("\(id)", result, uptake)
     }
 
-    init(_ id: CollectionID, _ failure: SyncRunFailure) { self.init(id, .failure(failure.error), failure.uptake) }
+    /// - Parameter error: why the list of collections could not be fetched.
+    init(_ id: CollectionID, _ error: any Error) {
+        self.init(id, .failure(RemoteSettingsError(error)), SyncUptake(UptakeEvent.Status(error), error))
+    }
 
     /// Whether the collection is at the server's state now.
     public var isSynced: Bool {
@@ -34,7 +37,7 @@ package struct SyncUptake: Hashable, Sendable {
     package let httpStatus: Int?
 
     init(_ status: UptakeEvent.Status, _ error: (any Error)?) {
-        (self.status, httpStatus) = (status, error.flatMap(HTTPError.status))
+        (self.status, httpStatus) = (status, (error as? HTTPError)?.status)
     }
 }
 

@@ -48,16 +48,16 @@ public struct UpdatePolicy: Sendable {
 package protocol UpdateSource: Sendable {
     /// Opens one connection. It is called again, after a pause, when the connection has ended. Uses the network.
     ///
-    /// - Throws: `UpdateSourceError` if no connection can be made. In a cancelled task, the call ends soon.
-    func connect() async throws(UpdateSourceError) -> any UpdateConnection
+    /// - Throws: `HTTPError` if no connection can be made. In a cancelled task, the call ends soon.
+    func connect() async throws(HTTPError) -> any UpdateConnection
 }
 
 /// One connection of an ``UpdateSource``, with one reader. Releasing it closes the connection.
 package protocol UpdateConnection {
     /// Waits for the next message; `nil` if the other side has ended the connection properly.
     ///
-    /// - Throws: `UpdateSourceError` if the connection broke. In a cancelled task, the call ends soon.
-    mutating func next() async throws(UpdateSourceError) -> UpdateMessage?
+    /// - Throws: `HTTPError` if the connection broke. In a cancelled task, the call ends soon.
+    mutating func next() async throws(HTTPError) -> UpdateMessage?
 }
 
 /// The state of a service's update channel.

@@ -16,13 +16,13 @@ import SnapshotBundle
 extension LocalCollection {
     /// - Throws: ``RemoteSettingsError`` if the record has no attachment, or one that is too large.
     func wanted(_ record: RemoteSettingsRecord) throws(RemoteSettingsError) -> WantedAttachment {
-        do throws(ChangesetError) {
+        do throws(FormatError) {
             guard let attachment = try record.record.attachment() else {
-                throw ChangesetError.invalidAttachment(record: record.id, problem: "it has none")
+                throw FormatError.invalidAttachment(record: record.id, problem: "it has none")
             }
             let limit = session.limits.attachmentBytes
             guard let size = Int(exactly: attachment.size), size <= limit else {
-                throw ChangesetError.invalidAttachment(
+                throw FormatError.invalidAttachment(
                     record: record.id,
                     problem: "it has \(attachment.size) bytes, more than \(limit) (Limits.attachmentBytes)")
             }
@@ -123,7 +123,7 @@ extension LocalCollection {
     func isCached(_ wanted: WantedAttachment) -> Bool {
         let path = session.storage.attachmentPath(id, wanted.digest)
         var hasher = ContentHasher()
-        do throws(FileError) {
+        do throws(BundleError) {
             guard try FileStore.size(path) == wanted.size else { return false }
             try FileStore.readPieces(path) { hasher.update($0) }
         } catch {

@@ -136,7 +136,7 @@ private struct AttachmentPart {
     private let target: String
     private let root: String
 
-    init(_ digest: SHA256Digest, of id: CollectionID, in storage: StorageDirectory) throws(FileError) {
+    init(_ digest: SHA256Digest, of id: CollectionID, in storage: StorageDirectory) throws(BundleError) {
         try storage.prepare()
         root = storage.path
         target = storage.attachmentPath(id, digest)
@@ -145,7 +145,7 @@ private struct AttachmentPart {
     }
 
     /// Gives the file its final name.
-    func finish() throws(FileError) {
+    func finish() throws(BundleError) {
         try file.finish(flushing: true)
         try FileStore.rename(path, to: target, below: root)
     }

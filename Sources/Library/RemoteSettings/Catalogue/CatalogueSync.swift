@@ -106,7 +106,7 @@ struct CatalogueSync: Sendable {
             else { return known }
             let missing = wanted.filter(\.holdsBack).map(\.collection.id)
             guard missing.isEmpty || catalogue === known else {
-                throw CatalogueSyncError.incomplete(catalogue: catalogue.catalogue.number, missing: missing)
+                throw HTTPError.incomplete(catalogue: catalogue.catalogue.number, missing: missing)
             }
             return try await store(catalogue, wanted)
         } catch {
@@ -131,7 +131,7 @@ struct CatalogueSync: Sendable {
     private func serversCatalogue(after known: CatalogueView?) async throws -> CatalogueView {
         let id = Catalogue.collection
         guard let expected = run.monitor.collections[id] else {
-            throw CatalogueSyncError.noCatalogue(server: "\(run.client.server)", publisher: publisher)
+            throw HTTPError.noCatalogue(server: "\(run.client.server)", publisher: publisher)
         }
         if let known, known.snapshot.timestamp == expected { return known }
         if let refusal = session.trials.trial(of: session.subject(of: id)).refusal(at: expected) {
@@ -145,20 +145,23 @@ struct CatalogueSync: Sendable {
         // timestamp.
         wanted.refusesEquivocation = false
         guard let fetched = try await run.fetcher.fetch(wanted) else {
-            guard let known else { throw FetchError.noAnswer(url: "\(run.client.server)") }
+            guard let known else { throw HTTPError.noAnswer(url: "\(run.client.server)") }
             return known
         }
         let view = try CatalogueView(
-            fetched.snapshot, from: .cached, of: publisher, roots: session.trust.roots, limits: session.limits)
+            fetched.snapshot, from: .cached, roots: session.trust.roots, limits: session.limits)
+        guard view.catalogue.publisher == publisher else {
+            throw BundleError.otherPublisher(found: view.catalogue.publisher, expected: publisher)
+        }
         if let known, view.snapshot.payload == known.snapshot.payload { return known }
-        do throws(CatalogueError) {
-            let current = try known.map { (known) throws(CatalogueError) in try known.verified() }
+        do throws(BundleError) {
+            let current = try known.map { (known) throws(BundleError) in try known.verified() }
             let new = try view.verified()
             try new.checkAcceptance(after: current, at: session.now, limits: session.limits)
             if current == nil { try checkNumber(of: new) }
         } catch {
             // A list of collections that is older than what is held may come from a cache. Nothing is new then.
-            if let known, expected < known.snapshot.timestamp, error.isOlder { return known }
+            if let known, expected < known.snapshot.timestamp, error.code == .rollback { return known }
             throw error
         }
         return view
@@ -166,7 +169,7 @@ struct CatalogueSync: Sendable {
 
     /// Checks a catalogue against the numbers of those that were stored before and are lost, or that this configuration
     /// cannot verify because it pins other roots as well.
-    private func checkNumber(of new: VerifiedCatalogue) throws(CatalogueError) {
+    private func checkNumber(of new: VerifiedCatalogue) throws(BundleError) {
         for stored in session.storage.index()[session.key(of: Catalogue.collection)].newest {
             guard session.trust.roots.roots.contains(stored.root), let number = stored.number,
                 new.catalogue.number < number, new.certificateBegins.map({ $0 <= stored.certificate ?? $0 }) ?? true
@@ -184,7 +187,7 @@ struct CatalogueSync: Sendable {
         let state: Result<(current: CurrentState, fetched: Snapshot?), any Error>
         do {
             guard refused.isEmpty || refused.contains(collection.id) else {
-                throw CatalogueSyncError.incomplete(catalogue: view.catalogue.number, missing: refused)
+                throw HTTPError.incomplete(catalogue: view.catalogue.number, missing: refused)
             }
             state = .success(try await self.state(of: collection, after: current, in: view))
         } catch {
@@ -199,7 +202,7 @@ struct CatalogueSync: Sendable {
         let id = collection.id
         guard let entry = view.catalogue.entries[id] else {
             guard view.catalogue.removed[id] != nil else {
-                throw CatalogueSyncError.notListed(id, catalogue: view.catalogue.number)
+                throw HTTPError.notListed(id, catalogue: view.catalogue.number)
             }
             var kept = current
             (kept.view, kept.isOfCatalogue) = (view, false)
@@ -246,9 +249,9 @@ struct CatalogueSync: Sendable {
             wanted.base = nil
             found = try await run.fetcher.fetch(wanted)
         }
-        guard let snapshot = found?.snapshot else { throw FetchError.noAnswer(url: "\(run.client.server)") }
+        guard let snapshot = found?.snapshot else { throw HTTPError.noAnswer(url: "\(run.client.server)") }
         guard view.catalogue.lists(snapshot.payload, of: id) else {
-            throw CatalogueSyncError.otherState(
+            throw HTTPError.otherState(
                 id, catalogue: view.catalogue.number, expected: entry.timestamp, found: snapshot.timestamp)
         }
         return snapshot
@@ -277,7 +280,7 @@ struct CatalogueSync: Sendable {
             guard !session.isClosed else { throw RemoteSettingsError.closed }
             let present = session.findCatalogue(of: publisher, in: index[key].synced)
             if let stored = present.view, stored.snapshot.payload != view.snapshot.payload {
-                do throws(CatalogueError) {
+                do throws(BundleError) {
                     try view.checkSuccession(of: stored)
                 } catch {
                     session.logger.info("another process has stored a later catalogue: \(error)")
@@ -329,7 +332,7 @@ struct CatalogueSync: Sendable {
                 guard let records = shown.states[wanted.collection.id]?.snapshot?.records, wanted.isFetched else {
                     continue
                 }
-                do throws(FileError) {
+                do throws(BundleError) {
                     try storage.removeOrphanedAttachments(
                         of: wanted.collection, keeping: records, stale[wanted.collection.id] ?? [], in: index)
                 } catch {
@@ -363,14 +366,13 @@ extension CatalogueSync.Wanted {
     /// so that it would be left behind. A collection that the catalogue does not list holds nothing back.
     fileprivate var holdsBack: Bool {
         guard case .failure(let error) = state, isAsked || before.isOfCatalogue else { return false }
-        if case CatalogueSyncError.notListed = error { return false }
-        return true
+        return (error as? HTTPError)?.fault != .notListed
     }
 
     /// Whether the server has a later state than the catalogue lists, as if it had published meanwhile.
     fileprivate var isOvertaken: Bool {
-        guard case .failure(CatalogueSyncError.otherState(_, _, let expected, let found)) = state else { return false }
-        return found > expected
+        guard case .failure(let error) = state else { return false }
+        return (error as? HTTPError)?.fault == .overtaken
     }
 
     fileprivate var isFetched: Bool { if case .success((_, .some)) = state { true } else { false } }
@@ -393,14 +395,4 @@ extension CatalogueSync.Wanted {
 extension CurrentState {
     /// Whether the file of a cached state is there.
     fileprivate func isStored(_ session: Session) -> Bool { stored.map(session.storage.has) ?? false }
-}
-
-extension CatalogueError {
-    /// Whether the error only says that what was found is older than what is held.
-    fileprivate var isOlder: Bool {
-        switch self {
-        case .olderCatalogue, .olderConfirmation, .earlierCertificate: true
-        default: false
-        }
-    }
 }

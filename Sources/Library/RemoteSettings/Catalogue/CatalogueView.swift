@@ -1,3 +1,4 @@
+import RemoteSettingsHTTP
 import RemoteSettingsModel
 import SnapshotBundle
 
@@ -14,15 +15,11 @@ final class CatalogueView: Sendable {
     private let roots: TrustAnchors
     private let limits: Limits
 
-    /// - Throws: ``CatalogueError`` if the records are not a catalogue, or are one of another publisher.
+    /// - Throws: ``BundleError`` if the records are not a catalogue.
     init(
-        _ snapshot: Snapshot, from source: SnapshotStatus.Source, of publisher: PublisherName, roots: TrustAnchors,
-        limits: Limits
-    ) throws(CatalogueError) {
+        _ snapshot: Snapshot, from source: SnapshotStatus.Source, roots: TrustAnchors, limits: Limits
+    ) throws(BundleError) {
         catalogue = try Catalogue(snapshot.records)
-        guard catalogue.publisher == publisher else {
-            throw .otherPublisher(found: catalogue.publisher, expected: publisher)
-        }
         confirmedUntil = catalogue.confirmedUntil(certificateEnds: snapshot.provenance.verdict?.chainNotAfter)
         self.snapshot = snapshot
         self.source = source
@@ -33,14 +30,14 @@ final class CatalogueView: Sendable {
     /// Checks that this catalogue may replace `held`. It verifies the signatures of both catalogues again, which takes
     /// milliseconds.
     ///
-    /// - Throws: ``CatalogueError`` if it may not.
-    func checkSuccession(of current: CatalogueView) throws(CatalogueError) {
+    /// - Throws: ``BundleError`` if it may not.
+    func checkSuccession(of current: CatalogueView) throws(BundleError) {
         guard snapshot.payload != current.snapshot.payload else { return }
         try verified().checkSuccession(of: current.verified())
     }
 
     /// The catalogue with what its signatures say of it. Verifies them again, which takes milliseconds.
-    func verified() throws(CatalogueError) -> VerifiedCatalogue {
+    func verified() throws(BundleError) -> VerifiedCatalogue {
         try VerifiedCatalogue(snapshot, roots: roots, limits: limits)
     }
 
@@ -51,7 +48,7 @@ final class CatalogueView: Sendable {
     /// The catalogue's signature vouches for the bytes by their SHA-256. The signature over them was verified before
     /// they were stored, and is not verified again.
     ///
-    /// - Throws: `ChangesetError` or `JSONError` if the file cannot be read.
+    /// - Throws: `FormatError` if the file cannot be read.
     func snapshot(of file: CacheFile) throws -> Snapshot? {
         guard let entry = catalogue.entries[file.collection], entry.timestamp == file.timestamp else { return nil }
         guard SHA256Digest(hashing: file.payload) == entry.payload else { return nil }
@@ -62,30 +59,39 @@ final class CatalogueView: Sendable {
     }
 }
 
-/// Why a collection could not be brought to a catalogue. What was held is still served.
-enum CatalogueSyncError: Error, CustomStringConvertible {
-    /// The server does not list a catalogue.
-    case noCatalogue(server: String, publisher: PublisherName)
-    /// The catalogue does not list the collection.
-    case notListed(CollectionID, catalogue: UInt64)
-    /// The server's state of the collection is not the one that the catalogue lists.
-    case otherState(CollectionID, catalogue: UInt64, expected: Timestamp, found: Timestamp)
-    /// Other collections of the catalogue could not be fetched, so the catalogue is not shown.
-    case incomplete(catalogue: UInt64, missing: [CollectionID])
+// Why a collection could not be brought to a catalogue. What was held is still served.
+extension HTTPError {
+    private init(_ sentence: String, remedy: String?, fault: StateFault? = nil) {
+        self.init("", Reason(.rollback, sentence, remedy: remedy, fault: fault))
+    }
 
-    var description: String {
-        switch self {
-        case .noCatalogue(let server, let publisher):
-            "\(server): expected \(Catalogue.collection) among its collections, because RemoteSettingsConfig.publisher is "
-                + "\(publisher); found none; publish with catalogue: in dumps.yaml, or configure no publisher"
-        case .notListed(let id, let catalogue):
-            "\(id): catalogue \(catalogue) does not list it; publish it, or correct the collection's name"
-        case .otherState(let id, let catalogue, let expected, let found):
+    /// The server does not list a catalogue.
+    static func noCatalogue(server: String, publisher: PublisherName) -> Self {
+        Self(
+            "\(server): the server does not list \(Catalogue.collection), but RemoteSettingsConfig.publisher is "
+                + "\(publisher)",
+            remedy: "publish with catalogue: in dumps.yaml, or configure no publisher")
+    }
+
+    /// The catalogue does not list the collection.
+    static func notListed(_ id: CollectionID, catalogue: UInt64) -> Self {
+        Self(
+            "\(id): catalogue \(catalogue) does not list it", remedy: "publish it, or correct the collection's name",
+            fault: .notListed)
+    }
+
+    /// The server's state of the collection is not the one that the catalogue lists.
+    static func otherState(_ id: CollectionID, catalogue: UInt64, expected: Timestamp, found: Timestamp) -> Self {
+        Self(
             "\(id): expected the state that catalogue \(catalogue) lists, of \(expected.rfc3339); found another one, of "
-                + "\(found.rfc3339); the current state stays; try again later"
-        case .incomplete(let catalogue, let missing):
-            "catalogue \(catalogue) is not shown, because \(Counted.list(missing)) could not be fetched; the current state "
-                + "stays"
-        }
+                + "\(found.rfc3339)",
+            remedy: "the current state is unchanged; try again later", fault: found > expected ? .overtaken : nil)
+    }
+
+    /// Other collections of the catalogue could not be fetched, so the catalogue is not shown.
+    static func incomplete(catalogue: UInt64, missing: [CollectionID]) -> Self {
+        Self(
+            "catalogue \(catalogue) is not shown, because \(Counted.list(missing)) could not be fetched",
+            remedy: "the current state is unchanged")
     }
 }

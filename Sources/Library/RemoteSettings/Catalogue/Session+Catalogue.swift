@@ -53,7 +53,7 @@ extension Session {
     /// - Returns: the view in use from now on. It is `known` if what was found is the same state or cannot replace it.
     private func successor(of known: CatalogueView, _ found: CatalogueView?) -> CatalogueView {
         guard let found, found.snapshot.payload != known.snapshot.payload else { return known }
-        do throws(CatalogueError) {
+        do throws(BundleError) {
             try found.checkSuccession(of: known)
             return found
         } catch {
@@ -84,7 +84,12 @@ extension Session {
         let trial = trials.trial(of: subject(of: Catalogue.collection))
         var found = KnownCatalogue.Found(slot: slot)
         _ = choice.choose(Catalogue.collection, from: slot, asking: trial) { snapshot, source in
-            found.view = try CatalogueView(snapshot, from: source, of: publisher, roots: trust.roots, limits: limits)
+            let view = try CatalogueView(snapshot, from: source, roots: trust.roots, limits: limits)
+            guard view.catalogue.publisher == publisher else {
+                throw SnapshotRefusal(
+                    .otherPublisher(found: "\(view.catalogue.publisher)", expected: "\(publisher)"))
+            }
+            found.view = view
         }
         return found
     }

@@ -73,14 +73,18 @@ final class PackagedBundle: Sendable {
         if let reader = opened.withLock({ $0 }) { return reader }
         let reader = try open()
         let head = reader.head
-        guard head.collection == id, head.timestamp == lock.timestamp, head.trust == lock.trust.kind else {
+        guard isListed(head) else {
             throw BundleError(
-                .disagreement, file: reader.name,
+                .damaged, file: reader.name,
                 expected: "\(id) at \(lock.timestamp), \(lock.trust.kind.rawValue), as the lock says",
                 found: "\(head.collection) at \(head.timestamp), \(head.trust.rawValue)")
         }
         opened.withLock { $0 = reader }
         return reader
+    }
+
+    private func isListed(_ head: BundleHead) -> Bool {
+        head.collection == id && head.timestamp == lock.timestamp && head.trust == lock.trust.kind
     }
 
     /// The bundle in its file's own state, if that is not the one that the lock names. Does I/O.
@@ -98,18 +102,14 @@ final class PackagedBundle: Sendable {
     /// Whether the bundle's first bytes are sound, but of another state than the one that the lock lists. Does I/O at
     /// the first call.
     var isOfAnotherState: Bool {
-        do throws(BundleError) {
-            _ = try reader()
-            return false
-        } catch {
-            return error.kind == .disagreement
-        }
+        guard opened.withLock({ $0 }) == nil, let head = try? open().head else { return false }
+        return !isListed(head)
     }
 
     /// Reads the bundle's snapshot. The signature is verified unless the bundle is as trusted as the program. Does I/O.
     ///
     /// - Parameter now: the time to verify at if the lock does not say when the bundle was verified.
-    /// - Throws: `SnapshotRefusal`, `BundleError` or `ContentSignatureError`.
+    /// - Throws: `SnapshotRefusal` or `BundleError`.
     func snapshot(_ verifier: KeptSnapshotVerifier, now: Timestamp) throws -> Snapshot {
         let bundle = try reader()
         let payload = try bundle.payload(isHashed: !isTrusted && lock.trust.isSigned)

@@ -93,10 +93,10 @@ final class OverridingFile: Sendable {
         }
     }
 
-    private func records(in text: Bytes) throws(JSONError) -> Bytes {
+    private func records(in text: Bytes) throws(FormatError) -> Bytes {
         var reader = JSONReader(text, limits: session.limits)
         var (lists, isObject) = ([ExactString: Bytes](), true)
-        do throws(JSONError) { try reader.beginObject() } catch { isObject = false }
+        do throws(FormatError) { try reader.beginObject() } catch { isObject = false }
         // A text that is neither form is reported when it is read as a list of records.
         guard isObject else { return text }
         while let key = try reader.nextKey() { lists[key] = try reader.skipValue() }

@@ -50,7 +50,7 @@ package final class Session: Sendable {
     let attachmentsURL = AttachmentsURLSource()
     let syncs = SharedWork<CollectionID, CollectionSyncResult, Never>()
     /// Syncs of the whole service. There is one key, because a service has one list of collections.
-    let serviceSyncs = SharedWork<Bool, Result<[CollectionSyncResult], SyncRunFailure>, Never>()
+    let serviceSyncs = SharedWork<Bool, Result<[CollectionSyncResult], any Error>, Never>()
     /// The syncs that have just failed.
     let failures: RecentFailures
     /// Downloads by the path of the file that they write.
@@ -177,7 +177,7 @@ package final class Session: Sendable {
 
     /// - Parameter name: a collection's name, or `bucket/name`.
     func collectionID(_ name: String) throws(RemoteSettingsError) -> CollectionID {
-        do throws(InvalidIdentifier) {
+        do throws(FormatError) {
             let isQualified = name.utf8.contains(UInt8(ascii: "/"))
             let id = isQualified ? try CollectionID(name) : try CollectionID(bucket: bucketName, name: name)
             guard config.isPreview, !id.bucket.hasSuffix("-preview") else { return id }

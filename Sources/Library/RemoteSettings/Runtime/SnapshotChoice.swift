@@ -333,7 +333,7 @@ extension SnapshotChoice {
                 let (found, expected) = (reader.fileDigest, bundle.lock.bundle.sha256)
                 guard found == expected else {
                     throw BundleError(
-                        .disagreement, file: reader.name, expected: "SHA-256 \(expected), as the lock says",
+                        .damaged, file: reader.name, expected: "SHA-256 \(expected), as the lock says",
                         found: "\(found)")
                 }
             } catch {

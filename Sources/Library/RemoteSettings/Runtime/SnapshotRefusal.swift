@@ -11,9 +11,8 @@ struct SnapshotRefusal: Error {
     init(_ error: any Error) {
         switch error {
         case let error as SnapshotRefusal: self = error
-        case let error as ContentSignatureError: reason = .notTrusted("\(error)")
-        case CatalogueError.otherPublisher(let found, let expected):
-            reason = .otherPublisher(found: "\(found)", expected: "\(expected)")
+        case let error as BundleError where error.code == .untrusted || error.code == .certificate:
+            reason = .notTrusted("\(error)")
         default: reason = .damaged("\(error)")
         }
     }

@@ -1,4 +1,5 @@
 import RemoteSettingsModel
+import SnapshotBundle
 
 /// A collection's state as a file: a line of JSON about the snapshot, then its canonical payload up to the file's end.
 ///
@@ -50,19 +51,11 @@ extension CacheFile {
     }
 }
 
-/// Why a file is not a collection's cache file.
-package struct CacheFileError: Error, CustomStringConvertible {
-    let path: String
-    let problem: String
-
-    package var description: String { "\(path): \(problem); the next sync writes a new one" }
-}
-
 extension CacheFile {
     /// - Parameter id: the collection that it must be of; `nil` if any will do.
-    /// - Throws: ``CacheFileError`` if it is not such a file, or of another collection.
-    package init(parsing content: Bytes, of id: CollectionID?, path: String, limits: Limits) throws(CacheFileError) {
-        func failure(_ problem: String) -> CacheFileError { CacheFileError(path: path, problem: problem) }
+    /// - Throws: ``BundleError`` if it is not such a file, or of another collection.
+    package init(parsing content: Bytes, of id: CollectionID?, path: String, limits: Limits) throws(BundleError) {
+        func failure(_ problem: String) -> BundleError { .cacheFile(path, problem) }
         let end = content.withSpan { span in
             (0..<min(span.count, limits.cacheHeadBytes)).first { span[$0] == UInt8(ascii: "\n") }
         }
@@ -72,7 +65,7 @@ extension CacheFile {
                     + "of line")
         }
         let head: JSONValue
-        do throws(JSONError) {
+        do throws(FormatError) {
             var limits = limits
             limits.jsonValues = Self.mostHeadValues
             head = try JSONValue(parsing: content[0..<end], limits: limits)
@@ -89,11 +82,18 @@ extension CacheFile {
         }
         let payload = content[end + 1..<content.count]
         guard head["payloadBytes"]?.number?.uint64 == UInt64(payload.count) else {
-            throw failure("its payload has \(payload.count) bytes, which is not what its first line says")
+            throw failure("its payload has \(payload.count) bytes, which is not what its first line states")
         }
         self.init(
             collection: collection, server: server, timestamp: timestamp, verifiedAt: head.time("verifiedAt"),
             metadata: Bytes(utf8: metadata), chain: (head["chain"]?.string).map { Bytes(utf8: $0) }, payload: payload,
             publisher: head["publisher"]?.string)
+    }
+}
+
+extension BundleError {
+    /// A file is not a collection's cache file.
+    static func cacheFile(_ path: String, _ problem: String) -> Self {
+        Self(.damaged, file: path, found: problem, remedy: "the next sync writes a new one")
     }
 }

@@ -97,11 +97,9 @@ extension StorageDirectory {
         do {
             guard let content = try FileStore.read(indexPath, limit: StorageIndex.mostBytes) else { return rebuilt() }
             return try StorageIndex(parsing: content)
-        } catch let error as FileError {
-            // Something else that somebody has put there is replaced.
-            guard error.isTooLarge || error.isWrongKind else { throw error }
-        } catch let error as IndexError {
-            if case .laterFormat = error { throw error }
+        } catch let error as BundleError {
+            // Something else that somebody has put there is replaced, but not what a later version has written.
+            guard error.isTooLarge || error.isWrongKind || error.code == .malformed else { throw error }
         } catch {}
         return rebuilt()
     }
@@ -204,7 +202,7 @@ extension StorageDirectory {
             lock = free
             (old, problem) = readIndex()
             if let problem { throw problem }
-        } catch is IndexError {
+        } catch let error as BundleError where error.code == .unknownVersion {
             // A later version of the library, which is at work here as well, keeps what there is to keep.
             return try changeInMemory(nil, mustBeStored, change)
         } catch {
@@ -251,7 +249,7 @@ extension StorageDirectory {
     }
 
     /// Writes the states that the index names and that are not in the directory, then the index.
-    private func save(_ new: StorageIndex, after old: StorageIndex, flushing: Bool) throws(FileError) {
+    private func save(_ new: StorageIndex, after old: StorageIndex, flushing: Bool) throws(BundleError) {
         let (states, unsaved) = (new.states, state.withLock { $0.unsaved })
         // An index that is made again must not find a catalogue before all states that it lists.
         let catalogues = new.catalogueStates
@@ -318,7 +316,7 @@ extension StorageDirectory {
         let file = try CacheFile(parsing: content, of: id, path: path, limits: limits)
         // Where nobody has signed, only this hash shows whether the file is whole.
         guard file.chain != nil || SHA256Digest(hashing: content) == stored.file else {
-            throw CacheFileError(path: path, problem: "its SHA-256 is not the one in its name")
+            throw BundleError.cacheFile(path, "its SHA-256 is not the one in its name")
         }
         return file
     }
@@ -357,8 +355,8 @@ extension StorageDirectory {
     ///
     /// On Apple systems it is left out of device backups, because its content can be fetched again. It can be read from
     /// the device's first unlock on.
-    func prepare() throws(FileError) {
-        guard !isReadOnly else { throw FileError("write below", path, code: FileError.readOnly) }
+    func prepare() throws(BundleError) {
+        guard !isReadOnly else { throw BundleError("write below", path, errno: BundleError.readOnly) }
         // A temporary directory is there from the start. If it was removed, the process is about to end.
         guard temporary == nil else { return }
         let isThere = try FileStore.isDirectory(path)
@@ -390,7 +388,7 @@ extension StorageDirectory {
     private static let leftoverSeconds: Int64 = 86_400
 
     /// Whether another process may be writing a temporary file.
-    func mayBeWritten(_ path: String, now: Timestamp) throws(FileError) -> Bool {
+    func mayBeWritten(_ path: String, now: Timestamp) throws(BundleError) -> Bool {
         guard let changed = try FileStore.identity(path)?.seconds else { return false }
         return changed > Int64(clamping: now.seconds).saturatingAdding(-Self.leftoverSeconds)
     }
@@ -402,7 +400,7 @@ extension StorageDirectory {
     ]
 
     /// Removes what the layout before this one has left.
-    func removeEarlierLayout() throws(FileError) {
+    func removeEarlierLayout() throws(BundleError) {
         guard !isReadOnly else { return }
         for name in [".backoff.json", ".syncs.json", ".schedule.json", ".updates.json"] {
             try FileStore.remove("\(path)/\(name)", below: path)
@@ -441,7 +439,7 @@ struct ChainDirectory: ChainStore.Keeper {
     }
 
     /// Removes the oldest files beyond ``Limits/keptChains``, including those that killed processes have left.
-    private func removeOldest(except new: String) throws(FileError) {
+    private func removeOldest(except new: String) throws(BundleError) {
         let directory = storage.chainsPath
         guard try FileStore.isDirectory(directory), let names = try FileStore.list(directory),
             names.count > Limits.keptChains

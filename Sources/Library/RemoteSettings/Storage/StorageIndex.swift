@@ -161,14 +161,22 @@ extension StorageIndex {
     /// A hundred collections have some ten thousand.
     private static let mostValues = 1 << 18
 
-    /// - Throws: `JSONError`, or ``IndexError`` if it is not an index, or one of a later format. A member that cannot
-    ///   be read counts as missing.
+    /// - Throws: `FormatError`, or `BundleError` if it is not an index (`malformed`), or is one of a later format
+    ///   (`unknownVersion`). A member that cannot be read counts as missing.
     init(parsing content: Bytes) throws {
         var limits = Limits()
         limits.jsonValues = Self.mostValues
         let json = try JSONValue(parsing: content, limits: limits)
-        guard let format = json["format"]?.number?.uint64 else { throw IndexError.noIndex }
-        guard format <= Self.format else { throw IndexError.laterFormat(format) }
+        guard let format = json["format"]?.number?.uint64 else {
+            throw BundleError.index(
+                .malformed, "not the index of a storage directory", remedy: "the next sync makes a new one")
+        }
+        guard format <= Self.format else {
+            throw BundleError.index(
+                .unknownVersion,
+                "expected format \(Self.format), found \(format), which a later version of the library has written",
+                remedy: "the storage directory is left unchanged")
+        }
         for (key, value) in json.members("collections") { self[key] = Collection(value) }
         for (key, value) in json.members("configs") { configs[key] = value }
         for (key, value) in json.members("schedules") { schedules[key] = SyncSchedule.Times(value) }
@@ -193,18 +201,10 @@ extension StorageIndex {
     }
 }
 
-/// Why the index cannot be used as it is.
-enum IndexError: Error, Hashable, CustomStringConvertible {
-    case noIndex
-    case laterFormat(UInt64)
-
-    var description: String {
-        switch self {
-        case .noIndex: "expected the index of a storage directory, found something else"
-        case .laterFormat(let format):
-            "expected format \(StorageIndex.format), found \(format), which a later version of the library has written; "
-                + "the storage directory is left as it is"
-        }
+extension BundleError {
+    /// The index of a storage directory cannot be used as it is.
+    fileprivate static func index(_ code: FailureCode, _ problem: String, remedy: String) -> Self {
+        Self(code, file: "index.json", found: problem, remedy: remedy)
     }
 }
 

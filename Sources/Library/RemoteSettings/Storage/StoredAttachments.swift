@@ -40,9 +40,9 @@ extension StorageDirectory {
     /// They can stand in for the new ones if a caller accepts that.
     func staleAttachments(
         _ id: CollectionID, from old: RecordTable, to new: RecordTable
-    ) throws(FileError) -> Set<SHA256Digest> {
+    ) throws(BundleError) -> Set<SHA256Digest> {
         guard try FileStore.isDirectory(attachmentsPath(id)) else { return [] }
-        func isStored(_ digest: SHA256Digest) throws(FileError) -> Bool {
+        func isStored(_ digest: SHA256Digest) throws(BundleError) -> Bool {
             try FileStore.size(attachmentPath(id, digest)) != nil
         }
         var stale: Set<SHA256Digest> = []
@@ -59,11 +59,11 @@ extension StorageDirectory {
     /// app can go back to stay.
     ///
     /// - Returns: how many files were removed.
-    /// - Throws: `FileError` for the first file that cannot be removed. The others are removed.
+    /// - Throws: `BundleError` for the first file that cannot be removed. The others are removed.
     @discardableResult
     func removeOrphanedAttachments(
         of collection: LocalCollection, keeping records: RecordTable, _ stale: Set<SHA256Digest>, in index: StorageIndex
-    ) throws(FileError) -> Int {
+    ) throws(BundleError) -> Int {
         let (id, session) = (collection.id, collection.session)
         let directory = attachmentsPath(id)
         // If a link has taken the directory's place, the files behind it are not the library's.
@@ -86,10 +86,10 @@ extension StorageDirectory {
             if let digest = try? record.attachment()?.hash { kept.insert(digest) }
         }
         var removed = 0
-        var failure: FileError?
+        var failure: BundleError?
         for name in names {
             let path = "\(directory)/\(name)"
-            do throws(FileError) {
+            do throws(BundleError) {
                 if let digest = SHA256Digest(hex: name) {
                     if kept.contains(digest) { continue }
                 } else if try mayBeWritten(path, now: session.now) {

@@ -117,7 +117,7 @@ struct CollectionSync {
             stored.slot = entry.synced
         } then: { index in
             guard !isOvertaken else { return }
-            do throws(FileError) {
+            do throws(BundleError) {
                 try storage.removeOrphanedAttachments(of: collection, keeping: snapshot.records, stale, in: index)
             } catch {
                 reportCleanup(error)
@@ -137,13 +137,13 @@ struct CollectionSync {
         }
     }
 
-    func reportRetry(_ reason: FetchError?) {
+    func reportRetry(_ reason: HTTPError?) {
         guard let reason else { return }
         session.logger.notice("\(id): a delta could not be used, everything was fetched: \(reason)")
         report(.init(reason), reason)
     }
 
-    private func reportCleanup(_ failure: FileError) {
+    private func reportCleanup(_ failure: BundleError) {
         session.logger.warning("\(id): attachments that no record has any more could not be removed: \(failure)")
         report(.cleanupError, failure)
     }

@@ -20,7 +20,7 @@ extension LocalCollection {
         let result = await session.syncs.run(
             id, expected: expected, owner: owner, outlivesCaller: outlivesCaller
         ) { [self] _ in
-            do throws(SyncRunFailure) {
+            do {
                 return .success(try await SyncRun(session, expected: expected, trigger: trigger).sync(self))
             } catch {
                 return .success(CollectionSyncResult(id, error))
@@ -74,7 +74,7 @@ extension Session {
     ) async -> Result<[CollectionSyncResult], RemoteSettingsError> {
         await serviceSyncs.run(true, expected: expected, outlivesCaller: outlivesCaller) { [self] _ in
             .success(await syncTogether(collections, expected: expected, trigger: trigger))
-        }.flatMap { $0.mapError(\.error) }
+        }.flatMap { $0.mapError { RemoteSettingsError($0) } }
     }
 
     /// Syncs one collection when catalogues are read. All the service's collections are synced with it, so that all are
@@ -103,9 +103,9 @@ extension Session {
 
     private func syncTogether(
         _ collections: [LocalCollection], expected: Timestamp?, trigger: UptakeEvent.Trigger
-    ) async -> Result<[CollectionSyncResult], SyncRunFailure> {
+    ) async -> Result<[CollectionSyncResult], any Error> {
         let began = now
-        do throws(SyncRunFailure) {
+        do {
             let run = try await SyncRun(self, expected: expected, trigger: trigger)
             let results: [CollectionSyncResult]
             if let publisher = publisher {
@@ -125,19 +125,9 @@ extension Session {
             report("settings-sync", hasFailures ? .syncError : .success, trigger, since: began)
             return .success(results.sorted { $0.collection < $1.collection })
         } catch {
-            report("settings-sync", error.uptake.status, trigger, since: began, error: error.error)
+            report("settings-sync", .init(error), trigger, since: began, error: error)
             return .failure(error)
         }
-    }
-}
-
-/// Why the monitor could not be fetched: an error for the caller, and a finer status for telemetry.
-struct SyncRunFailure: Error {
-    let error: RemoteSettingsError
-    let uptake: SyncUptake
-
-    init(_ error: any Error) {
-        (self.error, uptake) = (RemoteSettingsError(error), SyncUptake(UptakeEvent.Status(error), error))
     }
 }
 
@@ -166,15 +156,11 @@ struct SyncRun: Sendable {
     ///
     /// - Parameters:
     ///   - expected: the timestamp that a push message announced.
-    init(_ session: Session, expected: Timestamp?, trigger: UptakeEvent.Trigger) async throws(SyncRunFailure) {
+    init(_ session: Session, expected: Timestamp?, trigger: UptakeEvent.Trigger) async throws {
         self.session = session
         self.trigger = trigger
-        do throws(RemoteSettingsError) {
-            try session.checkOrigin()
-            client = try session.startingRun()
-        } catch {
-            throw SyncRunFailure(error)
-        }
+        try session.checkOrigin()
+        client = try session.startingRun()
         fetcher = session.fetcher(client)
         began = session.now
         // The index and the locks are read while libcurl is loaded.
@@ -186,18 +172,17 @@ struct SyncRun: Sendable {
                     reason: "\(client.server): expected the list of collections, found an empty answer (204)")
             }
             serverTime = document.serverTime(now: began)
-            do throws(ChangesetError) {
+            do throws(FormatError) {
                 monitor = try MonitorChangeset(parsing: document.body, limits: session.limits)
             } catch {
-                throw FetchError.changeset(error, url: "\(document.url)")
+                throw HTTPError.changeset(error, url: "\(document.url)")
             }
         } catch {
             session.keepBackoff(client)
-            let failure = SyncRunFailure(error)
-            let status = failure.uptake.status
+            let status = UptakeEvent.Status(error)
             session.report("settings-changes-monitoring", status, trigger, since: began, error: error)
-            if status.isFailure { session.failures.record(failure.error, of: nil) }
-            throw failure
+            if status.isFailure { session.failures.record(RemoteSettingsError(error), of: nil) }
+            throw error
         }
         session.report(
             "settings-changes-monitoring", .success, trigger, timestamp: monitor.timestamp,
@@ -225,27 +210,21 @@ struct SyncRun: Sendable {
     /// requested once more.
     func catalogue(
         of publisher: PublisherName, _ collections: [LocalCollection], expected: Timestamp?
-    ) async throws(SyncRunFailure) -> [CollectionSyncResult] {
+    ) async throws -> [CollectionSyncResult] {
         let overridden = collections.compactMap { collection in
             collection.outcomeWithoutNetwork.map { CollectionSyncResult(collection.id, $0) }
         }
         let left = Set(overridden.map(\.collection))
         let others = collections.filter { !left.contains("\($0.id)") && $0.id != Catalogue.collection }
-        do {
-            var results = try await CatalogueSync(run: self, publisher: publisher).results(of: others, isLast: false)
-            if results == nil {
-                let again = try await SyncRun(session, expected: expected, trigger: trigger)
-                results = try await CatalogueSync(run: again, publisher: publisher).results(of: others, isLast: true)
-            }
-            let catalogue = collections.filter { $0.id == Catalogue.collection && $0.overriding == nil }.map { known in
-                CollectionSyncResult(known.id, .success(.upToDate(known.current().timestamp ?? timestamp)))
-            }
-            return (overridden + (results ?? []) + catalogue).sorted { $0.collection < $1.collection }
-        } catch let error as SyncRunFailure {
-            throw error
-        } catch {
-            throw SyncRunFailure(error)
+        var results = try await CatalogueSync(run: self, publisher: publisher).results(of: others, isLast: false)
+        if results == nil {
+            let again = try await SyncRun(session, expected: expected, trigger: trigger)
+            results = try await CatalogueSync(run: again, publisher: publisher).results(of: others, isLast: true)
         }
+        let catalogue = collections.filter { $0.id == Catalogue.collection && $0.overriding == nil }.map { known in
+            CollectionSyncResult(known.id, .success(.upToDate(known.current().timestamp ?? timestamp)))
+        }
+        return (overridden + (results ?? []) + catalogue).sorted { $0.collection < $1.collection }
     }
 
     /// Remembers how the sync of a collection ended, and tells telemetry and the listeners.

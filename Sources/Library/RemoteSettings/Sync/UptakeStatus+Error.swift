@@ -1,5 +1,4 @@
-import RemoteSettingsHTTP
-import SnapshotBundle
+import RemoteSettingsModel
 
 extension UptakeEvent.Status {
     /// The telemetry status of an error.
@@ -7,9 +6,7 @@ extension UptakeEvent.Status {
     /// - Parameter wasRetried: whether the error ended a second attempt, after a first one that failed.
     init(_ error: any Error, wasRetried: Bool = false) {
         switch error {
-        case FetchError.signature(let error) where wasRetried && !error.concernsChain: self = .signRetryError
-        case let error as FetchError: self.init(fetch: error)
-        case let error as HTTPError: self.init(http: error)
+        case let error as any CodedError: self.init(error.code, wasRetried: wasRetried)
         case let error as RemoteSettingsError:
             switch error {
             case .offline: self = .networkError
@@ -22,60 +19,29 @@ extension UptakeEvent.Status {
             case .storage: self = .applyError
             case .notAllowed, .invalidName, .notHeld, .other: self = .unknownError
             }
-        case is CatalogueSyncError, is CatalogueError: self = .syncError
-        case is FileError: self = .applyError
         case is CancellationError: self = .shutdownError
         default: self = .unknownError
         }
     }
 
-    /// Whether an error of this status is a failure. It is not one if the caller or the server has stopped the sync.
-    var isFailure: Bool { self != .shutdownError && self != .backoff }
-
-    private init(fetch error: FetchError) {
-        switch error {
-        case .http(let error), .unknownCollection(let error): self.init(http: error)
-        case .changeset(.json, _): self = .parseError
-        case .changeset, .noAnswer: self = .contentError
-        case .signature(let error): self = error.concernsChain ? .certificateError : .signError
-        case .rollback, .future, .equivocation: self = .syncError
-        case .signatureLost, .cutShort: self = .signError
-        }
-    }
-
-    private init(http error: HTTPError) {
-        switch error.code {
+    private init(_ code: FailureCode, wasRetried: Bool) {
+        switch code {
+        case .cancelled, .closed: self = .shutdownError
         case .backoff: self = .backoff
         case .timeout: self = .timeoutError
-        case .status, .redirect: self = .serverError
-        case .cancelled: self = .shutdownError
-        case .tls: self = .certificateError
-        case .content: self = .contentError
-        case .usage, .unreachable, .broken, .notHTTP: self = .networkError
+        case .usage, .unreachable, .broken: self = .networkError
+        case .status, .redirect, .missing: self = .serverError
+        case .tls, .certificate: self = .certificateError
+        case .untrusted: self = wasRetried ? .signRetryError : .signError
+        case .rollback: self = .syncError
+        case .refused: self = .rejectedError
+        case .malformed, .overLimit, .unknownVersion: self = .parseError
+        case .content, .damaged: self = .contentError
+        case .storage: self = .applyError
+        case .busy, .invalidName, .program: self = .unknownError
         }
     }
-}
 
-extension HTTPError {
-    /// The status of the server's answer, if that is why a request or a fetch failed.
-    static func status(_ error: any Error) -> Int? {
-        switch error {
-        case let error as HTTPError: error.status
-        case FetchError.http(let error), FetchError.unknownCollection(let error): error.status
-        default: nil
-        }
-    }
-}
-
-extension ContentSignatureError {
-    /// Whether a certificate chain failed, rather than a signature.
-    fileprivate var concernsChain: Bool {
-        switch self {
-        case .noValidSignature(_, let failures): failures.contains { $0.reason.concernsChain }
-        case .malformedBase64, .wrongSignatureLength, .signatureOutOfRange, .signatureMismatch, .noSignatures,
-            .noChains, .tooManySignatures, .onlyUnknownModes, .newerThanVerification:
-            false
-        default: true
-        }
-    }
+    /// Whether an error of this status is a failure. It is not one if the caller or the server has stopped the sync.
+    var isFailure: Bool { self != .shutdownError && self != .backoff }
 }

@@ -7,27 +7,23 @@ struct EventStreamSource: UpdateSource {
     /// The URL that the app has configured; `nil` for the server's own stream.
     let url: String?
 
-    func connect() async throws(UpdateSourceError) -> any UpdateConnection {
+    func connect() async throws(HTTPError) -> any UpdateConnection {
         let client: ServerClient
         do throws(RemoteSettingsError) {
             client = try session.startingRun()
         } catch {
-            throw UpdateSourceError(.unsupported, "\(error)")
+            throw HTTPError("", .init(.usage, "\(error)"))
         }
         defer { session.keepBackoff(client) }
-        do throws(HTTPError) {
-            let url = if let url { try HTTPURL(url) } else { nil as HTTPURL? }
-            return Connection(stream: try await client.updates(at: url))
-        } catch {
-            throw UpdateSourceError(error)
-        }
+        let url = if let url { try HTTPURL(url) } else { nil as HTTPURL? }
+        return Connection(stream: try await client.updates(at: url))
     }
 
     private struct Connection: UpdateConnection {
         var stream: UpdateStream
 
-        mutating func next() async throws(UpdateSourceError) -> UpdateMessage? {
-            try await stream.nextMessage()
+        mutating func next() async throws(HTTPError) -> UpdateMessage? {
+            try await stream.next()
         }
     }
 }

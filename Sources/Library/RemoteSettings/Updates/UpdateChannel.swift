@@ -110,7 +110,7 @@ final class UpdateChannel: Sendable {
 /// Why updates do not reach the listeners.
 package enum UpdateProblem: Hashable, Sendable {
     /// No connection could be made for a longer time.
-    case noConnection(UpdateSourceError)
+    case noConnection(UpdateEnd)
     /// An announcement cannot be read.
     case unreadable(reason: String)
     /// Something newer was announced, but several syncs did not bring it.

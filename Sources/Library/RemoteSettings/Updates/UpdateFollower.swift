@@ -122,7 +122,7 @@ package final class UpdateFollower: Sendable {
                     reader?.cancel()
                     await reader?.value
                     let isWanted = state.withLock { $0.timing.wantsConnection }
-                    ended(isWanted ? UpdateSourceError(.failed, "the connection went silent") : nil)
+                    ended(isWanted ? UpdateEnd(.failed, "the connection went silent") : nil)
                 case .ask:
                     guard let request = record({ $0.nextRequest(at: $1) }) else { continue }
                     asker = Task {
@@ -147,30 +147,42 @@ package final class UpdateFollower: Sendable {
 
     /// Reads one connection to its end.
     private func read(_ source: any UpdateSource) async {
-        var end = UpdateSourceError(.failed, "the server ended the connection")
-        do throws(UpdateSourceError) {
-            var connection = try await source.connect()
-            record { $0.recordOpened(at: $1) }
-            var hasRefused = false
+        let end = await end(of: source)
+        if !Task.isCancelled { ended(end) }
+    }
+
+    /// Reads one connection.
+    ///
+    /// - Returns: why it could not be opened, or why it has ended.
+    private func end(of source: any UpdateSource) async -> UpdateEnd {
+        var connection: any UpdateConnection
+        do throws(HTTPError) {
+            connection = try await source.connect()
+        } catch {
+            return UpdateEnd(notOpened: error)
+        }
+        record { $0.recordOpened(at: $1) }
+        var hasRefused = false
+        do throws(HTTPError) {
             while let message = try await connection.next() {
                 // A channel that sends nothing but such messages is reported once.
                 if case .refused(let error) = message, !hasRefused {
                     hasRefused = true
                     tell(.unreadable(reason: "\(error)"))
                 }
-                if let end = record({ $0.record(message, at: $1) }) { throw end }
+                if let end = record({ $0.record(message, at: $1) }) { return end }
                 if case .event(.update(let timestamp, let changed)) = message {
                     announce(timestamp, changed: changed, isFromChannel: true)
                 }
             }
+            return UpdateEnd(.failed, "the server ended the connection")
         } catch {
-            end = error
+            return UpdateEnd(.failed, "\(error)")
         }
-        if !Task.isCancelled { ended(end) }
     }
 
     /// - Parameter error: why the connection has ended; `nil` if it was closed because it is not wanted.
-    private func ended(_ error: UpdateSourceError?) {
+    private func ended(_ error: UpdateEnd?) {
         if let error { state.withLock { $0.reason = error.description } }
         let failures = record {
             $0.recordEnd(error, at: $1)

@@ -166,7 +166,7 @@ public final class OriginTransport: HTTPTransport {
             return reply
         case .redirect(let url, _): return Reply(status: 307, headers: HTTPHeaders([.init("Location", url)]))
         case .noContent: return Reply(status: 204)
-        case .problem(let problem, _): return Reply(status: problem.code, body: problem.body(version).array)
+        case .problem(let problem, _): return Reply(status: problem.status, body: problem.body(version).array)
         case .unknown: return Reply(status: 404)
         }
     }

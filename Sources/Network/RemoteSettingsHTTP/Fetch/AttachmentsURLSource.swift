@@ -14,7 +14,7 @@ package final class AttachmentsURLSource: Sendable {
     /// The base URL.
     ///
     /// - Parameter client: the client that asks the server, on the first call only.
-    /// - Throws: `HTTPError` or ``AttachmentsNotOffered``.
+    /// - Throws: ``HTTPError``.
     package func value(_ client: ServerClient) async throws -> AttachmentsURL {
         let task = task.withLock { task in
             let known = task ?? WorkThreads.start { await Self.fetch(client) }
@@ -30,18 +30,13 @@ package final class AttachmentsURLSource: Sendable {
         do {
             let document = try await client.rootDocument()
             let root: JSONValue
-            do throws(JSONError) {
+            do throws(FormatError) {
                 root = try JSONValue(parsing: document.body, limits: client.limits)
             } catch {
-                throw AttachmentsNotOffered(
-                    url: "\(document.url)", problem: "the server's root document is damaged: \(error); try again later")
+                throw HTTPError(document.url, .damagedRoot(error))
             }
             guard let base = root["capabilities"]?["attachments"]?["base_url"]?.string else {
-                throw AttachmentsNotOffered(
-                    url: "\(document.url)",
-                    problem:
-                        "this server offers no attachments (capabilities.attachments.base_url is missing); fetch the "
-                        + "collection without them (attachments: none in dumps.yaml)")
+                throw HTTPError(document.url, .noAttachments)
             }
             return .success(try AttachmentsURL(base, of: client.server))
         } catch {
@@ -58,12 +53,4 @@ package final class AttachmentsURLSource: Sendable {
     private func forget(_ known: Task<Result<AttachmentsURL, any Error>, Never>) {
         task.withLock { if $0 == known { $0 = nil } }
     }
-}
-
-/// The server's root document does not have a base URL for attachments, or is damaged.
-struct AttachmentsNotOffered: Error, Hashable, CustomStringConvertible {
-    let url: String
-    let problem: String
-
-    var description: String { "\(url): \(problem)" }
 }

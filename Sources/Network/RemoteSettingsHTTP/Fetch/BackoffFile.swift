@@ -19,7 +19,7 @@ package enum BackoffFile {
     }
 
     /// Writes the pauses that have not ended. If there are none, it removes the file.
-    package static func write(_ state: BackoffState, to path: String, now: Timestamp) throws(FileError) {
+    package static func write(_ state: BackoffState, to path: String, now: Timestamp) throws(BundleError) {
         let holds = state.holds(at: now)
         guard !holds.isEmpty else { return try FileStore.remove(path) }
         let members = holds.map { JSONValue.Member(key: $0.origin, value: .number(JSONNumber($0.until.milliseconds))) }

@@ -19,10 +19,12 @@ package actor ChainStore {
     /// The time of the run, at which the chains must be valid.
     let time: Timestamp
     private let keeper: (any Keeper)?
-    private var chains: [String: Task<Result<CertificateChain, FetchError>, Never>] = [:]
-    /// Why chains could not be fetched, by URL.
+    private var chains: [String: Task<Result<CertificateChain, BundleError>, Never>] = [:]
+    /// The URLs of chains that could not be fetched.
+    private var unavailable: Set<ExactString> = []
+    /// Why chains could not be fetched for a reason that may pass, by URL.
     private var failures: [String: HTTPError] = [:]
-    private var verdicts: [Key: Result<VerifiedChain, ContentSignatureError>] = [:]
+    private var verdicts: [Key: Result<VerifiedChain, BundleError>] = [:]
 
     /// Makes a store.
     ///
@@ -39,8 +41,8 @@ package actor ChainStore {
     /// Signatures in unknown modes are skipped, and so are those without a chain (an empty `x5u`).
     func verdicts(
         on signatures: [ServedSignature], signer: SignerName
-    ) async -> [String: Result<VerifiedChain, ContentSignatureError>] {
-        var found: [String: Result<VerifiedChain, ContentSignatureError>] = [:]
+    ) async -> [String: Result<VerifiedChain, BundleError>] {
+        var found: [String: Result<VerifiedChain, BundleError>] = [:]
         for signature in signatures
         where signature.mode == "p384ecdsa" && signature.namesChain && found[signature.x5u] == nil {
             found[signature.x5u] = await verdict(signature.x5u, signer)
@@ -50,7 +52,7 @@ package actor ChainStore {
 
     /// The chains that the signatures name and that could be read, whether or not they are trusted.
     func chains(
-        on signatures: [ServedSignature], _ verdicts: [String: Result<VerifiedChain, ContentSignatureError>]
+        on signatures: [ServedSignature], _ verdicts: [String: Result<VerifiedChain, BundleError>]
     ) async -> [CertificateChain] {
         var found: [CertificateChain] = []
         for signature in signatures {
@@ -66,15 +68,15 @@ package actor ChainStore {
 
     /// Why the chains could not be fetched, if that is the only reason for `error`; `nil` otherwise. If a server asked
     /// to wait, that counts.
-    func cause(of error: ContentSignatureError, _ signatures: [ServedSignature]) -> HTTPError? {
-        guard case .noValidSignature(_, let reasons) = error,
-            reasons.allSatisfy({ if case .chainUnavailable = $0.reason { true } else { false } })
-        else { return nil }
+    func cause(of error: BundleError, _ signatures: [ServedSignature]) -> HTTPError? {
+        guard !error.signatures.isEmpty, error.signatures.allSatisfy({ unavailable.contains($0.x5u.exact) }) else {
+            return nil
+        }
         let causes = signatures.compactMap { failures[$0.x5u] }
         return causes.first { $0.hold != nil } ?? causes.first
     }
 
-    private func verdict(_ x5u: String, _ signer: SignerName) async -> Result<VerifiedChain, ContentSignatureError> {
+    private func verdict(_ x5u: String, _ signer: SignerName) async -> Result<VerifiedChain, BundleError> {
         let key = Key(x5u: x5u, signer: signer)
         if let known = verdicts[key] { return known }
         if let kept = keptVerdict(x5u, signer) {
@@ -84,25 +86,8 @@ package actor ChainStore {
         let fetched = await chain(x5u)
         // Another task that waited for the same chain may have verified it first.
         if let known = verdicts[key] { return known }
-        let verdict = Result { () throws(ContentSignatureError) in
-            do throws(FetchError) {
-                return try fetched.get()
-            } catch {
-                switch error {
-                case .signature(let error): throw error
-                case .http(let error):
-                    // A URL that leads nowhere is a fault of the metadata that names it.
-                    if error.isUnavailability || error.hold != nil || error.code == .cancelled {
-                        failures[x5u] = error
-                    }
-                    throw .chainUnavailable(reason: "\(error)")
-                default: throw .chainUnavailable(reason: "\(error)")
-                }
-            }
-        }.flatMap { chain in
-            Result { () throws(ContentSignatureError) in
-                try chain.verified(anchors: policy.roots, signer: signer, at: time)
-            }
+        let verdict = fetched.flatMap { chain in
+            Result { () throws(BundleError) in try chain.verified(anchors: policy.roots, signer: signer, at: time) }
         }
         if case .success(let chain) = verdict { keeper?.keep(chain.pem, x5u: x5u) }
         verdicts[key] = verdict
@@ -117,20 +102,27 @@ package actor ChainStore {
             anchors: policy.roots, signer: signer, at: time)
     }
 
-    private func chain(_ x5u: String) async -> Result<CertificateChain, FetchError> {
+    private func chain(_ x5u: String) async -> Result<CertificateChain, BundleError> {
         if let known = chains[x5u] { return await known.value }
         let client = client
-        let task = WorkThreads.start { () -> Result<CertificateChain, FetchError> in
+        let task = WorkThreads.start { () -> Result<CertificateChain, BundleError> in
             do throws(HTTPError) {
                 let document = try await client.chain(x5u: x5u)
-                return Result { () throws(ContentSignatureError) in
+                return Result { () throws(BundleError) in
                     try CertificateChain(pem: document.body, limits: client.limits)
-                }.mapError(FetchError.signature)
+                }
             } catch {
-                return .failure(.http(error))
+                await self.record(error, of: x5u)
+                return .failure(.chainUnavailable(reason: "\(error)"))
             }
         }
         chains[x5u] = task
         return await task.value
+    }
+
+    private func record(_ error: HTTPError, of x5u: String) {
+        unavailable.insert(x5u.exact)
+        // A URL that leads nowhere is a fault of the metadata that names it.
+        if error.isUnavailability || error.hold != nil || error.code == .cancelled { failures[x5u] = error }
     }
 }

@@ -35,9 +35,9 @@ package struct CollectionFetcher: Sendable {
     package struct Fetched: Sendable {
         package var snapshot: Snapshot
         /// Why everything was fetched although a delta had been requested; `nil` if that did not happen.
-        package var retried: FetchError?
+        package var retried: HTTPError?
 
-        init(snapshot: Snapshot, retried: FetchError? = nil) {
+        init(snapshot: Snapshot, retried: HTTPError? = nil) {
             self.snapshot = snapshot
             self.retried = retried
         }
@@ -61,17 +61,17 @@ package struct CollectionFetcher: Sendable {
     /// Fetches and verifies a collection's state. Uses the network; does no other I/O.
     ///
     /// - Returns: `nil` if the server has nothing newer than the base, unless ``Wanted/needsState`` is set.
-    package func fetch(_ wanted: Wanted) async throws(FetchError) -> Fetched? {
+    package func fetch(_ wanted: Wanted) async throws(HTTPError) -> Fetched? {
         guard let gate else { return try await fetchUngated(wanted) }
-        return try await gate.pass(to: client.server.root) { () async throws(FetchError) in
+        return try await gate.pass(to: client.server.root) { () async throws(HTTPError) in
             try await fetchUngated(wanted)
         }
     }
 
-    private func fetchUngated(_ wanted: Wanted) async throws(FetchError) -> Fetched? {
+    private func fetchUngated(_ wanted: Wanted) async throws(HTTPError) -> Fetched? {
         guard let base = wanted.base else { return try await fetchAll(wanted, retried: nil) }
-        let failure: FetchError
-        do throws(FetchError) {
+        let failure: HTTPError
+        do throws(HTTPError) {
             if let fetched = try await fetch(wanted, onto: base) { return fetched }
             guard wanted.needsState else { return nil }
             failure = .noAnswer(url: "\(client.server)")
@@ -82,25 +82,25 @@ package struct CollectionFetcher: Sendable {
         return try await fetchAll(wanted, retried: failure)
     }
 
-    private func fetchAll(_ wanted: Wanted, retried: FetchError?) async throws(FetchError) -> Fetched {
+    private func fetchAll(_ wanted: Wanted, retried: HTTPError?) async throws(HTTPError) -> Fetched {
         guard var fetched = try await fetch(wanted, onto: nil) else { throw .noAnswer(url: "\(client.server)") }
         fetched.retried = retried
         return fetched
     }
 
-    private func fetch(_ wanted: Wanted, onto base: Payload?) async throws(FetchError) -> Fetched? {
+    private func fetch(_ wanted: Wanted, onto base: Payload?) async throws(HTTPError) -> Fetched? {
         guard case .changes(let document, let answersSince) = try await changeset(wanted, since: base?.timestamp) else {
             return nil
         }
         let unverified: UnverifiedSnapshot
-        do throws(ChangesetError) {
+        do throws(FormatError) {
             // An answer without `_since` in its URL is a full list without tombstones, so it replaces the local state.
             unverified = try Changeset(parsing: document.body, limits: client.limits)
                 .snapshot(of: wanted.id, onto: answersSince ? base?.records : nil)
         } catch {
             throw .changeset(error, url: "\(document.url)")
         }
-        do throws(FetchError) {
+        do throws(HTTPError) {
             return Fetched(snapshot: try await accept(unverified, wanted))
         } catch {
             guard !answersSince, let cut = error.asCutShort(unverified.records.count, document) else { throw error }
@@ -109,7 +109,7 @@ package struct CollectionFetcher: Sendable {
     }
 
     /// Verifies a collection's full state, whichever document it came in. Uses the network for certificate chains.
-    func accept(_ unverified: UnverifiedSnapshot, _ wanted: Wanted) async throws(FetchError) -> Snapshot {
+    func accept(_ unverified: UnverifiedSnapshot, _ wanted: Wanted) async throws(HTTPError) -> Snapshot {
         // If such a state were accepted, every later one would be refused as a rollback.
         guard unverified.timestamp <= chains.time.advanced(by: .seconds(Limits.clockToleranceSeconds)) else {
             throw .future(answered: unverified.timestamp, now: chains.time)
@@ -127,7 +127,7 @@ package struct CollectionFetcher: Sendable {
         return snapshot
     }
 
-    private func changeset(_ wanted: Wanted, since: Timestamp?) async throws(FetchError) -> ChangesetAnswer {
+    private func changeset(_ wanted: Wanted, since: Timestamp?) async throws(HTTPError) -> ChangesetAnswer {
         do throws(HTTPError) {
             // A monitor that is older than the local state may come from a cache. The local timestamp then bypasses
             // that cache.
@@ -138,11 +138,11 @@ package struct CollectionFetcher: Sendable {
             // collection, the server has it and refuses access.
             let status = error.status
             let isUnknown = status == 404 || wanted.expected == nil && (status == 401 || status == 403)
-            throw isUnknown ? .unknownCollection(error) : .http(error)
+            throw isUnknown ? error.asUnknownCollection() : error.asRefusedAccess()
         }
     }
 
-    private func vouch(for unverified: UnverifiedSnapshot, _ wanted: Wanted) async throws(FetchError) -> Snapshot {
+    private func vouch(for unverified: UnverifiedSnapshot, _ wanted: Wanted) async throws(HTTPError) -> Snapshot {
         if policy.acceptsUnsigned, !unverified.signatures.contains(where: \.namesChain) {
             guard !wanted.wasSigned else { throw .signatureLost }
             return Snapshot(vouchingFor: unverified, chain: nil, provenance: .unsigned)
@@ -150,11 +150,11 @@ package struct CollectionFetcher: Sendable {
         let signer = policy.signer(for: unverified.collection)
         let verdicts = await chains.verdicts(on: unverified.signatures, signer: signer)
         let snapshot: Snapshot
-        do throws(ContentSignatureError) {
+        do throws(BundleError) {
             snapshot = try unverified.verified(with: verdicts, signer: signer, limits: client.limits)
         } catch {
             // A chain that could not be fetched proves nothing against the signature.
-            if let cause = await chains.cause(of: error, unverified.signatures) { throw .http(cause) }
+            if let cause = await chains.cause(of: error, unverified.signatures) { throw cause }
             throw .signature(error)
         }
         // Other readers of the snapshot may trust another root.

@@ -1,3 +1,5 @@
+import RemoteSettingsModel
+
 /// One event of an event stream, as it was sent.
 package struct StreamedEvent: Hashable, Sendable {
     /// The value of the event's last field `event`; empty if there is none, which browsers read as `message`.
@@ -8,18 +10,16 @@ package struct StreamedEvent: Hashable, Sendable {
     package let lastEventID: String
 }
 
-/// Why an event stream cannot be read any further.
-package enum EventStreamError: Error, Hashable, Sendable, CustomStringConvertible {
+// Why an event stream cannot be read any further.
+extension FormatError {
     /// A line has more than `limit` bytes.
-    case lineTooLong(limit: Int)
-    /// The fields `data` of one event have more than `limit` bytes together.
-    case eventTooLong(limit: Int)
+    static func lineTooLong(limit: Int) -> Self {
+        Self(.init(.overLimit, "the event stream has a line of more than \(limit) bytes"))
+    }
 
-    package var description: String {
-        switch self {
-        case .lineTooLong(let limit): "the event stream has a line of more than \(limit) bytes"
-        case .eventTooLong(let limit): "the event stream has an event of more than \(limit) bytes"
-        }
+    /// The fields `data` of one event have more than `limit` bytes together.
+    static func eventTooLong(limit: Int) -> Self {
+        Self(.init(.overLimit, "the event stream has an event of more than \(limit) bytes"))
     }
 }
 
@@ -56,7 +56,7 @@ package struct EventStreamReader: Sendable {
     private var name = ""
     private var data: [UInt8] = []
     private var id = ""
-    private var failure: EventStreamError?
+    private var failure: FormatError?
 
     package init() {}
 
@@ -69,10 +69,10 @@ package struct EventStreamReader: Sendable {
     /// The next complete event; `nil` if it requires more bytes. An event that is incomplete at the stream's end is
     /// dropped.
     ///
-    /// - Throws: ``EventStreamError``, and again on each later call.
-    package mutating func next() throws(EventStreamError) -> StreamedEvent? {
+    /// - Throws: ``FormatError``, and again on each later call.
+    package mutating func next() throws(FormatError) -> StreamedEvent? {
         if let failure { throw failure }
-        do throws(EventStreamError) {
+        do throws(FormatError) {
             while let complete = try nextLine() {
                 if let event = try process(complete) { return event }
             }
@@ -85,7 +85,7 @@ package struct EventStreamReader: Sendable {
     }
 
     /// Takes the next line without its line end; `nil` if its end has not arrived.
-    private mutating func nextLine() throws(EventStreamError) -> [UInt8]? {
+    private mutating func nextLine() throws(FormatError) -> [UInt8]? {
         if skipsLineFeed, position < piece.count {
             if piece[position] == Self.lineFeed { position += 1 }
             skipsLineFeed = false
@@ -115,7 +115,7 @@ package struct EventStreamReader: Sendable {
     }
 
     /// Processes a line, and returns the event that it ends.
-    private mutating func process(_ line: [UInt8]) throws(EventStreamError) -> StreamedEvent? {
+    private mutating func process(_ line: [UInt8]) throws(FormatError) -> StreamedEvent? {
         guard !line.isEmpty else { return dispatch() }
         let colon = line.firstIndex(of: UInt8(ascii: ":"))
         // A line that begins with a colon is a comment.

@@ -35,11 +35,11 @@ package enum UpdateMessage: Hashable, Sendable {
     /// The wait before the next connection that the server asks for.
     case reconnectionTime(Duration)
     /// An event whose data cannot be read. It has no effect.
-    case refused(UpdateEventError)
+    case refused(FormatError)
 }
 
-/// Why a connection to an update channel could not be made, or why it broke.
-package struct UpdateSourceError: Error, Hashable, Sendable, CustomStringConvertible {
+/// Why a connection to an update channel could not be made, or why it ended.
+package struct UpdateEnd: Hashable, Sendable, CustomStringConvertible {
     /// What the client does next.
     package enum Kind: Hashable, Sendable {
         /// The client tries again after a pause, which grows with each failure.
@@ -52,24 +52,24 @@ package struct UpdateSourceError: Error, Hashable, Sendable, CustomStringConvert
 
     /// What the client does next.
     package let kind: Kind
-    /// What was expected and what was found, as a sentence for people.
+    /// Why the connection ended, as a sentence for people.
     package let description: String
 
-    /// Makes an error.
-    ///
-    /// - Parameters:
-    ///   - kind: what the client does next.
-    ///   - description: what was expected and what was found, as a sentence for people.
     package init(_ kind: Kind, _ description: String) {
         self.kind = kind
         self.description = description
     }
-}
 
-/// Why the data of an update event was refused.
-package struct UpdateEventError: Error, Hashable, Sendable, CustomStringConvertible {
-    /// What was expected and what was found, as a sentence for people.
-    package let description: String
+    /// The end for an error of opening a connection.
+    package init(notOpened error: HTTPError) {
+        let kind: Kind =
+            if let hold = error.hold {
+                .notBefore(seconds: hold.seconds)
+            } else {
+                error.isRetryable || error.isUnavailability ? .failed : .unsupported
+            }
+        self.init(kind, "\(error)")
+    }
 }
 
 extension UpdateEvent {
@@ -103,8 +103,8 @@ extension UpdateEvent {
     /// Reads an event of an event stream. An event without a name is read as an `update`.
     ///
     /// - Returns: `nil` for an event of another kind, which readers ignore.
-    /// - Throws: ``UpdateEventError`` if the data is not that of its kind of event.
-    package init?(_ event: StreamedEvent) throws(UpdateEventError) {
+    /// - Throws: ``FormatError`` if the data is not that of its kind of event.
+    package init?(_ event: StreamedEvent) throws(FormatError) {
         switch event.name {
         case "", "message", "update": try self.init(updateJSON: Bytes(event.data))
         case "pause": try self.init(pauseJSON: Bytes(event.data))
@@ -114,12 +114,12 @@ extension UpdateEvent {
 
     /// Reads the data of an `update` event. Unknown members are ignored.
     ///
-    /// - Throws: ``UpdateEventError`` if the text is longer than ``EventStreamReader/mostEventBytes`` or is not JSON,
+    /// - Throws: ``FormatError`` if the text is longer than ``EventStreamReader/mostEventBytes`` or is not JSON,
     ///   if it has no timestamp, or if a member has the wrong type.
-    package init(updateJSON document: Bytes) throws(UpdateEventError) {
+    package init(updateJSON document: Bytes) throws(FormatError) {
         var timestamp: UInt64?
         var collections: [CollectionID]?
-        try Self.read(document, "update") { (key, reader) throws(JSONError) in
+        try Self.read(document, "update") { (key, reader) throws(FormatError) in
             switch key {
             case "timestamp": timestamp = try reader.unsignedInteger()
             case "collections":
@@ -129,7 +129,7 @@ extension UpdateEvent {
                     let start = reader.offset
                     let text = try reader.string()
                     guard let id = try? CollectionID(text) else {
-                        throw JSONError(
+                        throw FormatError(
                             .wrongType(expected: "BUCKET/COLLECTION", found: VisibleText.quote(text)), at: start)
                     }
                     list.append(id)
@@ -138,17 +138,17 @@ extension UpdateEvent {
             default: try reader.skipValue()
             }
         }
-        guard let timestamp else { throw Self.refused("update", JSONError(.missingKey("timestamp"), at: 0)) }
+        guard let timestamp else { throw Self.refused("update", FormatError(.missingKey("timestamp"), at: 0)) }
         self = .update(timestamp: Timestamp(milliseconds: timestamp), collections: collections)
     }
 
     /// Reads the data of a `pause` event. Unknown members are ignored.
     ///
-    /// - Throws: ``UpdateEventError`` as for an update, and also if it has neither `disabled` nor `retry_after`.
-    package init(pauseJSON document: Bytes) throws(UpdateEventError) {
+    /// - Throws: ``FormatError`` as for an update, and also if it has neither `disabled` nor `retry_after`.
+    package init(pauseJSON document: Bytes) throws(FormatError) {
         var seconds: UInt64?
         var isDisabled = false
-        try Self.read(document, "pause") { (key, reader) throws(JSONError) in
+        try Self.read(document, "pause") { (key, reader) throws(FormatError) in
             switch key {
             case "retry_after": seconds = try reader.unsignedInteger()
             case "disabled": isDisabled = try reader.bool()
@@ -160,20 +160,20 @@ extension UpdateEvent {
         } else if let seconds {
             self = .pause(.retryAfter(seconds: Int(clamping: seconds)))
         } else {
-            throw Self.refused("pause", JSONError(.missingKey("retry_after"), at: 0))
+            throw Self.refused("pause", FormatError(.missingKey("retry_after"), at: 0))
         }
     }
 
     private static func read(
-        _ document: Bytes, _ name: String, _ member: (String, inout JSONReader) throws(JSONError) -> Void
-    ) throws(UpdateEventError) {
+        _ document: Bytes, _ name: String, _ member: (String, inout JSONReader) throws(FormatError) -> Void
+    ) throws(FormatError) {
         guard document.count <= EventStreamReader.mostEventBytes else {
-            throw refused(name, JSONError(.tooLong(limit: EventStreamReader.mostEventBytes), at: 0))
+            throw refused(name, FormatError(.tooLong(limit: EventStreamReader.mostEventBytes), at: 0))
         }
         var limits = Limits()
         limits.jsonDepth = 16
         var reader = JSONReader(document, limits: limits)
-        do throws(JSONError) {
+        do throws(FormatError) {
             try reader.beginObject()
             while let key = try reader.nextKey() { try member(key, &reader) }
             try reader.finish()
@@ -182,7 +182,7 @@ extension UpdateEvent {
         }
     }
 
-    private static func refused(_ name: String, _ error: JSONError) -> UpdateEventError {
-        UpdateEventError(description: "the data of an event \"\(name)\" cannot be used: \(error)")
+    private static func refused(_ name: String, _ error: FormatError) -> FormatError {
+        FormatError(.init(error.code, "the data of an event \"\(name)\" cannot be used: \(error)"))
     }
 }

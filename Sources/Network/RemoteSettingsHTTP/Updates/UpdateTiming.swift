@@ -180,7 +180,7 @@ package struct UpdateTiming: Sendable {
     /// Records a message.
     ///
     /// - Returns: why the connection must end; `nil` if it continues.
-    package mutating func record(_ message: UpdateMessage, at moment: Moment) -> UpdateSourceError? {
+    package mutating func record(_ message: UpdateMessage, at moment: Moment) -> UpdateEnd? {
         guard let opened = connection?.opened else { return nil }
         connection?.last = moment.uptime
         recordLasting(at: moment.uptime)
@@ -192,10 +192,10 @@ package struct UpdateTiming: Sendable {
             let range = Self.reconnectionTimes
             connectionPauses.first = min(max(time, range.lowerBound), range.upperBound)
         case .event(.pause(.retryAfter(let seconds))):
-            return UpdateSourceError(.notBefore(seconds: seconds), "the server asked for a pause of \(seconds) s")
+            return UpdateEnd(.notBefore(seconds: seconds), "the server asked for a pause of \(seconds) s")
         case .event(.pause(.disabled)):
             asked = max(asked, moment.uptime + Self.switchedOff)
-            return UpdateSourceError(.unsupported, "the server has switched its update channel off")
+            return UpdateEnd(.unsupported, "the server has switched its update channel off")
         case .event(.update), .refused: break
         }
         return nil
@@ -204,7 +204,7 @@ package struct UpdateTiming: Sendable {
     /// Records that the connection has ended or could not be made.
     ///
     /// - Parameter error: the reason; `nil` if it was closed because it is not wanted.
-    package mutating func recordEnd(_ error: UpdateSourceError?, at moment: Moment) {
+    package mutating func recordEnd(_ error: UpdateEnd?, at moment: Moment) {
         recordLasting(at: moment.uptime)
         let isKnown = connection == nil
         connection = nil

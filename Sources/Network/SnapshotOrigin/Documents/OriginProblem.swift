@@ -2,9 +2,9 @@ import RemoteSettingsModel
 import SnapshotBundle
 
 /// An error answer: on v2 in the form of Mozilla's server, otherwise in that of Kinto's API ("error responses").
-package struct OriginProblem: Error, Hashable {
+package struct OriginProblem: CodedError {
     /// The HTTP status.
-    package let code: Int
+    package let status: Int
     /// Kinto's number for the kind of error.
     let errno: Int
     /// The kind of error, in words.
@@ -20,12 +20,12 @@ package struct OriginProblem: Error, Hashable {
         var input: String?
     }
 
-    init(_ code: Int, errno: Int, _ error: String, _ message: String) {
-        self.init(code, errno: errno, error, message, parameter: nil)
+    init(_ status: Int, errno: Int, _ error: String, _ message: String) {
+        self.init(status, errno: errno, error, message, parameter: nil)
     }
 
-    private init(_ code: Int, errno: Int, _ error: String, _ message: String, parameter: Parameter?) {
-        self.code = code
+    private init(_ status: Int, errno: Int, _ error: String, _ message: String, parameter: Parameter?) {
+        self.status = status
         self.errno = errno
         self.error = error
         self.message = message
@@ -69,13 +69,17 @@ package struct OriginProblem: Error, Hashable {
             404, errno: 111, "Not Found", "The attachment was left out of the snapshot (\(reason)).")
     }
 
+    package var code: FailureCode { .status(status) }
+
+    package var description: String { "\(error): \(message)" }
+
     /// The answer's body.
     ///
     /// - Parameter version: the version that the request's path names.
     package func body(_ version: APIVersion?) -> Bytes {
         if version == .v2 { return Bytes(JSONText.compact(.members(["detail": detail]))) }
         var members = [
-            JSONValue.Member(key: "code", value: .number(JSONNumber(code))),
+            JSONValue.Member(key: "code", value: .number(JSONNumber(status))),
             .init(key: "errno", value: .number(JSONNumber(errno))),
             .init(key: "error", value: .string(error)),
             .init(key: "message", value: .string(message)),

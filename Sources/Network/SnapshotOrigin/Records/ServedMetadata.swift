@@ -24,7 +24,7 @@ struct ServedMetadata {
         let id = bundle.head.collection
         let metadata = try bundle.metadata()
         let value: JSONValue
-        do throws(JSONError) {
+        do throws(FormatError) {
             value = try JSONValue(parsing: metadata.json, limits: limits)
         } catch {
             throw BundleError(

@@ -96,7 +96,7 @@ struct CollectionBuilder {
     }
 
     private mutating func read(schema node: SourceNode, _ file: String) {
-        do throws(SchemaFault) {
+        do throws(DumpsError) {
             schema = try RecordSchema(node.json)
         } catch {
             problems.add(file, node.line(at: error.path), "the schema: \(error.problem)", error.remedy)
@@ -173,8 +173,8 @@ struct CollectionBuilder {
         switch node.content {
         case .number(let number) where number.canonical == nil:
             problems.add(
-                file, node.line, "\(JSONError.Reason.numberOutOfRange(number.text))",
-                "write a smaller number, or a text in quotes")
+                file, node.line, "\(FormatError.Reason.numberOutOfRange(number.text))",
+                "write a smaller number, or a string in quotes")
         case .list(let elements): for element in elements { checkNumbers(element, file) }
         case .mapping(let members): for member in members { checkNumbers(member.value, file) }
         default: break
@@ -195,7 +195,7 @@ struct CollectionBuilder {
         if let own = node["id"] {
             guard let text = own.string else {
                 problems.add(
-                    file, own.line, "the id is \(own.kind)", "write a text, in quotes if it looks like a number")
+                    file, own.line, "the id is \(own.kind)", "write a string, in quotes if it looks like a number")
                 return nil
             }
             return checked(text, file, own.line)
@@ -231,7 +231,7 @@ struct CollectionBuilder {
     private mutating func checkFilter(_ node: SourceNode, _ file: String) {
         guard !node.isNull else { return }
         guard let text = node.string else {
-            problems.add(file, node.line, "\(RecordFilter.fieldName) is \(node.kind)", "write a filter as a text")
+            problems.add(file, node.line, "\(RecordFilter.fieldName) is \(node.kind)", "write a filter as a string")
             return
         }
         do throws(FilterError) {
@@ -243,8 +243,8 @@ struct CollectionBuilder {
 
     /// Returns everything that was added.
     ///
-    /// - Throws: ``SourceProblems``.
-    func finish() throws(SourceProblems) -> CollectionSource {
+    /// - Throws: ``DumpsError``.
+    func finish() throws(DumpsError) -> CollectionSource {
         var problems = problems
         let sorted = records.values.sorted { $0.id.utf8.lexicographicallyPrecedes($1.id.utf8) }
         if sorted.count > limits.records {
@@ -269,7 +269,7 @@ struct CollectionBuilder {
         }
         if hasParameters, size <= limits.changesetBytes { checkParameters(sorted, limits, &problems) }
         guard problems.problems.isEmpty else {
-            throw SourceProblems(
+            throw DumpsError(
                 problems: problems.problems.sorted { ($0.file, $0.line ?? 0) < ($1.file, $1.line ?? 0) })
         }
         return CollectionSource(
@@ -285,7 +285,7 @@ struct CollectionBuilder {
         var room = limits
         room.metadataBytes -= Self.signatures.bytes
         room.jsonValues -= Self.signatures.values
-        do throws(JSONError) {
+        do throws(FormatError) {
             _ = try CollectionMetadata(parsing: Bytes(JSONText.compact(.object(metadata))), limits: room)
         } catch {
             problems.add(
@@ -301,15 +301,13 @@ struct CollectionBuilder {
             do {
                 let text = Bytes([UInt8(ascii: "{")] + record.members.array + [UInt8(ascii: "}")])
                 _ = try ParameterRecord(Record(id: record.id, json: CanonicalJSON.canonicalize(text, limits: limits)))
-            } catch let error as ParameterRecordError {
+            } catch let error as ParameterError {
                 problems.add(
                     record.file, record.line, "\(error.problem)", "correct it, or move the record to another collection"
                 )
             } catch {
                 // Numbers that canonical JSON cannot express were reported when they were read, each with its own line.
-                if case JSONError.Reason.numberOutOfRange? = (error as? JSONError)?.reason, problems.has(record.file) {
-                    continue
-                }
+                if (error as? FormatError)?.code == .overLimit, problems.has(record.file) { continue }
                 problems.add(record.file, record.line, "\(error)", "correct the value")
             }
         }
@@ -364,7 +362,7 @@ extension CollectionBuilder {
         }
         if let known = files[relative] { return known }
         let path = "\(root)/\(relative)"
-        do throws(FileError) {
+        do throws(BundleError) {
             var directory = root
             for part in parts.dropLast() {
                 directory += "/\(part)"

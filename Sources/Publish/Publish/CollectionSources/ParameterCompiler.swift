@@ -123,7 +123,7 @@ package struct ParameterCompiler {
         var ramp: Ramp?
         if let own = node["filter"] {
             guard let text = own.string else {
-                problems.add(file, own.line, "filter is \(own.kind)", "write a filter as a text")
+                problems.add(file, own.line, "filter is \(own.kind)", "write a filter as a string")
                 return nil
             }
             guard let checked = checkedFilter(text, own.line) else { return nil }
@@ -167,7 +167,7 @@ package struct ParameterCompiler {
         guard isText, let quoted = Self.quoted(text) else {
             problems.add(
                 file, seed?.line ?? node.line, "the seed is \(seed?.kind ?? VisibleText.quote(text))",
-                "write seed: and a text of 1 to 100 printable ASCII characters without quotes and backslashes")
+                "write seed: and a string of 1 to 100 printable ASCII characters without quotes and backslashes")
             return nil
         }
         if let members = node.members { return ramp(members, node.line, seed: quoted) }
@@ -447,7 +447,7 @@ package struct ParameterCompiler {
 
     private mutating func checkText(_ member: SourceNode.Member) {
         guard member.value.string == nil, !member.value.isNull else { return }
-        problems.add(file, member.line, "\(member.key) is \(member.value.kind)", "write a text")
+        problems.add(file, member.line, "\(member.key) is \(member.value.kind)", "write a string")
     }
 
     private mutating func unknown(_ member: SourceNode.Member, _ known: [String], _ more: String? = nil) {

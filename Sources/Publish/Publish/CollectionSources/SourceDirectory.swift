@@ -22,14 +22,14 @@ package struct SourceDirectory: Sendable {
 
     /// The directory's collections, sorted, each with its file or directory. Does I/O.
     ///
-    /// - Throws: ``SourceProblems`` if there is no such directory or if something in it is not a collection;
-    ///   `FileError`.
+    /// - Throws: ``DumpsError`` if there is no such directory or if something in it is not a collection;
+    ///   `BundleError`.
     package func collections() throws -> [(id: CollectionID, place: String)] {
         var problems = ProblemList()
         var found: [ExactString: (id: CollectionID, place: String)] = [:]
         guard try FileStore.isDirectory(path), let buckets = try FileStore.list(path) else {
             problems.add(path, nil, "there is no such directory", "name the directory of the sources with --sources")
-            throw SourceProblems(problems: problems.problems)
+            throw DumpsError(problems: problems.problems)
         }
         for bucket in buckets where !bucket.hasPrefix(".") {
             let folder = "\(path)/\(bucket)"
@@ -64,7 +64,7 @@ package struct SourceDirectory: Sendable {
                 }
             }
         }
-        guard problems.problems.isEmpty else { throw SourceProblems(problems: problems.problems) }
+        guard problems.problems.isEmpty else { throw DumpsError(problems: problems.problems) }
         return found.values.sorted { $0.id < $1.id }
     }
 
@@ -79,13 +79,13 @@ package struct SourceDirectory: Sendable {
     /// Reads and checks collections. Does I/O and reads every attachment.
     ///
     /// - Parameter names: the collections; if empty, all of them.
-    /// - Throws: ``SourceProblems`` with all problems of all of them, or `FileError`.
+    /// - Throws: ``DumpsError`` with all problems of all of them, or `BundleError`.
     package func read(_ names: [CollectionID] = []) throws -> [CollectionSource] {
         let places = try collections()
-        var problems: [ConfigurationError] = []
+        var problems: [DumpsError] = []
         for name in names where !places.contains(where: { $0.id == name }) {
             problems.append(
-                ConfigurationError(
+                DumpsError(
                     file: "\(path)/\(name).yaml", problem: "there is no such file, and no directory \(path)/\(name)",
                     remedy: "make it, or name another collection"))
         }
@@ -93,11 +93,11 @@ package struct SourceDirectory: Sendable {
         for (id, place) in places where names.isEmpty || names.contains(id) {
             do {
                 sources.append(try CollectionReader(id: id, place: place, limits: limits).read())
-            } catch let error as SourceProblems {
+            } catch let error as DumpsError {
                 problems += error.problems
             }
         }
-        guard problems.isEmpty else { throw SourceProblems(problems: problems) }
+        guard problems.isEmpty else { throw DumpsError(problems: problems) }
         return sources
     }
 }
@@ -113,7 +113,7 @@ struct CollectionReader {
         let isDirectory = try FileStore.isDirectory(place)
         var builder = CollectionBuilder(
             id: id, root: isDirectory ? place : FileStore.parent(of: place), limits: limits)
-        do throws(ConfigurationError) {
+        do throws(DumpsError) {
             if isDirectory {
                 try readDirectory(&builder)
             } else {
@@ -125,24 +125,24 @@ struct CollectionReader {
         return try builder.finish()
     }
 
-    private func readDirectory(_ builder: inout CollectionBuilder) throws(ConfigurationError) {
+    private func readDirectory(_ builder: inout CollectionBuilder) throws(DumpsError) {
         let names: [String]
-        do throws(FileError) {
+        do throws(BundleError) {
             names = try FileStore.list(place) ?? []
         } catch {
-            throw ConfigurationError(file: place, problem: "\(error)", remedy: "make it readable")
+            throw DumpsError(file: place, problem: "\(error)", remedy: "make it readable")
         }
         let files = names.filter { !$0.hasPrefix(".") && SourceDirectory.stem($0) != nil }
         let own = files.filter { SourceDirectory.stem($0) == "collection" }
         guard own.count <= 1 else {
-            throw ConfigurationError(
+            throw DumpsError(
                 file: "\(place)/\(own[1])", problem: "there is also \(own[0])", remedy: "keep one of them")
         }
         // It says where ids come from, so it is read before the other files.
         if let own = own.first { builder.add(collection: try node("\(place)/\(own)"), file: "\(place)/\(own)") }
         for name in files where SourceDirectory.stem(name) != "collection" {
             let file = "\(place)/\(name)"
-            do throws(ConfigurationError) {
+            do throws(DumpsError) {
                 let node = try node(file)
                 if case .list(let records) = node.content {
                     for record in records { builder.add(record: record, file: file) }
@@ -155,16 +155,16 @@ struct CollectionReader {
         }
     }
 
-    private func node(_ file: String) throws(ConfigurationError) -> SourceNode {
+    private func node(_ file: String) throws(DumpsError) -> SourceNode {
         let text: Bytes?
-        do throws(FileError) {
+        do throws(BundleError) {
             // Only a regular file that is not behind a link has a size here.
             text = try FileStore.size(file) == nil ? nil : FileStore.read(file, limit: SourceDirectory.fileBytes)
         } catch {
-            throw ConfigurationError(file: file, problem: "\(error)", remedy: "make it readable, or split it")
+            throw DumpsError(file: file, problem: "\(error)", remedy: "make it readable, or split it")
         }
         guard let text else {
-            throw ConfigurationError(
+            throw DumpsError(
                 file: file, problem: "it is not a regular file", remedy: "replace it with one; links are not followed")
         }
         return try SourceReader(file: file, limits: limits).node(text)

@@ -14,22 +14,22 @@ package struct SourceText: Sendable {
     /// can hold, is thus refused at the import. No I/O.
     ///
     /// - Parameter file: the imported file, for errors.
-    package func checked(_ file: String, _ limits: Limits) throws(SourceProblems) -> Bytes {
+    package func checked(_ file: String, _ limits: Limits) throws(DumpsError) -> Bytes {
         let source = Bytes(utf8: text)
         guard let id = try? CollectionID(bucket: "main", name: "imported") else { return source }
         var builder = CollectionBuilder(id: id, root: ".", limits: limits)
-        do throws(ConfigurationError) {
+        do throws(DumpsError) {
             builder.add(
                 collection: try SourceReader(file: "\(file).yaml", limits: limits).node(source), file: file)
         } catch {
             builder.problems.add(error)
         }
-        do throws(SourceProblems) {
+        do throws(DumpsError) {
             _ = try builder.finish()
         } catch {
-            throw SourceProblems(
+            throw DumpsError(
                 problems: error.problems.map {
-                    ConfigurationError(
+                    DumpsError(
                         file: file, problem: "publish would refuse the result: \($0.problem)", remedy: $0.remedy)
                 })
         }

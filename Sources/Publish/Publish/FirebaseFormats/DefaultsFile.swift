@@ -11,15 +11,15 @@ package struct DefaultsFile: Sendable {
     package let inAppDefaults: InAppDefaults
 
     /// - Parameter file: the name, for errors.
-    /// - Throws: ``SourceProblems``.
-    package init(_ bytes: Bytes, file: String, limits: Limits = Limits()) throws(SourceProblems) {
+    /// - Throws: ``DumpsError``.
+    package init(_ bytes: Bytes, file: String, limits: Limits = Limits()) throws(DumpsError) {
         var problems = ProblemList()
         let document: DefaultsDocument
-        do throws(DefaultsFault) {
+        do throws(ParameterError) {
             document = try DefaultsDocument(bytes, limits: limits)
         } catch {
             problems.add(file, error.line, error.problem, "export the defaults again")
-            throw SourceProblems(problems: problems.problems)
+            throw DumpsError(problems: problems.problems)
         }
         var members: [JSONValue.Member] = []
         for member in document.members {
@@ -29,15 +29,18 @@ package struct DefaultsFile: Sendable {
                     file, member.line, "\(name) cannot be the name of a parameter",
                     "write 1 to \(ParameterRecord.keyScalars) characters and no control characters")
             }
-            do throws(Foreign) {
-                members.append(
-                    .init(key: member.key, value: try member.value.json { _ throws(Foreign) in throw Foreign() }))
+            do throws(DumpsError) {
+                let value = try member.value.json { _ throws(DumpsError) in
+                    throw DumpsError(
+                        file: file, line: member.line, problem: "\(name) is data or a date, which JSON cannot express",
+                        remedy: "write it as a string")
+                }
+                members.append(.init(key: member.key, value: value))
             } catch {
-                problems.add(
-                    file, member.line, "\(name) is data or a date, which JSON cannot express", "write it as a text")
+                problems.add(error)
             }
         }
-        guard problems.problems.isEmpty else { throw SourceProblems(problems: problems.problems) }
+        guard problems.problems.isEmpty else { throw DumpsError(problems: problems.problems) }
         var text = SourceText()
         text.line(0, members.isEmpty ? "parameters: {}" : "parameters:")
         for member in members {
@@ -54,7 +57,4 @@ package struct DefaultsFile: Sendable {
             values: Dictionary(members.map { ($0.key.exact, $0.value) }) { _, last in last },
             hasTypes: document.hasTypes)
     }
-
-    /// A value that only property lists have.
-    private struct Foreign: Error {}
 }

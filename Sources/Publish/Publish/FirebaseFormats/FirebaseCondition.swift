@@ -1,3 +1,4 @@
+import Dumps
 import RemoteSettingsModel
 import TargetFilter
 
@@ -11,15 +12,9 @@ package struct FirebaseCondition: Sendable {
     /// Members of `env` that the app must set, because no library can know them.
     package let needs: Set<ExactString>
 
-    /// Why a condition cannot be translated.
-    package struct Refusal: Error, Hashable, Sendable {
-        /// The part that no filter can express, such as `app.audiences`; `nil` if the text does not follow the grammar.
-        package let element: String?
-        package let problem: String
-    }
-
-    /// - Throws: ``Refusal``.
-    package init(parsing text: String) throws(Refusal) {
+    /// - Throws: `DumpsError`. Its `entry` is the part that no filter can express, such as `app.audiences`; `nil` if
+    ///   the text does not follow the grammar.
+    package init(parsing text: String) throws(DumpsError) {
         var parser = ConditionParser(try ConditionLexer.tokens(text))
         var terms: [String] = []
         repeat { terms.append(try parser.term()) } while try parser.hasAnother()
@@ -28,7 +23,7 @@ package struct FirebaseCondition: Sendable {
         do {
             _ = try FilterExpression(parsing: filter)
         } catch {
-            throw Refusal(element: nil, problem: "its translation cannot be used: \(error)")
+            throw DumpsError(problem: "its translation cannot be used: \(error)")
         }
     }
 }
@@ -51,7 +46,7 @@ private enum ConditionToken: Hashable, Sendable {
 }
 
 private enum ConditionLexer {
-    static func tokens(_ text: String) throws(FirebaseCondition.Refusal) -> [ConditionToken] {
+    static func tokens(_ text: String) throws(DumpsError) -> [ConditionToken] {
         guard text.utf8.count <= 64 << 10 else { throw refusal("it is longer than 64 KiB") }
         var tokens: [ConditionToken] = []
         var rest = text.unicodeScalars[...]
@@ -100,11 +95,11 @@ private enum ConditionLexer {
         "notInAtLeastOne", "notInAll",
     ]
 
-    private static func refusal(_ problem: String) -> FirebaseCondition.Refusal {
-        FirebaseCondition.Refusal(element: nil, problem: problem)
+    private static func refusal(_ problem: String) -> DumpsError {
+        DumpsError(problem: problem)
     }
 
-    private static func quoted(_ rest: inout Substring.UnicodeScalarView) throws(FirebaseCondition.Refusal) -> String {
+    private static func quoted(_ rest: inout Substring.UnicodeScalarView) throws(DumpsError) -> String {
         let quote = rest.removeFirst()
         var text = String.UnicodeScalarView()
         while let scalar = rest.popFirst() {
@@ -116,7 +111,7 @@ private enum ConditionLexer {
                 text.append(scalar)
             }
         }
-        throw refusal("a text has no closing quote")
+        throw refusal("a string has no closing quote")
     }
 
     private static func scan(
@@ -136,7 +131,6 @@ private enum ConditionLexer {
 }
 
 private struct ConditionParser {
-    private typealias Refusal = FirebaseCondition.Refusal
 
     private var tokens: ArraySlice<ConditionToken>
     private(set) var needs: Set<ExactString> = []
@@ -145,13 +139,13 @@ private struct ConditionParser {
         self.tokens = tokens[...]
     }
 
-    mutating func hasAnother() throws(FirebaseCondition.Refusal) -> Bool {
+    mutating func hasAnother() throws(DumpsError) -> Bool {
         guard let next = tokens.popFirst() else { return false }
         guard next == .symbol("&&") else { throw unexpected(next, "&& or the end") }
         return true
     }
 
-    mutating func term() throws(FirebaseCondition.Refusal) -> String {
+    mutating func term() throws(DumpsError) -> String {
         guard let first = tokens.popFirst() else { throw unexpected(nil, "a term") }
         guard case .word(let name) = first else { throw unexpected(first, "a term") }
         switch name {
@@ -174,14 +168,14 @@ private struct ConditionParser {
         case "device.os": return try equality("env.appinfo.OS", Self.operatingSystem)
         case "app.userProperty", "app.audiences", "app.importedSegments", "app.operatingSystemAndVersion",
             "app.browserAndVersion":
-            throw Refusal(element: name, problem: "only Google's servers know it")
-        default: throw Refusal(element: name, problem: "no filter can express it")
+            throw DumpsError(entry: name, problem: "only Google's servers know it")
+        default: throw DumpsError(entry: name, problem: "no filter can express it")
         }
     }
 
     // MARK: Terms
 
-    private mutating func percent() throws(FirebaseCondition.Refusal) -> String {
+    private mutating func percent() throws(DumpsError) -> String {
         var seed: String?
         if tokens.first == .symbol("(") {
             try expect("(")
@@ -202,13 +196,13 @@ private struct ConditionParser {
             let from = try share()
             guard tokens.popFirst() == .word("and") else { throw unexpected(next, "between A and B") }
             let to = try share()
-            guard from <= to else { throw Refusal(element: nil, problem: "its percentages are in falling order") }
+            guard from <= to else { throw DumpsError(problem: "its percentages are in falling order") }
             return buckets(from, to)
         default: throw unexpected(next, "<=, > or between")
         }
     }
 
-    private mutating func share() throws(FirebaseCondition.Refusal) -> Int {
+    private mutating func share() throws(DumpsError) -> Int {
         let next = tokens.popFirst()
         guard case .number(let text)? = next, let number = jsonNumber(text),
             let steps = ParameterCompiler.steps(number)
@@ -216,7 +210,7 @@ private struct ConditionParser {
         return steps
     }
 
-    private mutating func signalName() throws(FirebaseCondition.Refusal) -> String {
+    private mutating func signalName() throws(DumpsError) -> String {
         try expect("[")
         let key = try text()
         try expect("]")
@@ -225,10 +219,10 @@ private struct ConditionParser {
         return isName ? "env.\(key)" : "env[\(Self.literal(key))]"
     }
 
-    private mutating func versionOfSignal() throws(FirebaseCondition.Refusal) -> String {
+    private mutating func versionOfSignal() throws(DumpsError) -> String {
         try expect("(")
         guard tokens.popFirst() == .word("app.customSignal") else {
-            throw Refusal(element: "version()", problem: "only custom signals have it")
+            throw DumpsError(entry: "version()", problem: "only custom signals have it")
         }
         let name = try signalName()
         try expect(")")
@@ -240,7 +234,7 @@ private struct ConditionParser {
     }
 
     /// Reads methods over lists of texts, and comparisons of versions or numbers.
-    private mutating func subject(_ name: String, isVersion: Bool) throws(FirebaseCondition.Refusal) -> String {
+    private mutating func subject(_ name: String, isVersion: Bool) throws(DumpsError) -> String {
         let next = tokens.popFirst()
         switch next {
         case .method(let method)?:
@@ -250,7 +244,7 @@ private struct ConditionParser {
             if isComparison {
                 let comparison = String(method.dropFirst())
                 guard Self.comparisons.contains(comparison) else {
-                    throw Refusal(element: method, problem: "no filter can express it")
+                    throw DumpsError(entry: method, problem: "no filter can express it")
                 }
                 let condition = try compared(name, comparison, try oneOperand(), isVersion: isVersion)
                 try expect(")")
@@ -275,7 +269,7 @@ private struct ConditionParser {
         }
     }
 
-    private mutating func oneOperand() throws(FirebaseCondition.Refusal) -> String {
+    private mutating func oneOperand() throws(DumpsError) -> String {
         guard tokens.first == .symbol("[") else { return try operand() }
         try expect("[")
         let value = try operand()
@@ -283,23 +277,22 @@ private struct ConditionParser {
         return value
     }
 
-    private mutating func operand() throws(FirebaseCondition.Refusal) -> String {
+    private mutating func operand() throws(DumpsError) -> String {
         let next = tokens.popFirst()
         switch next {
         case .text(let text)?, .number(let text)?: return text
-        default: throw unexpected(next, "a text or a number")
+        default: throw unexpected(next, "a string or a number")
         }
     }
 
     private func compared(
         _ name: String, _ comparison: String, _ operand: String, isVersion: Bool
-    ) throws(FirebaseCondition.Refusal) -> String {
+    ) throws(DumpsError) -> String {
         if isVersion {
             return Self.guarded(name, "\(name)|versionCompare(\(Self.literal(operand))) \(comparison) 0", comparison)
         }
         guard let number = jsonNumber(operand) else {
-            throw Refusal(
-                element: nil,
+            throw DumpsError(
                 problem: "'\(VisibleText.excerpt(operand, limit: 60))' is compared as a number, but is not one")
         }
         return Self.guarded(name, "\(name) \(comparison) \(number.text)", comparison)
@@ -307,8 +300,8 @@ private struct ConditionParser {
 
     /// - Parameter value: converts a text to the value that it stands for.
     private mutating func equality(
-        _ name: String, _ value: (String) throws(FirebaseCondition.Refusal) -> String = { $0 }
-    ) throws(FirebaseCondition.Refusal) -> String {
+        _ name: String, _ value: (String) throws(DumpsError) -> String = { $0 }
+    ) throws(DumpsError) -> String {
         let next = tokens.popFirst()
         guard case .symbol(let symbol)? = next, symbol == "==" || symbol == "!=" else {
             throw unexpected(next, "== or !=")
@@ -316,20 +309,20 @@ private struct ConditionParser {
         return Self.guarded(name, "\(name) \(symbol) \(Self.literal(try value(try text())))", symbol)
     }
 
-    private static func operatingSystem(_ text: String) throws(FirebaseCondition.Refusal) -> String {
+    private static func operatingSystem(_ text: String) throws(DumpsError) -> String {
         let name = ["ios": "iOS", "android": "Android", "web": "web"][text.lowercased()]
-        guard let name else { throw Refusal(element: "device.os", problem: "\(text) is not a known system") }
+        guard let name else { throw DumpsError(entry: "device.os", problem: "\(text) is not a known system") }
         return name
     }
 
-    private mutating func membership(_ name: String) throws(FirebaseCondition.Refusal) -> String {
+    private mutating func membership(_ name: String) throws(DumpsError) -> String {
         let next = tokens.popFirst()
         guard next == .word("in") else { throw unexpected(next, "in") }
         return "\(name) in \(Self.list(try texts()))"
     }
 
     /// Reads `>= dateTime('2025-06-01T00:00:00', 'Europe/Oslo')`, or the same without `dateTime`.
-    private mutating func time(_ name: String, _ need: String) throws(FirebaseCondition.Refusal) -> String {
+    private mutating func time(_ name: String, _ need: String) throws(DumpsError) -> String {
         var next = tokens.popFirst()
         var comparison = ""
         switch next {
@@ -348,7 +341,7 @@ private struct ConditionParser {
         }
         try expect(")")
         guard let utc = try Self.utc(moment, zone) else {
-            throw Refusal(element: nil, problem: "\(moment) in \(zone) is not a valid time")
+            throw DumpsError(problem: "\(moment) in \(zone) is not a valid time")
         }
         needs.insert(need.exact)
         return "\(name) \(comparison) ('\(utc)'|date)"
@@ -384,7 +377,7 @@ private struct ConditionParser {
     }
 
     /// Translates a pattern of RE2. Only the part of RE2 that means the same in ECMA-262 is accepted.
-    private static func match(_ name: String, _ pattern: String) throws(FirebaseCondition.Refusal) -> String {
+    private static func match(_ name: String, _ pattern: String) throws(DumpsError) -> String {
         var pattern = pattern[...]
         var flags = ""
         if pattern.hasPrefix("(?i)") {
@@ -393,18 +386,18 @@ private struct ConditionParser {
         }
         for part in ["(?i", "(?s", "(?m", "(?U", "(?-", "(?P<", "\\A", "\\z", "\\p", "\\P", "[[:", "\\Q", "\\C"]
         where pattern.contains(part) {
-            throw Refusal(element: ".matches", problem: "its pattern has \(part), which only RE2 supports")
+            throw DumpsError(entry: ".matches", problem: "its pattern has \(part), which only RE2 supports")
         }
         return "(\(name)|regExpMatch(\(literal(String(pattern)))\(flags)))"
     }
 
-    private mutating func text() throws(FirebaseCondition.Refusal) -> String {
+    private mutating func text() throws(DumpsError) -> String {
         let next = tokens.popFirst()
-        guard case .text(let text)? = next else { throw unexpected(next, "a text in quotes") }
+        guard case .text(let text)? = next else { throw unexpected(next, "a string in quotes") }
         return text
     }
 
-    private mutating func texts() throws(FirebaseCondition.Refusal) -> [String] {
+    private mutating func texts() throws(DumpsError) -> [String] {
         try expect("[")
         var values = [try text()]
         while tokens.first == .symbol(",") {
@@ -415,30 +408,21 @@ private struct ConditionParser {
         return values
     }
 
-    private mutating func expect(_ symbol: String) throws(FirebaseCondition.Refusal) {
+    private mutating func expect(_ symbol: String) throws(DumpsError) {
         let next = tokens.popFirst()
         guard next == .symbol(symbol) else { throw unexpected(next, symbol) }
     }
 
-    private func unexpected(_ token: ConditionToken?, _ expected: String) -> Refusal {
-        Refusal(element: nil, problem: "expected \(expected), found \(token?.shown ?? "the end")")
+    private func unexpected(_ token: ConditionToken?, _ expected: String) -> DumpsError {
+        DumpsError(problem: "expected \(expected), found \(token?.shown ?? "the end")")
     }
 
     /// A local time in a time zone as RFC 3339 in UTC. Reads the system's file of the zone.
-    private static func utc(_ text: String, _ zone: String) throws(FirebaseCondition.Refusal) -> String? {
+    private static func utc(_ text: String, _ zone: String) throws(DumpsError) -> String? {
         guard text.utf8.count == 19, let wall = Timestamp(rfc3339: "\(text)Z") else { return nil }
-        do throws(SystemTimeZone.Problem) {
-            let moment = try SystemTimeZone(named: zone).moment(of: Int64(wall.seconds))
-            guard moment >= 0 else { return nil }
-            return Timestamp(milliseconds: UInt64(moment) * 1000).rfc3339.replacing(".000Z", with: "Z")
-        } catch {
-            switch error {
-            case .unknown: return nil
-            case .noTimeZones:
-                throw Refusal(
-                    element: nil,
-                    problem: "there are no time zones in \(SystemTimeZone.folder); install tzdata")
-            }
+        guard let moment = try SystemTimeZone(named: zone)?.moment(of: Int64(wall.seconds)), moment >= 0 else {
+            return nil
         }
+        return Timestamp(milliseconds: UInt64(moment) * 1000).rfc3339.replacing(".000Z", with: "Z")
     }
 }

@@ -15,18 +15,18 @@ package struct FirebaseTemplate: Sendable {
     ///   - json: the template.
     ///   - file: its name, for errors.
     ///   - skipping: whether items that cannot be converted are left out. Otherwise an error names all of them.
-    /// - Throws: ``SourceProblems``.
-    package init(_ json: Bytes, file: String, skipping: Bool, limits: Limits = Limits()) throws(SourceProblems) {
+    /// - Throws: ``DumpsError``.
+    package init(_ json: Bytes, file: String, skipping: Bool, limits: Limits = Limits()) throws(DumpsError) {
         var converter = TemplateConverter(file: file)
-        do throws(ConfigurationError) {
+        do throws(DumpsError) {
             converter.convert(
                 try SourceReader(file: file.hasSuffix(".json") ? file : "\(file).json", limits: limits).node(json))
         } catch {
-            throw SourceProblems(problems: [error])
+            throw DumpsError(problems: [error])
         }
         let unsupported = converter.unsupported.problems
         let fatal = converter.problems.problems + (skipping ? [] : unsupported)
-        guard fatal.isEmpty else { throw SourceProblems(problems: fatal.sorted { ($0.line ?? 0) < ($1.line ?? 0) }) }
+        guard fatal.isEmpty else { throw DumpsError(problems: fatal.sorted { ($0.line ?? 0) < ($1.line ?? 0) }) }
         skipped = unsupported.map { "\($0.file):\($0.line ?? 1): \($0.problem)" }
         notes = converter.notes()
         source = try converter.text.checked(file, limits)
@@ -136,7 +136,7 @@ private struct TemplateConverter {
             return
         }
         let line = node["expression"]?.line ?? node.line
-        do throws(FirebaseCondition.Refusal) {
+        do throws(DumpsError) {
             let condition = try FirebaseCondition(parsing: expression)
             needs.formUnion(condition.needs)
             if condition.filter.contains("bucketSample") { hasPercent = true }
@@ -146,7 +146,7 @@ private struct TemplateConverter {
             text.line(1, "\(SourceText.key(name)): \(SourceText.quoted(condition.filter))\(comment)")
         } catch {
             refused.insert(name.exact)
-            let what = error.element.map { "uses \($0): \(error.problem)" } ?? "cannot be read: \(error.problem)"
+            let what = error.entry.map { "uses \($0): \(error.problem)" } ?? "cannot be read: \(error.problem)"
             unsupported.add(file, line, "the condition \(VisibleText.quote(name)) \(what)", Self.remedy)
         }
     }
@@ -259,7 +259,7 @@ private struct TemplateConverter {
     /// Converts a value's text without changing it: apps get `1.10`, `TRUE` and JSON exactly as they were written.
     private mutating func converted(_ text: String?, type: String, _ line: Int, _ what: String) -> String? {
         guard let text else {
-            problems.add(file, line, "\(what) is not a text", "download the template again")
+            problems.add(file, line, "\(what) is not a string", "download the template again")
             return nil
         }
         let fits =

@@ -18,15 +18,15 @@ package struct SourceImport: Sendable {
 
     /// Converts an export, and writes the source file. Does I/O.
     ///
-    /// - Throws: ``ConfigurationError`` if there is no such file, or if the collection has a source already;
-    ///   `SourceProblems` if the file cannot be converted; `FileError`. Nothing is written then.
+    /// - Throws: ``DumpsError`` if there is no such file, or if the collection has a source already;
+    ///   `DumpsError` if the file cannot be converted; `BundleError`. Nothing is written then.
     package init(_ path: String, as format: Format, of id: CollectionID, into sources: SourceDirectory) throws {
         guard let bytes = try FileStore.read(path, limit: 16 << 20) else {
-            throw ConfigurationError(file: path, problem: "there is no such file", remedy: "name another one")
+            throw DumpsError(file: path, problem: "there is no such file", remedy: "give the path of another file")
         }
         let folder = "\(sources.path)/\(id.bucket)"
         for name in ["", ".yaml", ".yml", ".json"] where try FileStore.exists("\(folder)/\(id.name)\(name)") {
-            throw ConfigurationError(
+            throw DumpsError(
                 file: "\(folder)/\(id.name)\(name)", problem: "it exists already",
                 remedy: "remove it, or choose another --collection")
         }

@@ -1,16 +1,9 @@
+import Dumps
 import RemoteSettingsModel
 import SnapshotBundle
 
 /// A time zone of the system's database. The C library reads it.
 struct SystemTimeZone: Sendable {
-    /// A time zone that cannot be used.
-    enum Problem: Error, Hashable {
-        /// The system has no time zone with this name.
-        case unknown
-        /// The system has no time zones.
-        case noTimeZones
-    }
-
     static let folder = "/usr/share/zoneinfo"
     private let path: String
     /// The C library has one time zone for the whole process (`TZ`).
@@ -19,16 +12,19 @@ struct SystemTimeZone: Sendable {
     /// Looks for the system's file. Does I/O.
     ///
     /// - Parameter name: a name of IANA's database, such as `Europe/Berlin`.
-    init(named name: String, folder: String = Self.folder) throws(Problem) {
+    /// - Returns: `nil` if the system has no time zone with this name.
+    /// - Throws: `DumpsError` if the system has no time zones.
+    init?(named name: String, folder: String = Self.folder) throws(DumpsError) {
         let parts = name.split(separator: "/", omittingEmptySubsequences: false)
         let isName = parts.allSatisfy { part in
             !part.isEmpty && part.allSatisfy { $0.isASCII && ($0.isLetter || $0.isNumber || "+-_".contains($0)) }
         }
-        guard isName else { throw .unknown }
+        guard isName else { return nil }
         path = "\(folder)/\(name)"
         // The C library uses UTC if it cannot read the file.
         guard let bytes = try? FileStore.read(path, limit: 1 << 20), bytes.starts(with: Array("TZif".utf8)) else {
-            throw (try? FileStore.exists(folder)) == true ? .unknown : .noTimeZones
+            if (try? FileStore.exists(folder)) == true { return nil }
+            throw DumpsError(problem: "there are no time zones in \(folder); install tzdata")
         }
     }
 

@@ -96,7 +96,7 @@ extension KeyDirectory {
                     path, found: "users other than its owner can open this private key",
                     remedy: "take that right away with: chmod 600 \(path)")
             }
-        } catch let error as FileError where error.isMissing {
+        } catch let error as BundleError where error.isMissing {
             return nil
         }
         return try FileStore.read(path, limit: Limits().chainBytes)
@@ -114,8 +114,8 @@ extension KeyDirectory {
         }
         guard let lock = try DirectoryLock(path) else {
             throw SigningKeyError(
-                path, kind: .busy, found: "another rsdump is changing this directory",
-                remedy: "run this again when it has ended")
+                path, code: .busy, found: "another rsdump is changing this directory",
+                remedy: "run this again when it has finished")
         }
         return try withExtendedLifetime(lock) {
             try ignoreKeys()
@@ -140,12 +140,12 @@ extension KeyDirectory {
     private static let ignoreBytes = 1 << 20
 
     /// Whether `.gitignore` keeps private keys out of a repository.
-    func ignoresKeys() throws(FileError) -> Bool {
+    func ignoresKeys() throws(BundleError) -> Bool {
         try FileStore.read(ignorePath, limit: Self.ignoreBytes)?.lines.contains(Bytes(utf8: Self.ignoredNames)) ?? false
     }
 
     /// Keeps private keys out of a repository, with `.gitignore`.
-    func ignoreKeys() throws(FileError) {
+    func ignoreKeys() throws(BundleError) {
         guard try !ignoresKeys() else { return }
         let present = try FileStore.read(ignorePath, limit: Self.ignoreBytes) ?? Bytes()
         try FileStore.replace(
@@ -153,7 +153,7 @@ extension KeyDirectory {
     }
 
     /// Writes a private key, or a text that contains one.
-    func writePrivate(_ path: String, _ content: Bytes) throws(FileError) {
+    func writePrivate(_ path: String, _ content: Bytes) throws(BundleError) {
         try FileStore.replace(
             path, with: content, limit: Limits().chainBytes, isPrivate: true, ending: Self.privateEnding)
     }

@@ -7,7 +7,7 @@ extension KeyDirectory {
     ///
     /// - Parameter path: `nil` if no file is to be written.
     /// - Throws: ``SigningKeyError`` if the path has the name of a private key, holds one, or is a file of a directory
-    ///   of keys; `FileError` if it is not a regular file.
+    ///   of keys; `BundleError` if it is not a regular file.
     package static func checkOutput(_ path: String?) throws {
         try FileStore.checkOutput(path)
         guard let path else { return }

@@ -68,7 +68,7 @@ extension KeyDirectory {
     ///     certificate must belong to the current root.
     /// - Returns: the role of the certificate.
     /// - Throws: ``SigningKeyError`` if the certificate does not belong to the request or to that root,
-    ///   `ContentSignatureError` if clients would not accept it at `now`, or `FileError`. Nothing is replaced then.
+    ///   `BundleError` if clients would not accept it at `now`, or `BundleError`. Nothing is replaced then.
     package func install(
         _ pem: Bytes, place: String, changingRootTo newRoot: SHA256Digest? = nil, now: Timestamp
     ) throws -> CertificateRole {
@@ -91,7 +91,7 @@ extension KeyDirectory {
                 )
             }
             func refused(expected: String, found: String, remedy: String) -> SigningKeyError {
-                SigningKeyError(place, kind: .untrusted, expected: expected, found: found, remedy: remedy)
+                SigningKeyError(place, code: .untrusted, expected: expected, found: found, remedy: remedy)
             }
             let key = try PrivateKey(pem: waiting, place: waitingPath(role))
             try SigningCertificate.checkOrder(certificates, place: place)
@@ -131,7 +131,7 @@ extension KeyDirectory {
         let known = try text.map { try SigningCertificate.all(of: $0, place: certificatePath(.root))[0].sha256 }
         guard known != root else { return }
         throw SigningKeyError(
-            place, kind: .untrusted,
+            place, code: .untrusted,
             expected: known.flatMap { $0 }.map { "the root of \(path), \($0)" },
             found: known == nil ? "there is no \(certificatePath(.root))" : "the root \(root)",
             remedy: "if apps pin, or will pin, the root \(root), install the certificate with: "
@@ -143,7 +143,7 @@ extension KeyDirectory {
     ) throws {
         guard root == newRoot else {
             throw SigningKeyError(
-                place, kind: .untrusted, expected: "the root \(newRoot)", found: "the root \(root)",
+                place, code: .untrusted, expected: "the root \(newRoot)", found: "the root \(root)",
                 remedy: "ask its issuer which one is right")
         }
         // These keys would lose their certificates.

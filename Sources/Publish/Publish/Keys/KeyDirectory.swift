@@ -46,7 +46,7 @@ package struct KeyDirectory: Sendable {
     ///
     /// - Returns: SHA-256 of the root certificate's DER, which apps pin.
     /// - Throws: ``SigningKeyError`` if something is already there or if a name cannot be in a certificate, or
-    ///   `FileError`.
+    ///   `BundleError`.
     package func create(_ plan: Plan, now: Timestamp) throws -> SHA256Digest {
         if try FileStore.list(path).map({ !$0.isEmpty }) ?? FileStore.exists(path) {
             throw SigningKeyError(
@@ -82,8 +82,8 @@ package struct KeyDirectory: Sendable {
     ///   - includingIntermediate: the days of validity of a new intermediate certificate, which the root's key issues;
     ///     `nil` to keep the current one.
     /// - Returns: when the new signing certificate expires.
-    /// - Throws: ``SigningKeyError``, `ContentSignatureError` if clients would not accept the new chain, or
-    ///   `FileError`. Nothing is replaced then.
+    /// - Throws: ``SigningKeyError``, `BundleError` if clients would not accept the new chain, or
+    ///   `BundleError`. Nothing is replaced then.
     @discardableResult
     package func renew(
         named name: SignerName?, for signerKey: PublicKey? = nil, days: Int,
@@ -133,7 +133,7 @@ package struct KeyDirectory: Sendable {
     /// Reads the signing key and its chain from `RSDUMP_SIGNER_KEY` and `RSDUMP_SIGNER_CHAIN` if these are set, or else
     /// from the directory's files. Does I/O.
     ///
-    /// - Throws: ``SigningKeyError`` or `FileError`.
+    /// - Throws: ``SigningKeyError`` or `BundleError`.
     package func signer(_ environment: [String: String]) throws -> ContentSigner {
         let held = try readKey(.signer, environment)
         guard let key = held.key else { throw missingKey(.signer) }
@@ -144,7 +144,7 @@ package struct KeyDirectory: Sendable {
     /// directory. Does I/O.
     ///
     /// - Parameter sign: signs a message with that key.
-    /// - Throws: ``SigningKeyError`` or `FileError`.
+    /// - Throws: ``SigningKeyError`` or `BundleError`.
     package func signer(
         _ environment: [String: String], signingBy sign: @escaping ExternalSigner.Sign
     ) throws -> ExternalSigner {
@@ -187,7 +187,7 @@ package struct KeyDirectory: Sendable {
     /// Verifies the chain of a signing certificate as clients do, under the root at its end.
     ///
     /// - Returns: the hash of the root.
-    /// - Throws: `ContentSignatureError`.
+    /// - Throws: `BundleError`.
     func verified(_ pem: Bytes, _ name: SignerName, at now: Timestamp) throws -> SHA256Digest {
         let chain = try CertificateChain(pem: pem)
         return try chain.verified(anchors: TrustAnchors([chain.root]), signer: name, at: now).root

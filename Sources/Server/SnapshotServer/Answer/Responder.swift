@@ -172,13 +172,13 @@ struct Responder: HTTPResponder {
     private func problem(
         _ request: Request, _ problem: OriginProblem, _ route: OriginRoute = .unknown, variesByAccept: Bool = false
     ) -> Answer {
-        var headers = HTTPFields.api(problem.code == 404 ? .seconds(60) : .none)
+        var headers = HTTPFields.api(problem.status == 404 ? .seconds(60) : .none)
         headers[.contentType] = "application/json"
         if variesByAccept { headers[.vary] = "Accept" }
-        if problem.code == 405 { headers[.allow] = "GET, HEAD" }
+        if problem.status == 405 { headers[.allow] = "GET, HEAD" }
         let version = APIVersion(path: RequestTarget(request.head.path ?? "/").path)
         let body = ResponseBody(byteBuffer: ByteBuffer(bytes: problem.body(version).array))
-        return (.origin(route), Response(status: .init(code: problem.code), headers: headers, body: body))
+        return (.origin(route), Response(status: .init(code: problem.status), headers: headers, body: body))
     }
 
     /// The answer 503, which asks the client to try again soon.

@@ -1,5 +1,6 @@
 #if Server
 import CMappedFaults
+import Dumps
 import HTTPTypes
 import Hummingbird
 import NIOCore
@@ -175,7 +176,9 @@ extension OriginContent {
                 defer { withExtendedLifetime(part) {} }
                 let size = part == nil ? UntakenBytes.uncounted : client.limits.pieceBytes
                 let piece = try pieces.next(size, of: range, from: &offset)
-                guard mapped_faults_count() == faults else { throw ShortenedBundle() }
+                guard mapped_faults_count() == faults else {
+                    throw DumpsError(.damaged, problem: "the bundle was shortened while it was being sent")
+                }
                 guard let piece else { break }
                 try await writer.write(piece)
                 // A write waits until everything before it has left the process.
@@ -205,9 +208,6 @@ extension OriginContent.Pieces {
         return buffer.readableBytes > 0 ? buffer : nil
     }
 }
-
-/// The bundle was shortened while it was being sent.
-private struct ShortenedBundle: Error {}
 
 extension ByteBuffer {
     fileprivate mutating func write(_ bytes: Bytes) {

@@ -1,4 +1,5 @@
 #if Server
+import Dumps
 import NIOCore
 
 /// Ends a request that has too many bytes.
@@ -7,8 +8,6 @@ import NIOCore
 final class RequestSizeLimit: ChannelInboundHandler {
     typealias InboundIn = ByteBuffer
     typealias InboundOut = ByteBuffer
-
-    struct Exceeded: Error {}
 
     private let limit: Int
     private var count = 0
@@ -23,7 +22,7 @@ final class RequestSizeLimit: ChannelInboundHandler {
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         count += unwrapInboundIn(data).readableBytes
         if count > limit {
-            context.fireErrorCaught(Exceeded())
+            context.fireErrorCaught(DumpsError(.overLimit, problem: "more than \(limit) bytes"))
         } else {
             context.fireChannelRead(data)
         }

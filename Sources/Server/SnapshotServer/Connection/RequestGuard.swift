@@ -1,4 +1,5 @@
 #if Server
+import Dumps
 import Logging
 import NIOCore
 import NIOHTTP1
@@ -184,7 +185,7 @@ extension RequestGuard {
         case HTTPParserError.headerOverflow:
             refuse(.requestHeaderFieldsTooLarge, .headersTooLarge, "headers larger than the limits")
         case is HTTPParserError: refuse(.badRequest, .malformed, "\(error)")
-        case is RequestSizeLimit.Exceeded:
+        case let error as DumpsError where error.code == .overLimit:
             refuse(.payloadTooLarge, .bodyTooLarge, "a request of more than \(limits.requestBytes) bytes")
         default:
             // A connection may break without anybody's fault, so this is not a refusal.

@@ -64,7 +64,7 @@ actor DumpsLoader {
     /// Loads the first state. Reads every byte of the bundles; uses no network.
     ///
     /// - Parameter address: the address at which clients will reach what is served.
-    /// - Throws: `FileError` or `BundleError` if the lock cannot be read.
+    /// - Throws: `BundleError` if the lock cannot be read.
     func begin(at address: OriginAddress) async throws -> ServedState {
         self.address = address
         return try await reload()
@@ -76,7 +76,7 @@ actor DumpsLoader {
     /// Loads the directory's new state, if it has changed since it was last read. Reads every byte of the new bundles.
     ///
     /// - Returns: `nil` if the lock has not changed and there is no problem to solve, and before ``begin(at:)``.
-    /// - Throws: `FileError` or `BundleError` if the lock cannot be read.
+    /// - Throws: `BundleError` if the lock cannot be read.
     func reload() async throws -> ServedState? {
         // Reads must run one after another, although an actor accepts the next call while one waits for git.
         let previous = reading
@@ -202,7 +202,7 @@ actor DumpsLoader {
 
     private func find(
         _ id: CollectionID, before timestamp: Timestamp, in history: BundleHistory, _ readers: inout [BundleReader]
-    ) async throws(HistoryError) {
+    ) async throws(DumpsError) {
         let listing = try await history.bundles(of: id)
         for problem in listing.unusable { report("\(id): an older state cannot be used: \(problem)") }
         var seen = Set(readers.map(\.head.timestamp))

@@ -71,7 +71,7 @@ struct CheckCommand: AsyncParsableCommand {
         for source in sources {
             do {
                 try Publisher.check(source, configuration, at: HTTPEnvironment.system.now())
-            } catch let error as BudgetExcess {
+            } catch let error as DumpsError where error.kind == .budget {
                 throw CommandFailure(.usage, "\(source.id): \(error)")
             }
         }

@@ -26,7 +26,7 @@ struct ClientOptions: ParsableArguments {
 
     /// Makes a service over the network, which skips the states that an app has set aside, as the app does.
     ///
-    /// - Throws: ``CommandFailure``, ``ConfigurationError`` or `FileError` if the options or the `dumps.yaml` of the
+    /// - Throws: ``CommandFailure``, ``DumpsError`` or `BundleError` if the options or the `dumps.yaml` of the
     ///   packaged directory cannot be used.
     func service() throws -> RemoteSettingsService {
         // The server and the roots in dumps.yaml are those of the bundles beside it.

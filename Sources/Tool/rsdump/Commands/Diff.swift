@@ -168,25 +168,19 @@ struct Diff: AsyncParsableCommand {
 
 extension CommandFailure {
     /// An error while comparing. Its exit code is never 1, because 1 means that the sides differ.
+    ///
+    /// - Parameter id: the collection whose state could not be fetched; `nil` for the run as a whole.
     fileprivate init(comparing error: any Error, of id: CollectionID? = nil) {
-        let place = id.map { "\($0): " } ?? ""
         let failure = CommandFailure(error)
-        guard failure.status == .someFailed else {
-            self.init(failure.status, place + failure.description)
-            return
-        }
         let status: ExitStatus =
-            switch error {
-            case CollectionError.fetch(.http(let error)):
-                switch error.code {
-                case .backoff: .backoff
-                case _ where error.isUnavailability: .unreachable
-                default: .verificationFailed
-                }
-            case is CollectionError, is ChangesetError, is HTTPError, is DumpsError: .verificationFailed
-            default: .usage
+            switch (failure.status, error.failureCode) {
+            // What the server sent cannot be trusted.
+            case (.usage, _) where id != nil: .verificationFailed
+            case (.someFailed, .program), (.someFailed, .refused), (.someFailed, nil): .usage
+            case (.someFailed, _): .verificationFailed
+            default: failure.status
             }
-        self.init(status, place + failure.description)
+        self.init(status, id.map { "\($0): \(failure)" } ?? "\(failure)")
     }
 }
 

@@ -126,7 +126,7 @@ struct OpenDumps {
     /// - Parameters:
     ///   - isConfigured: whether a missing `dumps.yaml` is an error.
     ///   - applying: replaces settings of the file with those of the options.
-    /// - Throws: `ConfigurationError`, `FileError`, or the error of `applying`.
+    /// - Throws: `DumpsError`, `BundleError`, or the error of `applying`.
     init(
         _ dumps: some DirectoryOption, isConfigured: Bool = true,
         applying: (DumpsConfiguration) throws -> DumpsConfiguration = { $0 }
@@ -164,7 +164,7 @@ struct BundleArgument: ParsableArguments {
 
     @OptionGroup var dumps: DumpsOptions
 
-    /// - Throws: `BundleError`, `HistoryError`, or ``CommandFailure`` if there is no such bundle.
+    /// - Throws: `BundleError`, `DumpsError`, or ``CommandFailure`` if there is no such bundle.
     func open() async throws -> BundleReader {
         if bundle.hasPrefix("git:") { return try await openCommitted() }
         let id = bundle.hasSuffix(".zip") ? nil : try? CollectionID(bundle)

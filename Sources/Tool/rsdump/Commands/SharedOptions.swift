@@ -68,7 +68,7 @@ struct HistoryOption: ParsableArguments {
     var places: [String] = []
 
     /// The older bundles; `nil` if the option is not given.
-    func bundles(of directory: DumpsDirectory) async throws(HistoryError) -> BundleHistory? {
+    func bundles(of directory: DumpsDirectory) async throws(DumpsError) -> BundleHistory? {
         places.isEmpty ? nil : try await BundleHistory(of: directory.path, in: places)
     }
 }

@@ -115,7 +115,7 @@ struct Verify: AsyncParsableCommand {
 
     /// The earlier states that guards compare with; `nil` if git has none.
     private func history(_ opened: OpenDumps) async -> BundleHistory? {
-        do throws(HistoryError) {
+        do throws(DumpsError) {
             return try await BundleHistory(of: opened.directory.path, in: ["git"], limits: opened.limits)
         } catch {
             Console.error("note: guards that compare with earlier states were skipped: \(error)")

@@ -51,7 +51,11 @@ import Testing
             let found = try #require(
                 try await BundleHistory([.git(repository)]).bundles(of: locked.id).bundles.first)
             #expect(try await found.lockEntry() == nil)
-            await #expect(throws: HistoryError.self) { try await found.open() }
+            await #expect {
+                try await found.open()
+            } throws: {
+                ($0 as? DumpsError)?.kind == .bundle
+            }
         }
     }
 
@@ -112,8 +116,8 @@ import Testing
                     _ = try await BundleHistory([.path("\(tree.dumps)/\(name)")]).bundles(
                         of: CollectionID("main/regions"))
                 } throws: {
-                    guard case .bundle(let error)? = $0 as? HistoryError else { return false }
-                    return error.file.hasSuffix(name)
+                    guard let error = $0 as? DumpsError, error.kind == .bundle else { return false }
+                    return error.problem.contains("\(tree.dumps)/\(name): ")
                 }
             }
         }
@@ -125,14 +129,18 @@ import Testing
             let id = try CollectionID("main/regions")
             var bounds = HistoryLimits()
             bounds.files = 4
-            await #expect(throws: HistoryError.self) {
+            await #expect {
                 try await BundleHistory([.path(tree.dumps)], bounds: bounds).bundles(of: id)
+            } throws: {
+                "\($0)".contains("expected at most \(bounds.files) files and folders")
             }
             bounds.files = 5
             #expect(try await BundleHistory([.path(tree.dumps)], bounds: bounds).bundles(of: id).bundles.isEmpty)
             bounds.depth = 3
-            await #expect(throws: HistoryError.self) {
+            await #expect {
                 try await BundleHistory([.path(tree.dumps)], bounds: bounds).bundles(of: id)
+            } throws: {
+                "\($0)".contains("expected at most \(bounds.depth) nested folders")
             }
         }
     }

@@ -56,7 +56,7 @@ import Testing
             try tree.commit("first", second: 1)
             try tree.commit("second", second: 2)
             let repository = try await GitRepository(containing: tree.dumps)
-            let wanted = HistoryError.noRevision(directory: tree.dumps, name: name, isShallow: false)
+            let wanted = DumpsError.noRevision(directory: tree.dumps, name: name, isShallow: false)
             await #expect(throws: wanted) { try await repository.revision(name) }
         }
     }
@@ -67,8 +67,8 @@ import Testing
             try tree.commit("first", second: 1)
             let repository = try await GitRepository(containing: tree.dumps)
             let head = try await repository.revision("HEAD")
-            await #expect(throws: HistoryError.invalidPath(path)) { try await repository.file(path, at: head) }
-            await #expect(throws: HistoryError.invalidPath(path)) { try await repository.revisions(touching: path) }
+            await #expect(throws: DumpsError.invalidPath(path)) { try await repository.file(path, at: head) }
+            await #expect(throws: DumpsError.invalidPath(path)) { try await repository.revisions(touching: path) }
         }
     }
 
@@ -77,13 +77,13 @@ import Testing
         await #expect {
             _ = try await GitRepository(containing: folder.path)
         } throws: {
-            guard case .noRepository(folder.path, let problem)? = $0 as? HistoryError else { return false }
-            return problem.contains("not a git repository")
+            guard let error = $0 as? DumpsError, error.code == .usage, error.file == folder.path else { return false }
+            return error.problem.contains("not a git repository")
         }
         await #expect {
             _ = try await GitRepository(containing: "/nowhere/at/all")
         } throws: {
-            if case .noRepository? = $0 as? HistoryError { true } else { false }
+            ($0 as? DumpsError)?.problem.contains("not in a git work tree") == true
         }
     }
 
@@ -91,7 +91,8 @@ import Testing
         try await WorkTree.with { tree in
             let repository = try await GitRepository(containing: tree.dumps)
             #expect(try await repository.revisions(touching: "main/regions.zip").isEmpty)
-            await #expect(throws: HistoryError.self) { try await repository.revision("HEAD") }
+            let wanted = DumpsError.noRevision(directory: tree.dumps, name: "HEAD", isShallow: false)
+            await #expect(throws: wanted) { try await repository.revision("HEAD") }
         }
     }
 
@@ -135,8 +136,8 @@ import Testing
             await #expect {
                 _ = try await repository.file("main/regions.zip", at: head)
             } throws: {
-                guard case .overLimit(_, "bytes", 4095)? = $0 as? HistoryError else { return false }
-                return true
+                guard let error = $0 as? DumpsError, error.code == .refused else { return false }
+                return error.problem == "expected at most 4095 bytes, found more"
             }
         }
     }
@@ -176,7 +177,7 @@ import Testing
             #expect(unsafe mkfifo(head, 0o600) == 0)
             var bounds = HistoryLimits()
             bounds.gitSeconds = 1
-            let error = await #expect(throws: HistoryError.self) {
+            let error = await #expect(throws: DumpsError.self) {
                 try await GitRepository(containing: tree.dumps, bounds: bounds)
             }
             #expect(error?.description.contains("it took longer than 1 second") == true)
@@ -207,14 +208,11 @@ import Testing
             try tree.write(Array("ref: refs/heads/main\n".utf8), to: "HEAD")
             try tree.write(Array((String(repeating: "1", count: 40) + "\n").utf8), to: "refs/heads/main")
             try tree.write([], to: "objects/x")
-            let error = await #expect(throws: HistoryError.self) {
+            let error = await #expect(throws: DumpsError.self) {
                 let repository = try await GitRepository(containing: tree.dumps)
                 _ = try await repository.revision("HEAD")
             }
-            guard case .noRepository(tree.dumps, let problem)? = error else {
-                return #expect(Bool(false), "\(String(describing: error))")
-            }
-            #expect(problem.contains("bare repository"))
+            #expect(error?.file == tree.dumps && error?.problem.contains("bare repository") == true, "\(error as Any)")
             #expect(!FileManager.default.fileExists(atPath: trace))
         }
     }

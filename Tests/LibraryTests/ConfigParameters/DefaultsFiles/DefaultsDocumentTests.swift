@@ -43,7 +43,9 @@ import Testing
         ] {
             #expect(try DefaultsDocument(Bytes(utf8: text)).members.map(\.line) == [3, 4])
         }
-        let error = #expect(throws: DefaultsFault.self) { try DefaultsDocument(Bytes(utf8: "{\n\"a\": 1,\n\"a\": 2}")) }
+        let error = #expect(throws: ParameterError.self) {
+            try DefaultsDocument(Bytes(utf8: "{\n\"a\": 1,\n\"a\": 2}"))
+        }
         #expect(error?.line == 3)
     }
 
@@ -56,12 +58,12 @@ import Testing
         "<plist><dict/></plist><plist/>", "{ a = b; }", "\u{FEFF}\u{FEFF}<plist><dict/></plist>",
     ])
     func whatIsNoDocumentIsRefused(_ text: String) {
-        #expect(throws: DefaultsFault.self) { try DefaultsDocument(Bytes(utf8: text)) }
+        #expect(throws: ParameterError.self) { try DefaultsDocument(Bytes(utf8: text)) }
     }
 
     @Test func onlyPropertyListsArePropertyLists() throws {
         for text in ["{}", "<defaultsMap/>"] {
-            #expect(throws: DefaultsFault.self) { try DefaultsDocument(propertyList: Bytes(utf8: text)) }
+            #expect(throws: ParameterError.self) { try DefaultsDocument(propertyList: Bytes(utf8: text)) }
         }
         #expect(try DefaultsDocument(propertyList: Bytes(utf8: "\u{FEFF}<plist><dict/></plist>")).members.isEmpty)
     }

@@ -13,13 +13,13 @@ struct UpdateTimingTests {
     /// How far the time of day was set.
     private var difference = Duration.zero
     /// The answer to a connection; `nil` opens it.
-    private var refusal: UpdateSourceError?
+    private var refusal: UpdateEnd?
     /// The monitor's timestamp; `nil` if requests fail.
     private var monitor: Timestamp? = at(0)
     private var connected: [Duration] = []
     private var asked: [Duration] = []
 
-    private static let down = UpdateSourceError(.failed, "down")
+    private static let down = UpdateEnd(.failed, "down")
 
     init() {
         timing.seen = Self.at(0)
@@ -35,9 +35,9 @@ struct UpdateTimingTests {
 
     private mutating func announce(_ timestamp: Timestamp?) { timing.recordAnnouncement(timestamp, at: moment) }
 
-    private mutating func end(_ error: UpdateSourceError = down) { timing.recordEnd(error, at: moment) }
+    private mutating func end(_ error: UpdateEnd = down) { timing.recordEnd(error, at: moment) }
 
-    private mutating func receive(_ message: UpdateMessage) -> UpdateSourceError? { timing.record(message, at: moment) }
+    private mutating func receive(_ message: UpdateMessage) -> UpdateEnd? { timing.record(message, at: moment) }
 
     /// Does whatever is due for as long as it is said.
     private mutating func pass(_ duration: Duration) {
@@ -273,13 +273,13 @@ struct UpdateTimingTests {
         open()
         #expect(receive(.event(.pause(.retryAfter(seconds: 77))))?.kind == .notBefore(seconds: 77))
         #expect(receive(.event(.pause(.disabled)))?.kind == .unsupported)
-        end(UpdateSourceError(.unsupported, "off"))
+        end(UpdateEnd(.unsupported, "off"))
         timing.retry(isOtherNetwork: true, at: now)
         #expect(timing.connectionDue == now + .seconds(14_400))
     }
 
     @Test mutating func anotherNetworkIsTriedAtOnceThoughNotAllTheTime() {
-        refusal = UpdateSourceError(.unsupported, "404")
+        refusal = UpdateEnd(.unsupported, "404")
         for _ in 0..<600 {
             pass(.seconds(1))
             timing.retry(isOtherNetwork: false, at: now)

@@ -18,7 +18,7 @@ import Testing
     private func problems(_ text: String) throws -> [(line: Int?, problem: String)] {
         do {
             _ = try read(text)
-        } catch let error as SourceProblems {
+        } catch let error as DumpsError {
             return error.problems.map { ($0.line, $0.problem) }
         }
         return []
@@ -38,7 +38,7 @@ import Testing
         #expect(try SourceDirectory(root).read()[0].records.count == 400)
         var limits = Limits()
         limits.changesetBytes = 400_000
-        let refused = #expect(throws: SourceProblems.self) { try SourceDirectory(root, limits: limits).read() }
+        let refused = #expect(throws: DumpsError.self) { try SourceDirectory(root, limits: limits).read() }
         #expect(refused?.problems.count == 1)
         #expect(refused?.problems.first?.problem.contains("take too many bytes") == true)
         // The line is the first one that is too much.
@@ -58,7 +58,7 @@ import Testing
             if isFine {
                 #expect(try SourceDirectory(root, limits: limits).read().count == 1)
             } else {
-                let problem = #expect(throws: SourceProblems.self) { try SourceDirectory(root, limits: limits).read() }
+                let problem = #expect(throws: DumpsError.self) { try SourceDirectory(root, limits: limits).read() }
                 #expect(problem?.problems.first?.line == 2)
             }
         }

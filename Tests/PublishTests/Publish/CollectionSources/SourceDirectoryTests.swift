@@ -21,20 +21,20 @@ import Glibc
         }
         do {
             return try SourceDirectory(root).read()
-        } catch let error as SourceProblems {
-            throw SourceProblems(
+        } catch let error as DumpsError {
+            throw DumpsError(
                 problems: error.problems.map {
-                    ConfigurationError(
+                    DumpsError(
                         file: String($0.file.dropFirst(root.utf8.count + 1)), line: $0.line, problem: $0.problem,
                         remedy: $0.remedy)
                 })
         }
     }
 
-    private func problems(_ files: [String: String]) throws -> [ConfigurationError] {
+    private func problems(_ files: [String: String]) throws -> [DumpsError] {
         do {
             _ = try read(files)
-        } catch let error as SourceProblems {
+        } catch let error as DumpsError {
             return error.problems
         }
         return []
@@ -117,13 +117,13 @@ import Glibc
         try FileStore.makeDirectories("\(root)/.elsewhere")
         try FileStore.replace("\(root)/.elsewhere/x", with: Bytes(utf8: "secret"))
         try link("\(root)/main/c/other", to: "\(root)/.elsewhere")
-        #expect(throws: SourceProblems.self) { try SourceDirectory(root).read() }
+        #expect(throws: DumpsError.self) { try SourceDirectory(root).read() }
         try link("\(root)/main/d.yaml", to: "\(root)/.elsewhere/x")
-        #expect(throws: SourceProblems.self) { try SourceDirectory(root).collections() }
+        #expect(throws: DumpsError.self) { try SourceDirectory(root).collections() }
     }
 
     private func link(_ path: String, to target: String) throws {
-        guard unsafe symlink(target, path) == 0 else { throw FileError("link", path) }
+        guard unsafe symlink(target, path) == 0 else { throw BundleError("link", path) }
     }
 
     @Test func everyProblemIsNamedWithItsLine() throws {

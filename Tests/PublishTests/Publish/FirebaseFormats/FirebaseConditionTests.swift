@@ -1,3 +1,4 @@
+import Dumps
 import Publish
 @testable import TargetFilter
 import Testing
@@ -70,11 +71,11 @@ import Testing
         "app.version.matches(['(?P<a>x)'])", "app.version.matches(['(?s).'])", "device.os == 'beos'",
     ])
     func whatHasNoTranslationIsNamed(_ expression: String) {
-        do throws(FirebaseCondition.Refusal) {
+        do throws(DumpsError) {
             _ = try FirebaseCondition(parsing: expression)
             Issue.record("\(expression) was taken")
         } catch {
-            #expect(error.element != nil)
+            #expect(error.entry != nil)
         }
     }
 
@@ -87,7 +88,7 @@ import Testing
         "dateTime >= dateTime('2025-06-02T00:00:00', 'Atlantis/Poseidonis')", "§",
     ])
     func whatIsNotInTheGrammarIsRefused(_ expression: String) {
-        #expect(throws: FirebaseCondition.Refusal.self) { try FirebaseCondition(parsing: expression) }
+        #expect(throws: DumpsError.self) { try FirebaseCondition(parsing: expression) }
     }
 
     @Test func sharesAreThoseOfTheCondition() throws {

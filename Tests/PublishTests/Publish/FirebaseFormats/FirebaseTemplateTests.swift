@@ -24,7 +24,7 @@ import Testing
     private func problems(_ text: String, skipping: Bool = false) -> [Int?] {
         do {
             _ = try template(text, skipping: skipping)
-        } catch let error as SourceProblems {
+        } catch let error as DumpsError {
             return error.problems.map(\.line)
         } catch {
             Issue.record(error)
@@ -133,7 +133,7 @@ import Testing
         var limits = Limits()
         limits.records = 1
         let two = #"{"parameters": {"a": {"defaultValue": {"value": "x"}}, "b": {"defaultValue": {"value": "x"}}}}"#
-        let error = #expect(throws: SourceProblems.self) {
+        let error = #expect(throws: DumpsError.self) {
             try FirebaseTemplate(Bytes(utf8: two), file: "template", skipping: false, limits: limits)
         }
         #expect(error?.description.contains("template: publish would refuse the result: ") ?? false)
@@ -181,6 +181,6 @@ import Testing
         #"{"\#(String(repeating: "k", count: 257))": 1}"#,
     ])
     func whatIsNoDefaultsFileIsRefused(_ text: String) {
-        #expect(throws: SourceProblems.self) { try DefaultsFile(Bytes(utf8: text), file: "defaults") }
+        #expect(throws: DumpsError.self) { try DefaultsFile(Bytes(utf8: text), file: "defaults") }
     }
 }

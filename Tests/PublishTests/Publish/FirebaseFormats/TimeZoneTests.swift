@@ -16,7 +16,7 @@ struct TimeZoneTests {
     ]
 
     @Test(arguments: names) func momentsAreThoseOfFoundation(name: String) throws {
-        let zone = try SystemTimeZone(named: name)
+        let zone = try #require(try SystemTimeZone(named: name))
         let other = try #require(TimeZone(identifier: name))
         // Every 3 days and a bit, from 1971 to 2099.
         for moment in stride(from: Int64(31_536_000), to: 4_070_908_800, by: 39_999 * 7) {
@@ -31,7 +31,7 @@ struct TimeZoneTests {
 
     /// The second before a change and the change itself.
     @Test func changesAreAtTheirSecond() throws {
-        let berlin = try SystemTimeZone(named: "Europe/Berlin")
+        let berlin = try #require(try SystemTimeZone(named: "Europe/Berlin"))
         func wall(_ text: String) throws -> Int64 { Int64(try #require(Timestamp(rfc3339: text)).seconds) }
         for (text, offset): (String, Int64) in [
             ("2026-03-29T01:59:59Z", 3600), ("2026-03-29T03:00:00Z", 7200), ("2099-07-01T00:00:00Z", 7200),
@@ -46,23 +46,25 @@ struct TimeZoneTests {
     /// The process has the time zone that it had before.
     @Test func theProcessKeepsItsTimeZone() throws {
         let before = ProcessInfo.processInfo.environment["TZ"]
-        _ = try SystemTimeZone(named: "Asia/Kathmandu").moment(of: 0)
+        _ = try #require(try SystemTimeZone(named: "Asia/Kathmandu")).moment(of: 0)
         #expect(ProcessInfo.processInfo.environment["TZ"] == before)
     }
 
     @Test(arguments: [
         "", "..", "../zoneinfo/UTC", "/UTC", "Europe", "Europe/", "Europe//Berlin", "tzdata.zi", "Nowhere",
     ])
-    func namesThatAreNone(name: String) {
-        #expect(throws: SystemTimeZone.Problem.unknown) { try SystemTimeZone(named: name) }
+    func namesThatAreNone(name: String) throws {
+        #expect(try SystemTimeZone(named: name) == nil)
     }
 
     @Test func noTimeZonesAreInstalled() throws {
         let folder = try FileStore.makeUniqueDirectory(FileStore.temporaryDirectory + "/zones")
         defer { try? FileStore.removeTree(folder) }
-        #expect(throws: SystemTimeZone.Problem.unknown) { try SystemTimeZone(named: "UTC", folder: folder) }
-        #expect(throws: SystemTimeZone.Problem.noTimeZones) {
+        #expect(try SystemTimeZone(named: "UTC", folder: folder) == nil)
+        #expect {
             try SystemTimeZone(named: "UTC", folder: folder + "/none")
+        } throws: {
+            "\($0)".contains("install tzdata")
         }
     }
 }

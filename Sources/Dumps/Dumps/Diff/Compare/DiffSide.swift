@@ -83,7 +83,7 @@ package struct DiffSide: Sendable {
 
     /// Opens a bundle or a dumps directory. Does I/O.
     ///
-    /// - Throws: ``DumpsError`` if the path is neither; `BundleError` or `FileError`.
+    /// - Throws: ``DumpsError`` if the path is neither; `BundleError` or `BundleError`.
     package init(path: String) throws {
         notes = []
         guard try FileStore.isDirectory(path) else {
@@ -106,7 +106,7 @@ package struct DiffSide: Sendable {
 
     /// Opens a dumps directory or a bundle in a commit, by its path in the work tree. Runs git.
     ///
-    /// - Throws: `HistoryError`, ``DumpsError`` if the commit has no such bundle, or `BundleError`.
+    /// - Throws: ``DumpsError``, also if the commit has no such bundle, or `BundleError`.
     package init(revision name: String, path: String) async throws {
         if path.hasSuffix(".zip") {
             source = .bundle(try await Self.bundle(at: path, in: name))
@@ -122,7 +122,7 @@ package struct DiffSide: Sendable {
 
     /// Opens a bundle in a commit, by its path in the work tree. Runs git.
     ///
-    /// - Throws: `HistoryError`, ``DumpsError`` if the commit has no such bundle, or `BundleError`.
+    /// - Throws: ``DumpsError``, also if the commit has no such bundle, or `BundleError`.
     package static func bundle(at path: String, in name: String) async throws -> BundleReader {
         let parts = path.split(separator: "/", omittingEmptySubsequences: false)
         let folder = parts.count == 1 ? "." : parts.dropLast().joined(separator: "/")
@@ -152,7 +152,7 @@ package struct DiffSide: Sendable {
 
     /// The state of one collection; `nil` if the side does not have it.
     ///
-    /// - Throws: `BundleError` or `HistoryError` if the collection cannot be read.
+    /// - Throws: `BundleError` or `DumpsError` if the collection cannot be read.
     func state(of id: CollectionID) async throws -> ComparedSnapshot? {
         switch source {
         case .bundle(let bundle): return bundle.head.collection == id ? try ComparedSnapshot(bundle) : nil
@@ -197,8 +197,8 @@ extension DiffReport {
     /// Compares two sides. Reads bundles, and runs git if a side is a commit.
     ///
     /// - Parameter names: the collections to compare; an empty list means all.
-    /// - Throws: ``DumpsError`` if neither side has a named collection; `BundleError`, `FileError` or `HistoryError` if
-    ///   one cannot be read.
+    /// - Throws: ``DumpsError`` if neither side has a named collection; `BundleError` or `BundleError` if one cannot be
+    ///   read.
     package init(
         from old: (name: DiffSide.Place, side: DiffSide), to new: (name: DiffSide.Place, side: DiffSide),
         names: [CollectionID]

@@ -4,29 +4,29 @@ import SnapshotBundle
 /// Times of files, as web servers see them.
 enum FileTime {
     /// Sets when a file was last modified, so that `Last-Modified` and `ETag` are the same on every copy of a mirror.
-    static func set(_ path: String, to time: Timestamp) throws(FileError) {
+    static func set(_ path: String, to time: Timestamp) throws(BundleError) {
         let seconds = timespec(
             tv_sec: time_t(clamping: time.seconds), tv_nsec: Int(time.milliseconds % 1000) * 1_000_000)
         let result = unsafe [seconds, seconds].withUnsafeBufferPointer { times in
             unsafe utimensat(AT_FDCWD, path, times.baseAddress, 0)
         }
-        guard result == 0 else { throw FileError("set the time of", path) }
+        guard result == 0 else { throw BundleError("set the time of", path) }
     }
 }
 
 /// A symbolic link that is replaced in one step.
 enum Link {
     /// The link's target; `nil` if there is no link.
-    static func target(of path: String) throws(FileError) -> String? {
+    static func target(of path: String) throws(BundleError) -> String? {
         var buffer = [UInt8](repeating: 0, count: 1024)
         let count = unsafe buffer.withUnsafeMutableBytes { raw in
             guard let start = raw.baseAddress else { return 0 }
             return unsafe readlink(path, start.assumingMemoryBound(to: CChar.self), raw.count)
         }
         guard count >= 0 else {
-            let error = FileError("read the link", path)
+            let error = BundleError("read the link", path)
             // EINVAL means that the path is not a link.
-            guard error.isMissing || error.code == EINVAL else { throw error }
+            guard error.isMissing || error.errorNumber == EINVAL else { throw error }
             return nil
         }
         guard count > 0, count < buffer.count else { return nil }
@@ -34,10 +34,10 @@ enum Link {
     }
 
     /// - Parameter target: the target, relative to the link's folder.
-    static func replace(_ path: String, with target: String) throws(FileError) {
+    static func replace(_ path: String, with target: String) throws(BundleError) {
         let temporary = FileStore.uniquePath(path)
-        guard unsafe symlink(target, temporary) == 0 else { throw FileError("link", temporary) }
-        do throws(FileError) {
+        guard unsafe symlink(target, temporary) == 0 else { throw BundleError("link", temporary) }
+        do throws(BundleError) {
             try FileStore.rename(temporary, to: path)
         } catch {
             try? FileStore.remove(temporary)

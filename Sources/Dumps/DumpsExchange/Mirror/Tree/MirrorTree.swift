@@ -26,7 +26,7 @@ struct MirrorTree {
     /// Writes every resource of a server. Does I/O.
     ///
     /// - Parameter earlier: the tree that was published before, whose deltas of attachments are reused.
-    /// - Throws: `BundleError` or `FileError`.
+    /// - Throws: `BundleError`.
     mutating func write(_ origin: Origin, earlier: String) throws {
         notes = origin.conflicts.map(VisibleText.escape)
         let states = states(of: origin)
@@ -125,7 +125,7 @@ struct MirrorTree {
         while let piece = try pieces.next() {
             piece.withSpan { hasher.update($0) }
             size += piece.count
-            do throws(FileError) {
+            do throws(BundleError) {
                 try file.write(piece)
             } catch {
                 // The bundle was cut short meanwhile. Reading its bytes ends the process with an error that names it.

@@ -7,8 +7,8 @@ extension Catalogue {
     ///
     /// Members that this version does not know are ignored, so that later versions can add members.
     ///
-    /// - Throws: ``CatalogueError/malformed(_:)`` or ``CatalogueError/laterFormat(_:)``.
-    package init(_ records: RecordTable) throws(CatalogueError) {
+    /// - Throws: ``BundleError/malformed(_:)`` or ``BundleError/laterFormat(_:)``.
+    package init(_ records: RecordTable) throws(BundleError) {
         guard let catalogue = records.record(id: Self.catalogueID) else {
             throw .malformed("no record \(Self.catalogueID)")
         }
@@ -48,7 +48,7 @@ extension Catalogue {
         }
     }
 
-    private static func collection(of record: Record) throws(CatalogueError) -> CollectionID {
+    private static func collection(of record: Record) throws(BundleError) -> CollectionID {
         guard let bucket = record.field("bucket")?.string, let name = record.field("collection")?.string,
             let id = try? CollectionID(bucket: bucket, name: name)
         else { throw .malformed("no bucket or collection in the record \(record.id)") }
@@ -61,7 +61,7 @@ extension Catalogue {
 
     private static func number(
         _ name: String, of record: Record, in range: ClosedRange<UInt64>
-    ) throws(CatalogueError) -> UInt64 {
+    ) throws(BundleError) -> UInt64 {
         guard let number = record.field(name)?.number?.uint64, range ~= number else {
             throw .malformed(
                 "no member \(name) from \(range.lowerBound) to \(range.upperBound) in the record \(record.id)")
@@ -69,7 +69,7 @@ extension Catalogue {
         return number
     }
 
-    private static func time(_ name: String, of record: Record) throws(CatalogueError) -> Timestamp {
+    private static func time(_ name: String, of record: Record) throws(BundleError) -> Timestamp {
         Timestamp(milliseconds: try number(name, of: record, in: 0...highestNumber))
     }
 

@@ -32,10 +32,10 @@ package struct VerifiedCatalogue: Hashable, Sendable {
     /// - Parameter roots: the pinned roots. Of all valid signatures under any of them, the one with the newest
     ///   certificate counts. A thief of a replaced key can add signatures and cross-certificates, but cannot make the
     ///   key's own certificate newer.
-    /// - Throws: ``CatalogueError/malformed(_:)`` or ``CatalogueError/laterFormat(_:)``.
+    /// - Throws: ``BundleError/malformed(_:)`` or ``BundleError/laterFormat(_:)``.
     package init(
         _ snapshot: Snapshot, roots: TrustAnchors, limits: Limits = Limits()
-    ) throws(CatalogueError) {
+    ) throws(BundleError) {
         self.init(
             try Catalogue(snapshot.records),
             certificateBegins: snapshot.newestCertificateBegins(under: roots, limits: limits),
@@ -52,10 +52,10 @@ package struct VerifiedCatalogue: Hashable, Sendable {
     ///     freeze attacks). A later one may have expired, because it is still newer than the current one.
     ///   - now: the time of the device. A confirmation may be at most ``Limits/clockToleranceSeconds`` ahead of it. If
     ///     a later one were accepted, it would make every honest confirmation fail until then.
-    /// - Throws: ``CatalogueError``.
+    /// - Throws: ``BundleError``.
     package func checkAcceptance(
         after current: VerifiedCatalogue?, at now: Timestamp, limits: Limits
-    ) throws(CatalogueError) {
+    ) throws(BundleError) {
         guard catalogue.confirmed <= now.advanced(by: .seconds(Limits.clockToleranceSeconds)) else {
             throw .confirmedAhead(found: catalogue.confirmed, now: now)
         }
@@ -69,8 +69,8 @@ package struct VerifiedCatalogue: Hashable, Sendable {
     /// it leads to, because a thief of the older key could have published any number (The Update Framework,
     /// specification 5.3.11: fast-forward attacks).
     ///
-    /// - Throws: ``CatalogueError``.
-    package func checkSuccession(of current: VerifiedCatalogue) throws(CatalogueError) {
+    /// - Throws: ``BundleError``.
+    package func checkSuccession(of current: VerifiedCatalogue) throws(BundleError) {
         let (new, old) = (catalogue, current.catalogue)
         guard new.publisher == old.publisher else {
             throw .otherPublisher(found: new.publisher, expected: old.publisher)

@@ -21,7 +21,7 @@ struct RecordPage {
 
     private var id: CollectionID { collection.id }
 
-    /// - Throws: `BundleError` or `ChangesetError` if the record or its attachment cannot be read.
+    /// - Throws: `BundleError` or `FormatError` if the record or its attachment cannot be read.
     func html() throws -> HTMLWriter {
         let attachment = try record.attachment()
         let preview = try attachment.map { try AttachmentPreview($0, in: collection.bundle) }

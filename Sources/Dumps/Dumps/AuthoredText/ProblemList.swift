@@ -1,0 +1,21 @@
+/// Collects the problems of one collection's files, so that an author sees all of them at once.
+package struct ProblemList: Sendable {
+    /// The most problems that are collected. Further ones mostly follow from these.
+    private static let most = 50
+    package private(set) var problems: [DumpsError] = []
+    package var notes: [String] = []
+
+    package init() {}
+
+    package var isFull: Bool { problems.count >= Self.most }
+
+    package func has(_ file: String) -> Bool { problems.contains { $0.file == file } }
+
+    package mutating func add(_ error: DumpsError) {
+        if !isFull { problems.append(error) }
+    }
+
+    package mutating func add(_ file: String, _ line: Int?, _ problem: String, _ remedy: String) {
+        add(DumpsError(file: file, line: line, problem: problem, remedy: remedy))
+    }
+}

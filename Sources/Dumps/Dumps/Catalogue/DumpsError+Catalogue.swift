@@ -1,0 +1,73 @@
+import RemoteSettingsModel
+import SnapshotBundle
+
+// Why a collection, or a whole catalogue, was refused.
+extension DumpsError {
+    /// The server's catalogue is malformed, is of another publisher, or cannot follow the packaged one.
+    static func catalogue(_ error: BundleError) -> Self {
+        Self(error.failureCode ?? .content, kind: .catalogue, problem: "\(error); the bundles are unchanged")
+    }
+
+    static func noCatalogue(_ publisher: PublisherName) -> Self {
+        Self(
+            .missing, kind: .catalogue, problem: "the server has no catalogue of the publisher \(publisher)",
+            remedy: "give --server that publisher's server or a mirror of it, or ask the publisher to write catalogue: "
+                + "in its dumps.yaml")
+    }
+
+    /// The server's state of a collection is not the one that its catalogue lists.
+    static func otherState(number: UInt64, listed: Timestamp, found: Timestamp) -> Self {
+        let (problem, remedy) =
+            found == listed
+            ? (
+                "the server's records of \(listed.rfc3339) are not those that catalogue \(number) lists; the current "
+                    + "catalogue is kept", "ask the server's operator"
+            )
+            : (
+                "expected the state that catalogue \(number) lists, \(listed) (\(listed.rfc3339)), found \(found) "
+                    + "(\(found.rfc3339)); the current catalogue is kept",
+                "the publisher may be publishing now, so try again later"
+            )
+        return Self(
+            .content, kind: .catalogue, problem: problem, remedy: remedy,
+            details: .states(listed: listed, found: found))
+    }
+
+    /// The catalogue no longer lists the collection.
+    static func removed(publisher: PublisherName, since: UInt64) -> Self {
+        Self(
+            .missing, kind: .catalogue,
+            problem: "the publisher \(publisher) removed it in catalogue \(since); its bundle is kept",
+            remedy: "to remove it, run rsdump remove")
+    }
+
+    /// The catalogue does not list the collection.
+    static func unlisted(publisher: PublisherName, number: UInt64) -> Self {
+        Self(
+            .missing, kind: .catalogue, problem: "catalogue \(number) of \(publisher) does not list it",
+            remedy: "correct its name in dumps.yaml, or run rsdump remove")
+    }
+
+    /// Nothing has confirmed the catalogue since this time, or for longer than the configuration allows.
+    static func unconfirmed(number: UInt64, since: Timestamp) -> Self {
+        Self(
+            .rollback, kind: .catalogue,
+            problem: "catalogue \(number) is unconfirmed since \(since.rfc3339), and the server has no newer one: a "
+                + "mirror or a cache may hold it back, or the publisher has not run rsdump publish --confirm",
+            remedy: "compare with another server, or ask the publisher")
+    }
+
+    /// Other collections of the catalogue failed, so this one was not replaced.
+    static func notWhole(failed: [CollectionID]) -> Self {
+        Self(
+            .refused, kind: .catalogue,
+            problem: "not updated, because \(Counted.list(failed)) failed and the collections of a catalogue are only "
+                + "updated together; the current catalogue and the downloads are kept",
+            details: .causes(failed))
+    }
+
+    /// The failures for which the catalogue was not taken; empty for other errors.
+    var causes: [CollectionID] {
+        if case .causes(let causes)? = details { causes } else { [] }
+    }
+}

@@ -1,0 +1,87 @@
+import RemoteSettingsModel
+
+// Why a collection is not at its pinned state, or cannot be brought there.
+extension DumpsError {
+    /// Neither the current bundle nor the server has the pinned state.
+    static func unmet(_ id: CollectionID, _ pin: Pin, reason: String) -> Self {
+        Self(
+            .refused, kind: .pin,
+            problem: "\(reason), but dumps.yaml pins it at \(pin.at) (\(pin.at.rfc3339)); the current bundle is kept",
+            remedy: "bring the pinned state back with: rsdump pin \(id) --at \(pin.at), or follow the server again "
+                + "with: rsdump pin \(id) --remove")
+    }
+
+    /// The pin's last day is over, and the bundle is too old to stay without a pin.
+    static func overdue(_ id: CollectionID, _ pin: Pin) -> Self {
+        Self(
+            .refused, kind: .pin,
+            problem: "its pin ended on \(pin.until.map(Pin.dateText) ?? "-"), and its bundle is older than --max-age",
+            remedy: "follow the server again with: rsdump pin \(id) --remove, or pin it again with a later --until")
+    }
+
+    /// There is no bundle to pin.
+    static func nothingHeld(_ id: CollectionID) -> Self {
+        Self(
+            kind: .pin, file: "\(id)", problem: "there is no bundle to pin",
+            remedy: "run rsdump refresh \(id) first, or use --at and --from")
+    }
+
+    /// The bundle is at another state than the one that the configuration pins.
+    static func elsewhere(_ id: CollectionID, _ pin: Pin, held: Timestamp) -> Self {
+        Self(
+            .damaged, kind: .pin,
+            problem: "the bundle is at \(held), but dumps.yaml pins it at \(pin.at) (\(pin.at.rfc3339))",
+            remedy: "bring that state back with: rsdump pin \(id) --at \(pin.at), or remove the pin with: rsdump pin "
+                + "\(id) --remove")
+    }
+
+    /// The bundle at the pinned state does not verify.
+    static func damaged(_ id: CollectionID, _ pin: Pin, problem: String) -> Self {
+        Self(
+            .damaged, kind: .pin, problem: "\(problem); dumps.yaml pins it at \(pin.at) (\(pin.at.rfc3339))",
+            remedy: "bring it back from git history with: rsdump pin \(id) --at \(pin.at), or follow the server again "
+                + "with: rsdump pin \(id) --remove")
+    }
+
+    /// A folder has several states, and the user did not name one.
+    static func several(_ id: CollectionID, place: String, found: [Timestamp]) -> Self {
+        Self(
+            kind: .pin, file: "\(id)", problem: "\(place) has \(found.count) states of it: \(list(found))",
+            remedy: "name one with --at")
+    }
+
+    /// No bundle with that timestamp was found.
+    ///
+    /// - Parameters:
+    ///   - places: the places searched.
+    ///   - found: the other states there.
+    static func notFound(
+        _ id: CollectionID, wanted: String, places: String, found: [Timestamp], remedy: String
+    ) -> Self {
+        Self(
+            .missing, kind: .pin, file: "\(id)",
+            problem: "no bundle \(wanted) in \(places)"
+                + (found.isEmpty ? ", nor any other of its bundles" : "; there: \(list(found))"),
+            remedy: remedy)
+    }
+
+    /// The bundle that was found could not be verified.
+    static func notVouchedFor(_ id: CollectionID, place: String, problem: String) -> Self {
+        Self(
+            .untrusted, kind: .pin, file: "\(id)", problem: "the bundle at \(place) cannot be used: \(problem)")
+    }
+
+    private static func list(_ timestamps: [Timestamp]) -> String {
+        Counted.list(timestamps.lazy.map { "\($0) (\($0.rfc3339))" })
+    }
+}
+
+extension DumpsConfiguration.Collection {
+    /// Checks that a state may take the place of the current one.
+    ///
+    /// - Throws: ``DumpsError`` of the class `pin` if the collection is pinned to another state.
+    package func checkPin(_ timestamp: Timestamp) throws(DumpsError) {
+        guard let pin, pin.at != timestamp else { return }
+        throw .unmet(id, pin, reason: "the new state is \(timestamp) (\(timestamp.rfc3339))")
+    }
+}

@@ -1,0 +1,98 @@
+import RemoteSettingsHTTP
+import RemoteSettingsModel
+import SnapshotBundle
+
+// The sentences about the refresh of one collection. Its last good bundle and the other collections are unchanged.
+extension DumpsError {
+    /// Makes the error from one that a stage of the refresh threw.
+    init(ofRefresh error: any Error) {
+        switch error {
+        case let error as DumpsError: self = error
+        case let error as HTTPError where error.fault != nil: self.init(error)
+        default:
+            let code = error.failureCode ?? .usage
+            self.init(
+                code, kind: FailureKind(of: error), problem: code == .cancelled ? "cancelled" : "\(error)")
+        }
+    }
+
+    /// The server's state could not be fetched, or was refused.
+    private init(_ error: HTTPError) {
+        let (problem, remedy) =
+            switch error.fault {
+            case .rollback, .signatureLost:
+                (error.problem, "if you accept that state, first remove the bundle and its lock entry")
+            case .equivocation:
+                (
+                    "\(error)",
+                    "to accept the server's records, first remove the bundle and its lock entry"
+                )
+            case .unknownCollection:
+                (
+                    "the server has no such collection (\(error.problem))",
+                    "correct its name in dumps.yaml, or run rsdump remove"
+                )
+            default: ("\(error)", "")
+            }
+        self.init(
+            error.failureCode ?? .content, kind: FailureKind(of: error), problem: problem, remedy: remedy)
+    }
+
+    /// The server no longer has the collection.
+    static let gone = Self(
+        .missing, kind: .gone, problem: "the server no longer has this collection; its bundle is kept",
+        remedy: "to remove it, run rsdump remove")
+
+    /// Both the server's list and its answer are older than the bundle. The bundle stays, and nothing has failed.
+    static func stale(held: Timestamp, answered: Timestamp) -> Self {
+        Self(
+            .rollback, kind: .stale,
+            problem: "the server's list of collections and its answer are older than the bundle: expected at least "
+                + "\(held) (\(held.rfc3339)), found \(answered) (\(answered.rfc3339)); a cache may be outdated")
+    }
+
+    /// The server's list announces a state that the server does not deliver.
+    static func undelivered(listed: Timestamp, answered: Timestamp) -> Self {
+        Self(
+            .content, kind: .undelivered,
+            problem: "the server's list of collections announces the state \(listed) (\(listed.rfc3339)), but its "
+                + "answer is still \(answered) (\(answered.rfc3339)), the bundle's state; a cache may be outdated",
+            remedy: "try again later")
+    }
+
+    static func attachment(location: String, record: String, problem: String) -> Self {
+        Self(.content, kind: .attachment, problem: "attachment \(location) of record \(record): \(problem)")
+    }
+
+    /// The server's list of collections is malformed.
+    static func malformedMonitor(_ error: FormatError, url: String) -> Self {
+        Self(ofRefresh: HTTPError.changeset(error, url: url))
+    }
+
+    /// A bundle, an attachment or all bundles together are larger than `dumps.yaml` allows.
+    static func overBudget(_ excess: BudgetExcess) -> Self {
+        Self(.refused, kind: .budget, problem: "\(excess)", details: .excess(excess))
+    }
+
+    /// A collection's new state violates guards.
+    ///
+    /// - Parameter command: the command that can accept the state once, such as `rsdump refresh`.
+    package static func guarded(_ id: CollectionID, _ violations: [GuardViolation], command: String) -> Self {
+        let reasons = violations.map {
+            "it violates \($0.isDefault ? "the default guard" : "the guard in dumps.yaml") \($0)"
+        }
+        return Self(
+            .refused, kind: .guarded, problem: "the new state was refused: \(reasons.joined(separator: "; "))",
+            remedy: "if the state is correct, accept it with: \(command) --accept \(id)",
+            details: .violations(violations))
+    }
+}
+
+extension DumpsError: Encodable {
+    package func encode(to encoder: any Encoder) throws {
+        try encoder.encode(members: [
+            "code": kind.rawValue, "message": "\(self)", "overBudget": excess,
+            "guards": violations.isEmpty ? nil : violations,
+        ])
+    }
+}

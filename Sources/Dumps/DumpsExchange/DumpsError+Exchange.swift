@@ -1,0 +1,52 @@
+import Dumps
+import RemoteSettingsModel
+
+// The sentences about imports, exports and mirrors.
+extension DumpsError {
+    /// Makes an error about a file, a directory or a collection.
+    ///
+    /// - Parameters:
+    ///   - entry: the entry, record or member in it; `nil` for the whole.
+    ///   - expected: what was expected; `nil` if `found` says all.
+    init(
+        _ code: FailureCode, _ place: String, entry: String? = nil, expected: String? = nil, found: String,
+        remedy: String
+    ) {
+        self.init(
+            code, file: place, entry: entry, problem: expected.map { "expected \($0), found \(found)" } ?? found,
+            remedy: remedy)
+    }
+
+    /// The same error about another file.
+    func moved(to file: String, entry: String?) -> Self {
+        Self(code, file: file, entry: entry, problem: problem, remedy: remedy)
+    }
+
+    /// The folder contains something that is not part of a mirror.
+    static func notAMirror(_ folder: String, found: String) -> Self {
+        Self(
+            file: folder, problem: "expected an empty folder or a mirror, found \(VisibleText.escape(found))",
+            remedy: "choose another folder, or empty this one")
+    }
+
+    /// The path of the mirror's URL cannot be a folder.
+    static func unusableURL(_ url: String) -> Self {
+        Self(
+            file: "--url \(VisibleText.escape(url))",
+            problem: "a part of the path cannot be a folder, because it is empty, begins with a dot or is not plain "
+                + "text", remedy: "choose another path")
+    }
+
+    /// Another process publishes into the same folder.
+    static func mirrorIsBusy(_ folder: String) -> Self {
+        Self(
+            .busy, file: folder, problem: "another process is publishing there", remedy: "try again when it is done")
+    }
+
+    /// A file that was just written has disappeared.
+    static func vanished(_ path: String) -> Self {
+        Self(
+            .missing, file: path, problem: "this file was just written and is gone",
+            remedy: "check whether another process removes files there")
+    }
+}

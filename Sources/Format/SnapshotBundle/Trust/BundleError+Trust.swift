@@ -1,0 +1,345 @@
+import RemoteSettingsModel
+
+// Why a pinned root, a chain, a signature or a snapshot cannot be trusted.
+extension BundleError {
+    // MARK: The configuration
+    /// A pinned root is not the SHA-256 of a certificate in hexadecimal digits.
+    package static func invalidRootHash(found: String, reason: String) -> Self {
+        Self(
+            .certificate,
+            "\(VisibleText.quote(found)) is not a root hash: \(reason); write a SHA-256 as 64 hexadecimal digits or as C8:A8:…"
+        )
+    }
+
+    // MARK: A chain's text
+    /// The chain has no text.
+    package static let emptyChain = Self(
+        .certificate,
+        "the certificate chain is empty; expected PEM text with leaf, intermediates and root")
+
+    /// The chain has more bytes than `Limits` allows.
+    package static func chainTooLarge(bytes: Int, limit: Int) -> Self {
+        Self(.certificate, "the certificate chain has \(bytes) bytes; the limit chainBytes is \(limit)")
+    }
+
+    /// The chain has more certificates than `Limits` allows.
+    package static func tooManyCertificates(limit: Int) -> Self {
+        Self(.certificate, "the certificate chain has more certificates than the limit chainCertificates, \(limit)")
+    }
+
+    /// There is other text in place of a certificate, or no certificate at all.
+    ///
+    /// `found` quotes only PEM labels. An `x5u` may lead to any machine, and what that machine answers must not end up
+    /// in logs.
+    package static func notPEM(found: String) -> Self {
+        Self(
+            .certificate,
+            "expected -----BEGIN CERTIFICATE----- in the certificate chain, found \(found); "
+                + "check that the URL serves a PEM chain")
+    }
+
+    /// A certificate has a beginning but no end. Certificates are counted from 1.
+    package static func truncatedPEM(certificate: Int) -> Self {
+        Self(.certificate, "the certificate chain ends inside certificate \(certificate); get the whole chain")
+    }
+
+    /// The text between the PEM labels is not base64. Certificates are counted from 1.
+    package static func malformedPEM(certificate: Int, reason: String) -> Self {
+        Self(.certificate, "certificate \(certificate) of the chain is not base64: \(reason)")
+    }
+
+    /// The bytes are not an X.509 certificate (RFC 5280). Certificates are counted from 1.
+    package static func malformedCertificate(certificate: Int, reason: String) -> Self {
+        Self(
+            .certificate,
+            "certificate \(certificate) of the chain cannot be decoded as X.509: \(VisibleText.quote(reason))")
+    }
+
+    /// There is only one certificate. A chain requires two, even if a root signs leaves directly.
+    package static func incompleteChain(only: CertificateLabel) -> Self {
+        Self(
+            .certificate,
+            "the chain has only one certificate, \(VisibleText.quote(only.subject)); expected leaf, intermediates and root"
+        )
+    }
+
+    // MARK: A chain's order and root
+    /// The chain is complete, but its order is not `expected`.
+    package static func reordered(expected: [CertificateLabel]) -> Self {
+        Self(
+            .certificate,
+            "the chain's certificates are in the wrong order; expected them from leaf to root, in the order "
+                + expected.map { "\($0.position)" }.joined(separator: ", "))
+    }
+
+    /// The chain would be complete without this certificate.
+    package static func unrelatedCertificate(_ certificate: CertificateLabel) -> Self {
+        Self(.certificate, "\(certificate) does not belong to the chain, which is complete without it")
+    }
+
+    /// The name of the next certificate is not this one's `issuer`.
+    package static func notIssuedByNext(_ certificate: CertificateLabel, issuer: String, next: CertificateLabel) -> Self
+    {
+        Self(
+            .certificate,
+            "\(certificate) names the issuer \(VisibleText.quote(issuer)), but \(next) follows it; a certificate is missing or "
+                + "wrong")
+    }
+
+    /// The chain's last certificate was issued by another certificate.
+    package static func rootMissing(last: CertificateLabel) -> Self {
+        Self(
+            .certificate,
+            "the chain ends with \(VisibleText.quote(last.subject)), which another certificate issued; expected a root at the end"
+        )
+    }
+
+    /// The chain ends in a root that is not pinned. The digests are those of the certificates' DER.
+    package static func untrustedRoot(found: SHA256Digest, pinned: [SHA256Digest]) -> Self {
+        Self(
+            .certificate,
+            "the chain's root has the hash \(found), which is not pinned; "
+                + (pinned.isEmpty ? "no root is pinned" : "pinned: \(Counted.list(pinned))")
+                + "; pin it only if its owner publishes that hash")
+    }
+
+    // MARK: A chain's certificates
+    /// The certificate expired before `time`, the time of verification.
+    package static func expired(
+        _ certificate: CertificateLabel, notBefore: Timestamp, notAfter: Timestamp, time: Timestamp
+    ) -> Self {
+        Self(
+            .certificate,
+            "\(certificate) expired: valid \(validity(notBefore, notAfter)), verified at \(time.rfc3339); "
+                + "get the collection again from its server, or check the verification time")
+    }
+
+    /// The certificate becomes valid after `time`, the time of verification.
+    package static func notYetValid(
+        _ certificate: CertificateLabel, notBefore: Timestamp, notAfter: Timestamp, time: Timestamp
+    ) -> Self {
+        Self(
+            .certificate,
+            "\(certificate) is not valid yet: valid \(validity(notBefore, notAfter)), verified at \(time.rfc3339); "
+                + "check the verification time")
+    }
+
+    /// None of the leaf's DNS names, `found`, is the expected one.
+    package static func wrongSigner(expected: SignerName, found: [String]) -> Self {
+        Self(
+            .certificate,
+            "the leaf certificate is for \(found.isEmpty ? "no DNS name" : list(found)), expected one for \(expected)")
+    }
+
+    /// The key is not on the curve P-384.
+    package static func wrongKeyType(_ certificate: CertificateLabel, found: String) -> Self {
+        Self(.certificate, "\(certificate) has the key \(VisibleText.quote(found)); expected P-384")
+    }
+
+    /// The first certificate may issue others, so it must not sign content.
+    package static func leafIsAuthority(_ certificate: CertificateLabel) -> Self {
+        Self(.certificate, "\(certificate) may issue certificates; expected an end-entity certificate first")
+    }
+
+    /// A certificate that issued another has no basic constraints that allow it (RFC 5280, section 4.2.1.9).
+    package static func notAnAuthority(_ certificate: CertificateLabel) -> Self {
+        Self(.certificate, "\(certificate) issued another one, but is not an authority (basicConstraints CA)")
+    }
+
+    /// There are more intermediate authorities below this one than its path length allows (RFC 5280, section 4.2.1.9).
+    package static func pathLengthExceeded(_ certificate: CertificateLabel, limit: Int, found: Int) -> Self {
+        Self(.certificate, "\(certificate) allows at most \(limit) intermediates below it; the chain has \(found)")
+    }
+
+    /// The key usage does not include `usage` (RFC 5280, section 4.2.1.3).
+    package static func missingKeyUsage(_ certificate: CertificateLabel, usage: String) -> Self {
+        Self(.certificate, "\(certificate) does not have the key usage \(usage)")
+    }
+
+    /// There is an extended key usage, but it does not include code signing (RFC 5280, section 4.2.1.12).
+    package static func missingExtendedKeyUsage(_ certificate: CertificateLabel, found: [String]) -> Self {
+        Self(.certificate, "\(certificate) has the extended key usage \(list(found)); expected codeSigning")
+    }
+
+    /// A name is outside the names that an authority is limited to (RFC 5280, section 4.2.1.10).
+    package static func nameNotPermitted(
+        _ certificate: CertificateLabel, name: String, by issuer: CertificateLabel, permitted: [String]
+    ) -> Self {
+        Self(
+            .certificate,
+            "\(certificate) has the name \(VisibleText.quote(name)), but \(issuer) permits only \(list(permitted))")
+    }
+
+    /// An authority excludes this name (RFC 5280, section 4.2.1.10).
+    package static func nameExcluded(
+        _ certificate: CertificateLabel, name: String, by issuer: CertificateLabel, excluded: String
+    ) -> Self {
+        Self(
+            .certificate,
+            "\(certificate) has the name \(VisibleText.quote(name)), but \(issuer) excludes \(VisibleText.quote(excluded))"
+        )
+    }
+
+    /// The first certificate constrains names of a form that is not supported. `certificate` has such a name, or may
+    /// have one.
+    package static func unsupportedNameConstraint(
+        _ issuer: CertificateLabel, form: String, certificate: CertificateLabel
+    ) -> Self {
+        Self(
+            .certificate,
+            "\(issuer) restricts the names of \(certificate) by the form \(form); only DNS names are supported")
+    }
+
+    /// The certificate's version is not 3, which is the only version with extensions.
+    package static func notVersion3(_ certificate: CertificateLabel) -> Self {
+        Self(.certificate, "\(certificate) is not an X.509 certificate of version 3, which extensions require")
+    }
+
+    /// The certificate has an unknown critical extension, so it must be refused (RFC 5280, section 4.2).
+    package static func unknownCriticalExtension(_ certificate: CertificateLabel, oid: String) -> Self {
+        Self(.certificate, "\(certificate) has the critical extension \(oid), which is not supported")
+    }
+
+    /// An extension's value does not have the form that RFC 5280 defines.
+    package static func malformedExtension(_ certificate: CertificateLabel, oid: String, reason: String) -> Self {
+        Self(
+            .certificate,
+            "\(certificate) has an extension \(oid) that cannot be decoded: \(VisibleText.quote(reason))")
+    }
+
+    /// The certificate's signature uses SHA-1.
+    package static func weakSignatureAlgorithm(_ certificate: CertificateLabel, algorithm: String) -> Self {
+        Self(.certificate, "\(certificate) is signed with \(algorithm), which is too weak")
+    }
+
+    /// The issuer's key did not sign this certificate.
+    package static func invalidCertificateSignature(_ certificate: CertificateLabel, issuer: CertificateLabel) -> Self {
+        Self(.certificate, "\(certificate) is not signed by the key of \(issuer)")
+    }
+
+    // MARK: One signature
+    /// The signature is not base64url (RFC 4648, section 5).
+    package static func malformedBase64(reason: String) -> Self {
+        Self(.untrusted, "the signature is not base64url: \(reason)")
+    }
+
+    /// The signature does not have 96 bytes, the size of r and s on P-384.
+    package static func wrongSignatureLength(found: Int) -> Self {
+        Self(.untrusted, "the signature has \(found) bytes; expected \(RawSignature.byteCount), r and s of P-384")
+    }
+
+    /// A component of the signature is zero, or not below the order of the curve.
+    package static func signatureOutOfRange(_ component: SignatureComponent, _ fault: SignatureRangeFault) -> Self {
+        Self(
+            .untrusted,
+            "the signature's \(component) "
+                + (fault == .zero ? "is zero; expected 1 or more" : "is not below the order of P-384"))
+    }
+
+    /// The signer's key did not sign this content.
+    package static func signatureMismatch(signer: SignerName) -> Self {
+        Self(
+            .untrusted,
+            "the signature of \(signer) does not match these records and this timestamp: the data was changed, "
+                + "or the signature belongs to another state; get both again from their source")
+    }
+
+    // MARK: A snapshot's signatures
+    /// The metadata has no signature.
+    package static func noSignatures(_ collection: CollectionID) -> Self {
+        Self(
+            .untrusted,
+            "\(collection) has no signature; it can be used only if the configuration accepts unsigned collections")
+    }
+
+    /// There are signatures, but none names a certificate chain (`x5u` is empty).
+    package static func noChains(_ collection: CollectionID) -> Self {
+        Self(
+            .untrusted,
+            "\(collection) has a signature without a certificate chain (its x5u is empty), as a development server "
+                + "makes it with a bare key; it cannot be verified: accept the collection as unsigned "
+                + "(accept-unsigned: true under trust: in dumps.yaml, acceptsUnsigned in an app), or configure a chain "
+                + "on the server")
+    }
+
+    /// The metadata has more signatures than `Limits` allows.
+    package static func tooManySignatures(_ collection: CollectionID, count: Int, limit: Int) -> Self {
+        Self(.untrusted, "\(collection) has \(count) signatures; the limit signatures is \(limit)")
+    }
+
+    /// None of the signatures is in the only known mode, `p384ecdsa`.
+    package static func onlyUnknownModes(_ collection: CollectionID, modes: [String]) -> Self {
+        Self(.untrusted, "\(collection) has signatures only in the modes \(list(modes)); expected p384ecdsa")
+    }
+
+    /// The caller did not supply this chain.
+    package static func chainMissing(x5u: String) -> Self {
+        Self(.certificate, "the certificate chain \(VisibleText.quote(x5u)) is missing; fetch and verify it first")
+    }
+
+    /// The collection's timestamp is too late for the time of verification. Callers throw this.
+    package static func newerThanVerification(_ collection: CollectionID, timestamp: Timestamp, time: Timestamp) -> Self
+    {
+        Self(
+            .untrusted,
+            "\(collection): expected a timestamp at most a day after the verification at \(time.rfc3339), found "
+                + "\(timestamp) (\(timestamp.rfc3339)); correct the clock or the given time, or fetch the collection "
+                + "again")
+    }
+
+    /// The chain that a signature names could not be fetched or read. Callers supply this in place of a chain.
+    package static func chainUnavailable(reason: String) -> Self {
+        Self(.certificate, "the certificate chain could not be fetched: \(reason)")
+    }
+
+    /// The chain was verified for another name than the one that must sign this collection.
+    package static func signerMismatch(expected: SignerName, chain: SignerName) -> Self {
+        Self(.certificate, "the certificate chain is for \(chain); expected one for \(expected)")
+    }
+
+    /// All signatures in a known mode failed, for the listed reasons.
+    ///
+    /// If one of several chains failed, the chain is the cause.
+    package static func noValidSignature(_ collection: CollectionID, _ failures: [SignatureFailure]) -> Self {
+        Self(
+            failures.contains { $0.reason.code == .certificate } ? .certificate : .untrusted,
+            "\(collection) has no valid signature: " + failures.map(\.description).joined(separator: "; "),
+            signatures: failures)
+    }
+
+    private static func validity(_ notBefore: Timestamp, _ notAfter: Timestamp) -> String {
+        "from \(notBefore.rfc3339) to \(notAfter.rfc3339)"
+    }
+
+    private static func list(_ texts: [String]) -> String {
+        Counted.list(texts.lazy.map { VisibleText.quote($0) })
+    }
+}
+
+/// One of the two numbers of an ECDSA signature.
+package enum SignatureComponent: String, Hashable, Sendable {
+    /// The first number.
+    case r
+    /// The second number.
+    case s
+}
+
+/// Why r or s of an ECDSA signature is out of range.
+package enum SignatureRangeFault: Hashable, Sendable {
+    /// The number is zero.
+    case zero
+    /// The number is at least n, the order of the curve's base point.
+    case notBelowOrder
+}
+
+/// Why one of several signatures is not valid.
+package struct SignatureFailure: Hashable, Sendable, CustomStringConvertible {
+    /// The position in the metadata, counted from 1.
+    let position: Int
+    /// The URL of the certificate chain, as the metadata names it.
+    package let x5u: String
+    /// Why this signature is not valid.
+    package let reason: BundleError
+
+    package var description: String { "signature \(position), chain \(VisibleText.quote(x5u)): \(reason)" }
+}

@@ -1,0 +1,66 @@
+import RemoteSettingsModel
+
+/// Why a record is not a value of a parameter, or why a file cannot be read as in-app defaults.
+package struct ParameterError: CodedError {
+    package let code: FailureCode
+    /// The record's id; `nil` for a file.
+    package let record: String?
+    /// The line in the file, counted from 1; `nil` if it has no lines.
+    package var line: Int?
+    /// What is wrong, as a sentence without the record or the file.
+    package let problem: String
+
+    /// Makes an error about a file of in-app defaults.
+    init(_ code: FailureCode = .malformed, line: Int? = nil, problem: String) {
+        self.code = code
+        self.line = line
+        self.problem = problem
+        record = nil
+    }
+
+    /// Makes an error about a record.
+    package init(record: String, _ problem: Problem) {
+        self.record = record
+        self.problem = problem.sentence
+        code = .malformed
+    }
+
+    static func tooDeep(_ limits: Limits, line: Int? = nil) -> Self {
+        Self(.overLimit, line: line, problem: "values are nested deeper than \(limits.jsonDepth) levels")
+    }
+
+    static func tooMany(_ limits: Limits, line: Int? = nil) -> Self {
+        Self(.overLimit, line: line, problem: "there are more than \(limits.jsonValues) values")
+    }
+}
+
+extension ParameterError: CustomStringConvertible {
+    package var description: String {
+        guard let record else { return line.map { "line \($0): \(problem)" } ?? problem }
+        return "the record \(record) is not a parameter: \(problem); a collection for remote config must contain only "
+            + "records with \"key\" and \"value\""
+    }
+}
+
+extension ParameterError {
+    /// What is wrong with a record.
+    package struct Problem: Hashable, Sendable {
+        let sentence: String
+
+        package static let unreadable = Self(sentence: "it is not an object in canonical JSON")
+        package static let noKey = Self(sentence: "the member \"key\" with the parameter's name is missing")
+        package static let keyIsNoText = Self(sentence: "\"key\" must be a string")
+        package static let invalidKey = Self(
+            sentence:
+                "\"key\" must have 1 to \(ParameterRecord.keyScalars) characters, none of them a control character")
+        package static let noValue = Self(sentence: "the member \"value\" (or \"in_app_default\": true) is missing")
+        package static let valueAndInAppDefault = Self(
+            sentence: "only one of \"value\" and \"in_app_default\": true is allowed")
+        package static let invalidInAppDefault = Self(sentence: "\"in_app_default\" must be true or false")
+        package static func invalidPriority(found: String) -> Self {
+            Self(
+                sentence: "expected a whole number from -(2^53 - 1) to 2^53 - 1 as its \"priority\", found \(found)")
+        }
+        package static let filterIsNoText = Self(sentence: "\"filter_expression\" must be a string")
+    }
+}

@@ -1,0 +1,132 @@
+import RemoteSettingsModel
+import SnapshotBundle
+
+/// What is wrong with the server's state of a collection, for callers that have to name it or to advise.
+package enum StateFault: Hashable, Sendable {
+    /// The answer is not a changeset.
+    case changeset
+    /// The answer to a request for all records is empty.
+    case noAnswer
+    /// The signature or its chain is not valid.
+    case signature
+    /// No signature matches a full list, and the list is probably incomplete.
+    case cutShort
+    /// The state is older than the newest state that was accepted before.
+    case rollback(held: Timestamp, answered: Timestamp)
+    /// The state is further ahead of the clock than ``Limits/clockToleranceSeconds``.
+    case future
+    /// With the same timestamp, the server has other records than the local ones.
+    case equivocation
+    /// The collection is known to be signed, but the server's state has no signature.
+    case signatureLost
+    /// The server does not have the collection.
+    case unknownCollection
+    /// The catalogue does not list the collection.
+    case notListed
+    /// The state is later than the one that the catalogue lists, as if the server had published meanwhile.
+    case overtaken
+}
+
+// Why a collection's state could not be fetched. The local state is unchanged.
+extension HTTPError {
+    private static let unchanged = "the local state is unchanged"
+
+    private init(_ fault: StateFault, _ code: FailureCode, url: String = "", _ sentence: String, remedy: String? = nil)
+    {
+        self.init(url, Reason(code, sentence, remedy: remedy, fault: fault))
+    }
+
+    package static func changeset(_ error: FormatError, url: String) -> Self {
+        Self(.changeset, error.code, url: url, "\(error)", remedy: "\(unchanged); try again later")
+    }
+
+    package static func signature(_ error: BundleError) -> Self { Self(.signature, error.code, "\(error)") }
+
+    /// No signature matches a full list, and the list is probably incomplete.
+    ///
+    /// The server states that there are `total` records. If it states no total (`nil`), the number received looks like
+    /// a page limit.
+    static func cutShort(url: String, received: Int, total: Int?) -> Self {
+        let sentence =
+            total.map {
+                "the list of records is incomplete: the server states \(Counted.text($0, "record")) and sent \(received), "
+                    + "which its signature does not match"
+            }
+            ?? "no signature matches the \(received) records received; such a round number suggests that the server's "
+            + "page limit (paginate_by) cut the list"
+        return Self(
+            .cutShort, .untrusted, url: url, sentence,
+            remedy: "\(unchanged); ask the server's operator to raise the limit")
+    }
+
+    package static func rollback(held: Timestamp, answered: Timestamp) -> Self {
+        Self(
+            .rollback(held: held, answered: answered), .rollback,
+            "the server sent an older state than it did before: expected at least \(held) (\(held.rfc3339)), found "
+                + "\(answered) (\(answered.rfc3339))",
+            remedy: unchanged)
+    }
+
+    static func future(answered: Timestamp, now: Timestamp) -> Self {
+        Self(
+            .future, .rollback,
+            "the server sent a state from the future: expected at most a day after the current time, "
+                + "\(now.rfc3339), found \(answered) (\(answered.rfc3339))",
+            remedy: "\(unchanged); check this machine's clock, and tell the server's operator")
+    }
+
+    package static func equivocation(_ timestamp: Timestamp) -> Self {
+        Self(
+            .equivocation, .rollback,
+            "the server sent different records for the timestamp of the local state, \(timestamp)",
+            remedy: "\(unchanged); ask the server's operator")
+    }
+
+    package static let signatureLost = Self(
+        .signatureLost, .untrusted, "the collection is known to be signed, but the server's answer has no signature",
+        remedy: "\(unchanged); remove the local state first if you accept it unsigned")
+
+    package static func noAnswer(url: String) -> Self {
+        Self(
+            .noAnswer, .content, url: url, "the server sent an empty answer (204) in place of a changeset",
+            remedy: "try again later")
+    }
+
+    /// The server does not have the collection, and so answered with this error.
+    func asUnknownCollection() -> Self {
+        Self(url, Reason(.missing, reason.description, status: status, fault: .unknownCollection))
+    }
+
+    /// The server has the collection, but refuses access to it.
+    func asRefusedAccess() -> Self {
+        guard status == 401 || status == 403 else { return self }
+        return Self(
+            url,
+            Reason(
+                code, reason.description,
+                remedy: "the server refuses access to this collection; ask its operator, or check a proxy on the way",
+                status: status))
+    }
+
+    /// Whether a full answer may be correct although a delta was wrong.
+    var isWorthRetryingInFull: Bool {
+        switch fault {
+        case .signature, .changeset: true
+        // The server refuses `_since`, or answers it with a redirect that cannot be followed.
+        case nil: code == .redirect || status == 400
+        default: false
+        }
+    }
+
+    /// The more probable cause of an invalid signature, inferred from the number of records in a full answer.
+    func asCutShort(_ received: Int, _ document: ServerDocument) -> HTTPError? {
+        guard fault == .signature, code == .untrusted else { return nil }
+        let totals = ["Total-Records", "Total-Objects"].compactMap { document.headers[$0].flatMap { Int($0) } }
+        if let total = totals.max() {
+            return total > received ? .cutShort(url: "\(document.url)", received: received, total: total) : nil
+        }
+        let isRound = received >= 100 && received.isMultiple(of: 100)
+        guard isRound || document.headers["Next-Page"] != nil else { return nil }
+        return .cutShort(url: "\(document.url)", received: received, total: nil)
+    }
+}
