@@ -28,7 +28,7 @@ struct CatalogueRows {
                 let client = service.makeClient(collectionName: "\(dumps.id)")
                 guard let records = client.getRecords(), records.count == dumps.entry.records,
                     (service.catalogue != nil) == (publisher != nil)
-                else { throw BenchmarkError("\(place.name): \(client.snapshot)") }
+                else { throw BenchmarkError("\(place.name): \(client.status)") }
                 return records.count
             }
             let (alone, catalogue) = try Measurement.inTurn(runs: runs, { try first(nil) }, { try first(publisher) })

@@ -22,11 +22,11 @@ struct SyncRows {
             let folder = FileManager.default.temporaryDirectory.appending(path: "rsbench-\(UUID().uuidString)")
             defer { try? FileManager.default.removeItem(at: folder) }
             let client = try client(transport, storage: folder.path)
-            guard client.getRecords() != nil else { throw BenchmarkError("\(client.snapshot)") }
+            guard client.getRecords() != nil else { throw BenchmarkError("\(client.status)") }
             let start = clock.now
             try await client.sync()
             times.append(clock.now - start)
-            guard client.snapshot.source == .cached else { throw BenchmarkError("nothing changed on the server") }
+            guard client.status.source == .cached else { throw BenchmarkError("nothing changed on the server") }
         }
         let sorted = times.dropFirst().sorted()
         let numbers = [sorted[0], sorted[sorted.count / 2]].map { Table.text($0.milliseconds, digits: 1) }
@@ -63,7 +63,7 @@ struct SyncRows {
             let during = try await reads(by: threads, of: client) {
                 let end = ContinuousClock.now + .seconds(seconds)
                 while ContinuousClock.now < end {
-                    try client.resetStorage()
+                    try await client.resetStorage()
                     try await client.sync()
                     syncs.add(1, ordering: .relaxed)
                 }

@@ -207,7 +207,7 @@ extension ServerTests {
                 #expect("\(error as Any)".contains("RemoteSettingsConfig.network is never"), "\(error as Any)")
             }
             #expect(await service.makeClient(collectionName: "other").recordsOrSync() == nil)
-            let stream = client.changes
+            let stream = client.changes()
             #expect(place.server.requests.isEmpty)
             _ = stream
         }

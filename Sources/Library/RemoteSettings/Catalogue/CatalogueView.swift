@@ -8,7 +8,7 @@ final class CatalogueView: Sendable {
     let catalogue: Catalogue
     /// The catalogue as a collection, verified.
     let snapshot: Snapshot
-    let source: SnapshotStatus.Source
+    let source: CollectionStatus.Source
     /// Until when clients may accept the catalogue as the current one.
     let confirmedUntil: Timestamp
     private let roots: TrustAnchors
@@ -16,7 +16,7 @@ final class CatalogueView: Sendable {
 
     /// - Throws: ``CatalogueError`` if the records are not a catalogue, or are one of another publisher.
     init(
-        _ snapshot: Snapshot, from source: SnapshotStatus.Source, of publisher: PublisherName, roots: TrustAnchors,
+        _ snapshot: Snapshot, from source: CollectionStatus.Source, of publisher: PublisherName, roots: TrustAnchors,
         limits: Limits
     ) throws(CatalogueError) {
         catalogue = try Catalogue(snapshot.records)

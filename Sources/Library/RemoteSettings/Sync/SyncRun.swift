@@ -170,7 +170,6 @@ struct SyncRun: Sendable {
         self.session = session
         self.trigger = trigger
         do throws(RemoteSettingsError) {
-            try session.checkOrigin()
             client = try session.startingRun()
         } catch {
             throw SyncRunFailure(error)

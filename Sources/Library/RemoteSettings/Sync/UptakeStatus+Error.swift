@@ -20,7 +20,7 @@ extension UptakeEvent.Status {
             case .rejected: self = .rejectedError
             case .untrusted: self = .signError
             case .storage: self = .applyError
-            case .notAllowed, .invalidName, .notHeld, .other: self = .unknownError
+            case .noClient, .notAllowed, .invalidName, .notHeld, .other: self = .unknownError
             }
         case is CatalogueSyncError, is CatalogueError: self = .syncError
         case is FileError: self = .applyError
