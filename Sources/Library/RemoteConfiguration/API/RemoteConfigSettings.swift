@@ -2,9 +2,9 @@ import RemoteSettingsModel
 
 /// How often a ``RemoteConfig`` fetches, and how long a fetch may take.
 ///
-/// It is a value: a copy does not change with the original, and two are equal if all three properties are. Code that was
-/// written for Firebase, where it is a class, may also set properties of a constant. A ``RemoteConfig`` copies what it
-/// is given; change ``RemoteConfig/configSettings`` to change how it fetches, from the next fetch on.
+/// It is a value: a copy does not change with the original, and two are equal if all three properties are. Code that
+/// was written for Firebase, where it is a class, may also set properties of a constant. A ``RemoteConfig`` copies what
+/// it is given; change ``RemoteConfig/configSettings`` to change how it fetches, from the next fetch on.
 public struct RemoteConfigSettings: Hashable, Sendable {
     /// The properties, on the heap, so that those of a constant can be set.
     fileprivate final class Values: Sendable {

@@ -56,7 +56,8 @@ public struct PackagedSource: Hashable, Sendable {
     /// - Parameters:
     ///   - resourcePath: the path of the resources. If it is `nil`, the source is reported as missing.
     ///   - directory: the directory's path, relative to `resourcePath`.
-    ///   - trusted: as for ``directory(_:trusted:)-(String,_)``. It may be set for the resources of a signed app bundle.
+    ///   - trusted: as for ``directory(_:trusted:)-(String,_)``. It may be set for the resources of a signed app
+    ///     bundle.
     public static func bundleResource(
         _ resourcePath: String?, directory: String = "dumps", trusted: Bool = false
     ) -> PackagedSource {

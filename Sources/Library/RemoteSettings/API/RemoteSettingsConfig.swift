@@ -27,8 +27,8 @@ public struct RemoteSettingsConfig: Sendable {
     /// The pinned root certificates; `nil` for the root of the Mozilla server that ``server`` is.
     ///
     /// A ``RemoteSettingsServer/custom(url:)`` of someone else has no default root. Without roots, and without
-    /// ``acceptsUnsigned``, the configuration is not valid. `rsdump keys create` and `rsdump keys status` print the root
-    /// of your own keys; for another server, ask its operator.
+    /// ``acceptsUnsigned``, the configuration is not valid. `rsdump keys create` and `rsdump keys status` print the
+    /// root of your own keys; for another server, ask its operator.
     public var trustRoots: TrustAnchors?
     /// The DNS name that signing certificates must carry; `nil` for the name that Mozilla uses for the collection's
     /// bucket.
@@ -86,9 +86,9 @@ public struct RemoteSettingsConfig: Sendable {
     /// the state.
     ///
     /// What was held then stays, the sync fails, telemetry gets ``UptakeEvent/Status/rejectedError``, and
-    /// ``CollectionStatus/rejected`` lists the state. It is not asked for again until the server has a newer one, or the
-    /// app is another version (``userAgent``, ``RemoteSettingsContext/appVersion``) or another build. The check runs on
-    /// a thread of this package, and may block it.
+    /// ``CollectionStatus/rejected`` lists the state. It is not asked for again until the server has a newer one, or
+    /// the app is another version (``userAgent``, ``RemoteSettingsContext/appVersion``) or another build. The check
+    /// runs on a thread of this package, and may block it.
     ///
     /// - Parameters:
     ///   - collection: `bucket/collection`.
@@ -106,7 +106,8 @@ public struct RemoteSettingsConfig: Sendable {
     /// Makes a configuration. Each parameter is the property of the same name; everything else is a property with a
     /// default.
     ///
-    /// Does no I/O. ``RemoteSettingsService/init(storageDir:validating:)-(String,_)`` throws if the configuration is not valid.
+    /// Does no I/O. ``RemoteSettingsService/init(storageDir:validating:)-(String,_)`` throws if the configuration is
+    /// not valid.
     public init(
         server: RemoteSettingsServer? = nil, bucketName: String? = nil, appContext: RemoteSettingsContext? = nil,
         packaged: [PackagedSource] = [], trustRoots: TrustAnchors? = nil, publisher: String? = nil

@@ -63,8 +63,8 @@ public final class RemoteSettingsService: Sendable {
         changes.finishAll()
     }
 
-    /// Like ``init(storageDir:config:)-(String,_)``, and checks at once that the configuration is valid and that everything
-    /// packaged can be used. Does I/O.
+    /// Like ``init(storageDir:config:)-(String,_)``, and checks at once that the configuration is valid and that
+    /// everything packaged can be used. Does I/O.
     ///
     /// Each packaged bundle must exist, be whole, and be of the state that its lock states. It must be signed up to a
     /// pinned root, or be one of the configured server that needs no signature. Every byte is read.

@@ -151,7 +151,7 @@ extension KeysCommand {
                 trust-root \(root)
 
                 In the app:
-                  var config = RemoteSettingsConfig(
+                  \(isDefault ? "let" : "var") config = RemoteSettingsConfig(
                       server: …, trustRoots: try TrustAnchors(parsing: ["\(root)"]))\(signer)
 
                 In dumps.yaml (if it does not exist, publish creates it with this):
