@@ -182,10 +182,10 @@ import Testing
         let service = place.service()
         service.setTelemetry(telemetry: log)
         try service.updateConfig(config: place.config())
-        try await service.sync()
+        try await service.syncCollections()
         #expect(log.events.withLock { $0.last?.source } == "settings-sync")
         try service.updateConfig(config: place.config { $0.telemetry = other })
-        try await service.sync()
+        try await service.syncCollections()
         #expect(other.events.withLock { $0.count } == log.events.withLock { $0.count })
     }
 
