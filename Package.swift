@@ -97,8 +97,12 @@ let package = Package(
             ],
             path: "Sources/Library/RemoteSettings"),
         .target(
-            name: "RemoteSettingsBlocking",
+            name: "MozillaBinding",
             dependencies: ["RemoteSettingsModel", "RemoteSettingsHTTP", "RemoteSettings"],
+            path: "Sources/Library/MozillaBinding"),
+        .target(
+            name: "RemoteSettingsBlocking",
+            dependencies: ["RemoteSettingsModel", "SnapshotBundle", "RemoteSettings", "MozillaBinding"],
             path: "Sources/Library/RemoteSettingsBlocking"),
         .target(
             name: "ConfigParameters", dependencies: ["RemoteSettingsModel", "TargetFilter"],

@@ -24,7 +24,7 @@ EXCEPTIONS = {
         "Library/RemoteSettings/API/SyncResults.swift": 1,
         "Library/RemoteSettings/Runtime/Session.swift": 1,
         "Library/RemoteSettings/Storage/StorageIndex.swift": 4,
-        "Library/RemoteSettingsBlocking/Protocols.swift": 1,
+        "Library/MozillaBinding/Protocols.swift": 1,
         "Library/RemoteSettingsTesting/InMemoryOrigin/OriginState.swift": 2,
         "Library/RemoteSettingsTesting/InMemoryOrigin/OriginTransport+App.swift": 1,
         "Library/RemoteSettingsTesting/InMemoryOrigin/ServerCollection.swift": 3,

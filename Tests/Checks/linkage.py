@@ -13,7 +13,7 @@ import sys
 
 RUNTIME = {
     "CZlib", "CCurl", "CPlatform", "RemoteSettingsModel", "SnapshotBundle", "TargetFilter", "RemoteSettingsHTTP",
-    "CurlTransport", "URLSessionTransport", "RemoteSettings", "RemoteSettingsBlocking", "ConfigParameters", "RemoteConfiguration",
+    "CurlTransport", "URLSessionTransport", "RemoteSettings", "MozillaBinding", "RemoteSettingsBlocking", "ConfigParameters", "RemoteConfiguration",
 }
 ALLOWED_PRODUCTS = {"X509", "SwiftASN1", "Crypto", "Logging"}
 NOT_IMPORTED = {"test-process"}  # what tests start

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """scripts/check promises [--accept]: compares what users rely on with the texts kept in Tests/Promises.
 
-These are the public API of the libraries' modules, the names and options of the commands, and the members of the JSON documents that
+It fails for a public enumeration whose documentation does not say whether it is open or closed. What users rely on is the public API
+of the libraries' modules, the names and options of the commands, and the members of the JSON documents that
 commands print. A text that differs fails the check, which prints the difference; --accept writes the texts of this build,
 so that a change of the promises shows in the commit that makes it. The article Commands.md, which is made from the help
 texts, is checked and written in the same way. It needs a debug build, and RSDUMP may name another
@@ -22,7 +23,7 @@ KEPT = ROOT / "Tests/Promises"
 BUILD = ROOT / ".build/debug"
 RSDUMP = os.environ.get("RSDUMP", str(BUILD / "rsdump"))
 # The products' modules, and those whose types they show.
-MODULES = ["RemoteSettings", "RemoteSettingsBlocking", "RemoteConfiguration", "RemoteSettingsTesting", "FirefoxDumps",
+MODULES = ["RemoteSettings", "MozillaBinding", "RemoteConfiguration", "RemoteSettingsTesting", "FirefoxDumps",
            "RemoteSettingsModel", "RemoteSettingsHTTP", "SnapshotBundle"]
 GIVEN = "0.1.0"
 # The path from Tests/Promises.
@@ -64,6 +65,19 @@ def public_api(module, graphs):
                 target = names.get(relation["target"]) or relation.get("targetFallback") or relation["target"]
                 lines.add(f"{names[relation['source']]} conforms to {target}")
     return "".join(f"{line}\n" for line in sorted(lines))
+
+
+def undecided_enums(graphs):
+    """The public enumerations whose documentation does not say whether they are open, as CHANGELOG.md promises."""
+    for module in MODULES:
+        symbols = json.loads((graphs / f"{module}.symbols.json").read_text())["symbols"]
+        # An enumeration without cases is a name for what is in it.
+        owners = {tuple(symbol["pathComponents"][:-1]) for symbol in symbols if symbol["kind"]["identifier"] == "swift.enum.case"}
+        for symbol in symbols:
+            text = " ".join(line["text"] for line in symbol.get("docComment", {"lines": []})["lines"])
+            if symbol["kind"]["identifier"] == "swift.enum" and tuple(symbol["pathComponents"]) in owners and not re.search(
+                    r"Open: a later version may add cases|Closed: no version adds a case", text):
+                yield ".".join([module, *symbol["pathComponents"]])
 
 
 def subcommands(*command):
@@ -179,6 +193,9 @@ def texts():
     """What this build says, by the name of the file in which it is kept."""
     with tempfile.TemporaryDirectory() as graphs:
         found = {f"api/{module}.txt": public_api(module, pathlib.Path(graphs)) for module in MODULES}
+        if undecided := list(undecided_enums(pathlib.Path(graphs))):
+            sys.exit("check promises: write 'Open: a later version may add cases, so a `switch` needs a `default`.' or 'Closed: no "
+                     f"version adds a case.' into the documentation of {', '.join(undecided)}")
     return {**found, "options.txt": options(), "json.txt": json_members(), COMMANDS: reference()}
 
 

@@ -95,7 +95,7 @@ public final class SampleStore: Sendable {
     public var changes: AsyncStream<Void> {
         let (stream, continuation) = AsyncStream<Void>.makeStream(bufferingPolicy: .bufferingNewest(1))
         let records = Task { [regions] in
-            for await _ in regions.changes { continuation.yield() }
+            for await _ in regions.changes() { continuation.yield() }
         }
         let updates = Task { [config] in
             // As in Firebase, an error ends the stream of updates. Pulling the list down still works.

@@ -5,7 +5,7 @@ import RemoteSettings
 /// certificates.
 ///
 /// The data is under the Mozilla Public License 2.0 (`dumps/NOTICE`). It has no signature, and
-/// `RemoteSettingsClient.snapshot` states that. The first sync replaces it with data that the server has signed.
+/// `RemoteSettingsClient.status` states that. The first sync replaces it with data that the server has signed.
 public enum FirefoxDumps {
     /// The collections as a packaged source. The bundles are part of the program and are read in place. No I/O.
     public static let packaged = PackagedSource.embeddedFirefoxDumps.acceptingImported()

@@ -29,16 +29,16 @@ extension RemoteSettingsClient {
     /// - Throws: ``UnmetExpectation`` with the missing records and the unexpected ones.
     public func expectRecords(_ ids: [String]) throws {
         guard let found = getRecords()?.map(\.id) else {
-            let reasons = snapshot.rejected.map { "; \($0)" } + [snapshot.recentFailure.map { "; \($0.error)" } ?? ""]
+            let reasons = status.rejected.map { "; \($0)" } + [status.recentFailure.map { "; \($0.error)" } ?? ""]
             throw UnmetExpectation(
-                "\(snapshot.collection): expected the records \(Self.list(ids)), found no state of the collection"
+                "\(status.collection): expected the records \(Self.list(ids)), found no state of the collection"
                     + reasons.joined())
         }
         let (missing, others) = (Set(ids).subtracting(found), Set(found).subtracting(ids))
         guard missing.isEmpty, others.isEmpty else {
             let problems = [("missing", missing), ("not expected", others)].filter { !$0.1.isEmpty }
             throw UnmetExpectation(
-                "\(snapshot.collection): expected the records \(Self.list(ids)), found \(Self.list(found)); "
+                "\(status.collection): expected the records \(Self.list(ids)), found \(Self.list(found)); "
                     + problems.map { "\($0): \(Self.list($1.sorted()))" }.joined(separator: "; "))
         }
     }
@@ -46,19 +46,19 @@ extension RemoteSettingsClient {
     /// Expects a record with these values in these fields. Never uses the network.
     ///
     /// - Throws: ``UnmetExpectation`` with the first field that differs.
-    public func expectRecord(_ id: String, _ fields: [String: JSONValue] = [:]) throws {
+    public func expectRecord(_ id: String, _ fields: [String: RemoteSettingsJSON] = [:]) throws {
         guard let record = getRecords()?.first(where: { $0.id == id }) else {
             throw UnmetExpectation(
-                "\(snapshot.collection): expected the record \(id), found \(Self.list(getRecords()?.map(\.id) ?? []))")
+                "\(status.collection): expected the record \(id), found \(Self.list(getRecords()?.map(\.id) ?? []))")
         }
         for (field, expected) in fields.sorted(by: { $0.key < $1.key }) where record[field: field] != expected {
             let found = record[field: field].map(Self.text) ?? "no such field"
             throw UnmetExpectation(
-                "\(snapshot.collection): record \(id): expected \(Self.text(expected)) in \(field), found \(found)")
+                "\(status.collection): record \(id): expected \(Self.text(expected)) in \(field), found \(found)")
         }
     }
 
-    /// Expects that `work` changes the collection, and waits for the first change in ``changes``.
+    /// Expects that `work` changes the collection, and waits for the first change in ``changes()``.
     ///
     /// - Parameters:
     ///   - timeout: the longest wait after `work` has ended.
@@ -71,7 +71,7 @@ extension RemoteSettingsClient {
         within timeout: Duration = .seconds(5), isolation: isolated (any Actor)? = #isolation,
         by work: () async throws -> Void
     ) async throws -> RecordChanges {
-        let stream = changes
+        let stream = changes()
         try await work()
         let change = await withTaskGroup(of: RecordChanges?.self) { group in
             group.addTask { await stream.first { _ in true } }
@@ -83,7 +83,7 @@ extension RemoteSettingsClient {
             return await group.next() ?? nil
         }
         guard let change else {
-            throw UnmetExpectation("\(snapshot.collection): expected a change within \(timeout), found none")
+            throw UnmetExpectation("\(status.collection): expected a change within \(timeout), found none")
         }
         return change
     }

@@ -25,7 +25,7 @@ struct FirefoxDumpsTests {
             storageDir: storage, validating: RemoteSettingsConfig(packaged: [FirefoxDumps.packaged]))
         let client = service.makeClient(collectionName: name)
         #expect(try #require(client.getRecords()).count > 40)
-        #expect(client.snapshot.provenance == .imported)
+        #expect(client.status.provenance == .imported)
     }
 
     /// Imported data without a signature is served if it is part of the program: whoever can change it can change the
@@ -38,7 +38,7 @@ struct FirefoxDumpsTests {
         for source in [trusted, untrusted] {
             let client = client("password-rules", source)
             #expect(client.getRecords() == nil)
-            #expect(client.snapshot.rejected.map(\.reason) == [.unsigned])
+            #expect(client.status.rejected.map(\.reason) == [.unsigned])
         }
     }
 }

@@ -1,4 +1,5 @@
 #if Lab
+import RemoteSettings
 import RemoteSettingsBlocking
 
 /// Syncs all collections. It blocks: an `await` in main.swift would make the whole program asynchronous, reads

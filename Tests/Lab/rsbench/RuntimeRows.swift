@@ -95,7 +95,7 @@ struct RuntimeRows {
     }
 
     private func records(_ client: RemoteSettingsClient) throws -> [RemoteSettingsRecord] {
-        guard let records = client.getRecords(), !records.isEmpty else { throw BenchmarkError("\(client.snapshot)") }
+        guard let records = client.getRecords(), !records.isEmpty else { throw BenchmarkError("\(client.status)") }
         return records
     }
 }

@@ -13,8 +13,6 @@
 import Dispatch
 import Foundation
 import RemoteSettingsBlocking
-import class RemoteSettingsBlocking.RemoteSettingsClient
-import class RemoteSettingsBlocking.RemoteSettingsService
 import RemoteSettingsHTTP
 import RemoteSettingsModel
 import RemoteSettingsTesting
@@ -28,7 +26,9 @@ private func makeService(_ number: Int, fails: Bool) -> RemoteSettingsService {
     let faults = ["/buckets/monitor/", "/attachments/"].map { Fault($0, effect: .status(503), times: fails ? 1 : 0) }
     server.inject(faults + [Fault(delay: .milliseconds(2))])
     var config = RemoteSettingsConfig(
-        server: .custom(url: server.url), trustRoots: server.root, log: { _ in }, updates: .off)
+        server: .custom(url: server.url), trustRoots: server.root)
+    config.log = { _ in }
+    config.updates = .off
     config.transport = server
     return RemoteSettingsService(storageDir: "\(storage)/\(number)", config: config)
 }

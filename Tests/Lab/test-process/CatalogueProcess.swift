@@ -33,7 +33,8 @@ enum CatalogueProcess {
         let collections = Array(arguments[6...])
         var config = RemoteSettingsConfig(
             server: .custom(url: arguments[3]), trustRoots: try TrustAnchors(parsing: [arguments[4]]),
-            updates: .off, publisher: arguments[5])
+            publisher: arguments[5])
+        config.updates = .off
         if arguments[1] == "read" { config.transport = NoNetwork() }
         config.log = { _ in }
 

@@ -64,7 +64,7 @@ struct SoakApps {
 
     private static func report(_ client: RemoteSettingsClient) {
         guard let records = client.getRecords(), let timestamp = client.getLastModifiedTimestamp() else {
-            say("none \(client.collectionName()): \(client.snapshot.rejected.map { "\($0)" }.joined(separator: "; "))")
+            say("none \(client.collectionName()): \(client.status.rejected.map { "\($0)" }.joined(separator: "; "))")
             return
         }
         var hasher = ContentHasher()
@@ -75,7 +75,7 @@ struct SoakApps {
             record.json.withSpan { hasher.update($0) }
         }
         add(#"],"last_modified":"\#(timestamp)"}"#)
-        say("\(client.snapshot.collection) \(timestamp) \(hasher.finish())")
+        say("\(client.status.collection) \(timestamp) \(hasher.finish())")
     }
 }
 #endif

@@ -58,7 +58,7 @@ enum StorageProcess {
                 exit(1)
             }
             guard let records = client.getRecords(), let timestamp = client.getLastModifiedTimestamp() else {
-                print("nothing is held: \(client.snapshot)")
+                print("nothing is held: \(client.status)")
                 exit(1)
             }
             guard timestamp >= last else {

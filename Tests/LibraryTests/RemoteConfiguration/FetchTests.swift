@@ -17,9 +17,25 @@ struct FetchTests {
 
     private func throttledUntil(_ config: RemoteConfig) async throws -> Double {
         let error = await #expect(throws: RemoteConfigError.self) { try await config.fetch(withExpirationDuration: 0) }
-        guard case .throttled(let until, _)? = error else { throw try #require(error) }
+        guard case .paused(let until, _)? = error else { throw try #require(error) }
         #expect(error?.errorCode == 8002 && error?.throttledUntil == until)
-        return until.timeIntervalSince1970 - Double(place.now.milliseconds) / 1000
+        return until.date.timeIntervalSince1970 - Double(place.now.milliseconds) / 1000
+    }
+
+    /// Copies are apart, and so is what a remote config was given; a constant can be set as in Firebase.
+    @Test func settingsAreValues() throws {
+        let constant = RemoteConfigSettings()
+        constant.minimumFetchInterval = 5
+        var copy = constant
+        #expect(copy == constant && copy.minimumFetchInterval == 5)
+        copy.fetchTimeout = 7
+        #expect(copy != constant && constant.fetchTimeout == 60)
+        let config = place.start()
+        config.configSettings = constant
+        constant.fetchesPerHour = 3
+        #expect(config.configSettings.fetchesPerHour == 60)
+        config.configSettings.minimumFetchInterval = 9
+        #expect(config.configSettings.minimumFetchInterval == 9 && constant.minimumFetchInterval == 5)
     }
 
     @Test func defaultsAreFirebases() {
@@ -331,7 +347,7 @@ struct FetchTests {
         config.configSettings.fetchTimeout = 0.2
         config.setDefaults(["a": "default"])
         for _ in 0..<2 {
-            await #expect(throws: RemoteConfigError.timeout(seconds: 0.2)) { try await config.fetch() }
+            await #expect(throws: RemoteConfigError.timeout(.milliseconds(200))) { try await config.fetch() }
         }
         #expect(config.text("a") == "default" && config.lastFetchStatus == .failure)
     }

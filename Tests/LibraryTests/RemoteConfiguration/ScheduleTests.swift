@@ -71,13 +71,13 @@ struct ScheduleTests {
         for await _ in config.fetches(every: .seconds(86_400)) { break }
         #expect((try place.index()["schedules"] as? [String: Any])?[place.collection.id] != nil)
         let service = RemoteSettingsService(storageDir: place.storage, config: place.config())
-        try service.makeClient(collectionName: place.collection.name).resetStorage()
+        try await service.makeClient(collectionName: place.collection.name).resetStorage()
         #expect((try place.index()["schedules"] as? [String: Any])?[place.collection.id] == nil)
     }
 
     @Test func runActivatesWhatArrives() async throws {
         let config = start()
-        let values = config.activations()
+        let values = config.activations
         let running = Task { await config.run(every: .seconds(86_400)) }
         for await value in values where value["a"].stringValue == "1" { break }
         running.cancel()
@@ -88,7 +88,7 @@ struct ScheduleTests {
     @Test func activationsBeginWithTheCurrentValues() async throws {
         let config = start()
         config.setDefaults(["a": 0])
-        var activations = config.activations().makeAsyncIterator()
+        var activations = config.activations.makeAsyncIterator()
         #expect(await activations.next()?["a"].stringValue == "0")
         try await config.fetchAndActivate()
         #expect(await activations.next()?["a"].stringValue == "1")
@@ -103,7 +103,7 @@ struct ScheduleTests {
 
     @Test func activationsEndWithTheRemoteConfig() async throws {
         var config: RemoteConfig? = start()
-        let activations = try #require(config?.activations())
+        let activations = try #require(config?.activations)
         config = nil
         var count = 0
         for await _ in activations { count += 1 }

@@ -346,7 +346,7 @@ struct StorageTests {
         let service = RemoteSettingsService(storageDir: place.storage, config: place.config())
         let config = RemoteConfig(collection: place.collection.name, service: service)
         try await config.fetchAndActivate()
-        try service.makeClient(collectionName: place.collection.name).resetStorage()
+        try await service.makeClient(collectionName: place.collection.name).resetStorage()
         #expect(try place.entry().isEmpty && place.kept() == nil)
         #expect(place.start()["a"].source == .static)
     }

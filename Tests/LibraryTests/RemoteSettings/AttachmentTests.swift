@@ -96,14 +96,15 @@ extension ServerTests {
             // The connection breaks once in the middle.
             place.server.inject([Fault(location, effect: .truncated(1_000_000), times: 1)])
             let seen = Mutex<[AttachmentProgress]>([])
-            let file = try await client.attachmentURL(for: record) { progress in seen.withLock { $0.append(progress) } }
+            let file = try await client.attachmentFile(for: record) { progress in seen.withLock { $0.append(progress) }
+            }
             place.server.inject([])
             #expect(file.source == .network)
             #expect(try Data(contentsOf: file.url) == content)
             let progress = seen.withLock { $0 }
             #expect(progress.last == AttachmentProgress(received: 3_000_000, total: 3_000_000))
             #expect(progress.count > 1)
-            #expect(try await client.attachmentURL(for: record).source == .cached)
+            #expect(try await client.attachmentFile(for: record).source == .cached)
         }
 
         @Test func packagedAttachmentAsAFile() async throws {
@@ -115,7 +116,7 @@ extension ServerTests {
                 $0.transport = NoTransport()
             }
             let record = try record("a", of: client)
-            let file = try await client.attachmentURL(for: record)
+            let file = try await client.attachmentFile(for: record)
             #expect(file.source == .packaged(dumps))
             #expect(try Data(contentsOf: file.url) == Data(repeating: 7, count: 100_000))
             #expect(client.localAttachment(for: record)?.source == .cached)
@@ -177,7 +178,7 @@ extension ServerTests {
             #expect(stale.source == .stalePackaged(dumps))
             #expect(stale.data == Data("old".utf8))
             #expect(
-                try Data(contentsOf: await packaged.attachmentURL(for: record, staleFallback: true).url)
+                try Data(contentsOf: await packaged.attachmentFile(for: record, staleFallback: true).url)
                     == Data("old".utf8))
             place.server.inject([])
             #expect(try await cachedClient.attachment(for: record).data == Data("new".utf8))
@@ -195,7 +196,7 @@ extension ServerTests {
             try await client.sync()
             let left = try FileManager.default.contentsOfDirectory(atPath: directory)
             #expect(left == [try record("b", of: client).attachment?.hash])
-            try client.resetStorage()
+            try await client.resetStorage()
             #expect(!FileManager.default.fileExists(atPath: directory))
         }
 

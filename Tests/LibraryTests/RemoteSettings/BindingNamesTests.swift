@@ -76,7 +76,7 @@ import Testing
     @Test func theDailySync() async throws {
         let service = try service()
         let client = Collection.icons.makeClient(service)
-        let changes = client.changes
+        let changes = client.changes()
         let changed = try await service.sync(trigger: .timer)
         #expect(changed.contains("search-config-icons"))
         for await change in changes {
@@ -87,7 +87,7 @@ import Testing
         #expect(client.collectionName() == "search-config-icons")
         #expect(client.getLastModifiedTimestamp() == (try #require(client.getRecords()?.first)).lastModified)
         client.shutdown()
-        try client.resetStorage()
+        try await client.resetStorage()
     }
 
     @Test func icons() async throws {
@@ -112,9 +112,9 @@ import Testing
         let records = try await client.fetchRecords(RecordQuery(where: ["fromLang": .string("de")], sync: .ifEmpty))
         let models = try records.map { try $0.decode(as: Model.self, decoder: decoder) }
         #expect(models.map(\.fileType) == ["lex"])
-        let file = try await client.attachmentURL(for: records[0]) { progress in #expect(progress.received > 0) }
+        let file = try await client.attachmentFile(for: records[0]) { progress in #expect(progress.received > 0) }
         #expect(try Data(contentsOf: file.url) == Data("icon".utf8))
-        try client.removeDownload(of: records[0])
+        try client.removeAttachment(for: records[0])
     }
 
     /// Names of the older interface, which have another name here; see the table.

@@ -1,10 +1,6 @@
 import Dispatch
 import Foundation
 import RemoteSettingsBlocking
-import class RemoteSettingsBlocking.RemoteSettingsClient
-import class RemoteSettingsBlocking.RemoteSettingsService
-import enum RemoteSettingsBlocking.RemoteSettingsError
-import protocol RemoteSettingsBlocking.RemoteSettingsTelemetry
 import RemoteSettingsTesting
 import Testing
 

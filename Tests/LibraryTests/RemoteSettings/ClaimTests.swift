@@ -84,7 +84,7 @@ extension ServerTests {
             let reader = client(collection) { $0.packaged = [.directory(dumps)] }
             #expect(try await fetches(collection, by: reader) == 0)
             #expect(reader.getRecords()?.map(\.id) == ["a"])
-            #expect(reader.snapshot.source != .cached)
+            #expect(reader.status.source != .cached)
             // In the process that has refused it, and in a later one.
             #expect(try await fetches(collection, by: reader) > 0)
             #expect(reader.getRecords()?.map(\.id) == ["a", "b"])
@@ -165,7 +165,7 @@ extension ServerTests {
             try collection.put("a")
             try await client(collection).sync()
             let follower = client(collection)
-            let changes = follower.changes
+            let changes = follower.changes()
             try await follower.sync()
             try collection.put("b")
             try await client(collection).sync()

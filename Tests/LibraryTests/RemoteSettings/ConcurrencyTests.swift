@@ -91,7 +91,7 @@ extension ServerTests {
             #expect(flock(descriptor, LOCK_EX) == 0)
             let error = await #expect(throws: RemoteSettingsError.self) { try await client.sync() }
             #expect(error.map { "\($0)" }?.contains(place.storage) == true)
-            #expect(throws: RemoteSettingsError.self) { try client.resetStorage() }
+            await #expect(throws: RemoteSettingsError.self) { try await client.resetStorage() }
             async let waiting = client.sync()
             try await Task.sleep(for: .milliseconds(100))
             close(descriptor)

@@ -34,6 +34,7 @@ extension ServerTests {
             case nil: "none"
             case .cancelled: "cancelled"
             case .closed: "closed"
+            case .noClient: "noClient"
             case .offline: "offline"
             case .unavailable: "unavailable"
             case .timedOut: "timedOut"

@@ -12,7 +12,7 @@ extension ServerTests {
 
         init() throws { place = try Workplace() }
 
-        private func reasons(_ client: RemoteSettingsClient) -> [String] { client.snapshot.rejected.map { "\($0)" } }
+        private func reasons(_ client: RemoteSettingsClient) -> [String] { client.status.rejected.map { "\($0)" } }
 
         @Test(arguments: [true, false])
         func whatIsPackagedAndSignedServesWhateverServerIsConfigured(isTrusted: Bool) async throws {

@@ -8,7 +8,8 @@ import Testing
 
     @Test func makingAService() throws {
         let config = RemoteSettingsConfig(server: .stage, bucketName: "main", appContext: nil)
-        let older = RemoteSettingsConfig(server: .custom(url: "https://settings.example.org"))
+        let older = RemoteSettingsConfig(
+            server: .custom(url: "https://settings.example.org"), trustRoots: place.server.root)
         let service = RemoteSettingsService(storageDir: storage, config: config)
         #expect(service.clientUrl() == "https://firefox.settings.services.allizom.org/v2")
         try service.updateConfig(config: older)
@@ -32,7 +33,7 @@ import Testing
             return try await failsToReachTheNetwork(service, client)
         }
         #expect(isNetwork)
-        try client.resetStorage()
+        try await client.resetStorage()
         service.shutdown()
     }
 
@@ -58,9 +59,9 @@ import Testing
         let client = RemoteSettingsService(storageDir: storage, config: RemoteSettingsConfig())
             .makeClient(collectionName: "../../etc/passwd")
         #expect(client.getRecords() == nil)
-        #expect(client.snapshot.source == .notHeld)
+        #expect(client.status.source == .notHeld)
         await #expect(throws: RemoteSettingsError.self) { try await client.sync() }
-        #expect(throws: RemoteSettingsError.self) { try client.resetStorage() }
+        await #expect(throws: RemoteSettingsError.self) { try await client.resetStorage() }
     }
 
     private struct Uptake: RemoteSettingsTelemetry {

@@ -30,20 +30,20 @@ import Testing
     @Test func downloadedAndDeleted() async throws {
         let (collection, client) = try await synced(["a", "b"])
         let record = try record("a", of: client)
-        #expect(!client.isDownloaded(record))
-        try client.removeDownload(of: record)
+        #expect(!client.isAttachmentStored(for: record))
+        try client.removeAttachment(for: record)
         _ = try await client.getAttachment(record: record)
-        #expect(client.isDownloaded(record))
+        #expect(client.isAttachmentStored(for: record))
         let file = "\(place.attachments(collection))/\(try #require(record.attachment?.hash))"
         try Data("FILE A".utf8).write(to: URL(fileURLWithPath: file))
-        #expect(!client.isDownloaded(record))
+        #expect(!client.isAttachmentStored(for: record))
         _ = try await client.getAttachment(record: record)
-        try client.removeDownload(of: record)
-        #expect(!client.isDownloaded(record) && client.localAttachment(for: record) == nil)
+        try client.removeAttachment(for: record)
+        #expect(!client.isAttachmentStored(for: record) && client.localAttachment(for: record) == nil)
         let without = RemoteSettingsRecord(id: "x", lastModified: 1)
-        #expect(!client.isDownloaded(without))
-        #expect(throws: RemoteSettingsError.self) { try client.removeDownload(of: without) }
-        #expect(throws: RemoteSettingsError.self) { try client.keepDownload(of: without) }
+        #expect(!client.isAttachmentStored(for: without))
+        #expect(throws: RemoteSettingsError.self) { try client.removeAttachment(for: without) }
+        #expect(throws: RemoteSettingsError.self) { try client.keepAttachment(for: without) }
     }
 
     /// On a file system that ignores case, the files of both would be in one directory, and a sync of one would remove
@@ -55,7 +55,7 @@ import Testing
             let client = place.service().makeClient(collectionName: id)
             try await client.sync()
             _ = try await client.getAttachment(record: try record("a", of: client))
-            #expect(client.isDownloaded(try record("a", of: client)))
+            #expect(client.isAttachmentStored(for: try record("a", of: client)))
         }
         let names = try FileManager.default.contentsOfDirectory(atPath: "\(place.storage)/attachments/main")
         #expect(Set(names.map { $0.lowercased() }).count == 2)
@@ -68,30 +68,30 @@ import Testing
         let client = place.service { $0.packaged = [.directory(dumps)] }.makeClient(collectionName: collection.name)
         let record = try record("a", of: client)
         #expect(client.localAttachment(for: record) != nil)
-        #expect(!client.isDownloaded(record))
+        #expect(!client.isAttachmentStored(for: record))
     }
 
     @Test func keptOnesOutliveTheirRecord() async throws {
         let (collection, client) = try await synced(["a", "b", "c"])
         try await client.downloadAttachments()
         let (kept, other) = (try record("a", of: client), try record("b", of: client))
-        try client.keepDownload(of: kept)
-        try client.keepDownload(of: kept)
+        try client.keepAttachment(for: kept)
+        try client.keepAttachment(for: kept)
         collection.delete("a")
         collection.delete("b")
         // Another process syncs, and later this one does again.
         let later = place.service().makeClient(collectionName: collection.name)
         try await later.sync()
-        #expect(later.isDownloaded(kept) && !later.isDownloaded(other))
+        #expect(later.isAttachmentStored(for: kept) && !later.isAttachmentStored(for: other))
         try collection.put("d")
         try await client.sync()
         #expect(try client.pruneAttachments() == 0)
         #expect(try await client.getAttachment(record: kept) == Data("file a".utf8))
-        try client.removeDownload(of: kept)
-        #expect(!client.isDownloaded(kept))
+        try client.removeAttachment(for: kept)
+        #expect(!client.isAttachmentStored(for: kept))
         #expect(files(collection) == [try #require(record("c", of: client).attachment?.hash)])
-        try client.keepDownload(of: record("c", of: client))
-        try client.resetStorage()
+        try client.keepAttachment(for: record("c", of: client))
+        try await client.resetStorage()
         #expect(files(collection).isEmpty)
     }
 
@@ -109,8 +109,8 @@ import Testing
             atPath: "\(place.storage)/attachments/main", withIntermediateDirectories: true)
         try FileManager.default.createSymbolicLink(
             atPath: place.attachments(collection), withDestinationPath: outside)
-        try client.keepDownload(of: record)
-        #expect(throws: RemoteSettingsError.self) { try client.removeDownload(of: record) }
+        try client.keepAttachment(for: record)
+        #expect(throws: RemoteSettingsError.self) { try client.removeAttachment(for: record) }
         #expect(try client.pruneAttachments() == 0)
         #expect(try FileManager.default.contentsOfDirectory(atPath: outside).count == 2)
     }
@@ -126,11 +126,11 @@ import Testing
         let old = try record("a", of: client)
         try collection.attach(Data("new".utf8), to: "a")
         try await client.sync()
-        #expect(client.isDownloaded(old))
+        #expect(client.isAttachmentStored(for: old))
         #expect(!files(collection).contains(foreign))
         try Data("x".utf8).write(to: directory.appending(path: foreign))
         #expect(try client.pruneAttachments() == 2)
-        #expect(!client.isDownloaded(old))
+        #expect(!client.isAttachmentStored(for: old))
         #expect(files(collection) == [try #require(record("b", of: client).attachment?.hash)])
         let empty = place.service().makeClient(collectionName: "nothing")
         #expect(try empty.pruneAttachments() == 0)
@@ -150,7 +150,7 @@ import Testing
         place.server.inject([Fault("/attachments/", effect: .status(404))])
         let cached = try await client.attachment(for: new, staleFallback: true)
         #expect(cached.source == .staleCached && cached.earlierRecord == old)
-        #expect(try await client.attachmentURL(for: new, staleFallback: true).earlierRecord == old)
+        #expect(try await client.attachmentFile(for: new, staleFallback: true).earlierRecord == old)
         let packaged = RemoteSettingsService(
             storageDir: place.path("other"), config: place.config { $0.packaged = [.directory(dumps)] }
         ).makeClient(collectionName: collection.name)

@@ -56,7 +56,7 @@ extension ServerTests {
             #expect(error.map { "\($0)" }?.contains("root") == true)
             #expect(client.getRecords() == nil)
             #expect(
-                client.snapshot.rejected.contains { rejected in
+                client.status.rejected.contains { rejected in
                     if case .notTrusted = rejected.reason { true } else { false }
                 })
         }
@@ -285,13 +285,13 @@ extension ServerTests {
                 let client = place.service { $0.packaged = [.directory(dumps)] }
                     .makeClient(collectionName: collection.name)
                 let records = try #require(client.getRecords())
-                if client.snapshot.source == .cached {
+                if client.status.source == .cached {
                     // What was changed does not matter to the signature, such as the name of the server's metadata.
                     #expect(records == held)
                 } else {
                     refused += 1
                     #expect(records.map(\.id) == ["a"])
-                    #expect(client.snapshot.rejected.contains { $0.source == .cached })
+                    #expect(client.status.rejected.contains { $0.source == .cached })
                 }
             }
             #expect(refused > 0)
@@ -306,7 +306,7 @@ extension ServerTests {
             let client = place.service().makeClient(collectionName: collection.name)
             #expect(client.getRecords() == nil)
             #expect(
-                client.snapshot.rejected.contains { rejected in
+                client.status.rejected.contains { rejected in
                     if case .notTrusted = rejected.reason { rejected.source == .cached } else { false }
                 })
             try await client.sync()
@@ -355,7 +355,7 @@ extension ServerTests {
                     #expect(records == held)
                 } else {
                     refused += 1
-                    #expect(client.snapshot.rejected.count == 1)
+                    #expect(client.status.rejected.count == 1)
                 }
             }
             #expect(refused > 0)
@@ -368,7 +368,7 @@ extension ServerTests {
             }.makeClient(collectionName: collection.name)
             #expect(client.getRecords() == nil)
             #expect(
-                client.snapshot.rejected.first?.reason
+                client.status.rejected.first?.reason
                     == .otherServer(
                         found: place.server.url, expected: "http://127.0.0.1:1"))
             // Nothing is wrong with it: it is used again when its server is configured again.

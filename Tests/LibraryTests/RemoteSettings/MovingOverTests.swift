@@ -26,17 +26,43 @@ import Testing
         withExtendedLifetime(clients) {}
     }
 
-    @Test(arguments: [
-        ("https://firefox.settings.services.mozilla.com/v1", true),
-        ("https://firefox.settings.services.mozilla.com", true),
-        ("https://FIREFOX.settings.services.mozilla.com:443/v2/", true),
-        ("https://firefox.settings.services.allizom.org/v1", false),
-        ("https://remote-settings-dev.allizom.org/v1", false), ("https://settings.example.org/v1", false),
-        ("https://firefox.settings.services.mozilla.com.example.org/v1", false),
-    ])
-    func mozillasServersByTheirURLs(_ url: String, isProduction: Bool) {
+    @Test(
+        arguments: [
+            ("https://firefox.settings.services.mozilla.com/v1", .mozillaProduction),
+            ("https://firefox.settings.services.mozilla.com", .mozillaProduction),
+            ("https://FIREFOX.settings.services.mozilla.com:443/v2/", .mozillaProduction),
+            ("https://firefox.settings.services.allizom.org/v1", .mozillaStaging),
+            ("https://remote-settings-dev.allizom.org/v1", .mozillaStaging), ("https://settings.example.org/v1", nil),
+            ("https://firefox.settings.services.mozilla.com.example.org/v1", nil),
+        ] as [(String, TrustAnchors?)])
+    func onlyMozillasServersHaveADefaultRoot(_ url: String, root: TrustAnchors?) throws {
         let config = RemoteSettingsConfig(server: .custom(url: url))
-        #expect(config.trustPolicy.roots == (isProduction ? .mozillaProduction : .mozillaStaging))
+        #expect(config.trustPolicy.roots == root ?? TrustAnchors([]))
+        if root != nil { return try config.check() }
+        #expect(throws: RemoteSettingsError.self) { try config.check() }
+    }
+
+    /// A mistake is logged when the service is made, and thrown by everything that would use the network.
+    @Test(arguments: [
+        ("https://settings.example.org", "rsdump keys status"), ("settings.example.org", "settings.example.org"),
+    ])
+    func aMistakeInTheConfigurationIsFoundAtTheStart(_ url: String, says sentence: String) async throws {
+        let logged = Mutex<[RemoteSettingsLogEntry]>([])
+        var config = RemoteSettingsConfig(server: .custom(url: url))
+        config.log = { entry in logged.withLock { $0.append(entry) } }
+        let service = RemoteSettingsService(storageDir: place.storage, config: config)
+        #expect(logged.withLock { $0 }.contains { $0.level == .error && $0.message.contains(sentence) })
+        let client = service.makeClient(collectionName: "regions")
+        let thrown = try #require(await #expect(throws: RemoteSettingsError.self) { try await client.sync() })
+        #expect("\(thrown)".contains(sentence))
+        #expect(throws: thrown) { try RemoteSettingsService(storageDir: place.storage, validating: config) }
+        #expect(throws: thrown) { try place.service().updateConfig(config: config) }
+    }
+
+    @Test func aSyncWithoutClientsSaysSo() async throws {
+        let service = place.service()
+        await #expect(throws: RemoteSettingsError.noClient) { try await service.sync() }
+        #expect(try await service.syncCollections() == [])
     }
 
     @Test func aURLWithoutVersionMeansTheNewestOne() {
@@ -70,15 +96,15 @@ import Testing
         let imported = try await packageImported(collection)
         let client = place.service { $0.packaged = [imported] }.makeClient(collectionName: collection.name)
         #expect(client.getRecords()?.map(\.id) == ["a"])
-        #expect(client.snapshot.provenance == .imported)
+        #expect(client.status.provenance == .imported)
         #expect(try client.getLastModifiedTimestamp() == collection.timestamp())
         try await client.sync()
         #expect(client.getRecords()?.map(\.id) == ["a"])
-        #expect(client.snapshot.source == .cached)
-        #expect(client.snapshot.provenance?.isSigned == true)
+        #expect(client.status.source == .cached)
+        #expect(client.status.provenance?.isSigned == true)
         // In a process that starts later too, offline; and the next sync asks only the monitor.
         let later = place.service { $0.packaged = [imported] }.makeClient(collectionName: collection.name)
-        #expect(later.snapshot.provenance?.isSigned == true)
+        #expect(later.status.provenance?.isSigned == true)
         let asked = place.server.requests.count
         try await later.sync()
         #expect(place.server.requests.count == asked + 1)
@@ -100,7 +126,7 @@ import Testing
         #expect(client.getRecords()?.map(\.id) == ["a", "b"])
         #expect(try await client.sync() as SyncOutcome == .updated(Timestamp(milliseconds: 1_700_000_000_000)))
         #expect(client.getRecords()?.map(\.id) == ["a"] && start().getRecords()?.map(\.id) == ["a"])
-        #expect(start().snapshot.rejected.map(\.reason) == [.signatureLost])
+        #expect(start().status.rejected.map(\.reason) == [.signatureLost])
         let asked = place.server.requests.count
         #expect(try await start().sync() as SyncOutcome == .upToDate(Timestamp(milliseconds: 1_700_000_000_000)))
         #expect(place.server.requests.count == asked + 1)
@@ -113,7 +139,7 @@ import Testing
         let service = place.service { $0.transport = gate }
         let one = service.makeClient(collectionName: collection.name)
         let other = service.makeClient(collectionName: collection.name)
-        var (ended, kept) = (one.changes.makeAsyncIterator(), other.changes.makeAsyncIterator())
+        var (ended, kept) = (one.changes().makeAsyncIterator(), other.changes().makeAsyncIterator())
         let first = Task { try await one.sync() }
         await gate.hasHeld()
         let second = Task { try await other.sync() }
@@ -127,7 +153,7 @@ import Testing
         // The client reads on, and syncs no more.
         #expect(one.getRecords()?.count == 1)
         await #expect(throws: RemoteSettingsError.closed) { try await one.sync() }
-        for await changes in one.changes { Issue.record("\(changes)") }
+        for await changes in one.changes() { Issue.record("\(changes)") }
         try await other.sync()
     }
 
@@ -156,10 +182,10 @@ import Testing
         let service = place.service()
         service.setTelemetry(telemetry: log)
         try service.updateConfig(config: place.config())
-        try await service.sync()
+        try await service.syncCollections()
         #expect(log.events.withLock { $0.last?.source } == "settings-sync")
         try service.updateConfig(config: place.config { $0.telemetry = other })
-        try await service.sync()
+        try await service.syncCollections()
         #expect(other.events.withLock { $0.count } == log.events.withLock { $0.count })
     }
 
@@ -183,8 +209,8 @@ import Testing
         try setVerifiedAt(collection) { $0 - 90_000_000 }
         let client = place.service().makeClient(collectionName: collection.name)
         #expect(client.getRecords() == nil)
-        guard case .notTrusted(let why)? = client.snapshot.rejected.first?.reason else {
-            Issue.record("\(client.snapshot)")
+        guard case .notTrusted(let why)? = client.status.rejected.first?.reason else {
+            Issue.record("\(client.status)")
             return
         }
         #expect(why.contains("at most a day after"))
@@ -256,7 +282,7 @@ import Testing
             let client = service.makeClient(collectionName: collection.name)
             let record = try #require(await client.recordsOrSync()?.first)
             defer { service.shutdown() }
-            return try await client.attachmentURL(for: record).url
+            return try await client.attachmentFile(for: record).url
         }
         let file = try await storedFile()
         while FileManager.default.fileExists(atPath: file.path) { try await Task.sleep(for: .milliseconds(5)) }
@@ -270,13 +296,13 @@ import Testing
         let service = RemoteSettingsService(storageDir: ":memory:", config: place.config())
         let client = service.makeClient(collectionName: collection.name)
         let first = try #require(await client.recordsOrSync()?.first)
-        #expect(client.snapshot.source == .cached && client.localAttachment(for: first) == nil)
+        #expect(client.status.source == .cached && client.localAttachment(for: first) == nil)
         #expect(try await client.getAttachment(record: first) == Data("hello".utf8))
-        #expect(client.localAttachment(for: first)?.source == .cached && client.isDownloaded(first))
+        #expect(client.localAttachment(for: first)?.source == .cached && client.isAttachmentStored(for: first))
         try collection.put("b")
         try await service.sync()
         #expect(client.getRecords()?.count == 2 && service.inspect().collections.count == 1)
-        let file = try await client.attachmentURL(for: first).url
+        let file = try await client.attachmentFile(for: first).url
         #expect(try Data(contentsOf: file) == Data("hello".utf8))
         // The storage is a folder in a directory that only this user may enter.
         let storage = (0..<4).reduce(file) { file, _ in file.deletingLastPathComponent() }
@@ -288,8 +314,8 @@ import Testing
         // Another service has nothing of it.
         let other = RemoteSettingsService(storageDir: ":memory:", config: place.config())
         #expect(other.makeClient(collectionName: collection.name).getRecords() == nil)
-        try client.removeDownload(of: first)
-        #expect(!client.isDownloaded(first))
+        try client.removeAttachment(for: first)
+        #expect(!client.isAttachmentStored(for: first))
         try await service.resetStorage()
         #expect(client.getRecords() == nil)
         #expect(!FileManager.default.fileExists(atPath: ":memory:"))
@@ -311,7 +337,9 @@ import Testing
 
     @Test(arguments: [("MyApp/2.1", "MyApp/2.1"), ("My App", "My-App/-"), ("a/b/c\r\n", "a/b-c--"), ("", "-/-")])
     func theUserAgentIsAlwaysValid(given: String, sent: String) {
-        #expect(RemoteSettingsConfig(userAgent: given).userAgentField.description == sent)
+        var config = RemoteSettingsConfig()
+        config.userAgent = given
+        #expect(config.userAgentField.description == sent)
     }
 
     @Test func aTrustedPackageBringsItsServerAndRoots() async throws {

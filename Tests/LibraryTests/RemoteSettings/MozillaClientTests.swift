@@ -203,7 +203,7 @@ extension ServerTests {
             let record = try #require(client.getRecords()?.first)
             _ = try await client.getAttachment(record: record)
             #expect(client.localAttachment(for: record) != nil)
-            try client.resetStorage()
+            try await client.resetStorage()
             #expect(client.getRecords() == nil && client.localAttachment(for: record) == nil)
         }
 

@@ -1,7 +1,5 @@
 @testable import RemoteSettings
 import RemoteSettingsBlocking
-import enum RemoteSettingsBlocking.RemoteSettingsError
-import protocol RemoteSettingsBlocking.RemoteSettingsTelemetry
 import RemoteSettingsModel
 import Testing
 

@@ -37,8 +37,8 @@ extension ServerTests {
             let service = place.service { $0.overrides = [.file(path, of: "regions")] }
             let client = service.makeClient(collectionName: "regions")
             #expect(client.getRecords()?.map(\.id) == ["a", "b"])
-            #expect(client.snapshot.source == .override(path) && client.snapshot.provenance == .unsigned)
-            #expect(!client.snapshot.isVerifiedOnDevice)
+            #expect(client.status.source == .override(path) && client.status.provenance == .unsigned)
+            #expect(!client.status.isVerifiedOnDevice)
             #expect(service.inspect().description.contains("OVERRIDDEN for development by \(path)"))
             // Nothing is asked for, and nothing is stored.
             try await client.sync()
@@ -74,17 +74,17 @@ extension ServerTests {
         @Test func anEditedFileIsReadAgain() async throws {
             let path = try write(#"[{"id":"a"}]"#)
             let client = client(.file(path, of: "regions"))
-            var changes = client.changes.makeAsyncIterator()
+            var changes = client.changes().makeAsyncIterator()
             #expect(client.getRecords()?.count == 1)
             let before = try #require(client.getLastModifiedTimestamp())
             // An editor's half of a file leaves what was there.
             _ = try write(#"[{"id":"a"},{"i"#)
             #expect(client.getRecords()?.map(\.id) == ["a"])
-            let rejected = try #require(client.snapshot.rejected.first)
+            let rejected = try #require(client.status.rejected.first)
             #expect("\(rejected)".contains(path) && rejected.source == .override(path))
             _ = try write(#"[{"id":"a"},{"id":"new"}]"#)
             #expect(client.getRecords()?.map(\.id) == ["a", "new"])
-            #expect(client.snapshot.rejected.isEmpty)
+            #expect(client.status.rejected.isEmpty)
             #expect(await changes.next()?.created.map(\.id) == ["new"])
             #expect(try #require(client.getLastModifiedTimestamp()) >= before)
         }
@@ -96,13 +96,13 @@ extension ServerTests {
                 let path = try write(text)
                 let client = client(.file(path, of: "regions"))
                 #expect(client.getRecords() == nil, "\(text)")
-                #expect(client.snapshot.rejected.contains { "\($0)".contains(path) && "\($0)".contains(said) })
+                #expect(client.status.rejected.contains { "\($0)".contains(path) && "\($0)".contains(said) })
                 let error = await #expect(throws: RemoteSettingsError.self) { try await client.sync() }
                 #expect("\(try #require(error))".contains("RemoteSettingsConfig.overrides"))
             }
             let missing = client(.file(place.path("none.json"), of: "regions"))
             #expect(missing.getRecords() == nil)
-            #expect("\(try #require(missing.snapshot.rejected.first))".contains("none.json"))
+            #expect("\(try #require(missing.status.rejected.first))".contains("none.json"))
         }
 
         @Test func aDirectoryHasTheCollectionsThatAreInIt() async throws {
@@ -122,7 +122,7 @@ extension ServerTests {
             let others = service.makeClient(collectionName: "others")
             #expect(others.getRecords() == nil)
             try await others.sync()
-            #expect(others.getRecords()?.count == 1 && others.snapshot.source == .cached)
+            #expect(others.getRecords()?.count == 1 && others.status.source == .cached)
         }
 
         private func filled(_ id: String) throws -> ServerCollection {
@@ -146,9 +146,9 @@ extension ServerTests {
             #expect(client.localAttachment(for: icon) == nil)
             _ = try write("globe", to: "icons/globe")
             #expect(client.localAttachment(for: icon)?.source == .packaged(path))
-            let file = try await client.attachmentURL(for: icon)
-            #expect(try Data(contentsOf: URL(filePath: file.path)) == Data("globe".utf8))
-            #expect(file.path.hasSuffix(hash.hex))
+            let file = try await client.attachmentFile(for: icon)
+            #expect(try Data(contentsOf: file.url) == Data("globe".utf8))
+            #expect(file.url.path.hasSuffix(hash.hex))
             #expect(place.server.requests.isEmpty)
         }
 

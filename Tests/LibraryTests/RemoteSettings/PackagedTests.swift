@@ -47,7 +47,7 @@ extension ServerTests {
                 for collection in collections {
                     let client = service.makeClient(collectionName: collection.id)
                     #expect(try state(of: client) == collection.state())
-                    #expect(client.snapshot.source == .packaged(source.name))
+                    #expect(client.status.source == .packaged(source.name))
                     let record = try #require(client.recordsByID?["b"])
                     #expect(try await client.getAttachment(record: record) == Data("attached to \(collection.id)".utf8))
                     #expect(try await client.attachment(for: record).source == .packaged(source.name))
@@ -92,8 +92,8 @@ extension ServerTests {
                 for collection in collections {
                     let client = service.makeClient(collectionName: collection.id)
                     let server = try collection.state()
-                    let records = try #require(client.getRecords(), "\(client.snapshot)")
-                    #expect(client.snapshot.records == server.count)
+                    let records = try #require(client.getRecords(), "\(client.status)")
+                    #expect(client.status.records == server.count)
                     #expect(try #require(client.recordsByID).count == records.count)
                     for record in records {
                         #expect(server[record.id] == record.lastModified)
@@ -111,14 +111,15 @@ extension ServerTests {
             let collection = try place.server.makeCollection()
             try collection.put("a")
             let dumps = try await place.package([collection])
-            func reason(_ change: (inout RemoteSettingsConfig) -> Void = { _ in }) -> SnapshotStatus.Rejected.Reason? {
+            func reason(_ change: (inout RemoteSettingsConfig) -> Void = { _ in }) -> CollectionStatus.Rejected.Reason?
+            {
                 let service = place.service {
                     $0.packaged = [.directory(dumps)]
                     change(&$0)
                 }
                 let client = service.makeClient(collectionName: collection.name)
                 #expect(client.getRecords() == nil)
-                return client.snapshot.rejected.first?.reason
+                return client.status.rejected.first?.reason
             }
             #expect(
                 reason {
@@ -218,10 +219,10 @@ extension ServerTests {
             let client = service().makeClient(collectionName: collection.id)
             let found = newerBundle ? newTime : oldTime
             #expect(try state(of: client) == (newerBundle ? collection.state() : before))
-            #expect(client.snapshot.timestamp == found)
-            #expect(client.snapshot.isVerifiedOnDevice)
-            let missing = try #require(client.snapshot.rejected.first)
-            #expect(client.snapshot.rejected.count == 1)
+            #expect(client.status.timestamp == found)
+            #expect(client.status.isVerifiedOnDevice)
+            let missing = try #require(client.status.rejected.first)
+            #expect(client.status.rejected.count == 1)
             #expect(missing.reason == .missing(found: found))
             #expect(missing.timestamp == (newerBundle ? oldTime : newTime))
             #expect("\(missing)".contains("restore both files from one state"))
@@ -229,13 +230,13 @@ extension ServerTests {
             #expect(client.localAttachment(for: record)?.bytes == Bytes(utf8: "attached"))
 
             // Nothing is believed that the roots do not vouch for, unless it is as trusted as the program.
-            func records(trusted: Bool, roots: TrustAnchors) -> SnapshotStatus {
+            func records(trusted: Bool, roots: TrustAnchors) -> CollectionStatus {
                 let client = service {
                     $0.packaged = [.directory(dumps, trusted: trusted)]
                     $0.trustRoots = roots
                 }.makeClient(collectionName: collection.id)
                 _ = client.getRecords()
-                return client.snapshot
+                return client.status
             }
             #expect(records(trusted: false, roots: place.server.otherRoot).timestamp == nil)
             #expect(records(trusted: true, roots: place.server.otherRoot).timestamp == found)
@@ -265,8 +266,8 @@ extension ServerTests {
                 let service = place.service { $0.packaged = [.directory(dumps, trusted: trusted)] }
                 let other = service.makeClient(collectionName: "other/\(collection.name)")
                 #expect(other.getRecords() == nil)
-                #expect(other.snapshot.rejected.map(\.reason) == [.otherBucket(found: "main")])
-                #expect(try other.snapshot.rejected.first?.timestamp?.milliseconds == collection.timestamp())
+                #expect(other.status.rejected.map(\.reason) == [.otherBucket(found: "main")])
+                #expect(try other.status.rejected.first?.timestamp?.milliseconds == collection.timestamp())
             }
         }
 
@@ -384,18 +385,18 @@ extension ServerTests {
             let strict = place.service { $0.packaged = [.directory(dumps, trusted: true)] }
                 .makeClient(collectionName: collection.id)
             #expect(strict.getRecords() == nil)
-            #expect(strict.snapshot.rejected.map(\.reason) == [.unsigned])
+            #expect(strict.status.rejected.map(\.reason) == [.unsigned])
             await #expect(throws: RemoteSettingsError.self) { try await strict.sync() }
             let lax = place.service {
                 $0.packaged = [.directory(dumps)]
                 $0.acceptsUnsigned = true
             }.makeClient(collectionName: collection.id)
             #expect(lax.getRecords()?.count == 1)
-            #expect(lax.snapshot.provenance == .unsigned)
+            #expect(lax.status.provenance == .unsigned)
             try collection.put("b")
             try await lax.sync()
             #expect(lax.getRecords()?.count == 2)
-            #expect(lax.snapshot.provenance == .unsigned)
+            #expect(lax.status.provenance == .unsigned)
             #expect(strict.getRecords() == nil)
         }
 
@@ -409,8 +410,8 @@ extension ServerTests {
                 let client = place.service { $0.packaged = sources.map { .directory($0) } }
                     .makeClient(collectionName: collection.name)
                 #expect(client.getRecords()?.count == 2)
-                #expect(client.snapshot.source == .packaged(new))
-                #expect(client.snapshot.rejected.map(\.source) == [.packaged(old)])
+                #expect(client.status.source == .packaged(new))
+                #expect(client.status.rejected.map(\.source) == [.packaged(old)])
             }
         }
 
@@ -423,7 +424,7 @@ extension ServerTests {
                 $0.packaged = [.directory(dumps)]
                 $0.environment.now = { timestamp.advanced(by: .seconds(90)) }
             }.makeClient(collectionName: collection.name)
-            let snapshot = client.snapshot
+            let snapshot = client.status
             #expect(snapshot.timestamp == timestamp)
             #expect(snapshot.age == .seconds(90))
             #expect(snapshot.records == 1)
@@ -441,9 +442,9 @@ extension ServerTests {
             let client = place.service { $0.packaged = [.directory(dumps)] }.makeClient(collectionName: collection.name)
             try await client.sync()
             #expect(client.getRecords()?.count == 2)
-            try client.resetStorage()
+            try await client.resetStorage()
             #expect(client.getRecords()?.count == 1)
-            #expect(client.snapshot.source == .packaged(dumps))
+            #expect(client.status.source == .packaged(dumps))
         }
 
         @Test func aSyncWithoutNewsLeavesTheStorageDirectoryWithoutACache() async throws {
@@ -453,7 +454,7 @@ extension ServerTests {
             let client = place.service { $0.packaged = [.directory(dumps, trusted: true)] }
                 .makeClient(collectionName: collection.name)
             try await client.sync()
-            #expect(client.snapshot.source == .packaged(dumps))
+            #expect(client.status.source == .packaged(dumps))
             #expect(place.files.states.isEmpty)
         }
 
@@ -467,19 +468,19 @@ extension ServerTests {
                     .makeClient(collectionName: collection.name)
             }
             // Of two that have to be verified, the cache is the one that serves.
-            #expect(client(trusted: false).snapshot.source == .cached)
+            #expect(client(trusted: false).status.source == .cached)
             let packaged = client(trusted: true)
-            #expect(packaged.snapshot.source == .packaged(dumps))
-            #expect(packaged.snapshot.rejected.isEmpty)
+            #expect(packaged.status.source == .packaged(dumps))
+            #expect(packaged.status.rejected.isEmpty)
             #expect(packaged.getRecords()?.map(\.id) == ["a"])
             let asked = place.server.requests.count
             try await packaged.sync()
             #expect(place.server.requests.count == asked + 1)
-            #expect(packaged.snapshot.source == .packaged(dumps))
+            #expect(packaged.status.source == .packaged(dumps))
 
             try collection.put("b")
             try await packaged.sync()
-            #expect(packaged.snapshot.source == .cached)
+            #expect(packaged.status.source == .cached)
             #expect(client(trusted: true).getRecords()?.map(\.id) == ["a", "b"])
 
             // If the package cannot serve, the cache does.
@@ -489,7 +490,7 @@ extension ServerTests {
             let fallback = place.service { $0.packaged = [.directory(again, trusted: true)] }
                 .makeClient(collectionName: collection.name)
             #expect(fallback.getRecords()?.map(\.id) == ["a", "b"])
-            #expect(fallback.snapshot.source == .cached)
+            #expect(fallback.status.source == .cached)
         }
     }
 }

@@ -33,10 +33,10 @@ import Testing
         let client = service.makeClient(collectionName: "regions")
         // What is packaged is published, and so is no preview.
         #expect(client.getRecords() == nil)
-        #expect(client.snapshot.rejected.map(\.reason) == [.otherBucket(found: "main")])
+        #expect(client.status.rejected.map(\.reason) == [.otherBucket(found: "main")])
         #expect(try await service.sync() == ["regions"])
         #expect(client.getRecords()?.map(\.id) == ["draft"])
-        #expect(client.collectionName() == "regions" && client.snapshot.collection == "main-preview/regions")
+        #expect(client.collectionName() == "regions" && client.status.collection == "main-preview/regions")
         #expect(service.inspect().isPreview)
         // Back to what is published, with the same client.
         try service.updateConfig(config: place.config { $0.packaged = [.directory(dumps)] })
@@ -54,7 +54,7 @@ import Testing
             let client = service.makeClient(collectionName: name)
             if isSigned {
                 try await client.sync()
-                #expect(client.snapshot.provenance?.verdict?.signer == "onecrl.content-signature.mozilla.org")
+                #expect(client.status.provenance?.verdict?.signer == "onecrl.content-signature.mozilla.org")
             } else {
                 await #expect(throws: RemoteSettingsError.self) { try await client.sync() }
                 #expect(client.getRecords() == nil)

@@ -32,7 +32,7 @@ extension ServerTests {
             let service = service()
             let client = service.makeClient(collectionName: first.name)
             let other = service.makeClient(collectionName: second.name)
-            #expect(client.snapshot.recentFailure == nil)
+            #expect(client.status.recentFailure == nil)
             #expect(await client.recordsOrSync() == nil)
             let tries = asked
             #expect(tries > 1, "a request is repeated before it fails")
@@ -43,14 +43,14 @@ extension ServerTests {
                 try await other.fetchRecords(RecordQuery(sync: .ifEmpty, fallback: .error))
             }
             #expect(asked == tries)
-            let failure = try #require(client.snapshot.recentFailure)
+            let failure = try #require(client.status.recentFailure)
             #expect(failure.nextTry == time.now.advanced(by: .seconds(5)))
-            #expect(failure.error == error && other.snapshot.recentFailure == failure)
+            #expect(failure.error == error && other.status.recentFailure == failure)
             #expect(service.inspect().description.contains("reads do not sync before \(failure.nextTry.rfc3339)"))
             // Then the next read asks again, and what it gets is no longer refused to anybody.
             place.server.inject([])
             await move(.seconds(5))
-            #expect(client.snapshot.recentFailure == nil)
+            #expect(client.status.recentFailure == nil)
             #expect(await client.recordsOrSync()?.count == 1)
             #expect(await other.recordsOrSync()?.count == 1)
         }
@@ -65,13 +65,13 @@ extension ServerTests {
             #expect(await client.recordsOrSync() == nil)
             let tries = asked
             #expect(await client.recordsOrSync() == nil)
-            #expect(asked == tries && client.snapshot.recentFailure != nil)
+            #expect(asked == tries && client.status.recentFailure != nil)
             #expect(await service.makeClient(collectionName: good.name).recordsOrSync()?.count == 1)
             // Another collection's success says nothing about this one.
-            #expect(client.snapshot.recentFailure != nil)
+            #expect(client.status.recentFailure != nil)
             bad.sign([SignatureForm()])
             try await client.sync()
-            #expect(client.snapshot.recentFailure == nil && client.getRecords()?.count == 1)
+            #expect(client.status.recentFailure == nil && client.getRecords()?.count == 1)
         }
 
         @Test func pausesGrowToAMinuteAndNoFurther() async throws {
@@ -85,7 +85,7 @@ extension ServerTests {
                 #expect(await client.recordsOrSync() == nil)
                 #expect(asked == tries, "within \(seconds) s")
                 await move(.milliseconds(1))
-                #expect(client.snapshot.recentFailure == nil)
+                #expect(client.status.recentFailure == nil)
             }
         }
 
@@ -107,11 +107,11 @@ extension ServerTests {
                 #expect(asked > tries)
             }
             // Five failures: the pause is a minute, in which a new network counts at once.
-            #expect(client.snapshot.recentFailure?.nextTry == time.now.advanced(by: .seconds(60)))
+            #expect(client.status.recentFailure?.nextTry == time.now.advanced(by: .seconds(60)))
             place.server.inject([])
             #expect(await client.recordsOrSync() == nil)
             service.networkChanged()
-            #expect(client.snapshot.recentFailure == nil)
+            #expect(client.status.recentFailure == nil)
             #expect(await client.recordsOrSync()?.count == 1)
         }
 
@@ -125,9 +125,9 @@ extension ServerTests {
             #expect(await client.recordsOrSync() == nil)
             place.server.inject([])
             time.setClock(by: difference)
-            #expect((client.snapshot.recentFailure == nil) == (difference > .zero))
+            #expect((client.status.recentFailure == nil) == (difference > .zero))
             await move(.seconds(5))
-            #expect(client.snapshot.recentFailure == nil)
+            #expect(client.status.recentFailure == nil)
         }
 
         /// What the app ends, and what the server asks to wait for, is no failure: both are told apart from one
@@ -142,7 +142,7 @@ extension ServerTests {
             await gate.hasHeld()
             try service.updateConfig(config: place.config())
             #expect(await read.value == nil)
-            #expect(client.snapshot.recentFailure == nil)
+            #expect(client.status.recentFailure == nil)
             #expect(await client.recordsOrSync()?.count == 1)
         }
 
@@ -155,7 +155,7 @@ extension ServerTests {
             let client = service.makeClient(collectionName: collection.name)
             place.server.inject([Fault("\(collection.name)/changeset", effect: .status(404), times: 1)])
             #expect(await client.recordsOrSync() == nil)
-            #expect(client.snapshot.recentFailure != nil)
+            #expect(client.status.recentFailure != nil)
             let sync = Task { try await client.sync() }
             await gate.hasHeld()
             let read = Task { await client.recordsOrSync() }

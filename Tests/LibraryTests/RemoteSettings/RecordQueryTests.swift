@@ -110,9 +110,9 @@ import Testing
         #expect(try await client.fetchRecords(stored).map(\.id) == ["a"])
         // A sync confirms what is packaged as the server's present state.
         #expect(try await client.fetchRecords(RecordQuery(sync: .always, usesPackaged: false)).count == 2)
-        #expect(client.snapshot.source == .packaged(dumps))
+        #expect(client.status.source == .packaged(dumps))
         // If it does not, what is packaged does not count.
-        try client.resetStorage()
+        try await client.resetStorage()
         #expect(client.records(matching: stored) == nil)
         place.server.inject([Fault("monitor", effect: .status(404))])
         let query = RecordQuery(sync: .always, usesPackaged: false)

@@ -83,7 +83,7 @@ extension ServerTests {
             let catalogue = try #require(service.catalogue)
             #expect(catalogue.number == 1 && catalogue.publisher == "shop" && catalogue.freshness.isConfirmed)
             #expect(catalogue.source == .cached && catalogue.collections == collections.map(\.id).sorted())
-            #expect(clients[0].snapshot.catalogue == 1)
+            #expect(clients[0].status.catalogue == 1)
             try publish(2)
             let results = try await service.syncCollections()
             #expect(results.count == 5 && results.allSatisfy(\.isChanged))
@@ -306,7 +306,7 @@ extension ServerTests {
             let results = try await service.syncCollections()
             #expect(results.allSatisfy(\.isSynced) && results.filter(\.isChanged).count == 4)
             #expect(numbers(Array(clients.dropFirst())) == [2] && numbers([clients[0]]) == [1])
-            #expect(clients[0].snapshot.catalogue == nil)
+            #expect(clients[0].status.catalogue == nil)
             #expect(service.read(\.others) == [collections[0].id])
         }
 
@@ -406,7 +406,7 @@ extension ServerTests {
                 }
             }
             var (offlineService, clients) = offline()
-            #expect(offlineService.read(numbers) == [1] && clients[0].snapshot.catalogue == 1)
+            #expect(offlineService.read(numbers) == [1] && clients[0].status.catalogue == 1)
             #expect(offlineService.catalogue?.number == 1 && offlineService.catalogue?.source != .cached)
             // A sync stores what has changed; the rest is still the packaged one.
             try collections[0].put("r", ["number": 2])
@@ -416,8 +416,8 @@ extension ServerTests {
             (offlineService, clients) = offline()
             #expect(offlineService.catalogue?.number == 2)
             #expect(clients.map { $0.getRecords()?.first.flatMap(Self.number) } == [2, 1, 1, 1, 1])
-            #expect(clients.map(\.snapshot.catalogue) == [2, 2, 2, 2, 2])
-            #expect(clients[0].snapshot.source == .cached && clients[1].snapshot.source != .cached)
+            #expect(clients.map(\.status.catalogue) == [2, 2, 2, 2, 2])
+            #expect(clients[0].status.source == .cached && clients[1].status.source != .cached)
             if isTrusted {
                 let config = try RemoteSettingsConfig(from: .directory(dumps, trusted: true))
                 #expect(config.publisher == "shop")
@@ -451,7 +451,7 @@ extension ServerTests {
             try await service.sync()
             try place.files.replace(collections[0].id, by: old)
             let (fresh, freshClients) = self.service { $0.transport = NoTransport() }
-            #expect(freshClients[0].snapshot.catalogue == nil && freshClients[1].snapshot.catalogue == 2)
+            #expect(freshClients[0].status.catalogue == nil && freshClients[1].status.catalogue == 2)
             #expect(fresh.read(\.others) == [collections[0].id])
             #expect(numbers(clients) == [2])
             try place.files.replace("publisher/catalogue@shop", by: oldCatalogue)

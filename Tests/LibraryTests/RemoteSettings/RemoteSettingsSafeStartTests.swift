@@ -62,8 +62,8 @@ extension ServerTests {
             #expect(try await live() == 24)
             let (_, client) = start()
             #expect(number(client) == 24)
-            #expect(client.snapshot.source == .cached)
-            #expect("\(client.snapshot.rejected)".contains("3 times"))
+            #expect(client.status.source == .cached)
+            #expect("\(client.status.rejected)".contains("3 times"))
             // It is not asked for again.
             let asked = place.server.requests.count
             await #expect(throws: RemoteSettingsError.self) { try await client.sync() }
@@ -84,7 +84,7 @@ extension ServerTests {
             for _ in 0..<3 { #expect(try await live { $0.packaged = [packaged] } == 0) }
             #expect(try await live { $0.packaged = [packaged] } == 7)
             let (_, client) = start { $0.packaged = [packaged] }
-            #expect(number(client) == 7 && client.snapshot.source == .packaged("packaged in this test"))
+            #expect(number(client) == 7 && client.status.source == .packaged("packaged in this test"))
         }
 
         @Test func withoutAnythingElseThereAreNoRecords() async throws {
@@ -133,7 +133,7 @@ extension ServerTests {
             try publish(2)
             try await client.sync()
             #expect(number(client) == 2)
-            let changes = client.changes
+            let changes = client.changes()
             try client.rollback()
             #expect(number(client) == 1)
             var iterator = changes.makeAsyncIterator()
@@ -146,7 +146,7 @@ extension ServerTests {
             #expect(number(client) == 3)
             try client.rejectState()
             #expect(number(client) == 1)
-            #expect("\(client.snapshot.rejected)".contains("the app said that it is bad"))
+            #expect("\(client.status.rejected)".contains("the app said that it is bad"))
             #expect(number(start().client) == 1)
         }
 
@@ -176,7 +176,7 @@ extension ServerTests {
             #expect(number(client) == 1)
             try await client.sync()
             #expect(number(client) == 1 && place.server.requests.count == asked)
-            #expect("\(client.snapshot.rejected)".contains("only what is packaged is used"))
+            #expect("\(client.status.rejected)".contains("only what is packaged is used"))
             #expect(number(place.service().makeClient(collectionName: collection.name)) == 2)
         }
 

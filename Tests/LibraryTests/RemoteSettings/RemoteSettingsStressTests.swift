@@ -68,7 +68,7 @@ extension ServerTests {
                         await shared.untilDone {
                             shared.check(client.getRecords())
                             if client.recordsByID?.count != 10 { shared.report("a map") }
-                            if client.snapshot.records != 10 { shared.report("\(client.snapshot)") }
+                            if client.status.records != 10 { shared.report("\(client.status)") }
                         }
                     }
                 }
@@ -82,13 +82,13 @@ extension ServerTests {
                         last = timestamp
                     }
                 }
-                for stream in [client.changes, otherClient.changes] {
+                for stream in [client.changes(), otherClient.changes()] {
                     group.addTask { for await changes in stream { shared.check(changes.current) } }
                 }
                 group.addTask {
                     await shared.untilDone {
-                        let dropped = client.changes
-                        let listener = Task { for await changes in client.changes { shared.check(changes.current) } }
+                        let dropped = client.changes()
+                        let listener = Task { for await changes in client.changes() { shared.check(changes.current) } }
                         _ = client.getRecords()
                         withExtendedLifetime(dropped) {}
                         listener.cancel()
@@ -106,7 +106,7 @@ extension ServerTests {
                             try service.updateConfig(config: config)
                             try await Task.sleep(for: .milliseconds(7))
                         }
-                        try? client.resetStorage()
+                        try? await client.resetStorage()
                     }
                 }
                 group.addTask {
@@ -114,7 +114,7 @@ extension ServerTests {
                         guard let record = filesClient.getRecords()?.first,
                             filesClient.localAttachment(for: record)?.bytes.text == "content"
                         else { return shared.report("no attachment") }
-                        _ = try? await filesClient.attachmentURL(for: record)
+                        _ = try? await filesClient.attachmentFile(for: record)
                         _ = try? await filesClient.downloadAttachments()
                     }
                 }
@@ -144,12 +144,12 @@ extension ServerTests {
             await #expect(throws: RemoteSettingsError.self) {
                 try await client.sync(expecting: Timestamp(milliseconds: .max))
             }
-            for await changes in client.changes { Issue.record("\(changes)") }
+            for await changes in client.changes() { Issue.record("\(changes)") }
             let absent = service.makeClient(collectionName: "absent")
             #expect(await absent.recordsOrSync() == nil)
             let record = try #require(files.getRecords()?.first)
             #expect(try await files.getAttachment(record: record) == Data("content".utf8))
-            try client.resetStorage()
+            try await client.resetStorage()
             service.shutdown()
             try service.updateConfig(config: place.config())
             await #expect(throws: RemoteSettingsError.self) { try await client.sync() }

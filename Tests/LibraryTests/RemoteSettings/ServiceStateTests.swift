@@ -232,7 +232,7 @@ import Testing
     @Test func aResetKeepsTheWait() async throws {
         let service = place.service { $0.limits.all.tries = 1 }
         place.server.inject([Fault("monitor", effect: .status(503), headers: ["Retry-After": "3600"])])
-        await #expect(throws: RemoteSettingsError.self) { try await service.sync() }
+        await #expect(throws: RemoteSettingsError.self) { try await service.syncCollections() }
         try await service.resetStorage()
         #expect(place.service().inspect().backoffUntil != nil)
     }

@@ -57,14 +57,14 @@ extension ServerTests {
             }
             for root in 0..<2 {
                 let offline = client(root, isOffline: true, packaged: [.directory(dumps)])
-                #expect(offline.getRecords()?.map(\.id) == ["a"] && offline.snapshot.source != .cached)
+                #expect(offline.getRecords()?.map(\.id) == ["a"] && offline.status.source != .cached)
             }
             for root in 0..<2 {
                 try collection.put("b\(root)")
                 try await client(root, isOffline: false).sync()
                 for reader in 0..<2 {
                     let offline = client(reader, isOffline: true)
-                    #expect(offline.getRecords()?.count == 2 + root && offline.snapshot.source == .cached)
+                    #expect(offline.getRecords()?.count == 2 + root && offline.status.source == .cached)
                 }
             }
         }
@@ -95,13 +95,13 @@ extension ServerTests {
             let dumps = try await place.package([collection])
             let reader = reader(collection, packaged: [.directory(dumps)])
             #expect(reader.getRecords()?.map(\.id) == ["a"])
-            var changes = reader.changes.makeAsyncIterator()
+            var changes = reader.changes().makeAsyncIterator()
             let writer = place.service().makeClient(collectionName: collection.name)
             try collection.put("a", ["n": 2])
             try collection.put("b")
             try await writer.sync()
             #expect(state(of: reader) == state(of: writer))
-            #expect(reader.snapshot.source == .cached)
+            #expect(reader.status.source == .cached)
             #expect(reader.getLastModifiedTimestamp() == writer.getLastModifiedTimestamp())
             let told = try #require(await changes.next())
             #expect(told.created.map(\.id) == ["b"])
@@ -133,7 +133,7 @@ extension ServerTests {
             }
             for _ in 0..<2 {
                 #expect(client.getRecords()?.map(\.id) == ["a", "b"])
-                #expect(client.snapshot.rejected.count == (what == "gone" ? 0 : 1))
+                #expect(client.status.rejected.count == (what == "gone" ? 0 : 1))
             }
             try collection.put("c")
             try await client.sync()
@@ -156,7 +156,7 @@ extension ServerTests {
             #expect(client.getRecords()?.map(\.id) == ["a", "b"])
             try service.updateConfig(config: place.config())
             #expect(client.getRecords()?.map(\.id) == ["a", "b"])
-            try client.resetStorage()
+            try await client.resetStorage()
             try place.files.replace(collection.id, by: old)
             try service.updateConfig(config: place.config())
             #expect(client.getRecords()?.map(\.id) == ["a"])
@@ -172,10 +172,10 @@ extension ServerTests {
             let writer = place.service { $0.packaged = [.directory(dumps)] }.makeClient(collectionName: collection.name)
             try await writer.sync()
             #expect(reader.getRecords()?.count == 2)
-            try writer.resetStorage()
+            try await writer.resetStorage()
             #expect(writer.getRecords()?.count == 1)
             #expect(reader.getRecords()?.count == 2)
-            try reader.resetStorage()
+            try await reader.resetStorage()
             #expect(reader.getRecords()?.count == 1)
         }
     }

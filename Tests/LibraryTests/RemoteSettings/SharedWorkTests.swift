@@ -29,14 +29,16 @@ extension ServerTests {
         @Test func oneDownloadForAll() async throws {
             let (client, record, gate) = try await heldClient()
             let log = ProgressLog()
-            let first = Task { try await client.attachmentURL(for: record) { log.add($0) } }
+            let first = Task { try await client.attachmentFile(for: record) { log.add($0) } }
             await gate.hasHeld()
             let contents = (0..<5).map { _ in Task { try await client.getAttachment(record: record) } }
-            let files = (0..<5).map { _ in Task { try await client.attachmentURL(for: record) { log.add($0) } } }
+            let files = (0..<5).map { _ in Task { try await client.attachmentFile(for: record) { log.add($0) } } }
             for _ in 0..<1000 { await Task.yield() }
             gate.open()
             for task in contents { #expect(try await task.value == Data("hello".utf8)) }
-            for task in [first] + files { #expect(try await FileManager.default.fileExists(atPath: task.value.path)) }
+            for task in [first] + files {
+                #expect(try await FileManager.default.fileExists(atPath: task.value.url.path))
+            }
             #expect(gate.requests == 1)
             #expect(Set(log.all) == [AttachmentProgress(received: 5, total: 5)])
         }
@@ -157,7 +159,7 @@ extension ServerTests {
             try collection.put("a")
             let service = place.service()
             let client = service.makeClient(collectionName: collection.name)
-            let changes = client.changes
+            let changes = client.changes()
             for _ in 0..<1000 { service.makeClient(collectionName: collection.name).shutdown() }
             try await client.sync()
             var reader = changes.makeAsyncIterator()
@@ -168,7 +170,7 @@ extension ServerTests {
             let collection = try place.server.makeCollection()
             var service: RemoteSettingsService? = place.service()
             var client: RemoteSettingsClient? = service?.makeClient(collectionName: collection.name)
-            let changes = try #require(client?.changes)
+            let changes = try #require(client?.changes())
             let updates = try #require(client?.recordUpdates())
             let catalogues = try #require(service?.catalogues)
             let readers = [

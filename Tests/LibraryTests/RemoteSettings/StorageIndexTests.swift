@@ -124,7 +124,7 @@ extension ServerTests {
             withExtendedLifetime(lock) {}
             let record = try #require(later.recordsByID?["r"])
             await #expect(throws: RemoteSettingsError.self) { try await later.getAttachment(record: record) }
-            #expect(throws: RemoteSettingsError.self) { try later.resetStorage() }
+            await #expect(throws: RemoteSettingsError.self) { try await later.resetStorage() }
             #expect(try FileManager.default.subpathsOfDirectory(atPath: place.storage).sorted() == before)
         }
 

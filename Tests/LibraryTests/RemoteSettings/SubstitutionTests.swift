@@ -82,8 +82,8 @@ extension ServerTests {
                 let client = place.service { $0.packaged = [.directory(dumps, trusted: isTrusted)] }
                     .makeClient(collectionName: collection.name)
                 #expect(client.getRecords() == nil)
-                guard case .damaged(let why)? = client.snapshot.rejected.first?.reason else {
-                    Issue.record("\(client.snapshot)")
+                guard case .damaged(let why)? = client.status.rejected.first?.reason else {
+                    Issue.record("\(client.status)")
                     return
                 }
                 #expect(why.contains(other.name))

@@ -19,7 +19,7 @@ extension ServerTests {
             for id in ["a", "b", "c"] { try collection.put(id, ["n": 1]) }
             let client = place.service().makeClient(collectionName: collection.name)
             #expect(client.getRecords() == nil)
-            #expect(client.snapshot.source == .notHeld)
+            #expect(client.status.source == .notHeld)
             try await client.sync()
             #expect(try state(of: client) == collection.state())
             try collection.put("b", ["n": 2])
@@ -32,7 +32,7 @@ extension ServerTests {
             // The same in a process that starts later, offline.
             let later = place.service { $0.transport = NoTransport() }.makeClient(collectionName: collection.name)
             #expect(state(of: later) == state(of: client))
-            #expect(later.snapshot.source == .cached)
+            #expect(later.status.source == .cached)
         }
 
         @Test func secondSyncAsksOnlyTheMonitor() async throws {
@@ -100,10 +100,10 @@ extension ServerTests {
             try collection.put("a")
             let client = place.service().makeClient(collectionName: collection.name)
             try await client.sync()
-            let before = client.snapshot
+            let before = client.status
             collection.signAgain()
             try await client.sync()
-            #expect(client.snapshot.timestamp == before.timestamp)
+            #expect(client.status.timestamp == before.timestamp)
             #expect(try state(of: client) == collection.state())
         }
 
@@ -177,8 +177,8 @@ extension ServerTests {
             // The app's upgrade.
             let upgraded = place.service { $0.packaged = [.directory(new)] }.makeClient(collectionName: collection.name)
             #expect(upgraded.getRecords()?.count == 3)
-            #expect(upgraded.snapshot.source == .packaged(new))
-            #expect(upgraded.snapshot.rejected.map(\.reason) == [.older])
+            #expect(upgraded.status.source == .packaged(new))
+            #expect(upgraded.status.rejected.map(\.reason) == [.older])
             try collection.put("d")
             try await upgraded.sync()
             #expect(try state(of: upgraded) == collection.state())
@@ -186,7 +186,7 @@ extension ServerTests {
             let downgraded = place.service { $0.packaged = [.directory(old)] }
                 .makeClient(collectionName: collection.name)
             #expect(downgraded.getRecords()?.count == 4)
-            #expect(downgraded.snapshot.source == .cached)
+            #expect(downgraded.status.source == .cached)
         }
 
         @Test func onlyWhatIsNewerCrossesTheWire() async throws {
@@ -286,7 +286,7 @@ extension ServerTests {
             try collection.put("gone")
             try collection.put("kept", ["n": 1])
             try await client.sync()
-            var changes = client.changes.makeAsyncIterator()
+            var changes = client.changes().makeAsyncIterator()
             try collection.put("a", ["n": 1])
             try collection.put("kept", ["n": 2])
             try await client.sync()
@@ -323,7 +323,7 @@ extension ServerTests {
                 $0.appContext = RemoteSettingsContext(channel: "release")
             }.makeClient(collectionName: collection.name)
             try await client.sync()
-            var changes = client.changes.makeAsyncIterator()
+            var changes = client.changes().makeAsyncIterator()
             // Not for this app: nothing is told of it.
             try collection.put("x", ["filter_expression": "env.channel == 'nightly'"])
             try await client.sync()

@@ -80,8 +80,8 @@ extension ServerTests {
             for source in [PackagedSource.directory(dumps), .directory(dumps, trusted: true)] {
                 let client = client(collection, [source])
                 #expect(client.getRecords()?.map(\.id) == ["a"])
-                #expect(client.snapshot.source == .packaged(dumps))
-                #expect(client.snapshot.rejected.map(\.reason) == [.signatureLost])
+                #expect(client.status.source == .packaged(dumps))
+                #expect(client.status.rejected.map(\.reason) == [.signatureLost])
             }
             // Even if the package itself cannot serve.
             let untrusting = client(collection, [.directory(dumps)]) { $0.trustRoots = place.server.otherRoot }
@@ -89,7 +89,7 @@ extension ServerTests {
             // The next sync puts a signed state in its place.
             let next = client(collection, [.directory(dumps)])
             try await next.sync()
-            #expect(next.snapshot.source == .cached)
+            #expect(next.status.source == .cached)
             #expect(try state(of: next) == collection.state())
         }
 
@@ -101,11 +101,11 @@ extension ServerTests {
             try forgeUnsigned(collection, from: snapshotFile(collection))
             let strict = client(collection) { $0.acceptsUnsigned = false }
             #expect(strict.getRecords() == nil)
-            #expect(strict.snapshot.rejected.map(\.reason) == [.unsigned])
+            #expect(strict.status.rejected.map(\.reason) == [.unsigned])
             let lax = client(collection)
             #expect(lax.getRecords()?.map(\.id) == ["evil"])
             // It is never shown as signed.
-            #expect(lax.snapshot.provenance == .unsigned)
+            #expect(lax.status.provenance == .unsigned)
         }
 
         @Test func aSignedPackageRefusesAnUnsignedServer() async throws {
@@ -143,9 +143,9 @@ extension ServerTests {
                 // Twice: the first one has set a damaged file aside.
                 for _ in 0..<2 { #expect(await refusal(of: fresh()).contains("no signature")) }
                 let client = fresh()
-                try client.resetStorage()
+                try await client.resetStorage()
                 try await client.sync()
-                #expect(client.snapshot.provenance == .unsigned)
+                #expect(client.status.provenance == .unsigned)
                 #expect(client.getRecords()?.map(\.id) == ["a", "b"])
             }
         }
@@ -160,10 +160,10 @@ extension ServerTests {
             }
             let others = client(collection, [.directory(dumps)])
             #expect(others.getRecords()?.map(\.id) == ["a"])
-            #expect(others.snapshot.rejected.map(\.reason) == [.signatureLost])
+            #expect(others.status.rejected.map(\.reason) == [.signatureLost])
             let programs = client(collection, [.directory(dumps, trusted: true)])
             #expect(programs.getRecords()?.map(\.id) == ["a", "b"])
-            #expect(programs.snapshot.provenance == .unsigned)
+            #expect(programs.status.provenance == .unsigned)
             // And from then on the server's word without signature is enough.
             try collection.put("c")
             _ = try await withoutSignatures(collection) { try await programs.sync() }
@@ -173,12 +173,12 @@ extension ServerTests {
         @Test func unsignedBecomesSigned() async throws {
             let (collection, _) = try await packaged()
             _ = try await withoutSignatures(collection) { try await client(collection).sync() }
-            #expect(client(collection).snapshot.provenance == .unsigned)
+            #expect(client(collection).status.provenance == .unsigned)
             try collection.put("b")
             let signed = client(collection)
             try await signed.sync()
-            guard case .signed? = signed.snapshot.provenance else {
-                Issue.record("\(signed.snapshot)")
+            guard case .signed? = signed.status.provenance else {
+                Issue.record("\(signed.status)")
                 return
             }
             try collection.put("c")

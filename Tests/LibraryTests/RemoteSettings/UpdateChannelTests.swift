@@ -81,11 +81,11 @@ struct UpdateChannelTests {
     @Test func aStreamThatBeginsWhileAnotherEndsIsListened() async throws {
         let service = service()
         let client = service.makeClient(collectionName: collection.id)
-        var present = client.changes
+        var present = client.changes()
         for _ in 0..<300 {
             let ending = present
             let reader = Task { for await _ in ending {} }
-            async let next = Task { client.changes }.value
+            async let next = Task { client.changes() }.value
             reader.cancel()
             await reader.value
             present = await next
@@ -318,7 +318,7 @@ struct UpdateChannelTests {
         let first = service.makeClient(collectionName: collection.id)
         let second = service.makeClient(collectionName: other.id)
         #expect(service.updateStatus == .idle && source.connects == 0)
-        let changes = (first.changes, second.changes, first.changes)
+        let changes = (first.changes(), second.changes(), first.changes())
         let tasks = [changes.0, changes.1, changes.2].map { stream in Task { for await _ in stream {} } }
         let listening = first.listenForUpdates { _ in }
         await time.settle()
@@ -347,7 +347,7 @@ struct UpdateChannelTests {
         listening.removeAll()
         await time.settle()
         #expect(source.open == 0 && service.updateStatus == .idle)
-        let task = Task { for await _ in client.changes {} }
+        let task = Task { for await _ in client.changes() {} }
         await time.settle()
         #expect(source.open == 1)
         client.shutdown()
@@ -375,7 +375,7 @@ struct UpdateChannelTests {
     /// A stream that nobody can feed any more does not keep the connection, even while it is being read.
     @Test func streamsOfAClientThatIsGoneKeepNoConnection() async throws {
         var client: RemoteSettingsClient? = service().makeClient(collectionName: collection.id)
-        let streams = try #require(client.map { ($0.changes, $0.recordUpdates()) })
+        let streams = try #require(client.map { ($0.changes(), $0.recordUpdates()) })
         let readers = [Task { for await _ in streams.0 {} }, Task { for await _ in streams.1 {} }]
         await time.settle()
         #expect(source.open == 1)
@@ -666,7 +666,7 @@ struct UpdateChannelTests {
     @Test func listenersSurviveAChangeOfTheNetwork() async throws {
         let (service, client) = try await listening()
         let received = Mutex(0)
-        let task = Task { for await _ in client.changes { received.withLock { $0 += 1 } } }
+        let task = Task { for await _ in client.changes() { received.withLock { $0 += 1 } } }
         await time.settle()
         // The network goes away, the connection breaks, nothing can be reached; then another one is there.
         await time.pass(.seconds(100))

@@ -54,7 +54,7 @@ enum OfflineExample {
     static func printRecords(_ service: RemoteSettingsService) -> [RemoteSettingsClient] {
         ["regions", "search-hints"].map { name in
             let client = service.makeClient(collectionName: name)
-            let snapshot = client.snapshot
+            let snapshot = client.status
             if let records = client.getRecords() {
                 print("\(name): \(records.count) records, \(snapshot.source)")
                 for record in records { print("  \(record.id) \(record.fields)") }
@@ -67,7 +67,7 @@ enum OfflineExample {
     }
 
     static func sync(_ service: RemoteSettingsService, _ clients: [RemoteSettingsClient]) async throws {
-        let streams = clients.map { ($0.collectionName(), $0.changes) }
+        let streams = clients.map { ($0.collectionName(), $0.changes()) }
         print("sync with \(service.clientUrl())")
         for result in try await service.syncCollections() {
             switch result.result {

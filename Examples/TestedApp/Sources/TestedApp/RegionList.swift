@@ -42,7 +42,7 @@ public final class RegionList: Sendable {
 
     /// The names, each time that they change.
     public var updates: AsyncStream<[String]> {
-        let changes = client.changes
+        let changes = client.changes()
         return AsyncStream { continuation in
             let task = Task {
                 for await _ in changes { continuation.yield(lines) }

@@ -1,6 +1,8 @@
 /// Any JSON value. Members of objects keep their order, and numbers the form in which they were written.
 ///
 /// Strings and keys are compared by their UTF-8 bytes.
+///
+/// Closed: no version adds a case.
 public enum JSONValue: Sendable {
     /// The literal `null`.
     case null

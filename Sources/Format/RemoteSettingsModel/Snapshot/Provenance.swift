@@ -1,4 +1,6 @@
 /// What vouches for a collection's records.
+///
+/// Closed: no version adds a case.
 public enum Provenance: Hashable, Sendable {
     /// A content signature that was verified up to a pinned root.
     ///
@@ -10,6 +12,8 @@ public enum Provenance: Hashable, Sendable {
     case imported
 
     /// The provenance without the verdict. The first bytes of a bundle state only this.
+    ///
+    /// Closed: no version adds a case.
     public enum Kind: String, Hashable, Sendable, CaseIterable {
         /// A content signature in `metadata.json`, with its chain in `chain.pem`.
         case signed

@@ -222,7 +222,7 @@ extension RemoteConfig {
     }
 }
 
-extension SnapshotStatus.Source {
+extension CollectionStatus.Source {
     var configSource: RemoteConfigSource {
         switch self {
         case .packaged: .packaged

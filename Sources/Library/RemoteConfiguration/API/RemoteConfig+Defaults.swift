@@ -11,38 +11,38 @@ import Foundation
 /// A value that can be a default: strings, numbers, booleans, dates, data, JSON, and arrays and dictionaries of these.
 public protocol RemoteConfigDefault {
     /// The value as JSON.
-    var remoteConfigDefault: JSONValue { get }
+    var remoteConfigDefault: RemoteSettingsJSON { get }
 }
 
 extension String: RemoteConfigDefault {
-    public var remoteConfigDefault: JSONValue { .string(self) }
+    public var remoteConfigDefault: RemoteSettingsJSON { .string(self) }
 }
 
 extension Bool: RemoteConfigDefault {
-    public var remoteConfigDefault: JSONValue { .bool(self) }
+    public var remoteConfigDefault: RemoteSettingsJSON { .bool(self) }
 }
 
 extension Int: RemoteConfigDefault {
-    public var remoteConfigDefault: JSONValue { .number(JSONNumber(self)) }
+    public var remoteConfigDefault: RemoteSettingsJSON { .number(JSONNumber(self)) }
 }
 
 extension Int64: RemoteConfigDefault {
-    public var remoteConfigDefault: JSONValue { .number(JSONNumber(self)) }
+    public var remoteConfigDefault: RemoteSettingsJSON { .number(JSONNumber(self)) }
 }
 
 extension Double: RemoteConfigDefault {
     /// A number that is not finite becomes 0.
-    public var remoteConfigDefault: JSONValue { RemoteConfigNumber(self).json }
+    public var remoteConfigDefault: RemoteSettingsJSON { RemoteConfigNumber(self).json }
 }
 
 extension Float: RemoteConfigDefault {
     /// A number that is not finite becomes 0.
-    public var remoteConfigDefault: JSONValue { RemoteConfigNumber(Double("\(self)") ?? 0).json }
+    public var remoteConfigDefault: RemoteSettingsJSON { RemoteConfigNumber(Double("\(self)") ?? 0).json }
 }
 
 extension Date: RemoteConfigDefault {
     /// The date as `yyyy-MM-dd HH:mm:ss` in the device's time zone, as in Firebase.
-    public var remoteConfigDefault: JSONValue {
+    public var remoteConfigDefault: RemoteSettingsJSON {
         // C libraries disagree about years outside this range.
         var time = time_t(max(-6e10, min(timeIntervalSince1970.rounded(.down), 2.5e11)))
         var parts = unsafe tm()
@@ -58,19 +58,19 @@ extension Date: RemoteConfigDefault {
 extension Data: RemoteConfigDefault {
     /// The data as UTF-8 text. This is for data inside an array or dictionary. Data that is itself a default keeps its
     /// bytes.
-    public var remoteConfigDefault: JSONValue { .string(String(decoding: self, as: UTF8.self)) }
+    public var remoteConfigDefault: RemoteSettingsJSON { .string(String(decoding: self, as: UTF8.self)) }
 }
 
 extension JSONValue: RemoteConfigDefault {
-    public var remoteConfigDefault: JSONValue { self }
+    public var remoteConfigDefault: RemoteSettingsJSON { self }
 }
 
 extension Array: RemoteConfigDefault where Element: RemoteConfigDefault {
-    public var remoteConfigDefault: JSONValue { .array(map(\.remoteConfigDefault)) }
+    public var remoteConfigDefault: RemoteSettingsJSON { .array(map(\.remoteConfigDefault)) }
 }
 
 extension Dictionary: RemoteConfigDefault where Key == String, Value: RemoteConfigDefault {
-    public var remoteConfigDefault: JSONValue {
+    public var remoteConfigDefault: RemoteSettingsJSON {
         .object(sorted { $0.key < $1.key }.map { .init(key: $0.key, value: $0.value.remoteConfigDefault) })
     }
 }

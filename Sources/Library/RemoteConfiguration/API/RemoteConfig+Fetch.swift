@@ -32,7 +32,7 @@ extension RemoteConfig {
     /// Fetched values wait for ``activate()``. Concurrent calls share one fetch.
     ///
     /// - Returns: ``RemoteConfigFetchStatus/success``, even if no request was due.
-    /// - Throws: ``RemoteConfigError``. It is ``RemoteConfigError/throttled(until:reason:)`` if the server asked for a
+    /// - Throws: ``RemoteConfigError``. It is ``RemoteConfigError/paused(until:reason:)`` if the server asked for a
     ///   pause, has failed before, or answers 429, 500, 503 or 504, or if the app has already made all requests that
     ///   ``RemoteConfigSettings/fetchesPerHour`` allows.
     @discardableResult
@@ -162,7 +162,7 @@ extension RemoteConfig {
             }
             group.addTask {
                 try await sleep(.interval(timeout))
-                throw RemoteConfigError.timeout(seconds: timeout)
+                throw RemoteConfigError.timeout(.seconds(timeout))
             }
             defer { group.cancelAll() }
             // If the caller of a sync is cancelled, it stops waiting at once.
@@ -246,7 +246,7 @@ extension RemoteConfig {
     }
 
     private func throttled(_ hold: ConfigState.Hold, _ collection: LocalCollection) async -> RemoteConfigFetchOutcome {
-        let error = RemoteConfigError.throttled(until: hold.until.date, reason: hold.reason)
+        let error = RemoteConfigError.paused(until: hold.until, reason: hold.reason)
         await store.update(collection) { kept in
             kept.lastStatus = .throttled
             kept.lastError = "\(error)"

@@ -36,9 +36,10 @@ extension RemoteConfig {
 
     /// The active values now, and then after each activation.
     ///
-    /// No activation is missed, but of several unread ones only the newest is kept. Each call makes a new stream, which
-    /// ends with the remote config or the service. Does I/O as the first read does.
-    public func activations() -> AsyncStream<RemoteConfigSnapshot> {
+    /// No activation is missed, but of several unread ones only the newest is kept. Each read of the property makes a
+    /// new stream, which ends with the remote config or the service. No connection is opened. Does I/O as the first
+    /// read of a value does.
+    public var activations: AsyncStream<RemoteConfigSnapshot> {
         let activations = hub.activations()
         let first = Mutex<RemoteConfigSnapshot?>(snapshot())
         return AsyncStream { [weak self] in

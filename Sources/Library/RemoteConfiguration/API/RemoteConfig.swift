@@ -85,7 +85,7 @@ public final class RemoteConfig: RemoteConfigReading, Sendable {
     ) {
         collectionName = collection
         client = service.makeClient(collectionName: collection)
-        self.settings = Mutex(settings)
+        self.settings = Mutex(settings.copy)
         self.activation = activation
         givenInstallation = installationID
         store = ConfigStore(installation: installationID)
@@ -128,7 +128,7 @@ public final class RemoteConfig: RemoteConfigReading, Sendable {
     /// How often it fetches, and how long a fetch may take. A change takes effect at the next fetch.
     public var configSettings: RemoteConfigSettings {
         get { settings.withLock { $0 } }
-        set { settings.withLock { $0 = newValue } }
+        set { settings.withLock { $0 = newValue.copy } }
     }
 
     /// The value of a key, from a remote or packaged state, or else from the app's defaults. Without either, it is

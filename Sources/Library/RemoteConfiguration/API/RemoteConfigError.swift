@@ -14,14 +14,16 @@ public let RemoteConfigErrorDomain = "com.google.remoteconfig.ErrorDomain"
 public let RemoteConfigThrottledEndTimeInSecondsKey = "error_throttled_end_time_seconds"
 
 /// Why a call of ``RemoteConfig`` failed. Values can still be read as before.
+///
+/// Open: a later version may add cases, so a `switch` needs a `default`.
 public enum RemoteConfigError: Error, Hashable, Sendable {
     /// No request is made before `until`.
     ///
     /// The server asked for a pause or has failed, or the app has already made all requests that
     /// ``RemoteConfigSettings/fetchesPerHour`` allows.
-    case throttled(until: Date, reason: String)
-    /// The fetch did not end within ``RemoteConfigSettings/fetchTimeout`` seconds.
-    case timeout(seconds: Double)
+    case paused(until: RemoteSettingsTimestamp, reason: String)
+    /// The fetch did not end within ``RemoteConfigSettings/fetchTimeout``.
+    case timeout(Duration)
     /// The server could not be asked, or its answer was refused.
     case fetchFailed(reason: String)
     /// The collection contains something other than parameters. The reason names the record.
@@ -39,6 +41,8 @@ public enum RemoteConfigError: Error, Hashable, Sendable {
 
 extension RemoteConfigError {
     /// Firebase's codes.
+    ///
+    /// Closed: no version adds a case.
     public enum Code: Int, Hashable, Sendable, CaseIterable {
         /// The task was cancelled.
         case unknown = 8001
@@ -54,7 +58,7 @@ extension RemoteConfigError {
     /// for all failures on this device. `unknown` means that the task was cancelled.
     public var code: Code {
         switch self {
-        case .throttled: .throttled
+        case .paused: .throttled
         case .timeout, .fetchFailed, .storage, .notParameters, .rejected, .invalidDefaults: .internalError
         case .cancelled: .unknown
         }
@@ -73,9 +77,9 @@ extension RemoteConfigError {
     /// ``Code/internalError``, by its Firebase name.
     public static var internalError: Code { .internalError }
 
-    /// The earliest time of the next request; `nil` for errors other than `throttled`.
-    public var throttledUntil: Date? {
-        if case .throttled(let until, _) = self { until } else { nil }
+    /// The earliest time of the next request; `nil` for errors other than ``paused(until:reason:)``.
+    public var throttledUntil: RemoteSettingsTimestamp? {
+        if case .paused(let until, _) = self { until } else { nil }
     }
 
     init(_ error: any Error) {
@@ -87,13 +91,20 @@ extension RemoteConfigError {
     }
 }
 
+extension RemoteConfigError.Code {
+    /// Lets `catch RemoteConfigError.throttled` catch what Firebase reports by this code.
+    public static func ~= (code: RemoteConfigError.Code, error: any Error) -> Bool {
+        (error as? RemoteConfigError)?.code == code
+    }
+}
+
 extension RemoteConfigError: CustomStringConvertible {
     public var description: String {
         switch self {
-        case .throttled(let until, let reason):
-            "no request is made before \(Timestamp(until).rfc3339): \(reason); fetch again after that time"
-        case .timeout(let seconds):
-            "the fetch did not end within \(RemoteConfigNumber(seconds)) s (RemoteConfigSettings.fetchTimeout)"
+        case .paused(let until, let reason):
+            "no request is made before \(until.rfc3339): \(reason); fetch again after that time"
+        case .timeout(let time):
+            "the fetch did not end within \(time) (RemoteConfigSettings.fetchTimeout)"
         case .fetchFailed(let reason), .notParameters(let reason), .rejected(let reason), .storage(let reason),
             .invalidDefaults(let reason):
             reason
@@ -107,6 +118,8 @@ extension RemoteConfigError: LocalizedError {
 }
 
 /// Why custom signals were refused. None of the call's signals was set.
+///
+/// Closed: no version adds a case.
 public enum RemoteConfigCustomSignalsError: Error, Hashable, Sendable {
     /// The signals could not be stored.
     case unknown(reason: String)
@@ -144,7 +157,7 @@ extension RemoteConfigCustomSignalsError: LocalizedError {
 extension RemoteConfigError: CustomNSError {
     public var errorUserInfo: [String: Any] {
         var info: [String: Any] = [NSLocalizedDescriptionKey: description]
-        info[RemoteConfigThrottledEndTimeInSecondsKey] = throttledUntil?.timeIntervalSince1970
+        info[RemoteConfigThrottledEndTimeInSecondsKey] = throttledUntil?.date.timeIntervalSince1970
         return info
     }
 }
@@ -154,15 +167,6 @@ extension RemoteConfigCustomSignalsError: CustomNSError {
     public var errorUserInfo: [String: Any] { [NSLocalizedDescriptionKey: description] }
 }
 #endif
-
-extension Timestamp {
-    init(_ date: Date) {
-        let milliseconds = (date.timeIntervalSince1970 * 1000).rounded()
-        self.init(milliseconds: UInt64(exactly: max(0, min(milliseconds, 1e18))) ?? 0)
-    }
-
-    var date: Date { Date(timeIntervalSince1970: Double(milliseconds) / 1000) }
-}
 
 extension Duration {
     /// The seconds as a time interval of at most a thousand years. Anything but a positive number gives 0.

@@ -11,7 +11,7 @@ public struct RemoteConfigLookup: Hashable, Sendable {
     /// default applies.
     public let record: String?
     /// The timestamp of the collection's state with that record; `nil` if no record decided.
-    public let timestamp: Timestamp?
+    public let timestamp: RemoteSettingsTimestamp?
 
     /// Where the value came from.
     public var source: RemoteConfigSource { value.source }

@@ -49,7 +49,7 @@ extension RemoteConfigSnapshot: RemoteConfigReading {
     public subscript(key: String) -> RemoteConfigValue { layers.value(key) }
 
     /// The timestamp of the collection's state that remote or packaged values come from; `nil` if there are none.
-    public var timestamp: Timestamp? { layers.parameters?.timestamp }
+    public var timestamp: RemoteSettingsTimestamp? { layers.parameters?.timestamp }
 }
 
 extension RemoteConfigReading {
@@ -106,7 +106,7 @@ extension RemoteConfigReading {
     }
 
     /// The value of a key as JSON; `nil` if it is not JSON. See ``RemoteConfigValue/jsonValue``.
-    public subscript(jsonValue key: String) -> JSONValue? { configValue(forKey: key).jsonValue }
+    public subscript(jsonValue key: String) -> RemoteSettingsJSON? { configValue(forKey: key).jsonValue }
 
     /// The members of a key's value if it is an object; see ``RemoteConfigValue/jsonObject``.
     @available(*, deprecated, message: "read configValue(forKey:).jsonObject; config[jsonValue:] is a JSONValue")

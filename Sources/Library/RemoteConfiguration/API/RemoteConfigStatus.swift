@@ -10,6 +10,8 @@ import Foundation
 /// How the last call of ``RemoteConfig/fetch()`` ended.
 ///
 /// The numbers are Firebase's.
+///
+/// Closed: no version adds a case.
 public enum RemoteConfigFetchStatus: Int, Hashable, Sendable, CaseIterable {
     /// No fetch has ended yet.
     case noFetchYet
@@ -26,6 +28,8 @@ public enum RemoteConfigFetchStatus: Int, Hashable, Sendable, CaseIterable {
 /// How ``RemoteConfig/fetchAndActivate()`` ended.
 ///
 /// The numbers are Firebase's.
+///
+/// Closed: no version adds a case.
 public enum RemoteConfigFetchAndActivateStatus: Int, Hashable, Sendable, CaseIterable {
     /// The server was asked, and its state is active.
     case successFetchedFromRemote
@@ -42,7 +46,7 @@ public struct RemoteConfigStatus: Hashable, Sendable {
         /// The source: ``RemoteConfigSource/remote`` or ``RemoteConfigSource/packaged``.
         public var source: RemoteConfigSource
         /// The collection's timestamp.
-        public var timestamp: Timestamp
+        public var timestamp: RemoteSettingsTimestamp
         /// The time since the collection last changed on the server.
         public var age: Duration
         /// What vouches for it: the signer and the root, or nothing.
@@ -58,13 +62,13 @@ public struct RemoteConfigStatus: Hashable, Sendable {
     /// The keys whose values the next activation would change.
     public var waiting: Set<String>
     /// When a fetch last succeeded; `nil` if none has.
-    public var lastFetch: Timestamp?
+    public var lastFetch: RemoteSettingsTimestamp?
     /// How the last fetch ended.
     public var lastFetchStatus: RemoteConfigFetchStatus
     /// Why the last fetch failed; `nil` if it succeeded.
     public var lastFetchError: String?
     /// The earliest time at which ``RemoteConfig/fetch()`` asks the server again; `nil` if it may ask at once.
-    public var nextFetch: Timestamp?
+    public var nextFetch: RemoteSettingsTimestamp?
     /// Why the server is not asked before ``nextFetch``; `nil` if the interval is the only reason.
     public var holdReason: String?
     /// Whether a push message has announced something newer since the last successful fetch.

@@ -8,6 +8,8 @@ import Foundation
 public let RemoteConfigUpdateErrorDomain = "com.google.remoteconfig.update.ErrorDomain"
 
 /// Why listeners are not told about published values. Fetches still work.
+///
+/// Closed: no version adds a case.
 public enum RemoteConfigUpdateError: Error, Hashable, Sendable {
     /// The update channel could not be reached in more than eleven attempts.
     case streamError(reason: String)
@@ -21,6 +23,8 @@ public enum RemoteConfigUpdateError: Error, Hashable, Sendable {
 
 extension RemoteConfigUpdateError {
     /// Firebase's codes.
+    ///
+    /// Closed: no version adds a case.
     public enum Code: Int, Hashable, Sendable, CaseIterable {
         /// The update channel could not be reached.
         case streamError = 8001

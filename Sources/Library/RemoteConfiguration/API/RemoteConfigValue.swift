@@ -8,6 +8,8 @@ import Foundation
 #endif
 
 /// The source of a value.
+///
+/// Open: a later version may add cases, so a `switch` needs a `default`.
 public enum RemoteConfigSource: String, Hashable, Sendable, CaseIterable {
     /// The value was fetched from the server and activated.
     case remote
@@ -96,7 +98,7 @@ public struct RemoteConfigValue: Sendable {
     /// A string is read as a JSON document if it is an object or array. In Firebase, every value is such a string. Any
     /// other value is returned as it is. Firebase's value of this name requires a cast to `[String: Any]`. Here, that
     /// cast always gives `nil`; use ``jsonObject``.
-    public var jsonValue: JSONValue? {
+    public var jsonValue: RemoteSettingsJSON? {
         switch content {
         case .none: nil
         case .null: .null

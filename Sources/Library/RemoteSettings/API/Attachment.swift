@@ -37,6 +37,8 @@ public struct RemoteSettingsAttachment: Codable, Hashable, Sendable {
 }
 
 /// Where an attachment's bytes came from.
+///
+/// Open: a later version may add cases, so a `switch` needs a `default`.
 public enum AttachmentSource: Hashable, Sendable {
     /// The storage directory.
     case cached
@@ -55,7 +57,7 @@ public enum AttachmentSource: Hashable, Sendable {
 /// An attachment in memory. Its size and SHA-256 are those that a record of the collection states.
 public struct AttachmentContent: Sendable {
     /// The attachment's bytes. Those of a packaged bundle stay in the bundle; nothing is copied.
-    public let bytes: Bytes
+    public let bytes: RemoteSettingsBytes
     /// Where the bytes came from.
     public let source: AttachmentSource
     /// The earlier version of the record that the bytes belong to; `nil` if they are those of the record asked for.
@@ -67,17 +69,20 @@ public struct AttachmentContent: Sendable {
 
 /// An attachment as a file. Its size and SHA-256 were those that a record of the collection states.
 public struct AttachmentFile: Sendable {
-    /// The path of a file in the storage directory. Do not write to it.
+    /// The URL of a file in the storage directory. Do not write to it.
     ///
-    /// The first sync after which no record names the file removes it, so do not keep the path for long.
-    public let path: String
+    /// The first sync after which no record names the file removes it, so do not keep the URL for long.
+    public let url: URL
     /// Where the bytes came from.
     public let source: AttachmentSource
     /// The earlier version of the record that the file belongs to; `nil` if it is that of the record asked for.
     public var earlierRecord: RemoteSettingsRecord?
 
-    /// The file URL of ``path``.
-    public var url: URL { URL(fileURLWithPath: path) }
+    init(path: String, source: AttachmentSource, earlierRecord: RemoteSettingsRecord? = nil) {
+        url = URL(filePath: path, directoryHint: .notDirectory)
+        self.source = source
+        self.earlierRecord = earlierRecord
+    }
 }
 
 /// How far a download has come.

@@ -4,14 +4,16 @@ import SnapshotBundle
 /// The catalogue in use, and whether its publisher still confirms it. See <doc:Catalogues>.
 public struct CatalogueStatus: Hashable, Sendable {
     /// Whether the publisher has recently confirmed that this is its current catalogue.
+    ///
+    /// Closed: no version adds a case.
     public enum Freshness: Hashable, Sendable {
         /// It has. The confirmation holds until this time.
-        case confirmed(until: Timestamp)
+        case confirmed(until: RemoteSettingsTimestamp)
         /// Its confirmation expired at this time. Records are still served.
         ///
         /// The device was offline, the publisher has stopped confirming, or somebody in between keeps back what is
         /// newer.
-        case unconfirmed(since: Timestamp)
+        case unconfirmed(since: RemoteSettingsTimestamp)
     }
 
     /// The name that the publisher gives itself.
@@ -19,13 +21,13 @@ public struct CatalogueStatus: Hashable, Sendable {
     /// The catalogue's number. Each catalogue of a publisher has a higher number than the one before it.
     public var number: UInt64
     /// When it was published.
-    public var made: Timestamp
+    public var made: RemoteSettingsTimestamp
     /// When the publisher last confirmed that it is its current catalogue.
-    public var confirmed: Timestamp
+    public var confirmed: RemoteSettingsTimestamp
     /// Whether the confirmation still holds, by this device's clock.
     public var freshness: Freshness
-    /// Where the catalogue comes from: ``SnapshotStatus/Source/cached``, or the packaged source of this name.
-    public var source: SnapshotStatus.Source
+    /// Where the catalogue comes from: ``CollectionStatus/Source/cached``, or the packaged source of this name.
+    public var source: CollectionStatus.Source
     /// The collections that it lists, as `bucket/collection`, sorted.
     public var collections: [String]
 }

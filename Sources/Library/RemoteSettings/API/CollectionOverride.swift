@@ -1,10 +1,16 @@
 import RemoteSettingsModel
 
+#if canImport(FoundationEssentials)
+import FoundationEssentials
+#else
+import Foundation
+#endif
+
 /// A file of this machine that replaces a collection. It is for development only.
 ///
 /// Only the app's own code can set one, in ``RemoteSettingsConfig/overrides``; no server, cache or package can. Nothing
 /// verifies what is in the file, and its content is not stored with the collection. While the file is in use, the
-/// collection is not synced. A warning in the log says so, and so do ``RemoteSettingsClient/snapshot`` and
+/// collection is not synced. A warning in the log says so, and so do ``RemoteSettingsClient/status`` and
 /// ``RemoteSettingsService/inspect()``.
 public struct CollectionOverride: Hashable, Sendable {
     enum Form: Hashable, Sendable {
@@ -13,8 +19,7 @@ public struct CollectionOverride: Hashable, Sendable {
     }
 
     let form: Form
-    /// The file or directory.
-    public let path: String
+    let path: String
 
     /// One file.
     ///
@@ -28,12 +33,25 @@ public struct CollectionOverride: Hashable, Sendable {
         CollectionOverride(form: .file(collection: collection), path: path)
     }
 
-    /// A directory with files `<bucket>/<collection>.json` or `.zip`, as for ``file(_:of:)``.
+    /// Like ``file(_:of:)-(String,_)``, by the file's URL.
+    public static func file(_ url: URL, of collection: String) -> CollectionOverride {
+        file(url.path, of: collection)
+    }
+
+    /// A directory with files `<bucket>/<collection>.json` or `.zip`, as for ``file(_:of:)-(String,_)``.
     ///
     /// A collection that has no file when it is first used is not replaced.
     public static func directory(_ path: String) -> CollectionOverride {
         CollectionOverride(form: .directory, path: path)
     }
+
+    /// Like ``directory(_:)-(String)``, by the directory's URL.
+    public static func directory(_ url: URL) -> CollectionOverride { directory(url.path) }
+}
+
+extension CollectionOverride {
+    /// The file or directory.
+    public var url: URL { URL(fileURLWithPath: path) }
 }
 
 extension CollectionOverride: CustomStringConvertible {

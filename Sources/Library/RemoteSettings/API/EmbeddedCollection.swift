@@ -85,7 +85,7 @@ public struct EmbeddedClient<Record: EmbeddedRecord>: Sendable {
     /// A record's attachment. Uses the network if it is neither stored nor packaged; what is downloaded is stored.
     ///
     /// - Throws: ``RemoteSettingsError``, also if the collection no longer has the record, or if it has no attachment.
-    public func attachment(of record: Record) async throws(RemoteSettingsError) -> AttachmentContent {
+    public func attachment(for record: Record) async throws(RemoteSettingsError) -> AttachmentContent {
         guard let raw = (client.getRecords() ?? embedded.records).first(where: { $0.id == record.id }) else {
             throw .other(
                 reason: "\(client.collectionName()): there is no record \(VisibleText.quote(record.id)) any more")
@@ -154,7 +154,7 @@ extension RemoteSettingsService {
         }
         var problems: [String] = []
         for name in names {
-            let status = makeClient(collectionName: name).snapshot
+            let status = makeClient(collectionName: name).status
             guard status.timestamp == nil else { continue }
             let reasons = status.rejected.map { "\($0)" }
             problems.append(

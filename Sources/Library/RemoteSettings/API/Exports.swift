@@ -1,6 +1,12 @@
 import RemoteSettingsModel
 import SnapshotBundle
 
+#if canImport(FoundationEssentials)
+import FoundationEssentials
+#else
+import Foundation
+#endif
+
 // The types of other modules that the public interface uses, so that an app imports one module.
 //
 // A type that is exported by its name wins over one that an app has from another module, without a word. So only those
@@ -13,10 +19,23 @@ import SnapshotBundle
 public typealias RemoteSettingsBytes = Bytes
 /// The digest of SHA-256.
 public typealias RemoteSettingsDigest = SHA256Digest
+/// A number of a JSON document, with all its digits.
+public typealias RemoteSettingsJSONNumber = JSONNumber
 /// Any JSON value. It is written as a literal, and it is `Codable`.
 public typealias RemoteSettingsJSON = JSONValue
 /// A time, in milliseconds since 1970.
 public typealias RemoteSettingsTimestamp = Timestamp
+
+extension Timestamp {
+    /// The nearest time in milliseconds; a time before 1970 becomes 1970.
+    public init(_ date: Date) {
+        let milliseconds = (date.timeIntervalSince1970 * 1000).rounded()
+        self.init(milliseconds: UInt64(exactly: max(0, min(milliseconds, 1e18))) ?? 0)
+    }
+
+    /// The same time as a `Date`.
+    public var date: Date { Date(timeIntervalSince1970: Double(milliseconds) / 1000) }
+}
 
 extension JSONValue {
     /// Reads a JSON document by RFC 8259. A key that appears twice in one object is refused.

@@ -4,6 +4,8 @@ import RemoteSettingsModel
 ///
 /// Where the network is not allowed, reads are answered from what is packaged and stored, and every call that would
 /// send a request fails at once and says so. If no collection may use it, no connection is ever made.
+///
+/// Open: a later version may add cases, so a `switch` needs a `default`.
 public enum NetworkAccess: Hashable, Sendable {
     /// All collections.
     case allowed

@@ -1,5 +1,11 @@
 import RemoteSettingsModel
 
+#if canImport(FoundationEssentials)
+import FoundationEssentials
+#else
+import Foundation
+#endif
+
 /// Snapshots that were shipped with the app: a `dumps/` directory that `rsdump refresh` wrote, embedded in the program
 /// or as files.
 ///
@@ -23,9 +29,9 @@ public struct PackagedSource: Hashable, Sendable {
     /// - Parameters:
     ///   - lock: the content of `dumps.lock.json`.
     ///   - bundles: the bundles' contents, by `bucket/name`.
-    ///   - name: the source's name in ``SnapshotStatus``.
+    ///   - name: the source's name in ``CollectionStatus``.
     public static func embedded(
-        lock: Bytes, bundles: [String: Bytes], name: String = "embedded"
+        lock: RemoteSettingsBytes, bundles: [String: RemoteSettingsBytes], name: String = "embedded"
     ) -> PackagedSource {
         PackagedSource(form: .embedded(lock: lock, bundles: bundles), name: name)
     }
@@ -40,12 +46,18 @@ public struct PackagedSource: Hashable, Sendable {
         PackagedSource(form: .directory(path: path, isTrusted: trusted), name: path)
     }
 
+    /// Like ``directory(_:trusted:)-(String,_)``, by the directory's URL.
+    public static func directory(_ url: URL, trusted: Bool = false) -> PackagedSource {
+        directory(url.path, trusted: trusted)
+    }
+
     /// A directory among a bundle's resources: `.bundleResource(Bundle.module.resourcePath)`.
     ///
     /// - Parameters:
     ///   - resourcePath: the path of the resources. If it is `nil`, the source is reported as missing.
     ///   - directory: the directory's path, relative to `resourcePath`.
-    ///   - trusted: as for ``directory(_:trusted:)``. It may be set for the resources of a signed app bundle.
+    ///   - trusted: as for ``directory(_:trusted:)-(String,_)``. It may be set for the resources of a signed app
+    ///     bundle.
     public static func bundleResource(
         _ resourcePath: String?, directory: String = "dumps", trusted: Bool = false
     ) -> PackagedSource {
@@ -57,11 +69,20 @@ public struct PackagedSource: Hashable, Sendable {
 }
 
 extension PackagedSource {
+    /// Like ``bundleResource(_:directory:trusted:)-(String?,_,_)``, by the URL of the resources:
+    /// `.bundleResource(Bundle.module.resourceURL)`.
+    @_disfavoredOverload
+    public static func bundleResource(
+        _ resources: URL?, directory: String = "dumps", trusted: Bool = false
+    ) -> PackagedSource {
+        bundleResource(resources?.path, directory: directory, trusted: trusted)
+    }
+
     /// This source, also accepting the snapshots that `rsdump import` took from elsewhere without a signature.
     ///
     /// They are used until a sync brings signed ones. This has an effect only if the source is as trusted as the
     /// program: embedded, or a directory that is `trusted`. The only one who vouches for the snapshots is whoever
-    /// packages the source, and ``RemoteSettingsClient/snapshot`` says so. Data from a server or from the storage
+    /// packages the source, and ``RemoteSettingsClient/status`` says so. Data from a server or from the storage
     /// directory must be signed as before.
     public func acceptingImported() -> PackagedSource {
         var source = self
@@ -77,7 +98,7 @@ extension Bytes {
     ///   - start: the first byte. The memory must stay valid and unchanged for as long as the process runs.
     ///   - count: the size in bytes.
     @unsafe
-    public static func ofProgram(_ start: UnsafeRawPointer, count: Int) -> Bytes {
+    public static func ofProgram(_ start: UnsafeRawPointer, count: Int) -> RemoteSettingsBytes {
         unsafe Bytes(BorrowedMemory(UnsafeRawBufferPointer(start: start, count: count)) { _ in })
     }
 }

@@ -6,13 +6,15 @@ import RemoteSettingsModel
 ///     let records = try await client.fetchRecords(query)
 public struct RecordQuery: Hashable, Sendable {
     /// Whether a read syncs first, over the network.
+    ///
+    /// Open: a later version may add cases, so a `switch` needs a `default`.
     public enum Sync: Hashable, Sendable {
         /// Never.
         case never
         /// If nothing is held.
         ///
         /// A sync that has just failed is not repeated: its error comes at once, for at most a minute, until the time
-        /// in ``SnapshotStatus/recentFailure``. `sync()` asks the server at any time, and
+        /// in ``CollectionStatus/recentFailure``. `sync()` asks the server at any time, and
         /// ``RemoteSettingsService/networkChanged()`` ends the pause.
         case ifEmpty
         /// Always, even if something is held.
@@ -20,6 +22,8 @@ public struct RecordQuery: Hashable, Sendable {
     }
 
     /// What a read returns if it cannot have the records that it wants, because the sync failed or there are none.
+    ///
+    /// Open: a later version may add cases, so a `switch` needs a `default`.
     public enum Fallback: Hashable, Sendable {
         /// Nothing: the error is thrown, even if older records are held.
         case error
@@ -50,7 +54,7 @@ public struct RecordQuery: Hashable, Sendable {
     ///
     /// Numbers are compared by value. An array matches any one of its elements. An object matches a field that is an
     /// object and has these members.
-    public var filters: [String: JSONValue]
+    public var filters: [String: RemoteSettingsJSON]
     /// The order of the records; `nil` for the order of their ids.
     public var order: Order?
     /// Whether to sync first.
@@ -66,7 +70,8 @@ public struct RecordQuery: Hashable, Sendable {
     /// Makes a query. Each parameter is the property of the same name. The default is everything that is held, without
     /// a sync.
     public init(
-        where filters: [String: JSONValue] = [:], order: Order? = nil, sync: Sync = .never, fallback: Fallback = .held,
+        where filters: [String: RemoteSettingsJSON] = [:], order: Order? = nil, sync: Sync = .never,
+        fallback: Fallback = .held,
         usesPackaged: Bool = true
     ) {
         self.filters = filters

@@ -57,7 +57,7 @@ extension RemoteSettingsClient {
     ///   - staleFallback: as for ``attachment(for:staleFallback:)``.
     ///   - progress: called as bytes arrive, from the task that awaits this call.
     /// - Throws: ``RemoteSettingsError``, also if the record has no attachment.
-    public func attachmentURL(
+    public func attachmentFile(
         for record: RemoteSettingsRecord, staleFallback: Bool = false,
         progress: (@Sendable (AttachmentProgress) -> Void)? = nil
     ) async throws(RemoteSettingsError) -> AttachmentFile {
@@ -70,31 +70,31 @@ extension RemoteSettingsClient {
     ///
     /// A packaged one does not count; ``localAttachment(for:)`` finds that too. Never uses the network. Does I/O: it
     /// checks the file's SHA-256.
-    public func isDownloaded(_ record: RemoteSettingsRecord) -> Bool {
+    public func isAttachmentStored(for record: RemoteSettingsRecord) -> Bool {
         guard let collection = try? collection(), let wanted = try? collection.wanted(record) else { return false }
         return collection.isCached(wanted)
     }
 
-    /// Removes a record's attachment from the storage directory, even if ``keepDownload(of:)`` keeps it. Does I/O.
+    /// Removes a record's attachment from the storage directory, even if ``keepAttachment(for:)`` keeps it. Does I/O.
     ///
     /// Other records that have the same file lose it too. It is downloaded again when it is next asked for.
     ///
     /// - Throws: ``RemoteSettingsError`` if the record has no attachment, or if its file cannot be
     ///   removed.
-    public func removeDownload(of record: RemoteSettingsRecord) throws(RemoteSettingsError) {
+    public func removeAttachment(for record: RemoteSettingsRecord) throws(RemoteSettingsError) {
         let collection = try collection()
         let wanted = try collection.wanted(record)
         try storing { try collection.remove(wanted.digest) }
     }
 
-    /// Keeps a record's attachment in the storage directory until ``removeDownload(of:)`` or ``resetStorage()``.
+    /// Keeps a record's attachment in the storage directory until ``removeAttachment(for:)`` or ``resetStorage()``.
     ///
     /// It stays when a sync deletes the record or gives it another attachment, in every process and after a restart.
     /// The call does not download it.
     ///
     /// - Throws: ``RemoteSettingsError`` if the record has no attachment, or if the storage directory
     ///   cannot be written to.
-    public func keepDownload(of record: RemoteSettingsRecord) throws(RemoteSettingsError) {
+    public func keepAttachment(for record: RemoteSettingsRecord) throws(RemoteSettingsError) {
         let collection = try collection()
         let wanted = try collection.wanted(record)
         try storing { try collection.keep(wanted.digest, true) }
@@ -103,7 +103,7 @@ extension RemoteSettingsClient {
     /// Removes the attachments in the storage directory that no record has any more. Does I/O.
     ///
     /// It also removes the earlier versions that syncs leave for `staleFallback`. Attachments of
-    /// ``keepDownload(of:)`` stay. Each sync that stores a newer state removes unused attachments too.
+    /// ``keepAttachment(for:)`` stay. Each sync that stores a newer state removes unused attachments too.
     ///
     /// - Returns: how many files were removed.
     /// - Throws: ``RemoteSettingsError`` if a file cannot be removed, or if another process is writing.

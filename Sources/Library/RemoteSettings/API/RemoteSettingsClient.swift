@@ -1,3 +1,4 @@
+import RemoteSettingsHTTP
 import RemoteSettingsModel
 
 /// One collection, as an app reads and syncs it. ``RemoteSettingsService/makeClient(collectionName:)`` makes clients. A
@@ -41,9 +42,9 @@ public final class RemoteSettingsClient: Sendable {
     /// Where the records come from, their age and trust, and which snapshots are not used and why.
     ///
     /// Never uses the network. Does I/O as ``getRecords()`` does.
-    public var snapshot: SnapshotStatus {
+    public var status: CollectionStatus {
         do throws(RemoteSettingsError) { return try collection().status } catch {
-            return SnapshotStatus(
+            return CollectionStatus(
                 collection: name, source: .notHeld,
                 rejected: [.init(source: .notHeld, timestamp: nil, reason: .invalidName("\(error)"))])
         }
@@ -55,10 +56,10 @@ public final class RemoteSettingsClient: Sendable {
     /// sync that ends meanwhile is an element of its own, or part of the first one. States that pile up unread are left
     /// out, but for the newest.
     ///
-    /// Does I/O as ``getRecords()`` does. Each call makes a new stream, which ends when the client
-    /// is shut down or released.
+    /// Does I/O as ``getRecords()`` does, and opens the update channel as ``changes()`` does. Each call makes a new
+    /// stream, which ends when the client is shut down or released.
     public func recordUpdates() -> AsyncStream<[RemoteSettingsRecord]> {
-        let changes = changes
+        let changes = changes()
         let first = Mutex<[RemoteSettingsRecord]?>(getRecords() ?? [])
         return AsyncStream {
             if let first = first.withLock({ first in
@@ -74,10 +75,11 @@ public final class RemoteSettingsClient: Sendable {
 
     /// What syncs change from now on, seen through the app's filters.
     ///
+    /// The call is a listener: it opens the service's update channel (``UpdatePolicy``) if that is not open yet.
     /// Each call makes a new stream. If another process that shares the storage directory stores a change, the stream
     /// delivers it when a read or a sync of this process notices it. Changes that pile up unread are merged into one,
     /// which leads to the current records. The stream ends when the client is shut down or released.
-    public var changes: AsyncStream<RecordChanges> {
+    public func changes() -> AsyncStream<RecordChanges> {
         guard let id = try? collection().id else { return AsyncStream<RecordChanges> { $0.finish() } }
         return service.changes.changes(of: id, owner: owner)
     }
@@ -92,7 +94,7 @@ public final class RemoteSettingsClient: Sendable {
     ///   - timeout: the longest time to wait; `nil` for the limits of ``RemoteSettingsLimits``. The sync ends then,
     ///     unless others wait for it as well.
     /// - Returns: whether something changed.
-    /// - Throws: ``RemoteSettingsError``, ``RemoteSettingsError/offline(reason:)`` if the time is over. The records
+    /// - Throws: ``RemoteSettingsError``, ``RemoteSettingsError/timedOut(reason:)`` if the time is over. The records
     ///   that were held stay.
     @discardableResult
     public func sync(
@@ -114,10 +116,10 @@ public final class RemoteSettingsClient: Sendable {
     ///
     /// - Throws: ``RemoteSettingsError`` if the files cannot be removed, or if another process is
     ///   writing.
-    public func resetStorage() throws(RemoteSettingsError) {
+    public func resetStorage() async throws(RemoteSettingsError) {
         let collection = try collection()
         do {
-            try collection.reset()
+            try await WorkThreads.run { try collection.reset() }
         } catch {
             throw RemoteSettingsError(error)
         }

@@ -13,7 +13,7 @@ public struct RemoteSettingsConfig: Sendable {
     /// A preview holds what editors have not published yet, for people who review it. It must be signed like everything
     /// else. Snapshots that are packaged from the published bucket are not used.
     /// ``RemoteSettingsService/updateConfig(config:)`` switches between the two.
-    public var isPreview: Bool
+    public var isPreview = false
     /// The name that the server's catalogues carry; `nil` to read collections one by one, without catalogues.
     ///
     /// The name is `catalogue: publisher:` in the publisher's `dumps.yaml`. Catalogues of a different publisher are
@@ -24,10 +24,11 @@ public struct RemoteSettingsConfig: Sendable {
     public var appContext: RemoteSettingsContext?
     /// The snapshots that were shipped with the app. If several sources have a collection, the newest snapshot is used.
     public var packaged: [PackagedSource]
-    /// The pinned root certificates; `nil` for Mozilla's root for the server.
+    /// The pinned root certificates; `nil` for the root of the Mozilla server that ``server`` is.
     ///
-    /// That is the production root for ``RemoteSettingsServer/prod``, and for its URL as a
-    /// ``RemoteSettingsServer/custom(url:)``. It is the staging root for every other server.
+    /// A ``RemoteSettingsServer/custom(url:)`` of someone else has no default root. Without roots, and without
+    /// ``acceptsUnsigned``, the configuration is not valid. `rsdump keys create` and `rsdump keys status` print the
+    /// root of your own keys; for another server, ask its operator.
     public var trustRoots: TrustAnchors?
     /// The DNS name that signing certificates must carry; `nil` for the name that Mozilla uses for the collection's
     /// bucket.
@@ -38,14 +39,14 @@ public struct RemoteSettingsConfig: Sendable {
     /// known to be signed are the exception: those that have a signed bundle in ``packaged``. A signature that is
     /// present is still verified, and a collection that was once signed is not accepted without a signature later. See
     /// <doc:Trust>.
-    public var acceptsUnsigned: Bool
+    public var acceptsUnsigned = false
     /// Whether a ``RemoteSettingsServer/custom(url:)`` on another machine may be asked over plain `http`.
-    public var allowsPlainHTTP: Bool
+    public var allowsPlainHTTP = false
     /// The app's name and version as the server sees them, as `name/version`. Characters that a header field cannot
     /// hold become `-`.
-    public var userAgent: String
+    public var userAgent = "swift-remote-settings/0.1"
     /// The limits on everything that comes from outside.
-    public var limits: RemoteSettingsLimits
+    public var limits = RemoteSettingsLimits()
     /// Receives log entries, such as a failed sync or a snapshot that cannot be used. It is called from any task and
     /// must not block.
     ///
@@ -57,7 +58,7 @@ public struct RemoteSettingsConfig: Sendable {
     /// How the service learns at once that something was published.
     ///
     /// By default, it keeps a connection to a ``RemoteSettingsServer/custom(url:)`` while somebody listens to changes.
-    public var updates: UpdatePolicy
+    public var updates = UpdatePolicy()
     /// Which collections may use the network; all of them by default.
     public var network: NetworkAccess = .allowed
     /// The clock, the way to wait, and the source of randomness. Tests replace them.
@@ -85,9 +86,9 @@ public struct RemoteSettingsConfig: Sendable {
     /// the state.
     ///
     /// What was held then stays, the sync fails, telemetry gets ``UptakeEvent/Status/rejectedError``, and
-    /// ``SnapshotStatus/rejected`` lists the state. It is not asked for again until the server has a newer one, or the
-    /// app is another version (``userAgent``, ``RemoteSettingsContext/appVersion``) or another build. The check runs on
-    /// a thread of this package, and may block it.
+    /// ``CollectionStatus/rejected`` lists the state. It is not asked for again until the server has a newer one, or
+    /// the app is another version (``userAgent``, ``RemoteSettingsContext/appVersion``) or another build. The check
+    /// runs on a thread of this package, and may block it.
     ///
     /// - Parameters:
     ///   - collection: `bucket/collection`.
@@ -102,33 +103,21 @@ public struct RemoteSettingsConfig: Sendable {
     /// How long ``validate`` may take. If it takes longer, the state is refused.
     public var validationTimeout = Duration.seconds(30)
 
-    /// Makes a configuration. Each parameter is the property of the same name, with its default.
+    /// Makes a configuration. Each parameter is the property of the same name; everything else is a property with a
+    /// default.
     ///
-    /// Nothing is checked and no I/O is done until a service is made with it.
+    /// Does no I/O. ``RemoteSettingsService/init(storageDir:validating:)-(String,_)`` throws if the configuration is
+    /// not valid.
     public init(
         server: RemoteSettingsServer? = nil, bucketName: String? = nil, appContext: RemoteSettingsContext? = nil,
-        packaged: [PackagedSource] = [], trustRoots: TrustAnchors? = nil, signer: String? = nil,
-        acceptsUnsigned: Bool = false, allowsPlainHTTP: Bool = false,
-        userAgent: String = "swift-remote-settings/0.1", limits: RemoteSettingsLimits = RemoteSettingsLimits(),
-        log: (@Sendable (RemoteSettingsLogEntry) -> Void)? = nil, telemetry: (any RemoteSettingsTelemetry)? = nil,
-        isPreview: Bool = false,
-        updates: UpdatePolicy = UpdatePolicy(), publisher: String? = nil
+        packaged: [PackagedSource] = [], trustRoots: TrustAnchors? = nil, publisher: String? = nil
     ) {
-        self.publisher = publisher
-        self.updates = updates
-        self.isPreview = isPreview
         self.server = server
         self.bucketName = bucketName
         self.appContext = appContext
         self.packaged = packaged
         self.trustRoots = trustRoots
-        self.signer = signer
-        self.acceptsUnsigned = acceptsUnsigned
-        self.allowsPlainHTTP = allowsPlainHTTP
-        self.userAgent = userAgent
-        self.limits = limits
-        self.log = log
-        self.telemetry = telemetry
+        self.publisher = publisher
     }
 }
 
@@ -141,14 +130,40 @@ extension RemoteSettingsConfig {
 
     /// The roots and the signer that collections must be verified against under this configuration.
     var trustPolicy: TrustPolicy {
-        let url = try? (server ?? .prod).serverURL(allowPlainHTTP: allowsPlainHTTP)
-        let mozilla: TrustAnchors = url?.isSameServer(as: .prod) == true ? .mozillaProduction : .mozillaStaging
-        return TrustPolicy(
-            roots: trustRoots ?? mozilla, signer: signer.map { SignerName($0) }, acceptsUnsigned: acceptsUnsigned)
+        TrustPolicy(
+            roots: trustRoots ?? mozillaRoots ?? TrustAnchors([]), signer: signer.map { SignerName($0) },
+            acceptsUnsigned: acceptsUnsigned)
+    }
+
+    /// The root of the Mozilla server that is configured; `nil` for a server of someone else.
+    private var mozillaRoots: TrustAnchors? {
+        guard let url = try? (server ?? .prod).serverURL(allowPlainHTTP: allowsPlainHTTP) else { return nil }
+        if url.isSameServer(as: .prod) { return .mozillaProduction }
+        return [ServerURL.stage, .dev].contains { $0.isSameServer(as: url) } ? .mozillaStaging : nil
+    }
+
+    /// Checks what can be checked without I/O.
+    ///
+    /// - Throws: if the server's URL, the bucket or the publisher is not valid, or if nothing says whom to trust.
+    func check() throws(RemoteSettingsError) {
+        let url = try (server ?? .prod).serverURL(allowPlainHTTP: allowsPlainHTTP)
+        if let publisher, PublisherName(publisher) == nil {
+            throw .invalidName(
+                reason:
+                    "RemoteSettingsConfig.publisher: expected \(PublisherName.rule), found "
+                    + "\(VisibleText.quote(publisher)); write the name that the publisher's dumps.yaml has")
+        }
+        guard trustRoots == nil, mozillaRoots == nil, !acceptsUnsigned else { return }
+        throw .other(
+            reason: "RemoteSettingsConfig.trustRoots: no root certificate is pinned for \(url); set it to the SHA-256 "
+                + "that `rsdump keys status` prints as trust-root (for a server that does not sign, set acceptsUnsigned)"
+        )
     }
 }
 
 /// A Remote Settings server.
+///
+/// Closed: no version adds a case.
 public enum RemoteSettingsServer: Hashable, Sendable {
     /// Mozilla's production server.
     case prod

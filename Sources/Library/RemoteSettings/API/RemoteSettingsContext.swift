@@ -7,12 +7,12 @@ public struct RemoteSettingsContext: Hashable, Sendable {
     /// The app's preferences, for filters with `preferenceValue`, `preferenceIsUserSet` and `preferenceExists`.
     public struct Preferences: Hashable, Sendable {
         /// Every preference that exists, with its value.
-        public var values: [String: JSONValue]
+        public var values: [String: RemoteSettingsJSON]
         /// The names of those that the user has set.
         public var userSet: Set<String>
 
         /// Preferences; none by default.
-        public init(values: [String: JSONValue] = [:], userSet: Set<String> = []) {
+        public init(values: [String: RemoteSettingsJSON] = [:], userSet: Set<String> = []) {
             self.values = values
             self.userSet = userSet
         }
@@ -47,7 +47,7 @@ public struct RemoteSettingsContext: Hashable, Sendable {
     ///
     /// They replace members above, as ``customTargettingAttributes`` do. If both have a name,
     /// ``customTargettingAttributes`` wins.
-    public var attributes: [String: JSONValue]
+    public var attributes: [String: RemoteSettingsJSON]
     /// The app's preferences.
     public var preferences: Preferences
 
@@ -57,7 +57,7 @@ public struct RemoteSettingsContext: Hashable, Sendable {
         channel: String? = nil, appVersion: String? = nil, appId: String? = nil, locale: String? = nil,
         os: String? = nil, osVersion: String? = nil, formFactor: String? = nil, country: String? = nil,
         distribution: String? = nil, customTargettingAttributes: [String: String]? = nil,
-        attributes: [String: JSONValue] = [:], preferences: Preferences = Preferences()
+        attributes: [String: RemoteSettingsJSON] = [:], preferences: Preferences = Preferences()
     ) {
         self.channel = channel
         self.appVersion = appVersion

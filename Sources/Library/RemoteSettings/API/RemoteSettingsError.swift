@@ -11,11 +11,15 @@ import Foundation
 /// Why a call failed. The records that were held are still available, whatever the reason.
 ///
 /// A `reason` names the file or URL, what was expected, what was found, and what to do next.
+///
+/// Open: a later version may add cases, so a `switch` needs a `default`.
 public enum RemoteSettingsError: Error, Hashable, Sendable {
     /// The calling task was cancelled.
     case cancelled
     /// The client or the service was shut down, or given another configuration, before the call ended.
     case closed
+    /// The service has no client that is in use, so that a sync has nothing to do.
+    case noClient
     /// The server could not be reached, or did not answer completely and in time.
     case offline(reason: String)
     /// The server answered with an error of its own (5xx). The device has a network.
@@ -47,6 +51,8 @@ extension RemoteSettingsError: CustomStringConvertible {
         case .closed:
             "the client or service was shut down, or given another configuration, before this call ended; the records "
                 + "that are stored stay available"
+        case .noClient:
+            "the service has no client, so nothing is synced; make one with makeClient(collectionName:), and keep it"
         case .backoff(let pause): "the server asked to wait; try again in \(pause.components.seconds) s"
         case .offline(let reason), .unavailable(let reason), .timedOut(let reason), .notAllowed(let reason),
             .untrusted(let reason), .rejected(let reason), .storage(let reason), .invalidName(let reason),

@@ -3,6 +3,8 @@ import Logging
 /// One entry of a service's log: what is worth knowing, such as a failed sync or a snapshot that cannot be used.
 public struct RemoteSettingsLogEntry: Hashable, Sendable {
     /// How much an entry matters.
+    ///
+    /// Closed: no version adds a case.
     public enum Level: Int, Hashable, Sendable, Comparable, CaseIterable {
         /// What happens inside, for anyone who looks for a fault.
         case debug

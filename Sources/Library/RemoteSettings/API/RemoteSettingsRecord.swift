@@ -104,10 +104,10 @@ public struct RemoteSettingsRecord: Hashable, Sendable, Identifiable {
     }
 
     /// The whole record as canonical JSON: exactly the bytes that the signature covers.
-    public var json: Bytes { record.json }
+    public var json: RemoteSettingsBytes { record.json }
 
     /// The value of one field; `nil` if the record has no such field.
-    public subscript(field name: String) -> JSONValue? { record.field(name) }
+    public subscript(field name: String) -> RemoteSettingsJSON? { record.field(name) }
 }
 
 /// A text that was given as a record's fields and is no JSON object. On the heap: records are many, and hardly one has

@@ -74,7 +74,8 @@ extension RemoteSettingsService {
         try body(CatalogueReading(session, clientCollections))
     }
 
-    /// The catalogue in use, and then each one that follows it. The stream ends with the service.
+    /// The catalogue in use, and then each one that follows it. Each read of the property makes a new stream, which
+    /// ends with the service. No connection is opened.
     ///
     /// It yields the same catalogue again when its ``CatalogueStatus/freshness`` changes, so that an app can say how
     /// old its data is. If another process stores a catalogue, it is delivered when a read or a sync of this process

@@ -22,8 +22,9 @@ extension RemoteSettingsService {
 
     /// Tells the service that the network has changed, so that it tries again at once.
     ///
-    /// Reads that sync because nothing is held ask the server again (``SnapshotStatus/recentFailure``), and the update
-    /// channel reconnects. On Apple systems the library notices a change itself while the update channel is wanted.
+    /// Reads that sync because nothing is held ask the server again (``CollectionStatus/recentFailure``), and the
+    /// update channel reconnects. On Apple systems the library notices a change itself while the update channel is
+    /// wanted.
     public func networkChanged() { updates.networkChanged() }
 
     /// The current state of the update channel. Does no I/O.
@@ -54,7 +55,7 @@ extension RemoteSettingsService {
 /// since 1970, as a number or text), and `collection` (a name, or `bucket/name`).
 public struct RemoteSettingsPushMessage: Hashable, Sendable {
     /// The timestamp that was announced; `nil` if the message names none.
-    public let timestamp: Timestamp?
+    public let timestamp: RemoteSettingsTimestamp?
     /// The collection that was published; `nil` if it may be any.
     public let collection: String?
 

@@ -1,5 +1,11 @@
 import RemoteSettingsModel
 
+#if canImport(FoundationEssentials)
+import FoundationEssentials
+#else
+import Foundation
+#endif
+
 /// Remote Settings for an app: makes clients for collections, and syncs them all.
 ///
 /// Clients can read without the network. Records come from the newest snapshot, which is either stored by a sync or
@@ -32,7 +38,10 @@ public final class RemoteSettingsService: Sendable {
     let updates: UpdateChannel
     private let state: Mutex<State>
 
-    /// Makes a service. Does no I/O. Mistakes in the configuration show when it is first used.
+    /// Makes a service. Does no I/O.
+    ///
+    /// A mistake in the configuration is logged at once as an error, and every sync throws it.
+    /// ``init(storageDir:validating:)-(String,_)`` throws it here.
     ///
     /// - Parameters:
     ///   - storageDir: the path of a directory for what syncs store. It is made when it is first needed. Several
@@ -54,7 +63,8 @@ public final class RemoteSettingsService: Sendable {
         changes.finishAll()
     }
 
-    /// Like ``init(storageDir:config:)``, and checks at once that everything packaged can be used. Does I/O.
+    /// Like ``init(storageDir:config:)-(String,_)``, and checks at once that the configuration is valid and that
+    /// everything packaged can be used. Does I/O.
     ///
     /// Each packaged bundle must exist, be whole, and be of the state that its lock states. It must be signed up to a
     /// pinned root, or be one of the configured server that needs no signature. Every byte is read.
@@ -62,9 +72,18 @@ public final class RemoteSettingsService: Sendable {
     /// - Throws: ``RemoteSettingsError`` with everything that is wrong.
     public convenience init(storageDir: String, validating config: RemoteSettingsConfig) throws(RemoteSettingsError) {
         self.init(storageDir: storageDir, config: config)
-        _ = try session.server.get()
-        try session.checkOrigin()
+        if let problem = session.configurationProblem { throw problem }
         try session.choice.validatePackaged()
+    }
+
+    /// Like ``init(storageDir:config:)-(String,_)``, by the directory's URL.
+    public convenience init(storageDir: URL, config: RemoteSettingsConfig) {
+        self.init(storageDir: storageDir.path, config: config)
+    }
+
+    /// Like ``init(storageDir:validating:)-(String,_)``, by the directory's URL.
+    public convenience init(storageDir: URL, validating config: RemoteSettingsConfig) throws(RemoteSettingsError) {
+        try self.init(storageDir: storageDir.path, validating: config)
     }
 
     /// The configuration in force.
@@ -108,13 +127,15 @@ public final class RemoteSettingsService: Sendable {
     /// - Returns: the names of the collections that have changed, sorted, each as its client was made with.
     ///   `syncCollections` also returns those that were up to date.
     /// - Throws: ``RemoteSettingsError`` if the server's list of collections could not be fetched, if every collection
-    ///   failed, or if the time is over (``RemoteSettingsError/offline(reason:)``).
+    ///   failed, or if the time is over (``RemoteSettingsError/timedOut(reason:)``). It is
+    ///   ``RemoteSettingsError/noClient`` if the service has no client, so that there is nothing to sync.
     @discardableResult
     public func sync(
         trigger: UptakeEvent.Trigger = .manual, timeout: Duration? = nil
     ) async throws(RemoteSettingsError) -> [String] {
         let session = session
-        if liveClients.isEmpty { session.logger.notice("nothing is synced, because the service has no client") }
+        guard !session.isClosed else { throw .closed }
+        guard !liveClients.isEmpty else { throw .noClient }
         let names = Dictionary(
             liveClients.map { ((try? session.collectionID($0.collectionName()))?.description, $0.collectionName()) }
         ) { $0.utf8.count < $1.utf8.count ? $0 : $1 }
@@ -130,7 +151,7 @@ public final class RemoteSettingsService: Sendable {
     ///   - trigger: the reason that telemetry reports. If it is `nil`, that is `broadcast` with an expected timestamp,
     ///     else `manual`.
     ///   - timeout: as for ``sync(trigger:timeout:)``.
-    /// - Returns: the results, sorted by collection.
+    /// - Returns: the results, sorted by collection; none if the service has no client.
     /// - Throws: ``RemoteSettingsError`` if the server's list of collections could not be fetched, or if the time is
     ///   over.
     @discardableResult
@@ -171,16 +192,15 @@ public final class RemoteSettingsService: Sendable {
     ///
     /// The receiver of telemetry stays the same unless `config` names another.
     ///
-    /// - Throws: ``RemoteSettingsError`` if the server's URL or the bucket's name is not valid. The
-    ///   present configuration then stays in force.
+    /// - Throws: ``RemoteSettingsError`` if the configuration is not valid. The present configuration then stays in
+    ///   force.
     public func updateConfig(config: RemoteSettingsConfig) throws(RemoteSettingsError) {
         let old = session
         let session = Session(
             config, storage: old.storage, changes: changes, trials: old.trials, telemetry: old.telemetry)
         session.service = self
-        _ = try session.server.get()
+        if let problem = session.configurationProblem { throw problem }
         _ = try session.collectionID("x")
-        try session.checkOrigin()
         let (replaced, goesOn, isShutDown) = state.withLock { state in
             let replaced = state.session
             state.session = session

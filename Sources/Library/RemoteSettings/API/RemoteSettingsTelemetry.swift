@@ -9,6 +9,8 @@ public protocol RemoteSettingsTelemetry: Sendable {
 /// The outcome of one attempt to get something from the server.
 public struct UptakeEvent: Hashable, Sendable {
     /// How an attempt ended. The names are those of Firefox's uptake telemetry.
+    ///
+    /// Open: a later version may add cases, so a `switch` needs a `default`.
     public enum Status: String, Hashable, Sendable, CaseIterable {
         /// The server has nothing newer than what is held.
         case upToDate = "up_to_date"
@@ -59,6 +61,8 @@ public struct UptakeEvent: Hashable, Sendable {
     }
 
     /// What started the attempt.
+    ///
+    /// Open: a later version may add cases, so a `switch` needs a `default`.
     public enum Trigger: String, Hashable, Sendable {
         /// A call of `RemoteSettingsService.sync()` or `RemoteSettingsClient.sync()`.
         case manual
@@ -81,7 +85,7 @@ public struct UptakeEvent: Hashable, Sendable {
     /// What started the sync.
     public var trigger: Trigger
     /// The collection's timestamp afterwards; `nil` if the attempt failed.
-    public var timestamp: Timestamp?
+    public var timestamp: RemoteSettingsTimestamp?
     /// The time between the last change on the server and the server's answer.
     ///
     /// Only `settings-changes-monitoring` has it, and only if the server sends its `Date`.

@@ -7,9 +7,9 @@ public struct ServiceInspection: Hashable, Sendable {
     /// The state of one collection.
     public struct Collection: Hashable, Sendable {
         /// What is held.
-        public var status: SnapshotStatus
+        public var status: CollectionStatus
         /// The collection's timestamp on the server; `nil` if the server was not asked, or does not have it.
-        public var serverTimestamp: Timestamp?
+        public var serverTimestamp: RemoteSettingsTimestamp?
         /// The syncs that failed since the last one that succeeded; `nil` if none has.
         public var failures: SyncFailures?
         /// Whether the collection has a client, so that the service's sync covers it.
@@ -26,11 +26,11 @@ public struct ServiceInspection: Hashable, Sendable {
     public var storage: String
     /// When the last sync began that has brought a collection to the server's state, by this device's clock; `nil` if
     /// none has.
-    public var lastCheck: Timestamp?
+    public var lastCheck: RemoteSettingsTimestamp?
     /// How far this device's clock was ahead of the server's at the last sync; negative if it was behind.
     public var clockSkew: Duration?
     /// Until when the server asked for no requests; `nil` if it has not asked.
-    public var backoffUntil: Timestamp?
+    public var backoffUntil: RemoteSettingsTimestamp?
     /// The collections that have a client, have something stored, or have failed, sorted by name.
     public var collections: [Collection]
 }

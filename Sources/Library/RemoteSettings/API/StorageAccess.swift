@@ -1,7 +1,15 @@
 import RemoteSettingsModel
 import SnapshotBundle
 
+#if canImport(FoundationEssentials)
+import FoundationEssentials
+#else
+import Foundation
+#endif
+
 /// What a service does with its storage directory.
+///
+/// Open: a later version may add cases, so a `switch` needs a `default`.
 public enum StorageAccess: Hashable, Sendable {
     /// It reads and writes.
     case readWrite
@@ -43,6 +51,12 @@ extension RemoteSettingsService {
         } catch {
             throw RemoteSettingsError(error)
         }
+    }
+
+    /// Like ``moveStorage(from:to:)-(String,_)``, by the directories' URLs.
+    @discardableResult
+    public static func moveStorage(from: URL, to: URL) throws(RemoteSettingsError) -> Bool {
+        try moveStorage(from: from.path, to: to.path)
     }
 
     /// Copies a storage directory, whole or not at all. Files that are not what their names say are left out.

@@ -42,14 +42,16 @@ package struct SyncUptake: Hashable, Sendable {
 }
 
 /// How a sync that succeeded left a collection.
+///
+/// Closed: no version adds a case.
 public enum SyncOutcome: Hashable, Sendable {
     /// What was held is already the server's state. Nothing was stored.
-    case upToDate(Timestamp)
+    case upToDate(RemoteSettingsTimestamp)
     /// A newer state was verified and stored.
-    case updated(Timestamp)
+    case updated(RemoteSettingsTimestamp)
 
     /// The collection's timestamp after the sync, in milliseconds since 1970.
-    public var timestamp: Timestamp {
+    public var timestamp: RemoteSettingsTimestamp {
         switch self {
         case .upToDate(let timestamp), .updated(let timestamp): timestamp
         }

@@ -4,11 +4,13 @@ import RemoteSettingsModel
 /// How a ``RemoteSettingsService`` learns at once that something was published.
 ///
 /// A service keeps one connection for all its clients. The connection is opened for the first listener and closed after
-/// the last. A listener is a stream of ``RemoteSettingsClient/changes``, a listener of remote config, or
+/// the last. A listener is a stream of ``RemoteSettingsClient/changes()``, a listener of remote config, or
 /// ``RemoteSettingsService/startUpdates()``. An ordinary sync fetches and verifies what is announced, so the connection
 /// needs no trust.
 public struct UpdatePolicy: Sendable {
     /// Where announcements come from.
+    ///
+    /// Open: a later version may add cases, so a `switch` needs a `default`.
     public enum Channel: Sendable {
         /// The event stream `<server>/updates` of a ``RemoteSettingsServer/custom(url:)``. Mozilla's servers have none,
         /// so no connection is made for them.
@@ -61,6 +63,8 @@ package protocol UpdateConnection {
 }
 
 /// The state of a service's update channel.
+///
+/// Open: a later version may add cases, so a `switch` needs a `default`.
 public enum UpdateStatus: Hashable, Sendable {
     /// No connection is wanted: nobody listens, or ``UpdatePolicy/off`` is configured.
     case idle

@@ -9,7 +9,7 @@ final class CatalogueView: Sendable {
     let catalogue: Catalogue
     /// The catalogue as a collection, verified.
     let snapshot: Snapshot
-    let source: SnapshotStatus.Source
+    let source: CollectionStatus.Source
     /// Until when clients may accept the catalogue as the current one.
     let confirmedUntil: Timestamp
     private let roots: TrustAnchors
@@ -17,7 +17,7 @@ final class CatalogueView: Sendable {
 
     /// - Throws: ``BundleError`` if the records are not a catalogue.
     init(
-        _ snapshot: Snapshot, from source: SnapshotStatus.Source, roots: TrustAnchors, limits: Limits
+        _ snapshot: Snapshot, from source: CollectionStatus.Source, roots: TrustAnchors, limits: Limits
     ) throws(BundleError) {
         catalogue = try Catalogue(snapshot.records)
         confirmedUntil = catalogue.confirmedUntil(certificateEnds: snapshot.provenance.verdict?.chainNotAfter)

@@ -5,7 +5,7 @@ import SnapshotBundle
 struct PackagedLocks: Sendable {
     private var locks: [(source: PackagedSource, text: Bytes)] = []
     /// The sources that cannot be used at all.
-    private(set) var problems: [SnapshotStatus.Rejected] = []
+    private(set) var problems: [CollectionStatus.Rejected] = []
     private let limits: Limits
 
     /// Reads the locks' texts. Does I/O for sources that are directories.
@@ -25,7 +25,7 @@ struct PackagedLocks: Sendable {
     /// Does I/O for sources that are directories, because a refresh may have replaced a bundle since the lock was read.
     ///
     /// - Parameter problems: locks that cannot be read are appended.
-    func bundles(of id: CollectionID, problems: inout [SnapshotStatus.Rejected]) -> [PackagedBundle] {
+    func bundles(of id: CollectionID, problems: inout [CollectionStatus.Rejected]) -> [PackagedBundle] {
         var bundles: [PackagedBundle] = []
         for (source, text) in locks {
             do throws(BundleError) {
@@ -118,7 +118,7 @@ struct PackagedLocks: Sendable {
     ///   - problems: locks that cannot be read are appended.
     ///   - isWanted: which collections are looked for.
     func allBundles(
-        problems: inout [SnapshotStatus.Rejected], where isWanted: (CollectionID) -> Bool = { _ in true }
+        problems: inout [CollectionStatus.Rejected], where isWanted: (CollectionID) -> Bool = { _ in true }
     ) -> [PackagedBundle] {
         var all: [PackagedBundle] = []
         for (source, text) in locks {
@@ -134,8 +134,8 @@ struct PackagedLocks: Sendable {
         return all
     }
 
-    private static func unreadable(_ source: PackagedSource, _ error: any Error) -> SnapshotStatus.Rejected {
-        SnapshotStatus.Rejected(
+    private static func unreadable(_ source: PackagedSource, _ error: any Error) -> CollectionStatus.Rejected {
+        CollectionStatus.Rejected(
             source: .packaged(source.name), timestamp: nil, reason: .unreadableSource("\(error)"))
     }
 }

@@ -6,13 +6,13 @@ package struct CurrentState: Sendable {
     /// The snapshot whose records are served; `nil` if there is none.
     package private(set) var snapshot: Snapshot?
     /// Where the snapshot came from.
-    package private(set) var source = SnapshotStatus.Source.notHeld
+    package private(set) var source = CollectionStatus.Source.notHeld
     /// Whether the snapshot's signature was verified in this process.
     private(set) var isVerifiedOnDevice = false
     /// Whether the snapshot is imported, or of another environment. A state of the configured server replaces it,
     /// whatever their timestamps are.
     package private(set) var isStandIn = false
-    package var rejected: [SnapshotStatus.Rejected] = []
+    package var rejected: [CollectionStatus.Rejected] = []
     /// Whether unsigned states are refused because the collection is known to be signed.
     var isKnownSigned = false
     /// The stored states that it was chosen from.
@@ -34,7 +34,7 @@ package struct CurrentState: Sendable {
     var stored: StoredState? { [slot.current, slot.previous].compactMap(\.self).first { $0.timestamp == timestamp } }
 
     mutating func serve(
-        _ snapshot: Snapshot, from source: SnapshotStatus.Source, isVerifiedOnDevice: Bool, isStandIn: Bool = false
+        _ snapshot: Snapshot, from source: CollectionStatus.Source, isVerifiedOnDevice: Bool, isStandIn: Bool = false
     ) {
         self.snapshot = snapshot
         self.source = source

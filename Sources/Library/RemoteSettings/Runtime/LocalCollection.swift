@@ -208,7 +208,7 @@ package final class LocalCollection: Sendable {
     }
 
     /// What is held, for reports.
-    var status: SnapshotStatus {
+    var status: CollectionStatus {
         let current = self.current()
         var rejected = current.rejected
         if current.snapshot == nil, case .failure(let error) = session.server {
@@ -223,7 +223,7 @@ package final class LocalCollection: Sendable {
                     .init(source: .notHeld, timestamp: aside.state.timestamp, reason: .setAside(aside.reason)))
             }
         }
-        return SnapshotStatus(
+        return CollectionStatus(
             collection: "\(id)", source: current.source, timestamp: current.timestamp,
             age: current.timestamp.map { session.now.elapsed(since: $0) }, records: current.snapshot?.records.count,
             provenance: current.snapshot?.provenance, isVerifiedOnDevice: current.isVerifiedOnDevice,

@@ -34,6 +34,8 @@ package final class Session: Sendable {
     package let config: RemoteSettingsConfig
     package let storage: StorageDirectory
     let server: Result<ServerURL, RemoteSettingsError>
+    /// What is wrong with the configuration. Nothing is asked of the server then.
+    let configurationProblem: RemoteSettingsError?
     package let serverIdentity: ServerIdentity
     let trust: TrustPolicy
     /// The publisher whose catalogues are read; `nil` if the configuration names none, or a name that no publisher can
@@ -74,6 +76,12 @@ package final class Session: Sendable {
         self.server = Result { () throws(RemoteSettingsError) in
             try server.serverURL(allowPlainHTTP: config.allowsPlainHTTP)
         }
+        do throws(RemoteSettingsError) {
+            try config.check()
+            configurationProblem = nil
+        } catch {
+            configurationProblem = error
+        }
         serverIdentity = (try? self.server.get()).map { ServerIdentity($0) } ?? ServerIdentity("no valid server")
         failures = RecentFailures(config.environment)
         trust = config.trustPolicy
@@ -82,6 +90,7 @@ package final class Session: Sendable {
         logger = ServiceLog(config.log)
         filterContext = config.appContext?.filterContext ?? .empty
         state = Mutex(State(telemetry: config.telemetry ?? telemetry))
+        if let configurationProblem { logger.error("\(configurationProblem)") }
         for override in config.overrides { logger.warning("\(override)") }
     }
 
@@ -151,15 +160,6 @@ package final class Session: Sendable {
         return serverIdentity == other.serverIdentity && trust == other.trust && publisher == other.publisher
     }
 
-    /// - Throws: if no publisher can have the name ``RemoteSettingsConfig/publisher``.
-    func checkOrigin() throws(RemoteSettingsError) {
-        guard let name = config.publisher, PublisherName(name) == nil else { return }
-        throw .invalidName(
-            reason:
-                "RemoteSettingsConfig.publisher: expected \(PublisherName.rule), found \(VisibleText.quote(name)); write the "
-                + "name that the publisher's dumps.yaml has")
-    }
-
     /// The service whose configuration this is; `nil` once it is gone.
     var service: RemoteSettingsService? {
         get { state.withLock { $0.service } }
@@ -193,6 +193,7 @@ package final class Session: Sendable {
     func startingRun() throws(RemoteSettingsError) -> ServerClient {
         if config.network == .never { try checkNetwork() }
         if let known = state.withLock({ $0.client }) { return known.startingRun() }
+        if let configurationProblem { throw configurationProblem }
         let server = try server.get()
         let client = ServerClient(
             server: server, transport: config.transport ?? Self.platformTransport(), userAgent: config.userAgentField,
@@ -321,7 +322,7 @@ extension Session {
     /// Where announcements come from, and the name under which failed connections are remembered; `nil` if no
     /// connection is made.
     var updateChannel: (name: String, source: any UpdateSource)? {
-        guard config.network != .never else { return nil }
+        guard config.network != .never, configurationProblem == nil else { return nil }
         if let source = config.updates.source {
             return ("\(type(of: source)) of \((try? server.get())?.withoutVersion ?? "")", source)
         }

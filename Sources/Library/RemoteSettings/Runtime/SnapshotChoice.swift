@@ -30,7 +30,7 @@ struct SnapshotChoice: Sendable {
             }
         }
 
-        var source: SnapshotStatus.Source {
+        var source: CollectionStatus.Source {
             switch self {
             case .stored: .cached
             case .packaged(let bundle): .packaged(bundle.sourceName)
@@ -69,10 +69,10 @@ struct SnapshotChoice: Sendable {
     func choose(
         _ id: CollectionID, from slot: StorageIndex.Slot, of view: CatalogueView? = nil, usesPackaged: Bool = true,
         usesStored: Bool = true, isActivation: Bool = false, asking trial: StateTrial,
-        accepting accept: (Snapshot, SnapshotStatus.Source) throws -> Void = { _, _ in }
+        accepting accept: (Snapshot, CollectionStatus.Source) throws -> Void = { _, _ in }
     ) -> CurrentState {
         var current = CurrentState(from: slot, of: view)
-        var unreadable: [SnapshotStatus.Rejected] = []
+        var unreadable: [CollectionStatus.Rejected] = []
         let bundles = packaged.bundles(of: id, problems: &unreadable)
         for bundle in bundles {
             if let rejected = bundle.missing { refuse(rejected, of: id, &current) }
@@ -170,7 +170,7 @@ struct SnapshotChoice: Sendable {
             && !isServed(by: bundle.lock.server, bundle.id, isSigned: bundle.lock.trust.isSigned)
     }
 
-    private func whyItYields(_ candidate: Candidate) -> SnapshotStatus.Rejected.Reason {
+    private func whyItYields(_ candidate: Candidate) -> CollectionStatus.Rejected.Reason {
         guard case .packaged(let bundle) = candidate, bundle.lock.trust.isSigned else { return .signatureLost }
         return .otherServer(found: bundle.lock.server, expected: server.description)
     }
@@ -181,9 +181,9 @@ struct SnapshotChoice: Sendable {
             guard !isServed(by: stored.server, id, isSigned: stored.root != nil),
                 current.timestamp.map({ $0 < stored.timestamp }) ?? true
             else { continue }
-            let reason = SnapshotStatus.Rejected.Reason.otherServer(
+            let reason = CollectionStatus.Rejected.Reason.otherServer(
                 found: stored.server, expected: server.description)
-            let rejected = SnapshotStatus.Rejected(source: .cached, timestamp: stored.timestamp, reason: reason)
+            let rejected = CollectionStatus.Rejected(source: .cached, timestamp: stored.timestamp, reason: reason)
             if !current.rejected.contains(rejected) { refuse(rejected, of: id, &current) }
         }
     }
@@ -354,7 +354,7 @@ extension SnapshotChoice {
         }
     }
 
-    private func refuse(_ rejected: SnapshotStatus.Rejected, of id: CollectionID, _ current: inout CurrentState) {
+    private func refuse(_ rejected: CollectionStatus.Rejected, of id: CollectionID, _ current: inout CurrentState) {
         current.rejected.append(rejected)
         switch rejected.reason {
         // Before the first sync, most collections are not found. If one does not exist, the sync fails.
@@ -366,7 +366,7 @@ extension SnapshotChoice {
     /// Notes what explains that nothing is in use: other buckets that have the name, and sources that could not be
     /// read.
     private func explainAbsence(
-        _ id: CollectionID, _ problems: [SnapshotStatus.Rejected], _ current: inout CurrentState
+        _ id: CollectionID, _ problems: [CollectionStatus.Rejected], _ current: inout CurrentState
     ) {
         for problem in packaged.problems + problems { refuse(problem, of: id, &current) }
         defer {
@@ -375,7 +375,7 @@ extension SnapshotChoice {
             }
         }
         // A broken lock elsewhere does not explain why this collection is missing.
-        var otherProblems: [SnapshotStatus.Rejected] = []
+        var otherProblems: [CollectionStatus.Rejected] = []
         for bundle in packaged.allBundles(problems: &otherProblems, where: { $0.name == id.name && $0 != id }) {
             refuse(
                 .init(
@@ -387,7 +387,7 @@ extension SnapshotChoice {
 
 extension PackagedBundle {
     /// The state that the lock names but the bundle does not have.
-    fileprivate var missing: SnapshotStatus.Rejected? {
+    fileprivate var missing: CollectionStatus.Rejected? {
         missingState.map {
             .init(source: .packaged(sourceName), timestamp: $0, reason: .missing(found: lock.timestamp))
         }

@@ -3,9 +3,9 @@ import SnapshotBundle
 
 /// Why a snapshot is not used.
 struct SnapshotRefusal: Error {
-    let reason: SnapshotStatus.Rejected.Reason
+    let reason: CollectionStatus.Rejected.Reason
 
-    init(_ reason: SnapshotStatus.Rejected.Reason) { self.reason = reason }
+    init(_ reason: CollectionStatus.Rejected.Reason) { self.reason = reason }
 
     /// Makes the refusal for an error of reading or verifying.
     init(_ error: any Error) {

@@ -8,7 +8,7 @@ public struct RecentFailure: Hashable, Sendable {
     /// Why it failed.
     public var error: RemoteSettingsError
     /// When such a read asks the network again, by this device's clock: 5 s to a minute after the failure.
-    public var nextTry: Timestamp
+    public var nextTry: RemoteSettingsTimestamp
 }
 
 /// The syncs of a session that have just failed.

@@ -6,7 +6,7 @@ public struct SyncFailures: Hashable, Sendable {
     /// One sync that failed.
     public struct Attempt: Hashable, Sendable {
         /// When it began, by this device's clock.
-        public var at: Timestamp
+        public var at: RemoteSettingsTimestamp
         /// What started it.
         public var trigger: UptakeEvent.Trigger
         /// Its status in telemetry. `signRetryError` means that a full fetch after a delta failed too.
@@ -18,7 +18,7 @@ public struct SyncFailures: Hashable, Sendable {
     /// How many there were, including those of earlier processes.
     public var count: Int
     /// When the first of them began, by this device's clock.
-    public var since: Timestamp
+    public var since: RemoteSettingsTimestamp
     /// The last ten of them, oldest first.
     public var attempts: [Attempt]
 

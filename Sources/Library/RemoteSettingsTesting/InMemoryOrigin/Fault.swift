@@ -3,6 +3,8 @@ import RemoteSettingsHTTP
 /// A mistake that an ``OriginTransport`` makes in some of its answers.
 public struct Fault: Sendable {
     /// What the mistake does to an answer.
+    ///
+    /// Open: a later version may add cases, so a `switch` needs a `default`.
     public enum Effect: Sendable {
         /// Sends this status in place of the answer, with an empty JSON object as the body.
         case status(Int)

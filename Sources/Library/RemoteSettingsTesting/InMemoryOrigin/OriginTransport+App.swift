@@ -9,7 +9,8 @@ extension OriginTransport {
     /// Pauses between two attempts of a request take at most two milliseconds. Limits of half a minute or more are
     /// real.
     public var config: RemoteSettingsConfig {
-        var config = RemoteSettingsConfig(server: .custom(url: url), trustRoots: root, updates: .off)
+        var config = RemoteSettingsConfig(server: .custom(url: url), trustRoots: root)
+        config.updates = .off
         config.transport = self
         config.environment.sleep = { try await Task.sleep(for: $0 >= .seconds(30) ? $0 : min($0, .milliseconds(2))) }
         return config

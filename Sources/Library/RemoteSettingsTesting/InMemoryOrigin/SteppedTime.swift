@@ -1,4 +1,5 @@
 import Foundation
+import RemoteSettings
 import RemoteSettingsHTTP
 import RemoteSettingsModel
 
@@ -43,7 +44,7 @@ public final class SteppedTime: Sendable {
     /// How far the clock has been moved.
     public var uptime: Duration { state.withLock { $0.uptime } }
     /// The date and time.
-    public var now: Timestamp { state.withLock { $0.start.advanced(by: $0.uptime) } }
+    public var now: RemoteSettingsTimestamp { state.withLock { $0.start.advanced(by: $0.uptime) } }
 
     /// Sets the date and time forward or back. Sleepers continue to sleep.
     public func setClock(by difference: Duration) {

@@ -6,6 +6,8 @@ import SnapshotBundle
 /// How a signature in a collection's metadata is made. By default it is valid.
 public struct SignatureForm: Sendable, Hashable {
     /// The owner of the signing key, which also decides the chain.
+    ///
+    /// Open: a later version may add cases, so a `switch` needs a `default`.
     public enum Signer: Sendable, Hashable, CaseIterable {
         /// The key that is in use.
         case current

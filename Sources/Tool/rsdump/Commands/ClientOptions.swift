@@ -39,10 +39,13 @@ struct ClientOptions: ParsableArguments {
         let policy = try settings.policy(file: packaged.map { DumpsDirectory($0).configurationPath } ?? "--server")
         var config = RemoteSettingsConfig(
             server: .custom(url: "\(try settings.serverURL())"), appContext: try appContext(context.pairs),
-            packaged: packaged.map { [.directory($0)] } ?? [], trustRoots: policy.roots, signer: settings.trust.signer,
-            acceptsUnsigned: settings.trust.acceptsUnsigned, allowsPlainHTTP: settings.allowsPlainHTTP,
-            userAgent: "rsdump/\(RSDump.version)",
-            log: { _ in }, publisher: publisher ?? settings.catalogue.map { "\($0.publisher)" })
+            packaged: packaged.map { [.directory($0)] } ?? [], trustRoots: policy.roots,
+            publisher: publisher ?? settings.catalogue.map { "\($0.publisher)" })
+        config.signer = settings.trust.signer
+        config.acceptsUnsigned = settings.trust.acceptsUnsigned
+        config.allowsPlainHTTP = settings.allowsPlainHTTP
+        config.userAgent = "rsdump/\(RSDump.version)"
+        config.log = { _ in }
         config.passesOverSetAside = true
         return RemoteSettingsService(storageDir: storage, config: config)
     }

@@ -55,12 +55,12 @@ struct Get: AsyncParsableCommand {
         for client in clients {
             var records = client.getRecords()
             // The first attempt could not read the storage; the second can.
-            if records == nil, client.snapshot.source != .notHeld { records = client.getRecords() }
+            if records == nil, client.status.source != .notHeld { records = client.getRecords() }
             if explain {
-                Console.error(SnapshotExplanation(status: client.snapshot, catalogue: service.catalogue).text)
+                Console.error(SnapshotExplanation(status: client.status, catalogue: service.catalogue).text)
             }
             guard let records else {
-                let why = SnapshotExplanation(status: client.snapshot, catalogue: nil).absence
+                let why = SnapshotExplanation(status: client.status, catalogue: nil).absence
                 absences.append(CommandFailure(.someFailed, why))
                 continue
             }
@@ -112,13 +112,13 @@ struct Get: AsyncParsableCommand {
 
     private func write(_ id: String, of records: [RemoteSettingsRecord], _ client: RemoteSettingsClient) async throws {
         guard let record = records.first(where: { $0.id == id }) else {
-            throw CommandFailure(.someFailed, "\(client.snapshot.collection): there is no record with the id \(id)")
+            throw CommandFailure(.someFailed, "\(client.status.collection): there is no record with the id \(id)")
         }
         let content: AttachmentContent
         do throws(RemoteSettingsError) {
             content = try await client.attachment(for: record)
         } catch {
-            throw CommandFailure(error, "\(client.snapshot.collection), attachment of \(id)")
+            throw CommandFailure(error, "\(client.status.collection), attachment of \(id)")
         }
         if explain {
             Console.error("attachment  \(Counted.text(content.bytes.count, "byte")), \(content.source.words)")

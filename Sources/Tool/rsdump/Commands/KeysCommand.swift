@@ -144,15 +144,15 @@ extension KeysCommand {
             let keys = directory.keys
             let root = try keys.create(plan, now: HTTPEnvironment.system.now())
             let isDefault = plan.signer == .remoteSettings
-            let argument = isDefault ? "" : ", signer: \"\(plan.signer)\""
+            let signer = isDefault ? "" : "\n  config.signer = \"\(plan.signer)\""
             let needed = plan.signerKey == nil ? keys.keyPath(.signer) : "--sign-with"
             Console.print(
                 """
                 trust-root \(root)
 
                 In the app:
-                  RemoteSettingsConfig(
-                      server: …, trustRoots: try TrustAnchors(parsing: ["\(root)"])\(argument))
+                  \(isDefault ? "let" : "var") config = RemoteSettingsConfig(
+                      server: …, trustRoots: try TrustAnchors(parsing: ["\(root)"]))\(signer)
 
                 In dumps.yaml (if it does not exist, publish creates it with this):
                   trust:

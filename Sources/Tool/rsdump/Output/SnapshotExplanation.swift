@@ -3,7 +3,7 @@ import RemoteSettingsModel
 
 /// Says where a collection's records come from, for people.
 struct SnapshotExplanation {
-    let status: SnapshotStatus
+    let status: CollectionStatus
     /// The catalogue in use; `nil` if there is none.
     let catalogue: CatalogueStatus?
 

@@ -2,7 +2,6 @@ import Common
 import Foundation
 import OlderBinding
 import RemoteSettingsBlocking
-import class RemoteSettingsBlocking.RemoteSettingsService
 
 @main
 enum App {
@@ -10,11 +9,11 @@ enum App {
     static func main() async throws {
         let arguments = CommandLine.arguments
         for line in await mocked() { print(line) }
-        let profile = Profile(
-            directory: arguments[1],
-            config: RemoteSettingsConfig2(
-                server: .custom(url: arguments[2]), packaged: arguments[4] == "-" ? [] : [.directory(arguments[4])],
-                trustRoots: try TrustAnchors(parsing: [arguments[3]]), log: NamesOfTheApp().config().log))
+        var config = RemoteSettingsConfig2(
+            server: .custom(url: arguments[2]), packaged: arguments[4] == "-" ? [] : [.directory(arguments[4])],
+            trustRoots: try TrustAnchors(parsing: [arguments[3]]))
+        config.log = NamesOfTheApp().config().log
+        let profile = Profile(directory: arguments[1], config: config)
         let both = BothServices(service: profile.remoteSettingsService, older: OlderService())
         print("both: \(both.older.older()), \(both.service.clientUrl() == arguments[2])")
 

@@ -1,9 +1,7 @@
-// A file that needs both: the older binding has a type of the name of the module RemoteSettings, so that a name cannot
-// be qualified by that module here. What is imported by its name wins.
+// A file that needs both: RemoteSettingsBlocking wins, and a name of the older binding is qualified by its module.
 
 import OlderBinding
 import RemoteSettingsBlocking
-import class RemoteSettingsBlocking.RemoteSettingsService
 
 typealias OlderService = OlderBinding.RemoteSettingsService
 

@@ -16,13 +16,16 @@ struct NamesOfTheApp: Sendable {
 
     /// The log of the library, in the app's own; swift-log is no dependency of the app.
     func config() -> RemoteSettingsConfig {
-        RemoteSettingsConfig(
-            log: { [logger] entry in logger.log(entry.message, level: entry.level >= .warning ? .warning : .info) })
+        var config = RemoteSettingsConfig()
+        config.log = { [logger] entry in
+            logger.log(entry.message, level: entry.level >= .warning ? .warning : .info)
+        }
+        return config
     }
 }
 
 /// A new part of the app, in a file that imports the asynchronous module.
 func newest(of service: RemoteSettingsService) async throws -> RemoteSettingsTimestamp? {
     try await service.sync()
-    return service.makeClient(collectionName: "regions").snapshot.timestamp
+    return service.makeClient(collectionName: "regions").status.timestamp
 }

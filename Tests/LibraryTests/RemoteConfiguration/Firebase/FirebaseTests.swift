@@ -531,7 +531,7 @@ struct FirebaseTests {
         #expect(RemoteConfigFetchAndActivateStatus.error.rawValue == 2)
         #expect(RemoteConfigError.throttled.rawValue == 8002)
         #expect(RemoteConfigError.cancelled.code == .unknown && RemoteConfigError.storage(reason: "").errorCode == 8003)
-        let throttled = RemoteConfigError.throttled(until: Date(timeIntervalSince1970: 7), reason: "")
+        let throttled = RemoteConfigError.paused(until: RemoteSettingsTimestamp(milliseconds: 7000), reason: "")
         #expect(RemoteConfigUpdateError.Code.allCases.map(\.rawValue) == [8001, 8002, 8003, 8004])
         #expect(RemoteConfigUpdateError.messageInvalid(reason: "").code == RemoteConfigUpdateError.messageInvalid)
         #expect(throttled.code == RemoteConfigError.throttled && throttled.throttledUntil != nil)

@@ -1,8 +1,10 @@
 import RemoteSettingsModel
 
 /// Where a collection's records come from, how old they are, what vouches for them, and which snapshots are not used.
-public struct SnapshotStatus: Hashable, Sendable {
+public struct CollectionStatus: Hashable, Sendable {
     /// Where records come from.
+    ///
+    /// Open: a later version may add cases, so a `switch` needs a `default`.
     public enum Source: Hashable, Sendable {
         /// Written by a sync into the storage directory.
         case cached
@@ -12,13 +14,15 @@ public struct SnapshotStatus: Hashable, Sendable {
         ///
         /// It is for development: nothing verifies it, and the collection is not synced.
         case override(String)
-        /// There are no records. ``SnapshotStatus/rejected`` lists the snapshots that were found but cannot be used.
+        /// There are no records. ``CollectionStatus/rejected`` lists the snapshots that were found but cannot be used.
         case notHeld
     }
 
     /// A snapshot that was found but is not used, with the reason.
     public struct Rejected: Hashable, Sendable, CustomStringConvertible {
         /// Why a snapshot is not used. Its description is a sentence for people.
+        ///
+        /// Open: a later version may add cases, so a `switch` needs a `default`.
         public enum Reason: Hashable, Sendable {
             /// A newer snapshot is used.
             case older
@@ -38,7 +42,7 @@ public struct SnapshotStatus: Hashable, Sendable {
             /// incomplete, or a refresh has not written the lock yet.
             ///
             /// The bundle's own state is used if its signature is valid, or if the source is as trusted as the program.
-            case missing(found: Timestamp)
+            case missing(found: RemoteSettingsTimestamp)
             /// No packaged source lists the collection, and nothing of it is stored.
             case notFound
             /// No collection can have the name.
@@ -52,10 +56,10 @@ public struct SnapshotStatus: Hashable, Sendable {
             case unreadableSource(String)
         }
 
-        /// ``SnapshotStatus/Source/cached`` or the packaged one.
+        /// ``CollectionStatus/Source/cached`` or the packaged one.
         public var source: Source
         /// The snapshot's timestamp; `nil` if it could not be read.
-        public var timestamp: Timestamp?
+        public var timestamp: RemoteSettingsTimestamp?
         /// Why it is not used.
         public var reason: Reason
     }
@@ -65,7 +69,7 @@ public struct SnapshotStatus: Hashable, Sendable {
     /// Where the records come from.
     public var source: Source
     /// The collection's timestamp; `nil` if there are no records.
-    public var timestamp: Timestamp?
+    public var timestamp: RemoteSettingsTimestamp?
     /// The time since the collection last changed on the server, as far as this process knows; `nil` if there are no
     /// records.
     public var age: Duration?
@@ -88,7 +92,7 @@ public struct SnapshotStatus: Hashable, Sendable {
     public var recentFailure: RecentFailure?
 }
 
-extension SnapshotStatus.Rejected {
+extension CollectionStatus.Rejected {
     public var description: String {
         switch reason {
         case .notFound, .invalidName: return "\(reason)"
@@ -105,7 +109,7 @@ extension SnapshotStatus.Rejected {
     }
 }
 
-extension SnapshotStatus.Rejected.Reason: CustomStringConvertible {
+extension CollectionStatus.Rejected.Reason: CustomStringConvertible {
     public var description: String {
         switch self {
         case .older: "there is a newer one"

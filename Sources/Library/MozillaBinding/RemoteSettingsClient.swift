@@ -92,11 +92,8 @@ open class RemoteSettingsClient: RemoteSettingsClientProtocol, @unchecked Sendab
     ///
     /// - Throws: `RemoteSettingsError.Other` if the files cannot be removed, or if another process is writing.
     open func resetStorage() throws {
-        do throws(RemoteSettings.RemoteSettingsError) {
-            try asynchronous.resetStorage()
-        } catch {
-            throw RemoteSettingsError(error)
-        }
+        let client = asynchronous
+        try blockingCall { () async throws(RemoteSettings.RemoteSettingsError) in try await client.resetStorage() }
     }
 
     /// Ends this client. Its syncs fail, including those under way. Reads are still answered.

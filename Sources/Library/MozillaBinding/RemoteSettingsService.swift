@@ -26,7 +26,8 @@ open class RemoteSettingsService: RemoteSettingsServiceProtocol, @unchecked Send
     /// The same service for asynchronous code, with everything that the binding lacks.
     public let asynchronous: RemoteSettings.RemoteSettingsService
 
-    /// Makes a service. Does no I/O. Mistakes in the configuration show when it is first used.
+    /// Makes a service. Does no I/O. A mistake in the configuration is logged at once as an error, and every sync
+    /// throws it.
     ///
     /// - Parameters:
     ///   - storageDir: the path of a directory for what syncs store. It is made when it is first needed.
@@ -65,15 +66,15 @@ open class RemoteSettingsService: RemoteSettingsServiceProtocol, @unchecked Send
 
     /// Sets the receiver of the outcomes of syncs, including those under way.
     open func setTelemetry(telemetry: any RemoteSettingsTelemetry) {
-        asynchronous.setTelemetry(telemetry: ExtrasTelemetry(receiver: telemetry))
+        asynchronous.setTelemetry(telemetry: telemetry)
     }
 
     /// Brings every collection that has a client to the server's state. Uses the network, and blocks the calling
     /// thread.
     ///
     /// - Returns: the names of the collections that have changed, sorted, each as its client was made with.
-    /// - Throws: `RemoteSettingsError` if the server's list of collections could not be fetched, or if every collection
-    ///   failed.
+    /// - Throws: `RemoteSettingsError` if the server's list of collections could not be fetched, if every collection
+    ///   failed, or if the service has no client, so that there is nothing to sync.
     @discardableResult
     open func sync() throws -> [String] {
         let service = asynchronous
@@ -82,7 +83,7 @@ open class RemoteSettingsService: RemoteSettingsServiceProtocol, @unchecked Send
 
     /// Puts another configuration in force, for existing clients as well. Syncs that are under way end.
     ///
-    /// - Throws: `RemoteSettingsError.Other` if the server's URL or the bucket's name is not valid.
+    /// - Throws: `RemoteSettingsError.Other` if the configuration is not valid.
     open func updateConfig(config: RemoteSettingsConfig) throws {
         do throws(RemoteSettings.RemoteSettingsError) {
             try asynchronous.updateConfig(config: config)
@@ -94,8 +95,9 @@ open class RemoteSettingsService: RemoteSettingsServiceProtocol, @unchecked Send
 
 extension RemoteSettings.RemoteSettingsService {
     static func inert() -> RemoteSettings.RemoteSettingsService {
-        let service = RemoteSettings.RemoteSettingsService(
-            storageDir: ":memory:", config: RemoteSettingsConfig(updates: .off))
+        var config = RemoteSettingsConfig()
+        config.updates = .off
+        let service = RemoteSettings.RemoteSettingsService(storageDir: ":memory:", config: config)
         service.shutdown()
         return service
     }

@@ -1,17 +1,16 @@
 import RemoteSettings
 import RemoteSettingsModel
 
-/// Receives the outcome of every sync, as in Mozilla's Swift binding.
-public protocol RemoteSettingsTelemetry: Sendable {
+/// Receives the outcome of every sync, as in Mozilla's Swift binding. It can be
+/// `RemoteSettingsConfig.telemetry`, too.
+public protocol RemoteSettingsTelemetry: RemoteSettings.RemoteSettingsTelemetry {
     /// Called once for each outcome, from any thread. It must not block.
     func reportUptake(extras: UptakeEventExtras)
 }
 
-/// Passes outcomes on in the words of Mozilla's mobile client.
-struct ExtrasTelemetry: RemoteSettings.RemoteSettingsTelemetry {
-    let receiver: any RemoteSettingsTelemetry
-
-    func reportUptake(_ event: UptakeEvent) { receiver.reportUptake(extras: UptakeEventExtras(event)) }
+extension RemoteSettingsTelemetry {
+    /// Passes the outcome on to ``reportUptake(extras:)``, in the words of Mozilla's mobile client.
+    public func reportUptake(_ event: UptakeEvent) { reportUptake(extras: UptakeEventExtras(event)) }
 }
 
 /// An outcome in the words of Mozilla's mobile client, for its Glean metric `uptake_remotesettings`. All values are

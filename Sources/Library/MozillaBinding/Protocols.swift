@@ -1,4 +1,4 @@
-@_exported import RemoteSettings
+import RemoteSettings
 
 #if canImport(FoundationEssentials)
 import FoundationEssentials

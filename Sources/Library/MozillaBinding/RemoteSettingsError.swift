@@ -7,6 +7,8 @@ import Foundation
 #endif
 
 /// Why a call failed, in the cases of Mozilla's Swift binding. `RemoteSettings.RemoteSettingsError` has more of them.
+///
+/// Closed: no version adds a case.
 public enum RemoteSettingsError: Error, Hashable, Sendable {
     /// The server could not be reached or is not available.
     case Network(reason: String)
