@@ -333,7 +333,7 @@ extension ServerTests {
             }
             let client = service.makeClient(collectionName: collection.name)
             let error = await #expect(throws: RemoteSettingsError.self) { try await client.sync() }
-            #expect("\(error as Any)".contains("expected publisher/catalogue among its collections"))
+            #expect("\(error as Any)".contains("the server does not list publisher/catalogue"))
         }
 
         @Test func aNameThatNoOriginCanHave() async throws {
