@@ -184,6 +184,7 @@ extension KeysCommand {
         static let configuration = CommandConfiguration(
             commandName: "issue",
             abstract: "Issue the certificate that a request asks for.",
+            usage: "rsdump keys issue <dir> <request> [<options>]",
             discussion: """
                 The root's key issues intermediate certificates, and the intermediate key issues signing certificates.
 
@@ -219,6 +220,7 @@ extension KeysCommand {
         static let configuration = CommandConfiguration(
             commandName: "renew",
             abstract: "Replace the signing key and its certificate, or install one that was issued elsewhere.",
+            usage: "rsdump keys renew <dir> [<options>]",
             discussion: """
                 Afterwards, sign the collections again with rsdump publish --resign.
                 For details, see Keys.md in the documentation.
