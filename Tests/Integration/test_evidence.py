@@ -45,11 +45,11 @@ def test_a_failure_says_since_when_and_which_name_was_meant(dumps, sample):
         tree.commit(f"night {night}")
     failed = dumps.refresh("--format", "json")
     notes = next(each for each in failed.json()["collections"] if each["collection"] == SETTINGS)["notes"]
-    assert any("3 refreshes since" in note for note in notes), notes
+    assert any("3 later commits" in note for note in notes), notes
     status = dumps.status("--format", "json").json()
     settings = next(each for each in status["collections"] if each["collection"] == SETTINGS)
     regions = next(each for each in status["collections"] if each["collection"] == REGIONS)
     assert settings["missedRefreshes"] == 3 and "missedRefreshes" not in regions, settings
-    assert dumps.status().says("3 refreshes since")
+    assert dumps.status().says("3 later commits")
     assert rsdump.run("add", "main/region", "--dumps", dumps.path).code == rsdump.DONE
     assert dumps.refresh("main/region").says("did you mean main/regions?")

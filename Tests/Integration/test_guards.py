@@ -36,7 +36,7 @@ def test_a_collection_is_not_emptied_unless_somebody_says_so(dumps, sample, tmp_
          "ids": []}]
     assert of(outcome.json(), SETTINGS)["status"] == "updated"
     assert dumps.bundle_path(REGIONS).read_bytes() == before
-    assert "### Failed" in summary.read_text() and "rsdump refresh --accept main/regions" in summary.read_text()
+    assert "### Configuration failures" in summary.read_text() and "rsdump refresh --accept main/regions" in summary.read_text()
     # Night after night, until somebody decides.
     assert dumps.refresh().code == rsdump.SOME_FAILED
     outcome = dumps.refresh("--accept", REGIONS, "--summary", summary)

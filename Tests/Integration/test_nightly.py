@@ -1,5 +1,6 @@
 """scripts/nightly, from a changed server to the updated branch and its pull request."""
 import os
+import re
 import signal
 import subprocess
 import time
@@ -63,8 +64,8 @@ def test_a_change_lands_with_one_pull_request(nightly, sample):
     again = check(nightly.run())
     assert "Nothing has changed." in again.summary
     [updated] = nightly.requests
-    assert nightly.new_commits() == commits and updated["body"].splitlines()[2] == request["body"].splitlines()[2]
-    assert "Changes from `main` to `remote-settings-dumps`" in updated["body"] and "0 changed, 5 unchanged" in updated["body"]
+    old, new = (text.split("## All changes from `main`\n")[1] for text in (request["body"], updated["body"]))
+    assert nightly.new_commits() == commits and new == old and "All 5 collections are up to date." in updated["body"]
 
 
 def test_the_next_night_goes_on_upon_the_same_branch(nightly, sample):
@@ -231,9 +232,9 @@ def test_a_failing_collection_does_not_keep_the_others(nightly, sample):
     run = check(nightly.run(env={"GITHUB_ACTIONS": "true", "GITHUB_STEP_SUMMARY": str(step)}), rsdump.SOME_FAILED)
     [commit] = nightly.new_commits()
     assert nightly.origin.changed_files(commit) == ["dumps/dumps.lock.json", "dumps/main/regions.zip"]
-    assert "### Failed" in run.summary and SETTINGS in run.summary and "`nowhere`" in run.summary
+    assert "### Server failures" in run.summary and SETTINGS in run.summary and "`nowhere`" in run.summary
     [request] = nightly.requests
-    assert f"### Failed\n\n- `{SETTINGS}`: " in request["body"], request["body"]
+    assert f"\n- `{SETTINGS}` keeps the state of " in request["body"], request["body"]
     assert step.read_text() == run.summary
     annotations = [line for line in run.out.splitlines() if line.startswith("::")]
     assert [line.split("::")[1].split()[0] for line in annotations] == ["warning", "error"], run.out
@@ -588,7 +589,7 @@ def test_the_worst_exit_code_wins(nightly, sample):
     sample.faults({"path": "collections/regions/changeset", "body": "{"})
     sample.delete_record(REGIONS, "nowhere")
     run = check(nightly.run(env={"GH_FAIL": "create"}), rsdump.SOME_FAILED)
-    assert "gh opens no pull request" in run.summary and "some collections could not be refreshed" in run.summary
+    assert "gh opens no pull request" in run.summary and f"could not refresh `{REGIONS}`" in run.summary
 
 
 def test_a_signature_failure_has_a_label_and_one_cause_one_paragraph(nightly, sample):
@@ -600,8 +601,8 @@ def test_a_signature_failure_has_a_label_and_one_cause_one_paragraph(nightly, sa
     assert "Signature failure: " in run.summary and "Signature failure: " in run.out
     [request] = nightly.requests
     for text in (run.summary, request["body"]):
-        assert text.count("has no valid signature: ") == 1 and "5 collections for the same cause" in text, text
-        assert text.index("### Signature failures") < text.find("### Changes from") or "### Changes from" not in text
+        assert text.count("has no valid signature: ") == 1 and "5 collections for the same reason" in text, text
+        assert text.index("### Signature failures") < (text.find("## All changes") + 1 or len(text))
     assert len(nightly.new_commits()) == 1
 
 
@@ -620,15 +621,15 @@ def test_a_failure_that_is_acknowledged_is_not_red(nightly, sample):
     edit_configuration(nightly, lambda text: text.replace(f"  {REGIONS}:\n", f"  {REGIONS}:\n{known}"))
     run = check(nightly.run(env={"GITHUB_ACTIONS": "true"}))
     assert "::" not in run.out.replace("::group::", "") and "### Acknowledged failures" in run.summary, str(run)
-    assert "acknowledged until 2999-12-31 (bug 1234): " in run.summary and "1 failed as acknowledged" in run.summary
-    assert f"- Failing since {time.strftime('%Y-%m-%d', time.gmtime())}: `{REGIONS}`" in run.summary
+    assert "acknowledged as `changeset` until 2999-12-31: `bug 1234`" in run.summary
+    assert "1 failed as acknowledged" in run.summary and f"failing since {time.strftime('%Y-%m-%d', time.gmtime())}\n" in run.summary
     # Another failure of the same collection is new.
     sample.faults({"path": "collections/regions/changeset", "status": 404})
     run = check(nightly.run(), rsdump.SOME_FAILED)
     assert "this failure is new: " in run.summary and "dumps.yaml acknowledges changeset" in run.summary, str(run)
     sample.faults()
     run = check(nightly.run())
-    assert "its acknowledged failure (changeset) no longer occurs; remove acknowledged:" in run.summary and "Failing since" not in run.summary
+    assert "its acknowledged failure (changeset) no longer occurs; remove acknowledged:" in run.summary and "failing since" not in run.summary
 
 
 def test_the_request_says_since_when_something_fails(nightly, sample):
@@ -638,23 +639,28 @@ def test_the_request_says_since_when_something_fails(nightly, sample):
     check(nightly.run(), rsdump.SOME_FAILED)
     [request] = nightly.requests
     today = time.strftime("%Y-%m-%d", time.gmtime())
-    line = f"- Failing since {today}: `{REGIONS}`"
-    assert line in request["body"].splitlines(), request["body"]
+    [line] = [each for each in request["body"].splitlines() if each.startswith(f"- `{REGIONS}` keeps the state of ")]
+    assert line.endswith(f", failing since {today}"), line
     # A fresh clone knows it by the request alone, whose text somebody may have edited.
-    body = request["body"].replace(line, f"- Failing since 2026-01-02: `{REGIONS}`, `main/gone`\n- Failing since 2999-01-01: `{ICONS}`")
+    older = line.replace(today, "2026-01-02")
+    others = "- `main/gone` has no bundle yet, failing since 2026-01-02\n- `main/icons` x, failing since 2999-01-01"
+    body = request["body"].replace(line, f"{older}\n{others}")
     nightly.edit_requests(lambda requests: requests[0].update(body=body.replace("\n", "\r\n")))
     sample.faults({"path": "collections/(regions|icons)/changeset", "body": "{"})
     sample.put_attachment(ICONS, "petals-23", "petals-23.svg", samples.svg(23), "image/svg+xml")
     nightly.clone = nightly.origin.clone(nightly.folder / "fresh")
     check(nightly.run(), rsdump.SOME_FAILED)
-    lines = [each for each in nightly.requests[0]["body"].splitlines() if "Failing since" in each]
-    assert lines == [f"- Failing since 2026-01-02: `{REGIONS}`", f"- Failing since {today}: `{ICONS}`"]
-    # A refresh that fails as a whole keeps what is known.
+
+    def days(text):
+        return dict(re.findall(r"^ *- `([^`]+)` .*failing since (.*)$", text, re.MULTILINE))
+    assert days(nightly.requests[0]["body"]) == {REGIONS: "2026-01-02", ICONS: today}
+    # A refresh that fails as a whole keeps what is known, and says why.
     sample.faults({"path": "monitor/collections/changes", "status": 500})
     run = check(nightly.run(), rsdump.UNREACHABLE)
-    assert f"- Failing since 2026-01-02: `{REGIONS}`" in run.summary and f"`{ICONS}`, `refresh`" in run.summary, run.summary
+    assert days(run.summary) == {REGIONS: "2026-01-02", ICONS: today, "refresh": today}, run.summary
+    assert "the server cannot be reached: `" in run.summary and "the server answered 500" in run.summary
     sample.faults()
-    assert "Failing since" not in check(nightly.run()).summary and "Failing since" not in nightly.requests[0]["body"]
+    assert "failing since" not in check(nightly.run()).summary and "failing since" not in nightly.requests[0]["body"]
 
 
 def test_one_command_verifies_dumps_and_what_is_made_from_them(nightly):

@@ -180,9 +180,9 @@ def test_cron(served, sample, tmp_path):
     sample.patch_record(SETTINGS, "telemetry", {"value": True})
     daemon = subprocess.Popen(["unshare", "--mount", "bash", tmp_path / "script"], stdin=subprocess.DEVNULL)
     try:
-        wait_for(lambda: served.new_commits())
-        log = (home / "dumps.log").read_text()
-        assert "Landed on" in log and not mail.exists(), log
+        log = home / "dumps.log"
+        wait_for(lambda: log.exists() and "exit code 0" in log.read_text())
+        assert "Landed on" in log.read_text() and served.new_commits() and not mail.exists(), log.read_text()
         sample.faults({"path": "collections/regions/changeset", "body": "{"})
         sample.delete_record(REGIONS, "nowhere")
         wait_for(lambda: mail.exists() and mail.read_text().endswith("dumps-summary.md\n"))

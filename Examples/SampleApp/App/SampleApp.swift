@@ -38,6 +38,7 @@ final class SampleModel: ObservableObject {
 
     @Published private(set) var title = ""
     @Published private(set) var regions: [SampleStore.Region] = []
+    @Published private(set) var served: [SampleStore.Served] = []
     /// Why there is nothing to show, or why the last refresh failed.
     @Published private(set) var problem: String?
     private let store: SampleStore?
@@ -59,6 +60,7 @@ final class SampleModel: ObservableObject {
         guard let store else { return }
         title = store.title
         regions = store.rows
+        served = store.served
     }
 
     /// Draws whenever something has changed, as long as the screen is there.
@@ -113,6 +115,9 @@ struct RegionsView: View {
             .navigationTitle(model.title)
             .tint(Color(hex: accent))
             .refreshable { await model.refresh() }
+            .toolbar {
+                NavigationLink("Status") { StatusView(model: model) }
+            }
             .overlay {
                 if model.regions.isEmpty { Text(model.problem ?? "No regions yet") }
             }
@@ -123,6 +128,26 @@ struct RegionsView: View {
             if phase == .background { SampleModel.scheduleRefresh() }
         }
         #endif
+    }
+}
+
+/// What each collection serves, since when, from where, and its last error.
+struct StatusView: View {
+    @ObservedObject var model: SampleModel
+
+    var body: some View {
+        List(model.served) { served in
+            VStack {
+                Text(served.id)
+                Text(served.records)
+                if let since = served.since { Text("changed on \(since)") }
+                if let error = served.error { Text(error) }
+            }
+        }
+        .navigationTitle("Status")
+        .toolbar {
+            Button("Update now") { Task { await model.refresh() } }
+        }
     }
 }
 

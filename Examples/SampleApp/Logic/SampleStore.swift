@@ -12,6 +12,18 @@ public final class SampleStore: Sendable {
         public let hasFlag: Bool
     }
 
+    /// What one collection serves, as the status screen shows it.
+    public struct Served: Identifiable, Hashable, Sendable {
+        /// `bucket/collection`.
+        public let id: String
+        /// How many records there are, and where they come from.
+        public let records: String
+        /// The day on which they changed on the server; `nil` if there are none.
+        public let since: String?
+        /// Why the last sync failed; `nil` if it succeeded.
+        public let error: String?
+    }
+
     private struct Member: Decodable {
         let name: String
     }
@@ -51,6 +63,27 @@ public final class SampleStore: Sendable {
             return Region(id: record.id, name: member.name, hasFlag: showsFlags && record.attachment != nil)
         }.sorted { ($0.name, $0.id) < ($1.name, $1.id) }
     }
+
+    /// The state of each collection, for the status screen. Uses no network.
+    public var served: [Served] {
+        service.inspect().collections.map { collection in
+            let status = collection.status
+            let source =
+                switch status.source {
+                case .cached: "from the server"
+                case .packaged: "shipped with the app"
+                case .override: "replaced by a file of this machine"
+                case .notHeld: "none yet"
+                }
+            let count = status.records ?? 0
+            return Served(
+                id: status.collection, records: "\(count) \(count == 1 ? "record" : "records"), \(source)",
+                since: status.timestamp.map { String($0.rfc3339.prefix(10)) }, error: collection.lastError)
+        }
+    }
+
+    /// The state of the whole service as JSON, as a fleet of devices reports it. Uses no network.
+    public func report() throws -> Data { try JSONEncoder().encode(service.inspect()) }
 
     /// The picture of a region, from the package or the storage, or else from the server; `nil` if it cannot be fetched
     /// now.

@@ -46,6 +46,20 @@ struct SampleStoreTests {
         #expect(store.rows.map(\.name) == ["Belgium"])
     }
 
+    @Test func theStatusScreenShowsWhatIsServedAndTheLastError() async throws {
+        let (test, store) = try world()
+        #expect(store.served.allSatisfy { $0.records == "0 records, none yet" && $0.since == nil })
+        #expect(await store.refresh() == nil)
+        let regions = try #require(store.served.first { $0.id == "main/regions" })
+        #expect(regions.records == "1 record, from the server" && regions.since != nil && regions.error == nil)
+        try test.collection("regions").put("at", ["name": "Austria"])
+        test.origin.setOffline(true)
+        #expect(await store.refresh() != nil)
+        #expect(store.served.first { $0.id == "main/regions" }?.records == "1 record, from the server")
+        let json = try #require(JSONSerialization.jsonObject(with: store.report()) as? [String: Any])
+        #expect(json["lastSuccess"] != nil && (json["collections"] as? [Any])?.count == store.served.count)
+    }
+
     @Test func aPushMessageFetchesAndDraws() async throws {
         let (test, store) = try world()
         #expect(await store.refresh() == nil)

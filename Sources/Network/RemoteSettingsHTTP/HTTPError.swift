@@ -147,9 +147,18 @@ extension HTTPError.Reason {
 
     /// - Parameter body: the beginning of the answer, at most ``ServerClient/errorBodyBytes``.
     package static func status(_ code: Int, body: String) -> Self {
-        Self(
-            .status(code), "the server answered \(code)\(body.isEmpty ? "" : ": \(VisibleText.excerpt(body))")",
+        let text = sentence(inJSON: body) ?? body
+        return Self(
+            .status(code), "the server answered \(code)\(text.isEmpty ? "" : ": \(VisibleText.excerpt(text))")",
             status: code)
+    }
+
+    /// The sentence for people in Kinto's JSON document of an error; `nil` for any other body.
+    private static func sentence(inJSON body: String) -> String? {
+        guard body.hasPrefix("{"), let error = try? JSONValue(parsing: Bytes(utf8: body), limits: Limits()) else {
+            return nil
+        }
+        return [error["message"]?.string, error["error"]?.string].compactMap(\.self).first { !$0.isEmpty }
     }
 
     package static func timeout(_ phase: HTTPError.TimeoutPhase, seconds: Int) -> Self {

@@ -96,6 +96,18 @@ public struct HStack<Content: View>: View {  // swiftui: hstack
     public init(spacing: Double? = nil, @ViewBuilder content: () -> Content) {}
     public var body: Never { fatalError() }
 }
+public struct VStack<Content: View>: View {  // swiftui: vstack
+    public init(spacing: Double? = nil, @ViewBuilder content: () -> Content) {}
+    public var body: Never { fatalError() }
+}
+public struct Button: View {  // swiftui: button/init(_:action:)
+    public init<S: StringProtocol>(_ title: S, action: @escaping @MainActor () -> Void) {}
+    public var body: Never { fatalError() }
+}
+public struct NavigationLink<Destination: View>: View {  // swiftui: navigationlink/init(_:destination:)
+    public init<S: StringProtocol>(_ title: S, @ViewBuilder destination: () -> Destination) {}
+    public var body: Never { fatalError() }
+}
 public struct NavigationStack<Root: View>: View {  // swiftui: navigationstack/init(root:)
     public init(@ViewBuilder root: () -> Root) {}
     public var body: Never { fatalError() }
@@ -109,6 +121,7 @@ public struct List<Content: View>: View {  // swiftui: list/init(_:rowcontent:)
 
 extension View {
     public func navigationTitle<S: StringProtocol>(_ title: S) -> some View { self }  // swiftui: view/navigationtitle(_:)
+    public func toolbar<V: View>(@ViewBuilder content: () -> V) -> some View { self }  // swiftui: view/toolbar(content:)
     public func tint(_ color: Color?) -> some View { self }  // swiftui: view/tint(_:)
     public func frame(width: Double? = nil, height: Double? = nil) -> some View { self }  // swiftui: view/frame(width:height:alignment:)
     public func refreshable(action: @escaping @Sendable () async -> Void) -> some View { self }  // swiftui: view/refreshable(action:)

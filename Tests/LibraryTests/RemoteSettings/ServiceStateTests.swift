@@ -162,6 +162,9 @@ import Testing
         try collection.put("b")
         await #expect(throws: RemoteSettingsError.self) { try await client.sync() }
         #expect(place.service().makeClient(collectionName: collection.name).getRecords()?.count == 1)
+        let failed = service.inspect()
+        #expect(failed.collections[0].lastError?.isEmpty == false)
+        #expect(failed.lastAttempt.map { $0 >= (failed.lastCheck ?? $0) } == true)
     }
 
     @Test func everythingIsInspected() async throws {
@@ -184,6 +187,14 @@ import Testing
         #expect(place.server.requests.count == asked + 1)
         #expect(asServed.collections[0].serverTimestamp?.milliseconds == (try held.timestamp()))
         #expect(asServed.collections[0].status.timestamp == local.collections[0].status.timestamp)
+        #expect(asServed.collections[0].behind.map { $0 > .zero } == true && local.collections[0].behind == nil)
+        let json = try JSONValue(json: String(decoding: JSONEncoder().encode(asServed), as: UTF8.self))
+        #expect(json["lastSuccess"]?.string == local.lastCheck?.rfc3339 && json["lastAttempt"] == json["lastSuccess"])
+        let first = try #require(json["collections"]?.array?.first)
+        #expect(first["collection"] == .string(held.id) && first["source"] == .string("cached"))
+        #expect(first["pinned"] == .bool(false) && first["failures"] == .count(0) && first["error"] == nil)
+        #expect(first["timestamp"]?.string == local.collections[0].status.timestamp?.rfc3339)
+        #expect(first["behindSeconds"] != nil)
         place.server.inject([Fault("monitor", effect: .status(503), headers: ["Retry-After": "3600"])])
         await #expect(throws: RemoteSettingsError.self) { try await service.inspectWithServer() }
         #expect(service.inspect().backoffUntil != nil)

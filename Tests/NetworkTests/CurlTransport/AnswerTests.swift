@@ -60,6 +60,14 @@ struct AnswerTests {
         #expect(text.hasPrefix("the server answered 400:  [31mé"), "\(text)")
     }
 
+    @Test func anErrorDocumentBecomesItsSentence() {
+        let body = #"{"code":404,"errno":111,"error":"Not Found","message":"No such collection."}"#
+        func text(_ body: String) -> String { "\(HTTPError.Reason.status(404, body: body))" }
+        #expect(text(body) == "the server answered 404: No such collection.")
+        #expect(text(#"{"error":"Not Found"}"#) == "the server answered 404: Not Found")
+        #expect(text(#"{"message":"#) == #"the server answered 404: {"message":"#)
+    }
+
     @Test func quotedSinceIsTriedAfterA400() async throws {
         let server = try FaultyServer()
         let client = try server.client("quoted")

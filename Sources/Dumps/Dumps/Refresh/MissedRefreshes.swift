@@ -28,9 +28,8 @@ package struct MissedRefreshes: Sendable {
 
     /// The same in words; `nil` if there is nothing to say.
     package func sentence(_ serverTimestamp: Timestamp?, bundle current: Timestamp?) -> String? {
-        since(serverTimestamp, bundle: current).map { count, first in
-            "\(Counted.text(count, "refresh", plural: "refreshes")) since \(first.rfc3339) did not fetch the "
-                + "server's state"
-        }
+        guard let serverTimestamp, let missed = since(serverTimestamp, bundle: current) else { return nil }
+        return "the server's state is of \(serverTimestamp.rfc3339); \(Counted.text(missed.count, "later commit")) of "
+            + "the dumps \(missed.count == 1 ? "does" : "do") not have it"
     }
 }

@@ -159,7 +159,6 @@ struct SyncRun: Sendable {
     init(_ session: Session, expected: Timestamp?, trigger: UptakeEvent.Trigger) async throws {
         self.session = session
         self.trigger = trigger
-        try session.checkOrigin()
         client = try session.startingRun()
         fetcher = session.fetcher(client)
         began = session.now

@@ -9,6 +9,7 @@ struct Add: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "add",
         abstract: "Add collections to dumps.yaml, keeping its comments.",
+        usage: "rsdump add <collections> ... [<options>]",
         discussion: """
             Creates dumps.yaml if it does not exist, and in a git repository also .gitattributes beside it. --server \
             and --trust-root apply to the whole file; put collections of another server into another directory. \

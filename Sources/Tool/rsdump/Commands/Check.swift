@@ -12,31 +12,12 @@ struct CheckCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "check",
         abstract: "Check the sources that publish reads, or the parameters that an app reads.",
+        usage: "rsdump check [<collections> ...] [<options>]",
         discussion: """
-            Works offline and without keys. Prints every problem with its file, its line and what to do about it. Problems are ids that are invalid or \
-            used twice, unknown keys and conditions, filters that cannot be parsed, parameters whose values have \
-            different types, records that the schema in the collection's metadata does not allow, attachments that are \
-            missing, outside of their directory or over the budget in dumps.yaml, and numbers that no record can hold. \
-            A collection in the dumps directory is a problem too if it has neither a source nor a signature of a root \
-            in dumps.yaml. Values that no device gets are noted.
-
-            With --parameters, --defaults or --used-in, it checks the parameters of a collection, whoever published it. \
-            Errors are records that are not parameters, keys with several records without a filter, and filters that \
-            cannot be parsed. Warnings are keys whose values have different types, keys without a record for every \
-            device, and records that no device gets because no device passes their filter or because other records \
-            come first. With --defaults, warnings are also keys for which the app has no default, and values whose type \
-            is not that of the app's default.
-
-            --used-in reads the app's source files. It warns of parameters that no file mentions, and of keys that the \
-            code reads and the collection does not have. It does not see keys that the code puts together at run time.
-
-            Examples:
+            Works offline and without keys. Exits with 2 if there is an error; warnings do not count.
               rsdump check
-              rsdump check main/settings --sources sources --dumps dumps
               rsdump check --parameters main/app-config --defaults Defaults.plist
-              rsdump check --parameters parameters.json --used-in App/Sources
-
-            Exits with 2 if there is a problem or an error. Warnings do not count.
+            For details, see Publishing.md in the documentation.
             """)
 
     @OptionGroup var collections: CollectionNames
@@ -46,8 +27,7 @@ struct CheckCommand: AsyncParsableCommand {
 
     @Option(
         help: ArgumentHelp(
-            "Compare the parameters with these defaults of the app: an XML property list, JSON, or Android's defaults "
-                + "XML.",
+            "Compare with the app's defaults: a plist, JSON, or Android's XML.",
             valueName: "file"))
     var defaults: String?
 

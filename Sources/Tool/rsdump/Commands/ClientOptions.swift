@@ -17,8 +17,7 @@ struct ClientOptions: ParsableArguments {
 
     @Option(
         help: ArgumentHelp(
-            "The publisher whose catalogue is read: a catalogue says which states belong together. The default is the "
-                + "publisher in dumps.yaml beside --packaged; without a publisher, each collection is read by itself.",
+            "The catalogue's publisher; by default, that of dumps.yaml.",
             valueName: "name"))
     var publisher: String?
 

@@ -9,39 +9,13 @@ struct Diff: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "diff",
         abstract: "Compare two states of dumps by records, fields and attachments.",
+        usage: "rsdump diff <old> [<new>] [<collections> ...] [<options>]",
         discussion: """
-            Each of OLD and NEW is one of
-              PATH           a bundle (.zip), or a directory of dumps
-              git:REV        the dumps directory (--dumps) at a commit or branch
-              git:REV:PATH   another directory, or a bundle, at a commit
-              server         the server's current state of the collections in
-                             dumps.yaml, fetched and verified; writes nothing
-              sources:DIR    what rsdump publish would make of these sources and
-                             the dumps directory (--dumps); needs no keys
-
-            If only OLD is given, NEW is the dumps directory. If both sides have a dumps.yaml, its settings are \
-            compared too.
-
-            Examples:
-              rsdump diff git:HEAD                     what is not committed yet
-              rsdump diff git:HEAD dumps --stat        how much that is
-              rsdump diff dumps server main/regions    what a refresh would change
-              rsdump diff old.zip new.zip --format json
-              rsdump diff dumps sources:sources        what publish would change
-              rsdump diff git:v1 git:v2 --format markdown
-
-            Long names and values are cut. Of a record, at most 1,000 changed fields are shown, and a report ends after \
-            64 MiB; the rest is counted ("omitted" and "cut" in JSON). Markdown is meant for the body of a pull request. \
-            It is shorter, and the largest changes come first. Text is coloured on a terminal unless NO_COLOR is set.
-
-            Bundles are compared, but not verified. To verify them, use rsdump verify.
-
-            Exits with 0 if both sides could be compared; with --exit-code, exits with 1 if they differ. Errors have \
-            other codes: 2 for arguments, files and git; 3 if a bundle or the server's answer cannot be trusted; 4 if \
-            the server asked to wait; 5 if it cannot be reached.
-
-            If the server fails for some collections, the others are compared and printed, and the exit code is that \
-            of the failure.
+            Each side is a directory or bundle, git:REV, git:REV:PATH, server, or sources:DIR.
+              rsdump diff git:HEAD                    changes that are not committed yet
+              rsdump diff dumps server main/regions   changes that a refresh would bring
+              rsdump diff dumps sources:sources       changes that publish would make
+            For details, see PinsDiffsRebuilds.md in the documentation.
             """)
 
     @Argument(help: ArgumentHelp("The older side.", valueName: "old"))
@@ -57,7 +31,7 @@ struct Diff: AsyncParsableCommand {
 
     @OptionGroup var result: FormatOption<Format>
 
-    @Flag(help: "With --format text: print only the counts of changed records and attachments of each collection.")
+    @Flag(help: "With --format text: print only the counts of each collection.")
     var stat = false
 
     @Flag(help: "Exit with 1 if the sides differ.")

@@ -34,7 +34,7 @@ struct DumpsOptions: ParsableArguments, DirectoryOption {
 struct ReadDumpsOptions: ParsableArguments, DirectoryOption {
     @Option(
         name: .customLong("dumps"),
-        help: ArgumentHelp("The dumps directory; git:REV or git:REV:DIR for one at a commit.", valueName: "dir"))
+        help: ArgumentHelp("The dumps directory, or git:REV or git:REV:DIR.", valueName: "dir"))
     var path = "dumps"
 
     /// Checks the directory out of git into a temporary one if the option names a commit.
@@ -158,8 +158,8 @@ struct OpenDumps {
 struct BundleArgument: ParsableArguments {
     @Argument(
         help: ArgumentHelp(
-            "A bundle's path, or a collection in the dumps directory; git:REV:NAME for one at a commit.",
-            valueName: "bundle|bucket/collection"))
+            "A bundle's path, BUCKET/COLLECTION, or git:REV:NAME for a commit's.",
+            valueName: "bundle"))
     var bundle: String
 
     @OptionGroup var dumps: DumpsOptions

@@ -9,27 +9,12 @@ struct Embed: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "embed",
         abstract: "Write a C target that embeds bundles in a program.",
+        usage: "rsdump embed [<collections> ...] [<options>]",
         discussion: """
-            Writes MODULE.c and include/MODULE.h into the output folder, whose name becomes the module's name. The \
-            source refers to the lock and the bundles by relative paths (#embed), so the compiler reads them again \
-            when they change. The app reads the bundles in place. --swift writes the function that gives them to \
-            RemoteSettingsConfig(packaged:). --types adds a type for the records of each collection, made from the \
-            records and from the schema in dumps.yaml. With --check, the command names each collection whose records \
-            no longer fit the type that the app has.
-
-            If collections are named, the target gets its own lock. With --stored, it gets its own lock and a copy of \
-            each bundle whose records are compressed; from a commit, a copy of everything. List these files \
-            (dumps.lock.json, bundles) under exclude: in Package.swift.
-
-            With --server, nothing is embedded that is of another server, such as a staging server, or of another \
-            publisher than dumps.yaml names.
-
-            Exits with 6 if --check finds that the target would change, and with 3 for data of another server.
-
-            Examples:
-              rsdump embed --output Sources/EmbeddedDumps \\
-                --swift Sources/App/PackagedSource+EmbeddedDumps.swift
-              rsdump embed --output Sources/EmbeddedDumps --check --server prod
+            The app reads the bundles in place. Exits with 6 if --check finds a change.
+              rsdump embed --swift Sources/App/Dumps.swift --types
+              rsdump embed --check --server prod
+            For details, see Refresh.md in the documentation.
             """)
 
     @OptionGroup var collections: CollectionNames

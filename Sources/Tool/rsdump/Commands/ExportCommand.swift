@@ -10,49 +10,10 @@ struct ExportCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "export",
         abstract: "Write bundles in the layout that another project uses.",
+        usage: "rsdump export [<collections> ...] --to <layout> --output <path> [<options>]",
         discussion: """
-            Layouts:\(ExportLayout.allCases.reduce("") { "\($0)\n  \($1.rawValue): \($1.summary)" })
-              mirror: plain files that nginx, an object store or a CDN serves to clients
-
-            The bundles are first checked against the lock, byte by byte. The output appears complete or not at all, \
-            and replaces an existing file only with --force. With --force, a directory is replaced only if rsdump \
-            export created it, or if it is empty. The same bundles give the same output.
-
-            With --update, the layouts firefox, application-services and files are written into a project's existing tree, \
-            whose other collections and files are kept. Attachments of the exported collections that no record names \
-            any more are removed. Firefox's last_modified.json keeps its other entries. A collection that the tree has \
-            but last_modified.json does not list stays unlisted.
-
-            For plist and json, a parameter's default is its record without a filter. Parameters without such a record \
-            are left out, and so are parameters whose default is the app's own. With --key and --value, they have the \
-            fields of any collection instead.
-
-            rsdump import reads application-services, firefox, changesets, files and tar.zst back. Only \
-            changesets and the archives keep signatures.
-
-            A mirror can be exported into the same --output again, without --force. A new tree of files is written \
-            beside the current one, and then the link "current" is replaced in one step. objects.json in the tree \
-            lists each file's path, type and caching, for an upload to an object store. --url is the address at which \
-            clients reach the mirror. With --history, a client that has an older state in it gets only what has \
-            changed since; other clients get the whole collection. on-change.json in the output keeps what the \
-            commands of --on-change must still be told.
-
-            With Examples/nginx/mirror.conf, nginx serves a mirror with an update channel. The script \
-            remote-settings-upload (Examples/object-store/upload) uploads a mirror to an object store.
-
-            \(OnChangeOptions.help)
-
-            Examples:
-              rsdump export --to application-services --update \\
-                --output components/remote_settings/dumps
               rsdump export --to tar.zst --output dumps.tar.zst
-              rsdump export --to tar.zst --output v1.tar.zst --dumps git:v1.0
-              rsdump export --to swift --output Keys.swift main/app-config
-              rsdump export --to plist --output Defaults.plist \\
-                --key id --value value main/settings
-              rsdump export --to mirror --output /srv/mirror --history git \\
-                --url https://settings.example.org \\
-                --on-change 'Examples/on-change/webhook http://127.0.0.1:8889/publish'
+            For details, see Exchange.md in the documentation.
             """)
 
     @OptionGroup var collections: CollectionNames
@@ -67,12 +28,11 @@ struct ExportCommand: AsyncParsableCommand {
 
     @Option(
         help: ArgumentHelp(
-            "For plist and json: the field of each record that has the key. For files: the field that names its "
-                + "attachment.", valueName: "field"))
+            "The field with the key (plist, json) or the attachment's name (files).", valueName: "field"))
     var key: String?
 
     @Option(
-        help: ArgumentHelp("For plist and json: the field of each record that has the value.", valueName: "field"))
+        help: ArgumentHelp("For plist and json: the field with the value.", valueName: "field"))
     var value: String?
 
     @Flag(help: "Replace the existing --output, if it is a file or rsdump created it.")
@@ -80,13 +40,13 @@ struct ExportCommand: AsyncParsableCommand {
 
     @Flag(
         help: ArgumentHelp(
-            "For firefox, application-services and files: change these collections in the existing tree, and keep the rest."
+            "Change these collections in an existing tree, and keep the rest."
         ))
     var update = false
 
     @Option(
         help: ArgumentHelp(
-            "For a mirror: the address at which clients reach it, such as https://settings.example.org.",
+            "For a mirror: the address at which clients reach it.",
             valueName: "url"))
     var url: String?
 

@@ -8,21 +8,11 @@ struct Get: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "get",
         abstract: "Print the records that an app would get, one JSON object per line.",
+        usage: "rsdump get <collections> ... --storage <dir> [<options>]",
         discussion: """
-            The records are those of the newer of the stored and the packaged state, filtered for the given context. A \
-            state that the app with this storage has set aside, after bad starts or by its own check, is skipped. The \
-            network is used only with --sync, and for an attachment that is neither stored nor packaged. If there are no \
-            records, the command says why and exits with 1.
-
-            --sync asks the server for what is newer than the stored or packaged state, verifies the merged result, and \
-            stores it, as an app does. If it cannot be verified, nothing is stored and the current state is kept. \
-            Standard error says what came of it. If a sync fails, the records that are there are printed nevertheless, \
-            and the exit code says why it failed.
-
-            Examples:
+            Uses the network only with --sync, or for an attachment that is not stored.
               rsdump get main/regions --storage /tmp/app --packaged dumps --sync
-              rsdump get main/regions --storage /tmp/app --packaged dumps \\
-                --context country=DE --explain
+            For details, see Exchange.md in the documentation.
             """)
 
     @OptionGroup var collections: SomeCollections
@@ -34,7 +24,7 @@ struct Get: AsyncParsableCommand {
     @Flag(help: "Also print the records' source, age and signer to standard error.")
     var explain = false
 
-    @Option(help: ArgumentHelp("Print this record's attachment instead of the records.", valueName: "record-id"))
+    @Option(help: ArgumentHelp("Print this record's attachment instead of the records.", valueName: "id"))
     var attachment: String?
 
     @OptionGroup var output: FileOutput

@@ -11,30 +11,9 @@ struct ImportCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "import",
         abstract: "Import collections from Firefox, application-services, archives or saved changesets.",
+        usage: "rsdump import <path> [<collections> ...] --from <format> [<options>]",
         discussion: """
-            Formats:\(ImportFormat.allCases.reduce("") { "\($0)\n  \($1.rawValue): \($1.summary)" })
-              firebase-template: a Remote Config template (JSON), as a source file
-              defaults: in-app defaults (plist, JSON or XML), as a source file
-
-            Archives may be ZIP, tar, 7z or ar, compressed with gzip, xz or zstd. Attachments are checked against \
-            their records. A signed collection that comes with its certificate chain is verified. Any other is marked \
-            "imported" in the bundle and the lock until a refresh fetches the signed state. A bundle is never replaced \
-            by an older state, nor a signed state by an unsigned one. The collections are added to dumps.yaml, which \
-            is created if it does not exist.
-
-            Examples:
-              rsdump import --from firefox \\
-                /usr/lib/firefox-esr/browser/omni.ja main/password-rules
-              rsdump import --from application-services components/remote_settings/dumps
-              rsdump import --from changeset changesets.json --dumps dumps
-              rsdump import --from dumps dumps.tar.zst --dumps /srv/dumps
-              rsdump import --from firebase-template template.json \\
-                --collection main/remote-config
-
-            The last two formats become a file in --sources, which rsdump publish signs. If something cannot be \
-            converted (audiences, user properties, personalisation, experiments), the import fails and names it.
-
-            Exits with 1 if a collection was refused, and with 3 if hashes or signatures were the only reasons.
+            For details, see Exchange.md in the documentation.
             """)
 
     @Argument(help: "The directory, archive or file to import.")
@@ -56,19 +35,19 @@ struct ImportCommand: AsyncParsableCommand {
     @Option(
         name: .customLong("verify-at"),
         help: ArgumentHelp(
-            "Verify chains at this time (such as 2026-11-21, or RFC 3339) instead of now.", valueName: "date"))
+            "Verify chains at this time, such as 2026-11-21, instead of now.", valueName: "date"))
     var time: String?
 
     @Option(
         name: .customLong("collection"),
         help: ArgumentHelp(
-            "The collection of a file that does not name its collection.", valueName: "bucket/collection"),
+            "The collection, as BUCKET/COLLECTION, if the file does not name it.", valueName: "name"),
         transform: collectionID)
     var collection: CollectionID?
 
     @OptionGroup var sources: SourcesOptions
 
-    @Flag(help: "With --from firebase-template: leave out what cannot be converted, and say so.")
+    @Flag(help: "With --from firebase-template: leave out what cannot be converted.")
     var skipUnsupported = false
 
     @OptionGroup var result: FormatOption<OutputFormat>

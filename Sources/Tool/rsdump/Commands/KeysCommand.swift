@@ -17,23 +17,11 @@ struct KeysCommand: AsyncParsableCommand {
         commandName: "keys",
         abstract: "Make, renew and show the keys that publish signs with.",
         discussion: """
-            A directory of keys holds root.key, intermediate.key and signer.key, which only their owner can read. It \
-            also holds the certificates root.pem, intermediate.pem and chain.pem, which are public. Apps pin the root. \
-            publish needs only signer.key and chain.pem. Keep root.key on a machine that publishes nothing, and \
-            intermediate.key on the machine that renews the signing certificate.
-
-            An environment variable may hold the PEM text in place of a file: \(KeyDirectory.variable(.signer)), \
-            \(KeyDirectory.chainVariable), \(KeyDirectory.variable(.intermediate)), \(KeyDirectory.variable(.root)).
-
-            Examples:
+            Apps pin root.pem. publish needs signer.key and chain.pem, or \(KeyDirectory.variable(.signer)) and \
+            \(KeyDirectory.chainVariable).
               rsdump keys create keys
-              rsdump keys status keys
               rsdump keys renew keys
-
-            If the root's key is elsewhere:
-              rsdump keys request keys --for intermediate --output req.pem
-              rsdump keys issue ROOT req.pem --for intermediate --name NAME -o new.pem
-              rsdump keys renew keys --certificate new.pem
+            For details, see Keys.md in the documentation.
             """,
         subcommands: [
             Create.self, Request.self, Issue.self, Renew.self, StatusCommand.self,
@@ -196,6 +184,7 @@ extension KeysCommand {
         static let configuration = CommandConfiguration(
             commandName: "issue",
             abstract: "Issue the certificate that a request asks for.",
+            usage: "rsdump keys issue <dir> <request> [<options>]",
             discussion: """
                 The root's key issues intermediate certificates, and the intermediate key issues signing certificates.
 
@@ -231,14 +220,10 @@ extension KeysCommand {
         static let configuration = CommandConfiguration(
             commandName: "renew",
             abstract: "Replace the signing key and its certificate, or install one that was issued elsewhere.",
+            usage: "rsdump keys renew <dir> [<options>]",
             discussion: """
-                Afterwards, sign the collections again: rsdump publish --resign. Apps pin the root, so nothing changes \
-                for them. If the signing key is elsewhere, --signer-public-key issues another certificate for it. A \
-                certificate that was issued elsewhere (--certificate) must belong to the open request and to the root in \
-                root.pem.
-
-                If another root issued it, or if the directory has no root yet, name that root with --root. Apps that do \
-                not pin that root accept nothing that is signed under it.
+                Afterwards, sign the collections again with rsdump publish --resign.
+                For details, see Keys.md in the documentation.
                 """)
 
         @OptionGroup var directory: DirectoryArgument

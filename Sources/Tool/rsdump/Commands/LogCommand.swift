@@ -8,25 +8,12 @@ struct LogCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "log",
         abstract: "Show what each commit changed in a collection.",
+        usage: "rsdump log [<collection>] [<options>]",
         discussion: """
-            Reads the bundles in the commits of the dumps directory, newest first, or those in folders of copies. \
-            Nothing is verified, because certificates of older states may have expired.
-
-            With --tags, each entry names the tags whose commits have that state. Together with --id, this shows which \
-            release of an app has which version of a record. With --blame, each field of a record is shown with the \
-            entry that last changed it; with --tags too, also with the tags that have this value.
-
-            Without a collection, --id finds a record in whatever collection has it, and prints each of its values \
-            with the tags that have it.
-
-            Examples:
+            Reads the commits of the dumps directory, newest first. Exits with 1 if there is no entry.
               rsdump log main/regions
-              rsdump log --id de
-              rsdump log main/regions --id de --tags
-              rsdump log main/regions --id de --blame
-              rsdump log main/regions --field name --format json | jq -r '.[].commit'
-
-            Exits with 1 if there is no entry.
+              rsdump log --id de --tags     releases that have a record, with its value
+            For details, see PinsDiffsRebuilds.md in the documentation.
             """)
 
     @Argument(help: "The collection, as BUCKET/COLLECTION; with --id, all by default.", transform: collectionID)

@@ -9,26 +9,13 @@ struct MergeCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "merge",
         abstract: "Merge the lock and the bundles of two branches.",
+        usage: "rsdump merge [<options>]",
         discussion: """
-            Use this when a git merge, rebase or cherry-pick stopped with conflicts. For each collection, it takes the \
-            newer state that verifies, or the pinned one, and writes the lock file and the bundles. An unsigned state \
-            never replaces a signed one. It does not merge dumps.yaml: git and you do.
-
-            With --setup, git does all this by itself. It writes DIR/.gitattributes, which you commit, and settings of \
-            this clone. git merge then merges the lock and the bundles, and git diff, git log -p and git show print \
-            bundles as records. A pre-merge-commit hook keeps the bundle of a collection that only one side has pinned. \
-            Run it in each clone: without the settings, git treats bundles as binary files.
-
-            Examples:
-              git merge other            stops with conflicts in dumps
-              rsdump merge
-              git add dumps
-              git commit
-
-              rsdump merge --setup       once in each clone
-              git add dumps/.gitattributes
-
-            Exits with 3, and writes nothing, if neither state of a collection verifies.
+            Run this when a git merge, rebase or cherry-pick stopped with conflicts. It takes the newer state of
+            each collection that verifies. With --setup, git does this by itself from then on.
+              rsdump merge && git add dumps && git commit
+              rsdump merge --setup    once in each clone
+            For details, see DumpsInGit.md in the documentation.
             """)
 
     @Option(

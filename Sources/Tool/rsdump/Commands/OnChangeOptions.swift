@@ -6,18 +6,10 @@ import DumpsExchange
 
 /// The option `--on-change`, which runs commands after a change.
 struct OnChangeOptions: ParsableArguments {
-    static let help = """
-        After a change, when the new state is in place, each command of --on-change is run by /bin/sh. Its standard \
-        input is the change as JSON, such as {"timestamp":1740558489816,"collections":["main/regions"],...}. It has a \
-        minute, and its output goes to standard error. If it fails, a warning says so, and the exit code stays the \
-        same. The next run with the same command tells it everything that it has missed. Examples/on-change has \
-        commands for webhooks, Slack, e-mail and push messages.
-        """
-
     @Option(
         name: .customLong("on-change"), parsing: .singleValue,
         help: ArgumentHelp(
-            "After a change, run this command with the change as JSON on its standard input; may be repeated.",
+            "Run this after a change, with the change as JSON on stdin; repeatable.",
             valueName: "command"))
     var commands: [String] = []
 

@@ -8,43 +8,18 @@ struct PinCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "pin",
         abstract: "Keep collections at one state.",
+        usage: "rsdump pin [<collections> ...] [<options>]",
         discussion: """
-            A refresh leaves a pinned collection as it is, and reports how far it is behind the server. Without --at, \
-            the current state is pinned. With --at, an older state replaces it. That state comes from the git history \
-            of the dumps directory, or from --from: a commit (git:REV or git:REV:DIR), a bundle, or a folder with \
-            bundles of any name at any depth. It never comes from the server. Comments in dumps.yaml are kept.
-
-            An older bundle is verified like any other, at the time that is recorded in the lock of its commit, or in \
-            the lock beside it (DIR/dumps.lock.json for DIR/BUCKET/COLLECTION.zip). A bundle without such a lock is \
-            verified at the current time, so its certificates must still be valid. An unsigned bundle from --from \
-            replaces a signed one only with trust: accept-unsigned: true in dumps.yaml.
-
-            Attachments that the bundle lacks stay only on the server, which deletes them when no record names them \
-            any more. A warning says how many.
-
-            After --until, refresh and status warn; with --max-age they fail if the bundle is older than that age. If \
-            a collection is pinned again, it keeps its reason and its last day unless you give others.
-
-            --all --at REV names the collections that the commit has and dumps.yaml does not list, and exits with 1 if \
-            there are any. A collection that the commit does not have stays as it is.
-
-            --remove lets collections follow the server again. Their bundles stay as they are until the next rsdump \
-            refresh.
-
-            Examples:
+            A refresh leaves a pinned collection unchanged and reports how far it is behind the server.
               rsdump pin main/regions --reason "bug 1234" --until 2026-12-31
-              rsdump pin main/regions --at 2026-10-01
-              rsdump pin --all --at v1.0 --reason "release 1.0"
-              rsdump pin main/regions --at 1760000000000 --from backups/
-              rsdump pin main/regions --remove
-
-            Exits with 1 if there is no such bundle, and with 3 if none can be verified.
+              rsdump pin --all --at v1.0
+            For details, see PinsDiffsRebuilds.md in the documentation.
             """)
 
     @Argument(help: "Collections, as BUCKET/COLLECTION.", transform: collectionID)
     var collections: [CollectionID] = []
 
-    @Flag(help: "Pin every collection of the dumps directory, or with --remove unpin every one that is pinned.")
+    @Flag(help: "Pin every collection, or with --remove unpin all that are pinned.")
     var all = false
 
     @Flag(help: "Let the collections follow the server again.")
@@ -52,9 +27,8 @@ struct PinCommand: AsyncParsableCommand {
 
     @Option(
         help: ArgumentHelp(
-            "The state to pin: a timestamp in milliseconds; a date or time in UTC, for the newest state up to then; or "
-                + "a commit, such as a tag.",
-            valueName: "timestamp|date|rev"))
+            "The state to pin: a timestamp, a date or time in UTC, or a commit.",
+            valueName: "state"))
     var at: PinRequest?
 
     @Option(

@@ -20,48 +20,9 @@ struct PublishCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "publish",
         abstract: "Sign collections from source files, and pack them into bundles.",
+        usage: "rsdump publish [<collections> ...] [<options>]",
         discussion: """
-            Compares the sources with the current bundles. New and changed records get a new timestamp, and so does \
-            their collection. Everything else keeps its own. Timestamps only go forward. Collections whose sources did \
-            not change are left as they are, byte for byte. The result is an ordinary dumps directory, which serve, \
-            export, embed and apps can use.
-
-            The keys come from --keys, or from \(KeyDirectory.variable(.signer)) and \(KeyDirectory.chainVariable).
-
-            If the signing key is in hardware or in a key service, --sign-with names a shell command that signs with \
-            it. The command reads the message from standard input. It writes the signature with P-384 over the \
-            message's SHA-384 to standard output, as DER (as OpenSSL does) or as the 96 bytes of r and s (as PKCS#11 \
-            tools do). It has two minutes and no terminal. The certificate of its key is in the directory of --keys or \
-            in \(KeyDirectory.chainVariable) (rsdump keys create --signer-public-key). Nothing is written unless that \
-            certificate's key made every signature. A catalogue is refused if its certificate expires before half of \
-            expires-after is over.
-
-            If dumps.yaml has catalogue: with the publisher's name, each run publishes a catalogue: the collection \
-            \(Catalogue.collection), which lists the state of every collection and says until when it is confirmed. \
-            --confirm renews that time. It needs no sources and is meant for a nightly job. A plain publish renews the \
-            time too when half of it is over.
-
-            The first publish into a new directory writes catalogue: into dumps.yaml and says so. The publisher's name \
-            is then the host of an https --server. If that address has a port or a path, a part of its hash follows \
-            the host. If the address is one of this machine or of a private network, the name is random. --publisher \
-            gives another name; --no-catalogue gives none.
-
-            When apps move from one root to another, --overlap-keys adds a second signature. Bundles keep both chains, \
-            and servers of the bundles serve them.
-
-            \(OnChangeOptions.help)
-
-            Examples:
-              rsdump publish --dry-run          show what would change, without keys
-              rsdump publish --keys keys
-              rsdump publish --publisher shop   the first time, to name the publisher
-              rsdump publish main/settings --keys keys --at 2026-11-22T08:00:00Z
-              rsdump publish --resign           after rsdump keys renew
-              rsdump publish --confirm          every night, if there are catalogues
-              rsdump publish --rollback main/settings --to 2026-11-21
-              rsdump publish --sign-with 'openssl dgst -sha384 -sign signer.key'
-
-            For the exit codes, see rsdump --help.
+            For details, see Publishing.md in the documentation.
             """)
 
     @OptionGroup var collections: CollectionNames
@@ -79,18 +40,18 @@ struct PublishCommand: AsyncParsableCommand {
 
     @OptionGroup var dryRun: DryRunOption
 
-    @Flag(help: "Change no data; only sign again, with the current keys, what a root in dumps.yaml vouches for.")
+    @Flag(help: "Change no data; only sign again with the current keys.")
     var resign = false
 
-    @Flag(help: "Change no data; only confirm the current catalogue, with a new time and signature.")
+    @Flag(help: "Change no data; only renew the catalogue's time and signature.")
     var confirm = false
 
-    @Flag(help: "Publish an earlier state of the named collections, from git's history, as a new state.")
+    @Flag(help: "Publish an earlier state from git's history as a new state.")
     var rollback = false
 
     @Option(
         help: ArgumentHelp(
-            "With --rollback: take the newest state up to this time; by default, the state before the current one.",
+            "With --rollback: the newest state up to then, not the previous one.",
             valueName: "time"))
     var to: PinRequest?
 
@@ -98,7 +59,7 @@ struct PublishCommand: AsyncParsableCommand {
 
     @Option(
         help: ArgumentHelp(
-            "Use this time instead of now for new timestamps and for verification, so that a run can be repeated.",
+            "Use this time instead of now, so that a run can be repeated.",
             valueName: "date"))
     var at: String?
 
@@ -106,7 +67,7 @@ struct PublishCommand: AsyncParsableCommand {
 
     @Option(
         help: ArgumentHelp(
-            "The publisher's name, for a new dumps.yaml; by default made from --server, or random.",
+            "The publisher's name, for a new dumps.yaml.",
             valueName: "name"))
     var publisher: String?
 

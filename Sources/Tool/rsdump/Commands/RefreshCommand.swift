@@ -9,32 +9,9 @@ struct RefreshCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "refresh",
         abstract: "Download what is new, verify it, and rewrite the bundles whose data changed.",
+        usage: "rsdump refresh [<collections> ...] [<options>]",
         discussion: """
-            One request finds out which collections have changed. For each of them, only the records that changed are \
-            downloaded, and only the attachments that the current bundle lacks. Signatures and hashes are checked \
-            before anything is written. A collection that fails keeps its last good bundle; the others are refreshed \
-            anyway.
-
-            If dumps.yaml has catalogue: with the name of a publisher, a refresh takes all the states that the \
-            publisher's catalogue lists, or none of them. It then refreshes all collections of dumps.yaml, even if you \
-            name only some.
-
-            Pinned collections stay as they are. If a bundle or an attachment exceeds its budget in dumps.yaml, or if \
-            a new state violates the guards there, the collection fails and keeps its bundle. --accept takes a state \
-            in spite of the guards. --max-age fails a collection whose pin has ended. If all bundles together exceed the total budget, nothing is changed.
-
-            --locked writes nothing, and exits with 6 if anything would change: the server has a newer state, a bundle \
-            is missing or damaged, or dumps.yaml asks for other attachments.
-
-            \(OnChangeOptions.help)
-
-            Examples:
-              rsdump refresh
-              rsdump refresh main/regions --format json
-              rsdump refresh --summary summary.md    for a pull request or a job's page
-              rsdump refresh --locked                on a release branch
-
-            For the exit codes, see rsdump --help.
+            For details, see Refresh.md in the documentation.
             """)
 
     @OptionGroup var collections: CollectionNames
@@ -56,7 +33,7 @@ struct RefreshCommand: AsyncParsableCommand {
 
     @Option(
         help: ArgumentHelp(
-            "How long to wait if another rsdump is working in the directory, such as 10m.", valueName: "duration"))
+            "How long to wait for another rsdump in the directory, such as 10m.", valueName: "duration"))
     var wait: Age?
 
     @OptionGroup var onChange: OnChangeOptions

@@ -13,32 +13,12 @@ struct Serve: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "serve",
         abstract: "Serve bundles as a Remote Settings server.",
+        usage: "rsdump serve [<options>]",
         discussion: """
-            A read-only server for any client of Remote Settings: the v1 and v2 API, attachments with ranges and gzip, \
-            and certificate chains. Signed collections keep their signatures, so a client that pins the root can \
-            verify them. Each bundle is verified against dumps.lock.json before it is served. A damaged bundle is \
-            reported and left out.
-
-            A client that is behind gets only what has changed, if its state is in --history or was served before. \
-            Otherwise it is redirected to the full list, as Mozilla's server does.
-
-            The address is printed to standard output as soon as the server listens there. Standard error gets a \
-            summary of what is served, and a line for each connection on which a request was refused. SIGTERM and \
-            SIGINT end the server when the current answers are complete. The dumps are only read.
-
-            At /, a browser shows the contents of the bundles: records, with a search; attachments; and the changes \
-            since an older state.
-
-            Clients can wait for changes: GET /v1/updates and /v2/updates are event streams (server-sent events).
-
-            Beside the API: /metrics (Prometheus), /__heartbeat__, /__lbheartbeat__, /__version__.
-
-            Examples:
-              rsdump serve --dumps dumps
+            Serves the v1 and v2 API, attachments, certificate chains, events, and a web UI at /.
               rsdump serve --watch --history git --port 8000
-              rsdump serve --host 0.0.0.0 --public-url https://mirror.example.org
-              rsdump refresh --server http://127.0.0.1:8888/v2 --dumps copy
               rsdump serve --demo
+            For details, see Server.md in the documentation.
             """)
 
     @OptionGroup var dumps: DumpsOptions
@@ -51,7 +31,7 @@ struct Serve: AsyncParsableCommand {
 
     @Option(
         help: ArgumentHelp(
-            "The URL at which clients reach this server, for the links in its answers; by default, http://HOST:PORT.",
+            "The URL at which clients reach it; by default, http://HOST:PORT.",
             valueName: "url"))
     var publicURL: String?
 
@@ -62,8 +42,7 @@ struct Serve: AsyncParsableCommand {
 
     @Flag(
         help: ArgumentHelp(
-            "Serve sample collections, made and signed at the start; print their trust root.",
-            discussion: "POST /demo/publish publishes a change; only this machine may send it."))
+            "Serve signed sample collections, and print their trust root."))
     var demo = false
 
     @Flag(help: "Log every answer to standard error.")

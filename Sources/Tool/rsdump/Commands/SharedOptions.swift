@@ -20,7 +20,7 @@ struct SomeCollections: ParsableArguments {
 
 /// The option `--format` with the forms that a command has.
 struct FormatOption<Format: ResultFormat>: ParsableArguments {
-    @Option(help: "How to print the result: \(Format.list).")
+    @Option(help: "How to print the result.")
     var format = Format.text
 }
 
@@ -39,7 +39,7 @@ struct AcceptOption: ParsableArguments {
     @Option(
         name: .customLong("accept"), parsing: .singleValue,
         help: ArgumentHelp(
-            "Take this collection's new state even if it violates guards in dumps.yaml; may be repeated.",
+            "Accept this collection's new state in spite of guards; repeatable.",
             valueName: "collection"), transform: collectionID)
     var collections: [CollectionID] = []
 }
@@ -63,7 +63,7 @@ struct HistoryOption: ParsableArguments {
     @Option(
         name: .customLong("history"), parsing: .singleValue,
         help: ArgumentHelp(
-            "Where older bundles are: git for the commits of the dumps directory, or a folder; may be repeated.",
+            "Older bundles: git, for its commits, or a folder; repeatable.",
             valueName: "git|dir"))
     var places: [String] = []
 
@@ -78,9 +78,7 @@ struct ContextOption: ParsableArguments {
     @Option(
         name: .customLong("context"), parsing: .singleValue,
         help: ArgumentHelp(
-            "A property of the app or the device, for filters; may be repeated. Keys: channel, version, appId, locale, "
-                + "os, osVersion, formFactor, country, or as filters write them (env.channel); any other key is an "
-                + "attribute of the app's own.", valueName: "key=value"))
+            "A property for filters, such as country=DE; repeatable.", valueName: "key=value"))
     var pairs: [String] = []
 
     func validate() throws { _ = try appContext(pairs) }

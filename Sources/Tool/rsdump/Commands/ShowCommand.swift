@@ -8,17 +8,12 @@ struct ShowCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "show",
         abstract: "Show what a bundle contains: a summary, its records, or an attachment.",
+        usage: "rsdump show <bundle> [<record-id>] [<options>]",
         discussion: """
-            Without a record's id, it prints a summary from the bundle's manifest, or, with --records, every record as \
-            one line of canonical JSON, sorted by id. With an id, it prints that record, or, with --attachment, the \
-            bytes of its attachment, whose size and hash are checked against the record. No signature is verified; \
-            rsdump verify does that.
-
-            Examples:
-              rsdump show main/regions
+            Verifies no signature; rsdump verify does that.
               rsdump show main/regions --records | jq .name
-              rsdump show old/regions.zip de
               rsdump show main/icons petals-05 --attachment -o icon.svg
+            For details, see Exchange.md in the documentation.
             """)
 
     @OptionGroup var argument: BundleArgument

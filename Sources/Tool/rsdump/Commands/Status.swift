@@ -8,32 +8,12 @@ struct Status: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "status",
         abstract: "Show how old each bundle is, and what a refresh would do.",
+        usage: "rsdump status [<collections> ...] [<options>]",
         discussion: """
-            The age is the time since the bundle's data was taken from the server. Data that has not changed does not \
-            become outdated: a bundle is too old only if the server has a newer state. The command makes one request, \
-            or none with --offline. Only the server knows whether old data is outdated, so with --offline a bundle is \
-            too old only if you give --max-age. A pinned bundle does not become outdated until its pin's last day has \
-            passed.
-
-            Attachments that a bundle lacks are counted. Only the server has them, and it deletes them when no record \
-            names them any more.
-
-            If dumps.yaml has catalogue:, the output names the bundles' catalogue and says until when it is confirmed.
-
-            The guards in dumps.yaml are shown at the end: those for all collections, and those of each collection that \
-            has others.
-
-            In a git repository, sizes are compared with the lock in HEAD, and the growth is what a commit would add.
-
-            Examples:
-              rsdump status
+            A bundle is outdated only if the server has newer data. Exits with 1 if a bundle is missing, over
+            its budget, or outdated and older than --max-age (90d by default).
               rsdump status --max-age 90d    before a release
-
-            If the server cannot be reached, the local states are shown, and the exit code says why.
-
-            Exits with 1 if a bundle is missing, over its budget, or outdated and older than --max-age (90d by default); \
-            if all bundles together are over the budget; if the bundles do not belong to one catalogue; or if the \
-            catalogue is no longer confirmed.
+            For details, see Refresh.md in the documentation.
             """)
 
     @OptionGroup var collections: CollectionNames

@@ -11,17 +11,11 @@ struct Values: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "values",
         abstract: "Print the values of remote config parameters for a device, as JSON.",
+        usage: "rsdump values [<key>] [<options>]",
         discussion: """
-            Without a key, it prints all parameters, one KEY=VALUE per line. Conditions are evaluated for the given \
-            context. Percentages depend on env.id, which --context id=… sets. env.now is the current time unless \
-            --context now=… sets it. A key of --context that is not one of the named ones is a signal, whose value is a \
-            number, true, false or a text. If a key has no value for such a device, nothing is printed for it; with one \
-            key, the command then exits with 1.
-
-            Examples:
-              rsdump values
-              rsdump values banner_text --context locale=de-AT --context id=1 --explain
-              rsdump values --parameters main/app-config
+            Without a key, prints all parameters as KEY=VALUE lines.
+              rsdump values banner_text --context locale=de-AT --context id=1
+            For details, see Publishing.md in the documentation.
             """)
 
     @Argument(help: "The parameter's key.")
@@ -85,9 +79,8 @@ struct ParameterSource: ParsableArguments {
     @Option(
         name: .customLong("parameters"),
         help: ArgumentHelp(
-            "The parameters: a collection in the dumps directory, a bundle, or a JSON file of records; by default, the "
-                + "only collection of the dumps directory.",
-            valueName: "file|bucket/collection"))
+            "A collection, a bundle or a JSON file; by default the only collection.",
+            valueName: "source"))
     var place: String?
 
     @OptionGroup var dumps: ReadDumpsOptions

@@ -9,42 +9,19 @@ struct Verify: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "verify",
         abstract: "Check every byte, hash, signature and lock entry again, offline.",
+        usage: "rsdump verify [<collections> ...] [<options>]",
         discussion: """
-            Signatures are verified at the time that the lock records for each bundle, not at the current time, \
-            because a shipped bundle outlives the certificates that signed it. A pinned collection must be at its pin.
-
-            If dumps.yaml has catalogue:, the bundles must have the states that the packaged catalogue of that \
-            publisher lists. The output names pinned collections, which are not part of the catalogue.
-
-            With --locked, the directory must contain exactly what the lock says, and the lock must have the \
-            attachments and the trusted roots that dumps.yaml asks for. An unsigned or imported bundle requires a pin \
-            or trust: accept-unsigned: true in dumps.yaml. Besides the bundles, only these files are \
-            allowed: dumps.yaml, dumps.lock.json, .gitignore, .gitattributes, files whose names begin with README, \
-            NOTICE, LICENSE or COPYING, and .rsdump/, which a refresh may leave.
-
-            With --guards, the bundles are also checked by the guards in dumps.yaml, compared with their earlier \
-            states in git's commits. A state that was taken with --accept, as the lock says, is not checked again.
-
-            With --rebuild, each bundle is also unpacked and packed again, in --output or in a temporary directory, and \
-            the bytes are compared with the lock file. The same version of zlib writes the same bytes. Another one may \
-            compress differently: the content (the hash of the uncompressed manifest) is then the same.
-
-            Examples:
-              rsdump verify main/regions
-              rsdump verify --locked --dumps dumps
+            Signatures are verified at the time in the lock file. Exits with 3 if anything is wrong.
+              rsdump verify --locked
               rsdump verify --dumps git:v1.0
-              rsdump verify --rebuild --output rebuilt
-
-            Exits with 3 if anything is wrong, or if rebuilt bytes differ. Otherwise, exits with 1 if a bundle, an attachment or all bundles \
-            together exceed the budget in dumps.yaml, if a bundle violates its guards, or if the catalogue was last \
-            confirmed longer ago than its max-age.
+            For details, see PinsDiffsRebuilds.md in the documentation.
             """)
 
     @OptionGroup var collections: CollectionNames
 
     @OptionGroup var dumps: ReadDumpsOptions
 
-    @Flag(help: "Also fail if there are other files, or if dumps.yaml asks for something other than the lock has.")
+    @Flag(help: "Also fail for other files, or if dumps.yaml and the lock file differ.")
     var locked = false
 
     @Flag(help: "Also check the guards in dumps.yaml.")

@@ -5,14 +5,6 @@ protocol ResultFormat: ExpressibleByArgument, CaseIterable, RawRepresentable<Str
     static var text: Self { get }
 }
 
-extension ResultFormat {
-    /// The forms in words, such as `text, json or markdown`.
-    static var list: String {
-        let names = allCases.map(\.rawValue)
-        return names.dropLast().joined(separator: ", ") + " or " + (names.last ?? "")
-    }
-}
-
 /// The forms of most results.
 enum OutputFormat: String, ResultFormat {
     case text

@@ -22,52 +22,75 @@ struct RefreshMarkdown {
     }
 
     private var lines: [String] {
-        var lines = ["## Remote Settings dumps", ""]
-        let changed = report.outcomes.filter { ![.unchanged, .pinned, .failed, .acknowledged].contains($0.status) }
-        let pinned = report.outcomes.filter { $0.pin != nil }
-        let unchanged = report.outcomes.count { $0.status == .unchanged || $0.status == .pinned }
-        lines.append(
-            "\(changed.count) changed, \(unchanged) unchanged, \(report.failed.count) failed\(acknowledged); "
-                + "\(Counted.text(report.metrics.requests, "request")) to \(MarkdownText.code(report.server)), "
-                + "\(ByteSize.text(UInt64(report.metrics.bodyBytes))) received.")
+        var lines = ["## Remote Settings dumps", "", heading, "", totals]
         if let catalogue = report.catalogue {
             lines += [
                 "",
                 "This is \(MarkdownText.code(CatalogueText.sentence(catalogue, at: result.now, Style.plain))).",
             ]
         }
-        // Whoever reads a job's page looks for failures first, and for a wrong signature before all others.
-        let signatures = report.failed.filter { [.signature, .signatureLost].contains($0.error?.kind) }
-        let others = report.failed.filter { ![.signature, .signatureLost].contains($0.error?.kind) }
-        if !signatures.isEmpty { lines += ["", "### Signature failures", ""] + failures(signatures) }
-        if !others.isEmpty { lines += ["", "### Failed", ""] + failures(others) }
-        if !changed.isEmpty {
-            if !report.failed.isEmpty { lines += ["", "### Changed"] }
-            lines += ["", "| collection | result | details |", "| --- | --- | --- |"]
-            for outcome in changed {
-                let details = outcome.status == .planned ? outcome.action.sentence : RefreshText.details(outcome)
-                let cells = [
-                    MarkdownText.cell("\(outcome.id)"), outcome.status.rawValue, MarkdownText.cell(details),
-                ]
-                lines.append("| \(cells.joined(separator: " | ")) |")
-            }
+        // A wrong signature comes before all other failures.
+        for each in FailureClass.allCases {
+            let failed = report.failed.filter { $0.error.map { FailureClass($0.kind) } == each }
+            if !failed.isEmpty { lines += ["", "### \(each.title)", "", each.advice, ""] + failures(failed) }
         }
+        if !report.acknowledged.isEmpty {
+            lines += ["", "### Acknowledged failures", ""]
+            lines += ["`dumps.yaml` lists these as known. After the given day, they count as failures again.", ""]
+            lines += report.acknowledged.flatMap(acknowledged)
+        }
+        lines += changes
         if !report.unlisted.isEmpty {
             lines += ["", "### Removed, because `dumps.yaml` does not list them", ""]
             lines += report.unlisted.map { "- \(MarkdownText.code("\($0)"))" }
         }
-        if !report.acknowledged.isEmpty { lines += ["", "### Acknowledged failures", ""] }
-        for outcome in report.acknowledged { lines.append(item(outcome, RefreshText.acknowledged(outcome))) }
         if let excess = report.excess { lines += ["", "### Over budget", "", MarkdownText.code("\(excess)")] }
+        let pinned = report.outcomes.filter { $0.pin != nil }
         if !pinned.isEmpty { lines += ["", "### Pinned", ""] }
         for outcome in pinned { lines.append(item(outcome, outcome.pin.map(PinText.sentence) ?? "")) }
-        let notes = report.outcomes.flatMap { outcome in outcome.notes.map { item(outcome, $0) } }
+        let others = report.outcomes.filter { $0.error == nil }
+        let notes = others.flatMap { outcome in outcome.notes.map { item(outcome, $0) } }
         if !notes.isEmpty { lines += ["", "### Notes", ""] + notes }
         return lines
     }
 
-    private var acknowledged: String {
-        report.acknowledged.isEmpty ? "" : ", \(report.acknowledged.count) failed as acknowledged in `dumps.yaml`"
+    private var heading: String {
+        let time = result.now.rfc3339
+        return "Refreshed at \(time.prefix(10)) \(time.dropFirst(11).prefix(5)) UTC from "
+            + "\(MarkdownText.code(report.server)): \(Counted.text(report.metrics.requests, "request")), "
+            + "\(ByteSize.text(UInt64(report.metrics.bodyBytes))) received."
+    }
+
+    private var changed: [CollectionOutcome] {
+        report.outcomes.filter { ![.unchanged, .pinned, .failed, .acknowledged].contains($0.status) }
+    }
+
+    private var totals: String {
+        let total = report.outcomes.count
+        let current = report.outcomes.count { $0.status == .unchanged }
+        let counts = [
+            (changed.count, report.isDryRun ? "would change" : "changed"), (report.failed.count, "failed"),
+            (report.acknowledged.count, "failed as acknowledged in `dumps.yaml`"),
+            (report.outcomes.count { $0.status == .pinned }, "pinned"),
+        ].filter { $0.0 > 0 }
+        if counts.isEmpty {
+            return total == 1 ? "The collection is up to date." : "All \(total) collections are up to date."
+        }
+        let words = counts.map { "\($0.0) \($0.1)" }.joined(separator: ", ")
+        let rest = "the other \(current) \(current == 1 ? "is" : "are") up to date"
+        return "Of \(Counted.text(total, "collection")), \(words)\(current == 0 ? "" : "; \(rest)")."
+    }
+
+    private var changes: [String] {
+        guard !changed.isEmpty else { return [] }
+        var lines = ["", "### \(report.isDryRun ? "Would change" : "Changed")", ""]
+        lines += ["| collection | result | details |", "| --- | --- | --- |"]
+        for outcome in changed {
+            let details = outcome.status == .planned ? outcome.action.sentence : RefreshText.details(outcome)
+            let cells = [MarkdownText.cell("\(outcome.id)"), outcome.status.rawValue, MarkdownText.cell(details)]
+            lines.append("| \(cells.joined(separator: " | ")) |")
+        }
+        return lines
     }
 
     /// A list item for each cause, with all collections that failed for it.
@@ -75,7 +98,7 @@ struct RefreshMarkdown {
         var groups: [[CollectionOutcome]] = []
         var positions: [Bytes: Int] = [:]
         for outcome in failed {
-            let key = Bytes(utf8: cause(outcome))
+            let key = Bytes(utf8: FailureReason(outcome).text)
             if let position = positions[key] {
                 groups[position].append(outcome)
             } else {
@@ -83,25 +106,40 @@ struct RefreshMarkdown {
                 groups.append([outcome])
             }
         }
-        return groups.map { group in
-            guard group.count > 1 else { return item(group[0], group[0].error.map { "\($0)" } ?? "") }
-            let names = group.map { MarkdownText.code("\($0.id)") }.joined(separator: ", ")
-            return "- \(Counted.text(group.count, "collection")) for the same cause: "
-                + "\(MarkdownText.code(cause(group[0])))\n  - \(names)"
+        return groups.flatMap { group in
+            let reason = FailureReason(group[0])
+            guard group.count > 1 else { return [state(group[0])] + details(group[0], reason) }
+            let count = Counted.text(group.count, "collection")
+            return ["- \(count) for the same reason: \(MarkdownText.code(reason.text))"]
+                + group.flatMap { outcome in ["  " + state(outcome)] + notes(outcome).map { "  " + $0 } }
         }
     }
 
-    /// The error's text without the collection's name or address, with which it begins.
-    private func cause(_ outcome: CollectionOutcome) -> String {
-        let words = outcome.error.map { "\($0)" }?.split(separator: " ", maxSplits: 1) ?? []
-        guard words.count == 2 else { return words.joined() }
-        let first = Bytes(utf8: String(words[0]))
-        let isItsName = first == Bytes(utf8: "\(outcome.id)") || first == Bytes(utf8: "\(outcome.id):")
-        return isItsName || words[0].hasPrefix("http://") || words[0].hasPrefix("https://")
-            ? String(words[1]) : words.joined(separator: " ")
+    /// The failed collection and the state that stays. A job adds to this line since when it fails.
+    private func state(_ outcome: CollectionOutcome) -> String {
+        let kept = outcome.previous.map { "keeps the state of \($0.rfc3339.prefix(10))" } ?? "has no bundle yet"
+        return "- \(MarkdownText.code("\(outcome.id)")) \(kept)"
     }
 
-    /// A list item for an outcome. Errors quote servers, so their text goes into a code span.
+    private func details(_ outcome: CollectionOutcome, _ reason: FailureReason) -> [String] {
+        ["  - reason: \(MarkdownText.code(reason.text))"]
+            + (reason.url.map { ["  - URL: \(MarkdownText.code($0))"] } ?? []) + notes(outcome)
+    }
+
+    private func notes(_ outcome: CollectionOutcome) -> [String] {
+        outcome.notes.map { "  - note: \(MarkdownText.code($0))" }
+    }
+
+    private func acknowledged(_ outcome: CollectionOutcome) -> [String] {
+        guard let known = outcome.acknowledgement else { return [] }
+        let why = known.reason.map { ": \(MarkdownText.code($0))" } ?? ""
+        return [
+            state(outcome),
+            "  - acknowledged as \(MarkdownText.code(known.kind.rawValue)) until \(Pin.dateText(known.until))\(why)",
+        ] + details(outcome, FailureReason(outcome))
+    }
+
+    /// A list item for an outcome. Its text may come from outside, so it goes into a code span.
     private func item(_ outcome: CollectionOutcome, _ text: String) -> String {
         "- \(MarkdownText.code("\(outcome.id)")): \(MarkdownText.code(text))"
     }

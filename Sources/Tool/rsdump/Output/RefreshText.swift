@@ -47,7 +47,8 @@ struct RefreshText {
         var parts = ["\(entry.timestamp.rfc3339)"]
         var records = Counted.text(entry.records, "record")
         if let changes = outcome.changes, !changes.isEmpty {
-            records += " (+\(changes.created) ~\(changes.updated) -\(changes.deleted))"
+            let words = RecordChange.Kind.allCases.filter { changes[$0] > 0 }.map { "\(changes[$0]) \($0.rawValue)" }
+            records += " (\(words.joined(separator: ", ")))"
         }
         parts.append(records)
         let counts = outcome.attachments

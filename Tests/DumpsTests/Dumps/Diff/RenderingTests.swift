@@ -133,6 +133,20 @@ struct RenderingTests {
         #expect(DiffMarkdown(report).text == "### Changes from `a` to `b`\n\n1 collection, no difference.\n")
     }
 
+    @Test func markdownNamesNewAndRemovedCollectionsWithTheReason() throws {
+        let diffs = [
+            SnapshotDiff(from: nil, to: try States.snapshot([], collection: "main/new")),
+            SnapshotDiff(from: try States.snapshot([], collection: "main/old"), to: nil),
+            SnapshotDiff(from: try States.snapshot([], collection: "main/gone"), to: nil),
+        ].compactMap(\.self)
+        let text = DiffMarkdown(
+            DiffReport(old: "a", new: "b", collections: diffs, unlisted: [try CollectionID("main/old")])
+        ).text
+        #expect(text.contains("\n- New: `main/new`\n"))
+        #expect(text.contains("\n- Removed: `main/old` (`dumps.yaml` does not list it any more)\n"))
+        #expect(text.contains("\n- Removed: `main/gone`\n"))
+    }
+
     @Test(arguments: ["`", "``` a ``", " a ", "|", "a|`|\u{301}", "\n", "", "``"])
     func aCodeSpanHoldsAnything(text: String) {
         for span in [MarkdownText.code(text), MarkdownText.cell(text)] {

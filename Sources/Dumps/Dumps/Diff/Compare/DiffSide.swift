@@ -226,9 +226,13 @@ extension DiffReport {
             if let diff = SnapshotDiff(from: older, to: newer) { diffs.append(diff) }
         }
         var settings: [SettingChange] = []
+        var unlisted: Set<CollectionID> = []
         if names.isEmpty, let older = try await before.configuration(), let newer = try await after.configuration() {
             settings = SettingChange.changes(from: older, to: newer)
+            unlisted = before.collections.subtracting(after.collections)
+                .subtracting(newer.allCollections.map(\.id))
         }
-        self.init(old: "\(old.name)", new: "\(new.name)", collections: diffs, settings: settings)
+        self.init(
+            old: "\(old.name)", new: "\(new.name)", collections: diffs, settings: settings, unlisted: unlisted)
     }
 }

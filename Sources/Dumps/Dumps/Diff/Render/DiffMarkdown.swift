@@ -29,6 +29,7 @@ package struct DiffMarkdown {
         var page = BoundedText(limit: limit)
         page.append("### Changes from \(MarkdownText.code(report.old)) to \(MarkdownText.code(report.new))\n\n")
         page.append("\(DiffWords.total(report)).\n")
+        for line in comingAndGoing { page.append(line) }
         for change in report.settings.prefix(Self.recordsPerCollection) {
             let (old, new) = (change.old ?? "none", change.new ?? "none")
             let values = [old, new].map { MarkdownText.code(bounded($0)) }
@@ -46,6 +47,24 @@ package struct DiffMarkdown {
             }
         }
         return page.text
+    }
+
+    /// A line each for new and for removed collections.
+    private var comingAndGoing: [String] {
+        func line(_ title: String, _ diffs: [SnapshotDiff], _ reason: String) -> String? {
+            guard !diffs.isEmpty else { return nil }
+            let names = diffs.prefix(Self.recordsPerCollection).map { MarkdownText.code("\($0.collection)") }
+            let left = diffs.count - names.count
+            return "- \(title): \(names.joined(separator: ", "))\(left > 0 ? " and \(left) more" : "")\(reason)\n"
+        }
+        let removed = report.changed.filter { $0.status == .removed }
+        return [
+            line("New", report.changed.filter { $0.status == .added }, ""),
+            line(
+                "Removed", removed.filter { report.unlisted.contains($0.collection) },
+                " (`dumps.yaml` does not list it any more)"),
+            line("Removed", removed.filter { !report.unlisted.contains($0.collection) }, ""),
+        ].compactMap(\.self)
     }
 
     /// Whether `left` comes first: by the number of records, then by the bytes of attachments, then by name.

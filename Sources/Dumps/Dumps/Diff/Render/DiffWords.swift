@@ -39,9 +39,6 @@ enum DiffWords {
 
     /// A change of an attachment, such as `a.svg, 1.2 KiB → 1.3 KiB`. The names come from records.
     static func attachment(_ change: AttachmentChange) -> String {
-        func name(_ attachment: RecordAttachment) -> String {
-            attachment.filename.isEmpty ? attachment.location : attachment.filename
-        }
         func text(_ attachment: RecordAttachment) -> String { "\(name(attachment)), \(ByteSize.text(attachment.size))" }
         switch change {
         case .added(let new): return text(new)
@@ -53,6 +50,10 @@ enum DiffWords {
             return sizes[0] == sizes[1]
                 ? "\(name(new)), other bytes, \(sizes[1])" : "\(name(new)), \(sizes[0]) → \(sizes[1])"
         }
+    }
+
+    static func name(_ attachment: RecordAttachment) -> String {
+        attachment.filename.isEmpty ? attachment.location : attachment.filename
     }
 
     static func trust(_ side: SnapshotDiff.Side) -> String {
@@ -84,7 +85,10 @@ enum DiffWords {
                 || (diff.status == .changed && diff.records.isEmpty && diff.metadata.isEmpty
                     && old.timestamp == new.timestamp)
         {
-            notes.append("attachments in the bundle: \(before) → \(after)")
+            let files = [("added", diff.packaging.added), ("removed", diff.packaging.removed)].filter { !$0.1.isEmpty }
+            notes.append(
+                (["attachments in the bundle: \(before) → \(after)"]
+                    + files.map { "\($0) \(Counted.list($1))" }).joined(separator: "; "))
         }
         if new.timestamp != old.timestamp { notes += new.accepted.map { "accepted despite a guard: \($0)" } }
         return notes

@@ -1,3 +1,5 @@
+import RemoteSettingsModel
+
 /// The comparison of two sides, collection by collection, for the renderers.
 package struct DiffReport: Sendable {
     /// The name of the old side, such as `git:HEAD`.
@@ -7,8 +9,14 @@ package struct DiffReport: Sendable {
     let collections: [SnapshotDiff]
     /// The settings of `dumps.yaml` that differ; empty unless both sides have one.
     let settings: [SettingChange]
+    /// The collections that only the old side has, and that the new side's `dumps.yaml` does not list.
+    let unlisted: Set<CollectionID>
 
-    init(old: String, new: String, collections: [SnapshotDiff], settings: [SettingChange] = []) {
+    init(
+        old: String, new: String, collections: [SnapshotDiff], settings: [SettingChange] = [],
+        unlisted: Set<CollectionID> = []
+    ) {
+        self.unlisted = unlisted
         self.old = old
         self.new = new
         self.settings = settings

@@ -36,6 +36,9 @@ package struct SnapshotDiff: Sendable {
     package let records: ChangedRecords
     /// The changes of the metadata members that people write, sorted by name; empty unless both sides state them.
     let metadata: FieldChanges
+    /// The files that only one side's bundle has, although the records of both name them; empty unless both sides are
+    /// bundles.
+    let packaging: PackagingChange
 
     /// Compares two states.
     ///
@@ -52,6 +55,7 @@ package struct SnapshotDiff: Sendable {
             status = new == nil ? .removed : .added
             records = ChangedRecords(from: old?.records ?? RecordTable(), to: new?.records ?? RecordTable())
             metadata = FieldChanges()
+            packaging = PackagingChange()
             return
         }
         let isSame = old.payload == new.payload
@@ -59,6 +63,7 @@ package struct SnapshotDiff: Sendable {
         metadata =
             old.metadata == nil || new.metadata == nil
             ? FieldChanges() : FieldComparer.changes(from: old.metadata, to: new.metadata)
+        packaging = PackagingChange(from: old, to: new)
         status = isSame && metadata.isEmpty && old.isSameSeal(as: new) ? .same : .changed
     }
 

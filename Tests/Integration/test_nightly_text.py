@@ -1,0 +1,200 @@
+"""The text of a pull request of several nights, with changes and failures of every kind: what a reviewer reads of them."""
+import datetime
+import json
+import os
+import pathlib
+import re
+import subprocess
+
+import pytest
+
+import rsdump
+import samples
+from git import ENVIRONMENT
+from nightly import Nightly
+from rs_server.client import Server
+from test_changes import ICONS, REGIONS, SETTINGS
+
+HINTS, LARGE, FONTS, SHAPES = "main/search-hints", "main/large", "main/fonts", "main/shapes"
+SERVERS = rsdump.REPOSITORY / "Tests/Servers"
+
+
+class Nights:
+    """Nights at 03:17 UTC, for the server, rsdump and git."""
+
+    def __init__(self, folder):
+        import toolchain
+        self.file, library = folder / "shift", folder / "shifted_clock.so"
+        subprocess.run([toolchain.clang(), "-O1", "-shared", "-fPIC", "-o", library, SERVERS / "clock/shifted_clock.c"], check=True)
+        self.environment = {"LD_PRELOAD": str(library), "SHIFTED_CLOCK": str(self.file)}
+        today = datetime.datetime.now(datetime.timezone.utc)
+        self.first = today.replace(hour=3, minute=17, second=0, microsecond=0) + datetime.timedelta(days=1)
+        self.set(0)
+
+    def set(self, night, hours=0):
+        offset = self.first + datetime.timedelta(days=night, hours=hours) - datetime.datetime.now(datetime.timezone.utc)
+        self.file.write_text(f"{int(offset.total_seconds())}\n")
+
+    def day(self, night):
+        return (self.first + datetime.timedelta(days=night)).date().isoformat()
+
+
+@pytest.fixture(scope="module")
+def several(tmp_path_factory):
+    """Seven nights; the nightly, the nights, and the last run."""
+    folder = tmp_path_factory.mktemp("nights")
+    nights, plain = Nights(folder), rsdump.environment
+    samples.write(folder / "samples")
+    (folder / "server").mkdir()
+    with pytest.MonkeyPatch.context() as patch:
+        for name, value in nights.environment.items():
+            patch.setenv(name, value)
+        patch.setattr(rsdump, "environment", lambda changes=None: plain({**nights.environment, **(changes or {})}))
+        with Server.start(folder / "server") as server:
+            server.load(folder / "samples")
+            yield run_nights(folder, server, nights)
+
+
+def run_nights(folder, server, nights):
+    from conftest import add_and_refresh
+    from dumps import Dumps
+    nights.set(-1)
+    for name in (FONTS, SHAPES):
+        server.put_collection(name)
+    server.put_record(SHAPES, {"id": "circle", "title": "Circle", "corners": 0})
+    server.put_record(FONTS, {"id": "serif", "title": "Serif", "size": 12})
+    nightly = Nightly(folder, add_and_refresh(Dumps(folder / "dumps"), server, [*samples.NAMES, FONTS, SHAPES]))
+    make = ["--before-commit",
+            '"$RSDUMP" embed --output Sources/EmbeddedDumps --swift Sources/App/Dumps.swift --types --dumps dumps',
+            "--also", "Sources"]
+
+    def edit(path, change):
+        def commit(tree):
+            (tree / path).write_text(change((tree / path).read_text()))
+        nightly.on_main(commit)
+
+    def embed(tree):
+        outcome = rsdump.run("embed", "--output", "Sources/EmbeddedDumps", "--swift", "Sources/App/Dumps.swift", "--types",
+                             "--dumps", "dumps", cwd=tree)
+        assert outcome.code == rsdump.DONE, str(outcome)
+    nightly.on_main(embed)
+
+    def add(*names):
+        def commit(tree):
+            assert rsdump.run("add", *names, "--dumps", tree / "dumps").code == rsdump.DONE
+        nightly.on_main(commit)
+
+    faults = []
+
+    def night(number, code):
+        nights.set(number)
+        server.faults(*faults)
+        run = nightly.run(*make)
+        assert run.code == code, str(run)
+        return run
+    # 0: one record changes.
+    nights.set(-1, 12)
+    server.patch_record(SETTINGS, "telemetry", {"value": True})
+    night(0, rsdump.DONE)
+    # 1: a new collection lands, one of another name does not exist, and a changeset is refused.
+    nights.set(0, 12)
+    server.put_collection("main/themes")
+    server.put_attachment("main/themes", "dark", "dark.svg", samples.svg(1), "image/svg+xml")
+    add("main/themes", "main/tracking-list")
+
+    def pin(tree):
+        outcome = rsdump.run("pin", FONTS, "--until", nights.day(60), "--reason", "bug 77", "--dumps", tree / "dumps")
+        assert outcome.code == rsdump.DONE, str(outcome)
+    nightly.on_main(pin)
+    faults.append({"path": "collections/regions/changeset", "status": 400,
+                   "body": '{"code":400,"errno":107,"error":"Invalid parameters","message":"_since in querystring: unknown"}'})
+    server.delete_record(REGIONS, "nowhere")
+    night(1, rsdump.SOME_FAILED)
+    # 2: an attachment is missing on the server, and the pinned collection changes there.
+    nights.set(1, 12)
+    server.patch_record(FONTS, "serif", {"size": 13})
+    server.put_attachment(ICONS, "petals-23", "petals-23.svg", samples.svg(23), "image/svg+xml")
+    faults.append({"path": "/attachments/", "status": 404, "body": "Not Found"})
+    night(2, rsdump.SOME_FAILED)
+    # 3: somebody takes a collection out of dumps.yaml, and acknowledges a failure.
+    nights.set(2, 12)
+    known = f"    acknowledged: {{error: http, until: {nights.day(30)}, reason: bug 1234}}\n"
+
+    def configure(text):
+        text = re.sub(rf"  {HINTS}:.*?(?=\n  main/|\Z)", "", text, flags=re.DOTALL)
+        return text.replace(f"  {REGIONS}:\n", f"  {REGIONS}:\n{known}")
+    edit("dumps/dumps.yaml", configure)
+    night(3, rsdump.SOME_FAILED)
+    # 4: a member of a record changes its type, which the types of main do not decode.
+    nights.set(3, 12)
+    server.patch_record(SHAPES, "circle", {"corners": "none"})
+    night(4, rsdump.SOME_FAILED)
+    # 5: a signature is wrong.
+    nights.set(4, 12)
+    server.delete_record(LARGE, server.changeset(LARGE)["changes"][0]["id"])
+    forged = server.changeset(LARGE)
+    forged["changes"][0]["title"] = "forged"
+    faults.append({"path": "collections/large/changeset", "body": json.dumps(forged)})
+    night(5, rsdump.SOME_FAILED)
+    # 6: another record changes.
+    nights.set(5, 12)
+    server.delete_record(SETTINGS, "search-bar")
+    return nightly, nights, night(6, rsdump.SOME_FAILED)
+
+
+def section(text, heading):
+    """The lines below a heading, up to the next one of the same or a higher level."""
+    level = len(heading) - len(heading.lstrip("#"))
+    found = re.search(rf"^{re.escape(heading)}\n(.*?)(?=^#{{1,{level}}} |\Z)", text, re.MULTILINE | re.DOTALL)
+    assert found, f"no heading {heading}\n{text}"
+    return found[1]
+
+
+def test_ten_questions_have_answers_in_the_text(several):
+    nightly, nights, run = several
+    [request] = nightly.requests
+    body = request["body"]
+    # The text, for people to read.
+    pathlib.Path(os.environ.get("NIGHT_PAGE", os.devnull)).write_text(body)
+    night, changes = section(body, "## This night"), section(body, "## All changes from `main`")
+    # When was it refreshed, and how did that go?
+    assert f"Refreshed at {nights.day(6)} 03:17 UTC from `http" in night
+    assert "Of 8 collections, 1 changed, 3 failed, 1 failed as acknowledged in `dumps.yaml`, 1 pinned; the other 2 are up to date." in night
+    # What failed, for which reason, since when, what stays, and who acts?
+    icons = section(night, "### Server failures")
+    assert "The next refresh tries again." in icons and f"- `{ICONS}` keeps the state of " in icons
+    assert f", failing since {nights.day(2)}\n  - reason: `attachment of record petals-23: the server answered 404: Not Found`\n  - URL: `http" in icons
+    assert icons.count(".svg") == 1
+    signature = section(night, "### Signature failures")
+    assert f"- `{LARGE}` keeps the state of " in signature and "Ask the server's operator" in signature
+    assert f", failing since {nights.day(5)}\n" in signature
+    unknown = section(night, "### Configuration failures")
+    assert f"- `main/tracking-list` has no bundle yet, failing since {nights.day(1)}\n" in unknown
+    assert "until somebody changes `dumps.yaml`" in unknown and "{" not in unknown
+    # What is known, until when, and why?
+    known = section(night, "### Acknowledged failures")
+    assert f"acknowledged as `http` until {nights.day(30)}: `bug 1234`" in known and f"since {nights.day(1)}" in known
+    assert "reason: `the server answered 400: _since in querystring: unknown`" in known and "errno" not in known
+    assert f"`{REGIONS}`" not in icons
+    assert "bug 77" in section(night, "### Pinned")
+    # What came this night, and what in all?
+    assert f"| `{SETTINGS}` | updated |" in section(night, "### Changed") and "1 deleted" in night and "~" not in night
+    assert "`value`: `false` → `true`" in changes and "deleted `search-bar`" in changes
+    # What is new, what is gone, and why?
+    assert "- New: `main/themes`\n" in changes
+    assert f"- Removed: `{HINTS}` (`dumps.yaml` does not list it any more)" in changes
+    # What breaks an app, and what else changes?
+    assert "corners" in section(changes, "### Type breaks: change the app before you merge")
+    assert "- changed `Sources/App/Dumps.swift`" in section(changes, "### Files made from the dumps")
+    # How can it be checked?
+    assert "rsdump diff git:origin/main dumps --dumps dumps" in section(body, "## Check it yourself")
+    errors = [line for line in night.splitlines() if line.startswith("**Error:**")]
+    assert errors == [f"**Error:** Signature failure: no valid signature for `{LARGE}`",
+                      f"**Error:** could not refresh `main/tracking-list`, `{ICONS}`; see the reasons below"]
+
+
+def test_a_type_break_is_beside_the_job(several):
+    nightly, _, run = several
+    assert "Type breaks: change the app before you merge" in run.summary and "record circle" in run.summary
+    again = nightly.run("--before-commit", "true", "--also", "Sources", env={"GITHUB_ACTIONS": "true"})
+    assert "::warning title=Remote Settings dumps::Type break: `Sources/App/Dumps.swift`: `main/shapes" in again.out, str(again)
