@@ -1,5 +1,5 @@
-// Sums of numbers that come from outside. A sum that is too large becomes the largest value of its type and does not
-// end the program. It is then compared with a limit or shown, and that is still correct.
+// Sums of untrusted numbers. A sum that is too large becomes the type's largest value instead of a trap. It is then
+// only compared with a limit or displayed, where that is still correct.
 
 extension FixedWidthInteger {
     /// The sum, or the type's highest or lowest value if the sum is out of range.
