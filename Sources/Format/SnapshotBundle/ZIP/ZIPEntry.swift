@@ -22,7 +22,7 @@ struct ZIPEntry {
             throw BundleError(
                 .malformed, file: copy file, expected: "a directory record at byte \(offset)", found: "none")
         }
-        // The length is checked once here for all fields.
+        // The fixed length allows one bounds check for all fields.
         let record = raw.extracting(offset..<offset + ZIPLayout.centralSize)
         let nameLength = Int(record.little(28, as: UInt16.self))
         let extraLength = Int(record.little(30, as: UInt16.self))
