@@ -53,7 +53,7 @@ package final class Deflater: @unchecked Sendable {
         deflate(bytes, room: 2 * bytes.count + 1024, isLast ? Z_FINISH : Z_SYNC_FLUSH).output
     }
 
-    /// Begins a new stream and deflates at most `room` bytes of output in one call.
+    /// Begins a new stream and compresses `bytes` in one call, to at most `room` bytes of output.
     private func deflate(_ bytes: Bytes, room: Int, _ flush: Int32) -> (output: [UInt8], isWhole: Bool) {
         reset()
         var isWhole = false

@@ -1,4 +1,4 @@
-/// The keys read so far of an object, to detect duplicates.
+/// The keys of an object that were read so far, for detecting duplicates.
 ///
 /// A key in sorted order costs one comparison. After the first key out of order, all keys are hashed.
 struct ObjectKeys {

@@ -2,7 +2,7 @@
 /// A value that threads can read and change atomically. It is the part of Swift's `Atomic` that this package uses,
 /// because Swift's own requires iOS 18.
 ///
-/// Each operation takes an unfair lock, so every ordering is sequentially consistent.
+/// Each operation takes an unfair lock, so every ordering behaves like the strictest one.
 public struct Atomic<Value: Sendable>: ~Copyable, Sendable {
     private let value: Mutex<Value>
 

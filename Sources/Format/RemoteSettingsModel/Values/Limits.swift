@@ -36,8 +36,8 @@ package struct Limits: Sendable, Hashable {
     package var cacheHeadBytes = 4 << 20
     /// A bundle's `manifest.json`, in bytes.
     package var manifestBytes = 128 << 20
-    /// The largest private copy, in bytes, that is kept in memory of a bundle that others can write to. A larger copy
-    /// is an unnamed file in the temporary directory.
+    /// The size, in bytes, up to which the private copy of a bundle that others can write to is kept in memory. A
+    /// larger copy is an unnamed file in the temporary directory.
     package var copiedBundleBytes = 16 << 20
     /// Signatures to check in a collection's metadata.
     package var signatures = 16

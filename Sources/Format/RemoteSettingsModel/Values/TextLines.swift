@@ -1,5 +1,5 @@
-// The lines of text files written by people or other programs. They are split as bytes, because such a file may not be
-// UTF-8, and because Swift treats CR LF as one character.
+// The lines of text files written by people or other programs. They are split as bytes, because such a file might not
+// be UTF-8, and because Swift treats CR LF as one character.
 
 extension Span<UInt8> {
     /// Returns the length in bytes of the line ending (LF, CRLF or CR) at an offset; 0 if there is none.

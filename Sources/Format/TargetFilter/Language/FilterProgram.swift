@@ -19,7 +19,7 @@ struct FilterProgram: Sendable {
         /// Runs the instructions up to `end` for each element of the subject, and keeps the elements with a truthy
         /// result.
         case eachElement(end: Int)
-        /// The last instruction for each element.
+        /// Ends the instructions for an element, and keeps it if the result is truthy.
         case keepElement
         /// `subject[key]`, where the key does not refer to the subject's elements.
         case subscripting

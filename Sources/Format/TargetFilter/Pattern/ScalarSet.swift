@@ -53,8 +53,8 @@ struct ScalarSet: Sendable, Equatable {
 
 /// Case-insensitive comparison of letters.
 enum CaseFolding {
-    /// Canonicalizes as in ECMA-262: returns the upper-case letter if it is a single scalar and the change does not
-    /// lead into ASCII.
+    /// Canonicalizes as in ECMA-262: returns the upper-case letter, unless it is several scalars or maps non-ASCII to
+    /// ASCII.
     static func fold(_ scalar: Unicode.Scalar) -> Unicode.Scalar {
         if scalar.isASCII {
             return ("a"..."z").contains(scalar) ? Unicode.Scalar(UInt8(scalar.value) - 32) : scalar

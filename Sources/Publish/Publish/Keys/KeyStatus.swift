@@ -6,7 +6,7 @@ import SnapshotBundle
 package struct KeyStatus: Sendable {
     package struct Entry: Sendable {
         package let role: CertificateRole
-        /// `nil` if there is no certificate.
+        /// The signing certificate; `nil` if there is none.
         package let certificate: SigningCertificate?
         /// Whether the private key is in the directory and belongs to the certificate.
         package let key: Key

@@ -1,19 +1,19 @@
 import ArgumentParser
 
-/// A form in which a command can print its result.
+/// An output format of a command.
 protocol ResultFormat: ExpressibleByArgument, CaseIterable, RawRepresentable<String> {
     static var text: Self { get }
 }
 
 extension ResultFormat {
-    /// The forms in words, such as `text, json or markdown`.
+    /// The formats as a phrase, such as `text, json or markdown`.
     static var list: String {
         let names = allCases.map(\.rawValue)
         return names.dropLast().joined(separator: ", ") + " or " + (names.last ?? "")
     }
 }
 
-/// The forms of most results.
+/// The output formats of most commands.
 enum OutputFormat: String, ResultFormat {
     case text
     case json
