@@ -46,8 +46,8 @@ package final class Deflater: @unchecked Sendable {
     ///
     /// - Parameters:
     ///   - bytes: at most 1 GiB.
-    ///   - isLast: whether this is the last part. Every other part ends with an empty stored block, on a whole
-    ///     byte.
+    ///   - isLast: whether this is the last part. Every other part ends with an empty stored block, on a byte
+    ///     boundary.
     package func block(_ bytes: Bytes, isLast: Bool) -> [UInt8] {
         // With too little space, zlib would write a second empty block. Untouched pages cost nothing.
         deflate(bytes, room: 2 * bytes.count + 1024, isLast ? Z_FINISH : Z_SYNC_FLUSH).output

@@ -9,7 +9,7 @@ public struct Atomic<Value: Sendable>: ~Copyable, Sendable {
     /// Makes an atomic with an initial value.
     public init(_ initialValue: Value) { value = Mutex(initialValue) }
 
-    /// The current value.
+    /// Returns the current value.
     public borrowing func load(ordering: AtomicOrdering) -> Value { value.withLock { $0 } }
 
     /// Stores a value.

@@ -42,7 +42,7 @@ package struct ZIPHeader {
         return header
     }
 
-    /// The entry's record in the archive's directory.
+    /// Returns the entry's record in the archive's directory.
     ///
     /// - Parameter offset: the offset of the local header.
     package func record(offset: UInt32) -> [UInt8] {

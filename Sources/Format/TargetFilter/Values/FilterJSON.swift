@@ -12,7 +12,8 @@ enum FilterJSON {
         return output
     }
 
-    /// Recursion is bounded, because a FilterValue is at most as deep as JSON documents and expressions may be.
+    /// Appends a value. Recursion is bounded, because a FilterValue is at most as deep as JSON documents and
+    /// expressions may be.
     private static func append(
         _ value: FilterValue, to output: inout String, budget: inout WorkBudget
     ) throws(FilterError) {

@@ -6,7 +6,8 @@ import SnapshotBundle
 
 /// Describes a catalogue in words.
 enum CatalogueText {
-    /// Example: `catalogue 13 of settings.example.org, in which main/a is changed and main/b is removed`.
+    /// Describes the next catalogue: `catalogue 13 of settings.example.org, in which main/a is changed and main/b is
+    /// removed`.
     static func next(_ next: NextCatalogue) -> String {
         let catalogue = next.catalogue
         let name = "catalogue \(catalogue.number) of \(catalogue.publisher)"
@@ -30,7 +31,8 @@ enum CatalogueText {
         }
     }
 
-    /// Example: `catalogue 13 of settings.example.org, made 2026-11-20T…, confirmed until 2026-11-27T…`.
+    /// Describes a verified catalogue: `catalogue 13 of settings.example.org, made 2026-11-20T…, confirmed until
+    /// 2026-11-27T…`.
     static func sentence(_ verified: VerifiedCatalogue, at now: Timestamp, _ style: Style) -> String {
         let catalogue = verified.catalogue
         let name = "catalogue \(catalogue.number) of \(catalogue.publisher), made \(catalogue.made.rfc3339)"

@@ -4,7 +4,7 @@ import SnapshotBundle
 
 /// Describes pins.
 enum PinText {
-    /// Example: `pinned at 1760000000000 (2025-10-09), 12 days behind the server's state of 2025-10-21`.
+    /// Describes a pin: `pinned at 1760000000000 (2025-10-09), 12 days behind the server's state of 2025-10-21`.
     static func sentence(_ state: PinState) -> String {
         let at = state.pin.at
         func date(_ time: Timestamp) -> String { "\(time.rfc3339.prefix(10))" }
@@ -22,7 +22,7 @@ enum PinText {
         return parts.joined(separator: ", ") + terms(state.pin)
     }
 
-    /// Example: `13 days`.
+    /// Describes a duration: `13 days`.
     private static func words(_ gap: Duration) -> String {
         let seconds = Int(gap.components.seconds)
         let (count, unit) =
