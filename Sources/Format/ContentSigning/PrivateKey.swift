@@ -1,9 +1,9 @@
 import Crypto
 import RemoteSettingsModel
 
-/// A P-384 private key and its PEM text. It makes content signatures and their certificates.
+/// A P-384 private key, which signs content and certificates. It can be read from and written as PEM.
 ///
-/// No description of it reveals the key.
+/// Its description never reveals the key.
 package struct PrivateKey: Sendable, CustomStringConvertible {
     let p384: P384.Signing.PrivateKey
 
@@ -15,11 +15,10 @@ package struct PrivateKey: Sendable, CustomStringConvertible {
     /// Reads a PEM text: `PRIVATE KEY` (PKCS#8) or `EC PRIVATE KEY` (SEC 1), not encrypted. No I/O.
     ///
     /// Text around the key is ignored, because `openssl ecparam` writes parameters before it. A line feed may be
-    /// written as `
-    /// `, because some environment variables hold only one line.
+    /// written as `\n`, because some environment variables hold only one line.
     ///
-    /// - Parameter place: the name of the file or of the environment variable, for the error.
-    /// - Throws: ``SigningKeyError``, which says what the text is instead.
+    /// - Parameter place: the file or environment variable, for error messages.
+    /// - Throws: ``SigningKeyError``, which describes the text that was found instead.
     package init(pem: Bytes, place: String) throws(SigningKeyError) {
         func refused(_ found: String) -> SigningKeyError {
             SigningKeyError(
@@ -56,7 +55,7 @@ package struct PrivateKey: Sendable, CustomStringConvertible {
     package var description: String { "a P-384 private key" }
 }
 
-/// A P-384 public key and its PEM text. Its private key may be in hardware that never gives it out.
+/// A P-384 public key, read from PEM. The private key may be in hardware that never exports it.
 package struct PublicKey: Sendable {
     let p384: P384.Signing.PublicKey
 
@@ -64,10 +63,10 @@ package struct PublicKey: Sendable {
         self.p384 = p384
     }
 
-    /// Reads a PEM text `PUBLIC KEY` (RFC 5280, SubjectPublicKeyInfo). No I/O.
+    /// Reads a `PUBLIC KEY` PEM text (RFC 5280, SubjectPublicKeyInfo). No I/O.
     ///
-    /// - Parameter place: the file, for the error.
-    /// - Throws: ``SigningKeyError``, which says what the text is instead.
+    /// - Parameter place: the file, for error messages.
+    /// - Throws: ``SigningKeyError``, which describes the text that was found instead.
     package init(pem: Bytes, place: String) throws(SigningKeyError) {
         func refused(_ found: String) -> SigningKeyError {
             SigningKeyError(
@@ -88,10 +87,10 @@ package struct PublicKey: Sendable {
     }
 }
 
-/// Reads PEM texts from files and environment variables.
+/// Reads PEM text from files and environment variables.
 enum PEMText {
-    /// The text as lines without white space around them, without empty lines, and without a byte order mark. A
-    /// backslash and an `n` or an `r` end a line too.
+    /// Returns the text without a byte order mark, empty lines, or white space around lines. An escaped `\n` or `\r`
+    /// also ends a line.
     static func normalized(_ text: Bytes) -> String {
         let unescaped = text.withoutByteOrderMark.text.replacing("\\n", with: "\n").replacing("\\r", with: "\n")
         let isSpace: (UInt8) -> Bool = { $0 == 0x20 || $0 == 0x09 }
@@ -101,7 +100,7 @@ enum PEMText {
         return lines.filter { !$0.isEmpty }.joined(separator: "\n")
     }
 
-    /// Each block with its first and last line. The text between blocks is left out.
+    /// Returns each block, including its first and last line. Text between blocks is dropped.
     static func blocks(_ text: String) -> [String] {
         var blocks: [String] = []
         var block: [Substring]?

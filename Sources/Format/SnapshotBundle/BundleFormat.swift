@@ -12,10 +12,10 @@ enum BundleFormat {
     /// The length of `attachments/` and 64 lower-case hexadecimal digits.
     static let attachmentNameLength = 76
 
-    /// The number of first bytes that contain any bundle's head, even with the longest ids of bucket and collection.
+    /// The size of a prefix that contains any bundle's head, even with the longest bucket and collection ids.
     static let headBytes = 1024
 
-    /// A manifest's timestamp; `nil` if it is too long.
+    /// Returns a manifest's timestamp; `nil` if it is too long.
     static func timestamp(_ milliseconds: UInt64) -> Timestamp? {
         milliseconds < 1_000_000_000_000_000_000 ? Timestamp(milliseconds: milliseconds) : nil
     }

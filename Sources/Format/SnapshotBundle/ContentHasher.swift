@@ -1,8 +1,8 @@
-// Crypto also has a type named SHA256Digest.
+// Not all of Crypto, which has its own type named SHA256Digest.
 import struct Crypto.SHA256
 import RemoteSettingsModel
 
-/// Hashes bytes with SHA-256, piece by piece.
+/// Computes SHA-256 incrementally.
 package struct ContentHasher {
     private var hasher = SHA256()
 
@@ -22,7 +22,7 @@ package struct ContentHasher {
 }
 
 extension SHA256Digest {
-    /// The SHA-256 of `bytes`.
+    /// Hashes `bytes` with SHA-256.
     package init(hashing bytes: Bytes) {
         var hasher = ContentHasher()
         bytes.withSpan { hasher.update($0) }

@@ -1,6 +1,6 @@
 import RemoteSettingsModel
 
-/// The form of an entry's contents in a bundle, and the size and checksum that they must have.
+/// An entry's contents as stored in a bundle, with their required size and checksum.
 struct PackedContent: Hashable, Sendable {
     let isStored: Bool
     /// The size in bytes, uncompressed.
@@ -10,7 +10,7 @@ struct PackedContent: Hashable, Sendable {
 }
 
 extension PackedContent {
-    /// Contents that are not compressed.
+    /// Makes contents that are stored uncompressed.
     init(stored bytes: Bytes) {
         self.init(isStored: true, size: bytes.count, crc: crc32(of: bytes))
     }

@@ -1,9 +1,9 @@
 import RemoteSettingsModel
 
-/// Makes record ids from texts.
+/// Makes record ids from text.
 package enum RecordIdentifier {
-    /// Returns a valid id for a text. If the text is a valid id, it is returned. Otherwise the id consists of the
-    /// text's valid characters and a part of its SHA-256, so that different texts have different ids.
+    /// Returns a valid id for a text: the text itself if it is a valid id, otherwise its valid characters and part of
+    /// its SHA-256, so that different texts have different ids.
     package static func derived(from text: String) -> String {
         if Identifier.isValid(text.utf8), text.utf8.count <= 200 { return text }
         let shown = text.unicodeScalars.map { scalar in

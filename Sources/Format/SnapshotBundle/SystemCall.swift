@@ -1,19 +1,19 @@
 import RemoteSettingsModel
 
-/// The message for the last failed system call of this thread.
+/// Returns the message for this thread's last failed system call.
 func lastSystemError() -> String { systemError(errno) }
 
 func systemError(_ code: Int32) -> String {
     unsafe strerror(code).map { unsafe String(cString: $0) } ?? "error \(code)"
 }
 
-/// The largest number of bytes for one call. Linux reads or writes at most 2 GiB at once, and Darwin fails for more.
+/// The largest number of bytes for one call. Linux transfers at most 2 GiB at once, and Darwin fails for more.
 private let mostAtOnce = 1 << 30
 
 /// Reads until `buffer` is full or the file ends.
 ///
-/// - Parameter offset: the position in the file; `nil` for the descriptor's own position.
-/// - Returns: how many bytes were read; `nil` after a failure, with the reason in `errno`.
+/// - Parameter offset: the position in the file; `nil` for the descriptor's current position.
+/// - Returns: the number of bytes read; `nil` after a failure, with the reason in `errno`.
 func readFully(
     _ descriptor: Int32, into buffer: UnsafeMutableRawBufferPointer, at offset: Int? = nil
 ) -> Int? {
@@ -37,7 +37,7 @@ func readFully(
 
 /// Writes all of `buffer`.
 ///
-/// - Parameter offset: the position in the file; `nil` for the descriptor's own position.
+/// - Parameter offset: the position in the file; `nil` for the descriptor's current position.
 /// - Returns: whether it succeeded. If not, the reason is in `errno`.
 func writeFully(_ descriptor: Int32, _ buffer: UnsafeRawBufferPointer, at offset: Int? = nil) -> Bool {
     var written = 0

@@ -1,31 +1,30 @@
 import RemoteSettingsModel
 
-/// What an expression can refer to: the names at its root, and preferences.
+/// The names and preferences that an expression can refer to.
 package struct FilterContext: Sendable, Hashable {
     package let root: FilterObject
     package let preferences: FilterPreferences
 
     /// Makes a context.
     ///
-    /// - Parameter root: the names that an expression can start with. For a rule over records, it is the record itself
-    ///   (``init(record:limits:)``). For an app, it is `{env: …}`, which `app(…)` makes.
+    /// - Parameter root: the names that an expression can start with: the record itself for a rule over records
+    ///   (``init(record:limits:)``), or `{env: …}` for an app, which `app(…)` makes.
     package init(root: FilterObject, preferences: FilterPreferences = FilterPreferences()) {
         self.root = root
         self.preferences = preferences
     }
 
-    /// The context of an app that states nothing about itself: `{env: {}}`.
+    /// The context of an app that provides no information about itself: `{env: {}}`.
     package static let empty = FilterContext(root: FilterObject([(key: "env", value: .object(FilterObject()))]))
 
-    /// The environment that the filters of Mozilla's collections test.
+    /// Makes the environment that the filters of Mozilla's collections test.
     ///
     /// It has `channel`, `version`, `locale`, `formFactor`, `country`, `distribution`, `appinfo.ID` and `appinfo.OS`.
     /// It has `os.{name,version}`, as in Mozilla's guide, and `appinfo.os.{name,version}`, as in Mozilla's mobile
-    /// client. `os.isWindows`, `os.isMac` and `os.isLinux` follow from the name, as in Gecko. Arguments that are `nil`
-    /// are `undefined` in filters.
+    /// client. `os.isWindows`, `os.isMac` and `os.isLinux` are derived from the name, as in Gecko. Arguments that are
+    /// `nil` are `undefined` in filters.
     ///
-    /// - Parameter custom: further members of `env`. As in Mozilla's mobile client, such a member replaces a member
-    ///   above that has the same name.
+    /// - Parameter custom: additional members of `env`. As in Mozilla's mobile client, they override the members above.
     package static func app(
         channel: String? = nil, version: String? = nil, locale: String? = nil, formFactor: String? = nil,
         country: String? = nil, distribution: String? = nil, appID: String? = nil, os: String? = nil,
@@ -55,9 +54,9 @@ package struct FilterContext: Sendable, Hashable {
 
 /// Preferences for `preferenceValue`, `preferenceIsUserSet` and `preferenceExists`.
 package struct FilterPreferences: Sendable, Hashable {
-    /// Every preference that exists, with its value.
+    /// All existing preferences and their values.
     package var values: [ExactString: FilterValue]
-    /// The names of the preferences that the user has set.
+    /// The names of the preferences set by the user.
     package var userSet: Set<ExactString>
 
     package init(values: [ExactString: FilterValue] = [:], userSet: Set<ExactString> = []) {

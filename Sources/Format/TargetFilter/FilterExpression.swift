@@ -1,27 +1,27 @@
 import RemoteSettingsModel
 
-/// An expression of the filter language, which is JEXL as Mozilla's Remote Settings clients accept it.
+/// An expression of the filter language: JEXL as implemented in Mozilla's Remote Settings clients.
 ///
-/// It is parsed once and evaluated as often as necessary. It has no I/O, no clock and no state.
+/// It is parsed once and can be evaluated many times. It uses no I/O, clock or state.
 ///
 ///     let filter = try FilterExpression(parsing: "env.version|versionCompare('110.0a1') >= 0")
 ///     filter.matches(.app(version: "128.5"))  // true
 package struct FilterExpression: Sendable {
-    /// The expression as it was written.
+    /// The original text of the expression.
     let text: String
     private let program: FilterProgram
     private let limits: FilterLimits
 
     /// Parses an expression.
     ///
-    /// - Throws: ``FilterError`` if `text` is not in the language, is too long, or nests too deeply.
+    /// - Throws: ``FilterError`` if `text` is not a valid expression, is too long, or nests too deeply.
     package init(parsing text: String, limits: FilterLimits = FilterLimits()) throws(FilterError) {
         program = try FilterParser.parse(text)
         self.text = text
         self.limits = limits
     }
 
-    /// The expression's value.
+    /// Returns the expression's value.
     ///
     /// - Throws: ``FilterError`` if a value has the wrong type for an operator, if a transform is unknown, or if the
     ///   evaluation exceeds ``FilterLimits``.
@@ -33,7 +33,7 @@ package struct FilterExpression: Sendable {
     /// Whether the value is `true`. Any other value, and any error, is `false`.
     package func matches(_ context: FilterContext) -> Bool { outcome(in: context) == .passed }
 
-    /// Evaluates the expression as ``matches(_:)`` does, and gives the reason.
+    /// Evaluates the expression like ``matches(_:)``, and returns the reason for the result.
     package func outcome(in context: FilterContext) -> FilterOutcome {
         do throws(FilterError) {
             return FilterOutcome(try evaluate(in: context))

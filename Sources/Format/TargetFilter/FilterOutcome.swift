@@ -1,6 +1,6 @@
 import RemoteSettingsModel
 
-/// A filter's decision about a record, with the reason. Only ``passed`` includes the record.
+/// The result of a filter for a record. Only ``passed`` includes the record.
 package enum FilterOutcome: Hashable, Sendable {
     /// The expression's value is `true`, or there is no expression.
     case passed

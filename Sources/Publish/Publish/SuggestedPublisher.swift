@@ -3,12 +3,12 @@ import RemoteSettingsModel
 import SnapshotBundle
 
 extension PublisherName {
-    /// A name for a publisher that nobody has named. Two publishers of one team, such as staging and production, must
-    /// not get the same one: one of them could stand in for the other under the same keys.
+    /// Suggests a name for an unnamed publisher. Two publishers of one team, such as staging and production, must not
+    /// get the same name: with the same keys, one could impersonate the other.
     ///
-    /// An address of the form `https://HOST` that means the same on every machine gives `HOST`. If the address has a
-    /// port, a path or another scheme, a part of its SHA-256 follows the host, as one host may serve several
-    /// publishers. If the address is one of this machine or of a private network, the name is random.
+    /// A globally valid address of the form `https://HOST` gives `HOST`. If the address has a port, a path or a
+    /// different scheme, part of its SHA-256 follows the host, because one host may serve several publishers. For an
+    /// address of this machine or a private network, the name is random.
     ///
     /// - Parameters:
     ///   - server: the server that apps sync with; `nil` if unknown.
@@ -27,11 +27,11 @@ extension PublisherName {
         return name
     }
 
-    /// Whether a host means the same on every machine, as far as its name tells.
+    /// Whether a host is the same on every machine, judging by its name alone.
     private static func isGlobal(_ host: String) -> Bool {
         let labels = host.split(separator: ".")
         guard labels.count > 1, let last = labels.last, last.contains(where: \.isLetter) else { return false }
-        // Names of RFC 6761, 6762 and 8375, and others that are usual in private networks.
+        // Names from RFC 6761, 6762 and 8375, and other common names in private networks.
         return !host.hasSuffix("home.arpa")
             && !["localhost", "local", "internal", "test", "invalid", "lan", "intranet", "private", "corp", "home"]
                 .contains(last)

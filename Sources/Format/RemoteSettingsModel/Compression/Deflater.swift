@@ -5,7 +5,7 @@ import CZlib
 /// It owns zlib's state, reuses it for each stream, and frees it. Only one thread at a time may use it.
 @safe
 package final class Deflater: @unchecked Sendable {
-    // It is on the heap, because zlib keeps a pointer to it.
+    // On the heap, because zlib keeps a pointer to it.
     private let stream: UnsafeMutablePointer<z_stream>
     private var scratch = [UInt8](repeating: 0, count: 64 << 10)
 
@@ -33,27 +33,27 @@ package final class Deflater: @unchecked Sendable {
         _ = unsafe deflateReset(stream)
     }
 
-    /// The whole stream of `bytes`, which may have at most 1 GiB; `nil` if it would not be smaller. Stops as soon as
-    /// that is certain.
+    /// Compresses `bytes`, at most 1 GiB, to a whole stream. Returns `nil` as soon as the result is certain not to be
+    /// smaller.
     package func smaller(_ bytes: Bytes) -> [UInt8]? {
         guard bytes.count > 1, bytes.count <= 1 << 30 else { return nil }
         let (output, isWhole) = deflate(bytes, room: bytes.count - 1, Z_FINISH)
         return isWhole ? output : nil
     }
 
-    /// A part of a stream that refers to no byte before it. Such parts, one after the other, form the stream of the
-    /// whole text.
+    /// Compresses part of a stream, without references to earlier bytes. Such parts can be concatenated to a stream of
+    /// the whole text.
     ///
     /// - Parameters:
     ///   - bytes: at most 1 GiB.
-    ///   - isLast: whether the stream ends with this part. Every other part ends with an empty stored block, on a whole
-    ///     byte.
+    ///   - isLast: whether this is the last part. Every other part ends with an empty stored block, on a byte
+    ///     boundary.
     package func block(_ bytes: Bytes, isLast: Bool) -> [UInt8] {
-        // If zlib ran out of room, it would write a second empty block. Pages that it does not touch cost nothing.
+        // With too little space, zlib would write a second empty block. Untouched pages cost nothing.
         deflate(bytes, room: 2 * bytes.count + 1024, isLast ? Z_FINISH : Z_SYNC_FLUSH).output
     }
 
-    /// Begins a new stream, and deflates into at most `room` bytes in one call.
+    /// Begins a new stream and compresses `bytes` in one call, to at most `room` bytes of output.
     private func deflate(_ bytes: Bytes, room: Int, _ flush: Int32) -> (output: [UInt8], isWhole: Bool) {
         reset()
         var isWhole = false
@@ -101,7 +101,7 @@ package final class Deflater: @unchecked Sendable {
     private func drain<Failure: Error>(
         _ flush: Int32, to consume: (Span<UInt8>) throws(Failure) -> Void
     ) throws(Failure) {
-        // It is taken out meanwhile, so that it is not in use while `consume` has it.
+        // Swapped out, so that the buffer is not accessed twice while `consume` reads it.
         var output: [UInt8] = []
         swap(&output, &scratch)
         defer { swap(&output, &scratch) }

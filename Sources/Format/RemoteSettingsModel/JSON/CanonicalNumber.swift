@@ -1,12 +1,13 @@
 /// The canonical forms of numbers that cannot be copied unchanged.
 enum CanonicalNumber {
-    /// An integer in -2^63…2^64-1, with `-0` as `0`; `nil` outside this range.
+    /// Returns an integer in -2^63…2^64-1, with `-0` as `0`; `nil` outside this range.
     static func integer(_ text: String) -> String? {
         if text.hasPrefix("-") { return Int64(text).map { String($0) } }
         return UInt64(text).map { String($0) }
     }
 
-    /// The shortest digits that give the same double, as `d.dddE±n`; `nil` if a double cannot hold the number.
+    /// Returns the shortest digits that give the same double, as `d.dddE±n`; `nil` if a double cannot represent the
+    /// number.
     static func double(_ text: String) -> String? {
         guard let value = Double(text), value.isFinite else { return nil }
         let sign = value.sign == .minus ? "-" : ""

@@ -1,4 +1,4 @@
-/// Writes JSON values. Members stay in their order, and numbers as they were written.
+/// Writes JSON values. Members keep their order, and numbers their original notation.
 package enum JSONText {
     /// The style of a document's text.
     package struct Style {
@@ -13,16 +13,16 @@ package enum JSONText {
             self.number = number
         }
 
-        /// Two spaces for each level, and strings that cannot control a terminal.
+        /// Two spaces for each level, with strings that cannot control a terminal.
         package static var indented: Style { Style(indent: 2, strings: .terminal) }
     }
 
-    /// The value on one line, without white space.
+    /// Writes the value on one line, without white space.
     package static func compact(_ value: JSONValue) -> [UInt8] {
         text(value, Style(indent: nil, strings: .terminal))
     }
 
-    /// The value with two spaces for each level, and a line feed at the end.
+    /// Writes the value with two spaces for each level and a line feed at the end.
     package static func indented(_ value: JSONValue) -> [UInt8] {
         text(value, .indented) + [UInt8(ascii: "\n")]
     }
@@ -77,14 +77,13 @@ package enum JSONText {
 
 /// Writes JSON strings (RFC 8259, section 7).
 package enum JSONString {
-    /// The characters that are escaped besides the quote and the backslash.
+    /// The characters to escape in addition to the quote and the backslash.
     package enum Escapes {
         /// Control characters. A short escape is used if there is one, as in `JSON.stringify` and serde_json.
         case shortest
         /// Everything except printable ASCII, with a short escape if there is one, as in ``CanonicalJSON``.
         case canonical
-        /// Control characters and delete, because a terminal could act on them. The only short escape is `
-        /// `.
+        /// Control characters and delete, because a terminal could act on them. The only short escape is `\n`.
         case terminal
         /// Everything except printable ASCII, as `\u` and four lower-case digits for each UTF-16 code unit.
         case ascii
@@ -111,9 +110,9 @@ package enum JSONString {
         text.append(UInt8(ascii: "\""))
     }
 
-    /// Appends a text that needs no escape. Nearly all do not.
+    /// Appends a string that needs no escapes, as most do not.
     ///
-    /// - Returns: whether it needs none; otherwise nothing is appended.
+    /// - Returns: `false`, with nothing appended, if the string needs escapes.
     private static func appendPlain(_ string: String, to text: inout [UInt8]) -> Bool {
         var string = string
         return string.withUTF8 { bytes in
@@ -149,9 +148,9 @@ package enum JSONString {
     }
 }
 
-/// Writes numbers in the notation of most libraries.
+/// Writes numbers in the notation that most libraries use.
 package enum PlainNumber {
-    /// The text of a number. Integers stay as they are. Other numbers have the shortest digits of the same double:
+    /// Returns the text of a number. Integers are unchanged. Other numbers get the shortest digits of the same double:
     /// `1.5` for the canonical `1.5E0`.
     package static func text(_ number: JSONNumber) -> String {
         number.text.utf8.contains { [0x2E, 0x45, 0x65].contains($0) } ? number.double.description : number.text

@@ -1,4 +1,4 @@
-// Literals make values, so that an app can write `["platform": "ios", "since": 3]`.
+// Literals, so that an app can write `["platform": "ios", "since": 3]`.
 
 extension JSONValue: ExpressibleByStringLiteral, ExpressibleByStringInterpolation {
     public init(stringLiteral value: String) { self = .string(value) }
@@ -21,14 +21,14 @@ extension JSONValue: ExpressibleByArrayLiteral {
 }
 
 extension JSONValue: ExpressibleByDictionaryLiteral {
-    /// Makes an object whose members keep their order. If a key appears twice, the first one counts.
+    /// Makes an object whose members keep their order. If a key appears twice, the first one is used.
     public init(dictionaryLiteral elements: (String, JSONValue)...) {
         self = .object(elements.map { Member(key: $0, value: $1) })
     }
 }
 
 extension JSONValue: Codable {
-    /// Reads a value. Whole numbers of 64 bits stay exact, and other numbers become the nearest double.
+    /// Decodes a value. 64-bit integers remain exact, and other numbers become the nearest double.
     ///
     /// - Throws: `DecodingError` for anything that is not a JSON value.
     public init(from decoder: any Decoder) throws {
@@ -61,9 +61,9 @@ extension JSONValue: Codable {
         }
     }
 
-    /// Writes the value.
+    /// Encodes the value.
     ///
-    /// - Throws: `EncodingError` for a number that a double cannot hold.
+    /// - Throws: `EncodingError` for a number that a double cannot represent.
     public func encode(to encoder: any Encoder) throws {
         switch self {
         case .object(let members):

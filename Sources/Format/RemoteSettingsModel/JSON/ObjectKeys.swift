@@ -1,11 +1,11 @@
-/// The keys of an object so far. It finds a key that appears twice.
+/// The keys of an object that were read so far, for detecting duplicates.
 ///
-/// A key that follows in order costs one comparison. After any other one, all keys are hashed.
+/// A key in sorted order costs one comparison. After the first key out of order, all keys are hashed.
 struct ObjectKeys {
     /// The largest number of keys.
     let limit: Int
     private(set) var count = 0
-    /// The keys while they are in order, without escapes.
+    /// The keys as long as they are in order and have no escapes.
     private var ordered: [Range<Int>] = []
     private var texts: Set<ExactString>?
 

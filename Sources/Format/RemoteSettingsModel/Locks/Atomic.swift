@@ -1,15 +1,15 @@
 #if canImport(Darwin)
-/// A value that threads read and change in single steps. It offers the part of Swift's `Atomic` that this package uses,
+/// A value that threads can read and change atomically. It is the part of Swift's `Atomic` that this package uses,
 /// because Swift's own requires iOS 18.
 ///
-/// Each step takes an unfair lock, so every ordering is as strict as the strictest one.
+/// Each operation takes an unfair lock, so every ordering behaves like the strictest one.
 public struct Atomic<Value: Sendable>: ~Copyable, Sendable {
     private let value: Mutex<Value>
 
-    /// Makes an atomic with its first value.
+    /// Makes an atomic with an initial value.
     public init(_ initialValue: Value) { value = Mutex(initialValue) }
 
-    /// The current value.
+    /// Returns the current value.
     public borrowing func load(ordering: AtomicOrdering) -> Value { value.withLock { $0 } }
 
     /// Stores a value.

@@ -1,18 +1,18 @@
 #if canImport(Darwin)
 import os
 
-/// A value that only one thread at a time may use. It is the system's unfair lock behind the interface of Swift's
+/// A value that only one thread at a time can use. It wraps the system's unfair lock in the interface of Swift's
 /// `Mutex`, which requires iOS 18.
 ///
-/// A waiting thread lends its priority to the thread that holds the lock. The lock is not recursive: the system ends a
-/// process in which a thread locks it twice.
+/// A waiting thread lends its priority to the thread that holds the lock. The lock is not recursive: the system
+/// terminates the process if a thread locks it twice.
 @safe
 public struct Mutex<Value: ~Copyable>: ~Copyable {
-    // The lock must keep its address, which a stored property of a struct or class does not guarantee.
+    // The lock's address must not change, which a stored property of a struct or class does not guarantee.
     @usableFromInline let lock: UnsafeMutablePointer<os_unfair_lock_s>
     @usableFromInline let value: UnsafeMutablePointer<Value>
 
-    /// Makes a mutex that no thread holds.
+    /// Makes an unlocked mutex.
     public init(_ initialValue: consuming sending Value) {
         unsafe lock = .allocate(capacity: 1)
         unsafe lock.initialize(to: os_unfair_lock_s())
@@ -26,7 +26,7 @@ public struct Mutex<Value: ~Copyable>: ~Copyable {
         unsafe lock.deallocate()
     }
 
-    /// Calls the closure with the value while no other thread uses it. Returns or throws what the closure does.
+    /// Calls the closure with exclusive access to the value. Returns or rethrows the closure's result.
     @inlinable
     public borrowing func withLock<Result: ~Copyable, Failure: Error>(
         _ body: (inout sending Value) throws(Failure) -> sending Result
@@ -39,6 +39,6 @@ public struct Mutex<Value: ~Copyable>: ~Copyable {
 
 extension Mutex: @unchecked Sendable where Value: ~Copyable {}
 #else
-// On other systems, Swift's own `Mutex` is part of every toolchain.
+// Other systems include Swift's own `Mutex` in every toolchain.
 @_exported import Synchronization
 #endif

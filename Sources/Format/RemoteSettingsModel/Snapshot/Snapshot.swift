@@ -1,4 +1,4 @@
-/// A collection's full state at one timestamp, together with what vouches for it.
+/// A collection's full state at one timestamp, and the reason to trust it.
 ///
 /// Only this package can create one: from a verified signature, or if the configuration explicitly accepts an unsigned
 /// or imported collection.
@@ -6,11 +6,11 @@ package struct Snapshot: Sendable {
     package let collection: CollectionID
     package let payload: Payload
     package let metadata: CollectionMetadata
-    /// The PEM chain with which the signature was verified; `nil` if there is no signature.
+    /// The PEM certificate chain that verified the signature; `nil` if there is no signature.
     package let chain: Bytes?
     package let provenance: Provenance
 
-    /// The timestamp that the payload states.
+    /// The payload's timestamp.
     package var timestamp: Timestamp { payload.timestamp }
     package var records: RecordTable { payload.records }
 
@@ -23,15 +23,15 @@ package struct Snapshot: Sendable {
     }
 }
 
-/// A collection's full state at one timestamp, before it is verified.
+/// A collection's full state at one timestamp, not yet verified.
 ///
-/// Neither the bundle writer nor a cache accepts it. `UnverifiedSnapshot.verified` turns it into a ``Snapshot``.
+/// The bundle writer and the cache do not accept it. `UnverifiedSnapshot.verified` turns it into a ``Snapshot``.
 package struct UnverifiedSnapshot: Sendable {
     package let collection: CollectionID
     package let payload: Payload
     package let metadata: CollectionMetadata
 
-    /// The timestamp that the payload states.
+    /// The payload's timestamp.
     package var timestamp: Timestamp { payload.timestamp }
     package var records: RecordTable { payload.records }
     /// The signatures in the metadata.

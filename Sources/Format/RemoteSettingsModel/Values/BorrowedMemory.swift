@@ -1,14 +1,13 @@
 /// Read-only memory that Swift does not own: a mapped file, or data that is part of the program.
 ///
-/// The memory must stay valid and unchanged until `release` is called. That happens once, when nothing refers to this
-/// object any more.
+/// The memory must remain valid and unchanged until `release` is called, once, when this object is deallocated.
 @safe
 package final class BorrowedMemory: Sendable {
-    // The memory is only read, so threads may share it, although the pointer type cannot express that.
+    // The memory is read-only, so threads can share it, although the pointer type cannot express that.
     private nonisolated(unsafe) let buffer: UnsafeRawBufferPointer
     private let release: @Sendable (UnsafeRawBufferPointer) -> Void
 
-    /// Takes over memory until nothing refers to this object.
+    /// Takes ownership of memory until this object is deallocated.
     ///
     /// - Parameters:
     ///   - buffer: the memory.

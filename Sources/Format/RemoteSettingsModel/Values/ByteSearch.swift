@@ -1,7 +1,7 @@
-/// Searches for fixed bytes with Horspool's algorithm, which does not read most of the bytes that it skips.
+/// Searches for fixed bytes with Horspool's algorithm, which skips most bytes without reading them.
 package struct ByteSearch: Sendable {
     private let pattern: [UInt8]
-    /// How far the pattern may move, by the byte that is found under the pattern's last byte.
+    /// The distance to move the pattern, by the byte found under the pattern's last byte.
     private let moves: [Int]
     private let ignoresCase: Bool
 
@@ -24,7 +24,7 @@ package struct ByteSearch: Sendable {
         self.moves = moves
     }
 
-    /// The position of the pattern's first occurrence; `nil` if it does not occur.
+    /// Returns the position of the pattern's first occurrence; `nil` if there is none.
     package func first(in bytes: Span<UInt8>) -> Int? {
         let last = pattern.count - 1
         guard last >= 0 else { return 0 }

@@ -5,7 +5,7 @@ package enum ByteSize {
         ("kB", 1000), ("KB", 1000), ("MB", 1_000_000), ("GB", 1_000_000_000), ("TB", 1_000_000_000_000), ("B", 1),
     ]
 
-    /// The number of bytes; `nil` if the text is not a size from 1 to 2^50.
+    /// Returns the number of bytes; `nil` if the text is not a size from 1 to 2^50.
     package static func parse(_ text: String) -> UInt64? {
         var digits = text[...]
         var factor: UInt64 = 1
@@ -29,11 +29,11 @@ package enum ByteSize {
         return bytes.partialValue
     }
 
-    /// The size as text, such as `1.4 MiB`. It is exact below 1 KiB.
+    /// Returns the size as text, such as `1.4 MiB`. It is exact below 1 KiB.
     package static func text(_ bytes: UInt64) -> String {
         let names = ["KiB", "MiB", "GiB", "TiB"]
         guard bytes >= 1024 else { return "\(bytes) B" }
-        // The multiplication is split, because ten times a size from a record may not fit into 64 bits.
+        // Split, because ten times the size in a record may overflow 64 bits.
         var tenths = bytes / 1024 * 10 + bytes % 1024 * 10 / 1024
         var unit = 0
         while tenths >= 10240, unit < names.count - 1 {

@@ -1,7 +1,7 @@
 /// An immutable slice of shared bytes.
 ///
-/// Slicing never copies. A slice shares its storage with the whole, which lives as long as any of its slices. The
-/// storage is an array, or memory that Swift does not own (a mapped file, data that is part of the program).
+/// Slicing never copies. Slices share storage, which is freed with the last of them. The storage is an array, or memory
+/// that Swift does not own (a mapped file, or data in the program).
 public struct Bytes: Sendable {
     private enum Storage: Sendable {
         case array([UInt8])
@@ -11,19 +11,19 @@ public struct Bytes: Sendable {
     private let storage: Storage
     private let range: Range<Int>
 
-    /// The bytes of an array. They share its storage; nothing is copied.
+    /// Wraps an array. The storage is shared; nothing is copied.
     public init(_ array: [UInt8] = []) {
         storage = .array(array)
         range = 0..<array.count
     }
 
-    /// The bytes of borrowed memory, which is kept until its last slice is released. Nothing is copied.
+    /// Wraps borrowed memory, which is kept until its last slice is released. Nothing is copied.
     package init(_ memory: BorrowedMemory) {
         storage = .memory(memory)
         range = 0..<memory.count
     }
 
-    /// A copy of a string's UTF-8.
+    /// Copies a string's UTF-8.
     public init(utf8 text: String) {
         self.init(Array(text.utf8))
     }
@@ -76,12 +76,12 @@ public struct Bytes: Sendable {
         return unsafe withUnsafeBytes { unsafe Array($0) }
     }
 
-    /// The bytes as text. Anything that is not UTF-8 becomes U+FFFD.
+    /// The bytes as text. Invalid UTF-8 is replaced by U+FFFD.
     public var text: String {
         unsafe withUnsafeBytes { unsafe String(decoding: $0, as: UTF8.self) }
     }
 
-    /// Whether the bytes begin with those of `prefix`. All bytes begin with an empty prefix.
+    /// Whether the bytes begin with `prefix`. An empty prefix always matches.
     package func starts(with prefix: some Collection<UInt8>) -> Bool {
         unsafe withUnsafeBytes { unsafe $0.starts(with: prefix) }
     }
@@ -102,7 +102,7 @@ extension Bytes: CustomStringConvertible {
 }
 
 extension Span<UInt8> {
-    /// Whether both have the same bytes. It compares eight at a time.
+    /// Whether the bytes are equal. Compares eight at a time.
     package func hasSameBytes(as other: Span<UInt8>) -> Bool {
         guard count == other.count else { return false }
         return unsafe withUnsafeBytes { a in
@@ -126,11 +126,11 @@ extension Span<UInt8> {
         }
     }
 
-    /// The bytes as text. Anything that is not UTF-8 becomes U+FFFD.
+    /// The bytes as text. Invalid UTF-8 is replaced by U+FFFD.
     var text: String { unsafe withUnsafeBufferPointer { unsafe String(decoding: $0, as: UTF8.self) } }
 
-    /// Compares bytes: negative if these come first, zero if both are the same. Ids and plain keys are ASCII, so this
-    /// is also the order of their code points.
+    /// Compares bytes: negative if these come first, zero if they are equal. Ids and plain keys are ASCII, so this is
+    /// also code point order.
     func compare(with other: Span<UInt8>) -> Int {
         for index in 0..<Swift.min(count, other.count) where self[index] != other[index] {
             return self[index] < other[index] ? -1 : 1

@@ -1,8 +1,7 @@
 extension Sequence where Element: Sendable {
-    /// Calls `body` for every element, with at most `width` calls at once, and returns the results in the order of the
-    /// elements.
+    /// Calls `body` for each element, at most `width` at once, and returns the results in the order of the elements.
     ///
-    /// After a failure, no further calls begin, and those that are running are cancelled.
+    /// After a failure, no new call starts, and running calls are cancelled.
     ///
     /// - Parameter width: the largest number of calls at once. Values below 1 count as 1. The default limits how many
     ///   bundles are in memory at once.

@@ -1,18 +1,18 @@
 /// Counts in words, such as `1 record` and `2 records`.
 package enum Counted {
-    /// The number and its noun.
+    /// Returns the number and its noun.
     ///
     /// - Parameter many: the plural; `nil` for the singular with an `s`.
     package static func text(_ count: some BinaryInteger, _ one: String, plural many: String? = nil) -> String {
         "\(count) \(noun(count, one, plural: many))"
     }
 
-    /// The noun alone, for texts in which it does not directly follow its number.
+    /// Returns only the noun, for text where it does not directly follow its number.
     package static func noun(_ count: some BinaryInteger, _ one: String, plural many: String? = nil) -> String {
         count == 1 ? one : many ?? one + "s"
     }
 
-    /// Up to ten of the items, and how many others there are, because people read the list.
+    /// Lists up to ten items and the number of the others, to remain readable.
     package static func list(_ items: some Collection<some CustomStringConvertible>) -> String {
         let shown = items.prefix(10).map(\.description).joined(separator: ", ")
         return items.count > 10 ? "\(shown) and \(items.count - 10) more" : shown

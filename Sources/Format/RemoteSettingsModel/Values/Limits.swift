@@ -1,7 +1,6 @@
-/// The limits on data from outside that apps and the tool share. Limits that only one room of the tool needs are in
-/// that room.
+/// The limits on untrusted data that apps and the tool share. Limits of a single module are in that module.
 ///
-/// Data beyond a limit is refused with an error that names the limit. Nothing is truncated silently.
+/// Data over a limit is rejected with an error that states the limit. Nothing is truncated silently.
 package struct Limits: Sendable, Hashable {
     /// A collection's changeset, in bytes after decompression.
     package var changesetBytes = 256 << 20
@@ -13,11 +12,11 @@ package struct Limits: Sendable, Hashable {
     package var chainBytes = 64 << 10
     /// Certificates in a chain.
     package var chainCertificates = 8
-    /// An attachment, in bytes, whatever its record states. If `Int` has 32 bits, the limit is the largest `Int`.
+    /// An attachment, in bytes, regardless of the size in its record. If `Int` has 32 bits, the limit is `Int.max`.
     package var attachmentBytes = Int(clamping: Int64(16) << 30)
     /// The server's zip of a collection's attachments, in bytes (the server itself stops at 20,000,000).
     package var attachmentsZipBytes = 64 << 20
-    /// All files of the server's zip together, in bytes after decompression.
+    /// All files in the server's zip together, in bytes after decompression.
     package var attachmentsZipContentBytes = 512 << 20
     /// Attachments of a collection.
     package var attachments = 100_000
@@ -31,69 +30,68 @@ package struct Limits: Sendable, Hashable {
     package var jsonMembers = 100_000
     /// Values of all kinds in a JSON document that is read into memory as a tree, and in a record.
     package var jsonValues = 250_000
-    /// A collection's metadata, in bytes, wherever it comes from: a changeset, a bundle, a cache file.
+    /// A collection's metadata, in bytes, from any source: a changeset, a bundle or a cache file.
     package var metadataBytes = 1 << 20
     /// The first line of a file in an app's storage directory, in bytes: the metadata and the chain as JSON strings.
     package var cacheHeadBytes = 4 << 20
     /// A bundle's `manifest.json`, in bytes.
     package var manifestBytes = 128 << 20
-    /// A bundle that others may write to, in bytes, for which the private copy is kept in memory. The copy of a larger
-    /// one is a file without a name in the temporary directory.
+    /// The size, in bytes, up to which the private copy of a bundle that others can write to is kept in memory. A
+    /// larger copy is an unnamed file in the temporary directory.
     package var copiedBundleBytes = 16 << 20
-    /// Signatures in a collection's metadata that are examined.
+    /// Signatures to check in a collection's metadata.
     package var signatures = 16
-    /// Attempts for one request: the first one, and retries after a time-out, a broken connection or a 5xx.
+    /// Attempts for one request: the first, and retries after a timeout, a broken connection or a 5xx.
     package var tries = 4
-    /// Seconds within which an answer's head must arrive.
+    /// Seconds to wait for a response's head.
     package var headTimeoutSeconds = 30
-    /// Seconds without a byte after which the transfer of a body fails.
+    /// Seconds without a byte before the transfer of a body fails.
     package var idleTimeoutSeconds = 30
-    /// Bytes by which a body on the wire, before decompression, may exceed its limit after decompression. Compression
-    /// makes a body longer by less than a thousandth, if at all.
+    /// Bytes by which a body may exceed its limit on the wire, before decompression. Compression lengthens a body by
+    /// less than a thousandth, if at all.
     package var wireExcessBytes = 1 << 20
-    /// The lowest throughput of a body, in bytes per second on the wire, over `throughputSeconds` of waiting for it; 0
-    /// for no limit. The time that a reader takes between two reads does not count.
+    /// The lowest throughput of a body, in bytes per second on the wire, averaged over `throughputSeconds` of waiting;
+    /// 0 for no limit. Time that the reader spends between two reads does not count.
     package var leastBytesPerSecond = 256
     /// Seconds over which the throughput of a body is measured.
     package var throughputSeconds = 60
     /// Seconds for one document (monitor, changeset, chain, root document), from its first request to its last byte,
-    /// including redirects, retries and the pauses between them.
+    /// including redirects, retries and the delays between them.
     package var documentSeconds = 600
     /// Seconds for one download (an attachment, a zip of attachments), counted in the same way. With the defaults, an
     /// attachment of `attachmentBytes` requires 1.2 MB/s.
     package var downloadSeconds = 14_400
     /// Seconds for all requests of one run: a refresh, a sync, a download of a collection's attachments.
     package var runSeconds = 43_200
-    /// Seconds without a byte after which the connection of an update channel is treated as dead. If the server sends
-    /// heartbeats, the library waits for only three of them.
+    /// Seconds without a byte before an update channel's connection is treated as dead. If the server sends heartbeats,
+    /// the timeout is three heartbeat intervals.
     package var updateIdleSeconds = 3600
     /// Seconds to wait for another process that writes to the same storage directory.
     package var storageLockSeconds = 5
-    /// The work of validating a collection against a JSON Schema, in steps of the filter engine.
+    /// The work to validate a collection against a JSON Schema, in steps of the filter engine.
     package var schemaSteps = 200_000_000
     /// Filter expressions.
     package var filter = FilterLimits()
 
-    // Limits that several rooms share, and that nobody has a reason to change.
+    // Limits shared by several modules that no one has a reason to change.
 
-    /// Certificate chains in an app's storage directory. The oldest ones are removed. The URLs of chains are not
-    /// signed, so without a limit a server could give each collection new chains at each sync.
+    /// Certificate chains in an app's storage directory. The oldest are removed. Chain URLs are not signed, so without
+    /// a limit a server could add new chains at every sync.
     package static let keptChains = 64
     /// `dumps.lock.json`, in bytes.
     package static let lockBytes = 64 << 20
-    /// The longest wait, in seconds, that a server's `Backoff` or `Retry-After` can ask for.
+    /// The longest delay, in seconds, that a server's `Backoff` or `Retry-After` can request.
     package static let backoffSeconds = 86_400
-    /// Seconds by which a collection's timestamp may be later than the time of verification, because the clocks of
-    /// servers and devices differ.
+    /// Seconds by which a collection's timestamp may be in the future, because server and device clocks differ.
     package static let clockToleranceSeconds = 86_400
 
     /// Makes the default limits.
     package init() {}
 }
 
-/// The limits on one filter expression, from its text to its value.
+/// The limits on parsing and evaluating one filter expression.
 ///
-/// An expression that exceeds one of them fails, and a failure excludes the record.
+/// An expression that exceeds a limit fails, and a failure excludes the record.
 package struct FilterLimits: Sendable, Hashable {
     /// The work of one evaluation, in steps. One step is an operation, an element that is read, 16 bytes of a string,
     /// or a step of a regular expression.

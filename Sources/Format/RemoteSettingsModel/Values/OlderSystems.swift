@@ -1,9 +1,10 @@
 #if canImport(Darwin)
-// Swift offers these on older versions of every system except Apple's. There, `Array.span` requires iOS 26, and the
-// validation of a string requires iOS 18. The compiler prefers a declaration in another module to Swift's own.
+// Backports for Apple systems, where Swift's own `Array.span` requires iOS 26, and string validation requires iOS 18.
+// The compiler prefers a declaration in another module to Swift's own.
 
 extension Array where Element: BitwiseCopyable {
-    /// The elements, valid while the array does not change. Objective-C never owns an array of such elements.
+    /// The elements, valid while the array does not change. An array of such elements is never bridged from
+    /// Objective-C.
     package var span: Span<Element> {
         @_lifetime(borrow self)
         borrowing get {
@@ -12,7 +13,7 @@ extension Array where Element: BitwiseCopyable {
         }
     }
 
-    /// The elements, for changes in place.
+    /// The elements, for in-place changes.
     package var mutableSpan: MutableSpan<Element> {
         @_lifetime(&self)
         mutating get {

@@ -34,15 +34,16 @@ package enum PercentEncoding {
         return String(decoding: out, as: UTF8.self)
     }
 
-    /// Decodes all escapes. Bytes that are not UTF-8 become U+FFFD, and a `%` without two digits is kept.
+    /// Decodes all escapes. Invalid UTF-8 is replaced by U+FFFD, and a `%` without two digits is kept.
     ///
-    /// - Parameter plusIsSpace: whether a plus is a space, as in the query of a form
-    ///   (application/x-www-form-urlencoded, WHATWG URL §5), but not in a path.
+    /// - Parameter plusIsSpace: whether a plus is a space, as in a form's query (application/x-www-form-urlencoded,
+    ///   WHATWG URL §5), but not in a path.
     package static func decode(_ text: some StringProtocol, plusIsSpace: Bool = false) -> String {
         isPlain(text) ? String(text) : String(decoding: bytes(of: text, plusIsSpace: plusIsSpace).bytes, as: UTF8.self)
     }
 
-    /// Decodes all escapes; `nil` if a `%` is not followed by two hexadecimal digits, or if the bytes are not UTF-8.
+    /// Decodes all escapes; `nil` if a `%` is not followed by two hexadecimal digits, or if the bytes are invalid
+    /// UTF-8.
     package static func strictlyDecode(_ text: some StringProtocol, plusIsSpace: Bool = false) -> String? {
         if isPlain(text) { return String(text) }
         let (bytes, isWhole) = bytes(of: text, plusIsSpace: plusIsSpace)

@@ -1,10 +1,9 @@
-/// A SHA-256 hash (FIPS 180-4) as a value. It is computed elsewhere.
+/// A SHA-256 hash (FIPS 180-4). It is only a value, computed elsewhere.
 public struct SHA256Digest: Hashable, Sendable {
-    // Four words are kept and not an array, because digests are often compared and hashed, and must not allocate
-    // memory.
+    // Four words instead of an array, because digests are often compared and hashed, and must not allocate memory.
     private let words: (UInt64, UInt64, UInt64, UInt64)
 
-    /// Takes the bytes of a hash.
+    /// Makes a digest from the bytes of a hash.
     ///
     /// - Returns: `nil` unless there are exactly 32 bytes.
     package init?(_ bytes: some Sequence<UInt8>) {
@@ -21,7 +20,7 @@ public struct SHA256Digest: Hashable, Sendable {
         words = (a, b, c, d)
     }
 
-    /// Takes a hash as the hash function returned it.
+    /// Makes a digest from the output of the hash function.
     ///
     /// - Returns: `nil` unless there are exactly 32 bytes.
     package init?(raw: RawSpan) {
@@ -35,7 +34,7 @@ public struct SHA256Digest: Hashable, Sendable {
 
     /// Reads 64 lower-case hexadecimal digits; `nil` for anything else.
     ///
-    /// A hash has only one text, so that comparing texts and comparing bytes give the same result.
+    /// A hash has only one text form, so comparing text and comparing bytes give the same result.
     package init?(hex: String) {
         var hex = hex
         guard let words = hex.withUTF8({ unsafe Self.words($0.span) }) else { return nil }

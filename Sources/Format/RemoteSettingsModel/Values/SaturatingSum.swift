@@ -1,14 +1,14 @@
-// Sums of numbers that come from outside. A sum that is too large becomes the largest value of its type and does not
-// end the program. It is then compared with a limit or shown, and that is still correct.
+// Sums of untrusted numbers. A sum that is too large becomes the type's largest value instead of a trap. It is then
+// only compared with a limit or displayed, where that is still correct.
 
 extension FixedWidthInteger {
-    /// The sum, or the type's highest or lowest value if the sum is out of range.
+    /// Returns the sum, or the type's highest or lowest value if the sum is out of range.
     package func saturatingAdding(_ other: Self) -> Self {
         let (sum, overflow) = addingReportingOverflow(other)
         return overflow ? (other < 0 ? .min : .max) : sum
     }
 
-    /// The product, or the type's highest or lowest value if the product is out of range.
+    /// Returns the product, or the type's highest or lowest value if the product is out of range.
     package func saturatingMultiplying(by other: Self) -> Self {
         let (product, overflow) = multipliedReportingOverflow(by: other)
         return overflow ? ((self < 0) == (other < 0) ? .max : .min) : product
@@ -16,7 +16,7 @@ extension FixedWidthInteger {
 }
 
 extension Sequence {
-    /// The sum of one number for each element, or the type's highest value if the sum is out of range.
+    /// Returns the sum of a number for each element, or the type's highest value if the sum is out of range.
     package func saturatingSum<Number: FixedWidthInteger>(_ number: (Element) throws -> Number) rethrows -> Number {
         try reduce(0) { $0.saturatingAdding(try number($1)) }
     }

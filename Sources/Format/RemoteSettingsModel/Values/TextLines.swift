@@ -1,8 +1,8 @@
-// The lines of text files that people or other programs write. They are split as bytes, because such a file need not be
-// UTF-8, and because Swift counts CR and LF as one character.
+// The lines of text files written by people or other programs. They are split as bytes, because such a file might not
+// be UTF-8, and because Swift treats CR LF as one character.
 
 extension Span<UInt8> {
-    /// The length of the line end at an offset in bytes: LF, CRLF or CR; 0 if there is none.
+    /// Returns the length in bytes of the line ending (LF, CRLF or CR) at an offset; 0 if there is none.
     ///
     /// - Parameter isYAML: whether U+0085, U+2028 and U+2029 end a line too, as in YAML 1.1.
     package func lineEnd(at offset: Int, isYAML: Bool = false) -> Int {
@@ -18,7 +18,7 @@ extension Span<UInt8> {
         }
     }
 
-    /// The line that contains an offset, counted from 1.
+    /// Returns the number of the line that contains an offset, starting at 1.
     package func line(at offset: Int, isYAML: Bool = false) -> Int {
         var (line, position) = (1, 0)
         while position < Swift.min(offset, count) {
@@ -31,7 +31,7 @@ extension Span<UInt8> {
 }
 
 extension Bytes {
-    /// The lines without their ends.
+    /// The lines without their line endings.
     package var lines: [Bytes] {
         var lines: [Bytes] = []
         var start = 0
@@ -50,10 +50,10 @@ extension Bytes {
         return lines
     }
 
-    /// The bytes after the byte order mark of a UTF-8 text, if there is one.
+    /// The bytes without a leading UTF-8 byte order mark.
     package var withoutByteOrderMark: Bytes { starts(with: [0xEF, 0xBB, 0xBF]) ? self[3..<count] : self }
 
-    /// These bytes with further lines at the end. They end with CRLF if the first line does, otherwise with LF.
+    /// Returns these bytes with lines appended. The lines end with CRLF if the first line does, otherwise with LF.
     package func appending(lines: [String]) -> Bytes {
         let bytes = array
         let end: [UInt8] =

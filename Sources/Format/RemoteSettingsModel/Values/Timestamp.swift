@@ -1,10 +1,10 @@
-/// Milliseconds since 1970-01-01T00:00:00Z: the last change of a collection or record, or a time that a caller passes
-/// in.
+/// A time in milliseconds since 1970-01-01T00:00:00Z: the last change of a collection or record, or a time from a
+/// caller.
 ///
 /// The protocol calls it `timestamp` or `last_modified`. A collection's timestamp is the `timestamp` of its changeset,
 /// never the highest `last_modified` of its records.
 public struct Timestamp: Hashable, Sendable {
-    /// Milliseconds since 1970-01-01T00:00:00Z, as the server's `last_modified` counts them.
+    /// Milliseconds since 1970-01-01T00:00:00Z, like the server's `last_modified`.
     public let milliseconds: UInt64
 
     /// Makes a timestamp.
@@ -14,7 +14,7 @@ public struct Timestamp: Hashable, Sendable {
         self.milliseconds = milliseconds
     }
 
-    /// Reads decimal milliseconds as the protocol writes them; `nil` for anything else.
+    /// Reads decimal milliseconds in the protocol's notation; `nil` for anything else.
     package init?(_ text: some StringProtocol) {
         guard !text.isEmpty, text.utf8.allSatisfy({ $0 >= 48 && $0 <= 57 }), let value = UInt64(text) else {
             return nil
@@ -25,13 +25,12 @@ public struct Timestamp: Hashable, Sendable {
     /// Whole seconds since 1970, rounded down.
     package var seconds: UInt64 { milliseconds / 1000 }
 
-    /// The time that has passed since `earlier`; zero if `earlier` is later.
+    /// Returns the time since `earlier`; zero if `earlier` is later.
     public func elapsed(since earlier: Timestamp) -> Duration {
         .milliseconds(milliseconds < earlier.milliseconds ? 0 : milliseconds &- earlier.milliseconds)
     }
 
-    /// The time that is `duration` later, or earlier if it is negative. If it is out of range, the first or last
-    /// possible time.
+    /// Returns the time `duration` later, or earlier if it is negative, clamped to the first and last possible time.
     public func advanced(by duration: Duration) -> Timestamp {
         let (seconds, attoseconds) = duration.components
         let delta = seconds.magnitude.saturatingMultiplying(by: 1000)
@@ -42,7 +41,7 @@ public struct Timestamp: Hashable, Sendable {
 }
 
 extension Duration {
-    /// The duration in milliseconds, rounded towards zero. If it is out of range, the nearest possible value.
+    /// The duration in milliseconds, rounded towards zero and clamped to the range of the type.
     package var wholeMilliseconds: Int64 {
         let (seconds, attoseconds) = components
         return seconds.saturatingMultiplying(by: 1000).saturatingAdding(attoseconds / 1_000_000_000_000_000)
@@ -58,10 +57,10 @@ extension Timestamp: CustomStringConvertible {
 }
 
 extension Timestamp {
-    /// The time as RFC 3339 in UTC with milliseconds: `2026-11-21T08:48:13.000Z`. It does not depend on locale or time
-    /// zone.
+    /// The time in RFC 3339 format, in UTC with milliseconds: `2026-11-21T08:48:13.000Z`. Independent of locale and
+    /// time zone.
     ///
-    /// RFC 3339 ends with the year 9999. A later year has more digits, and ``init(rfc3339:)`` reads it.
+    /// RFC 3339 covers years up to 9999. A later year has more digits, which ``init(rfc3339:)`` also reads.
     public var rfc3339: String {
         let (year, month, day) = Timestamp.civil(daysSince1970: Int(clamping: milliseconds / 86_400_000))
         let rest = milliseconds % 86_400_000
@@ -70,7 +69,7 @@ extension Timestamp {
             + ":\(padded(Int(rest / 1000 % 60), 2)).\(padded(Int(rest % 1000), 3))Z"
     }
 
-    /// Reads what ``rfc3339`` writes, or a bare date (`2026-11-21`, midnight UTC); `nil` for anything else.
+    /// Reads the format of ``rfc3339``, or a bare date (`2026-11-21`, midnight UTC); `nil` for anything else.
     public init?(rfc3339 text: String) {
         let bytes = Array(text.utf8)
         func number(_ range: Range<Int>) -> Int? {
@@ -78,7 +77,7 @@ extension Timestamp {
             return bytes[range].allSatisfy { $0 >= 48 && $0 <= 57 }
                 ? Int(String(decoding: bytes[range], as: UTF8.self)) : nil
         }
-        // A year of nine digits covers all times that 64 bits of milliseconds can hold.
+        // Years of up to nine digits cover all times that fit into 64 bits of milliseconds.
         guard let end = bytes.firstIndex(of: 0x2D), (4...9).contains(end), end == 4 || bytes[0] != 48,
             bytes.count >= end + 6, bytes[end + 3] == 0x2D,
             let year = number(0..<end), let month = number(end + 1..<end + 3), let day = number(end + 4..<end + 6),
@@ -104,7 +103,7 @@ extension Timestamp {
         milliseconds = total.partialValue
     }
 
-    /// The Gregorian date of a day, computed by Howard Hinnant's `civil_from_days` ("chrono-Compatible Low-Level Date
+    /// Returns the Gregorian date of a day, by Howard Hinnant's `civil_from_days` ("chrono-Compatible Low-Level Date
     /// Algorithms").
     package static func civil(daysSince1970 days: Int) -> (year: Int, month: Int, day: Int) {
         let shifted = days + 719_468

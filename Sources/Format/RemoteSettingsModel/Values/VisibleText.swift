@@ -1,9 +1,9 @@
-/// Makes text from outside safe to show: visible, on one line, and of bounded length.
+/// Makes untrusted text safe to display: visible, on one line, and of limited length.
 package enum VisibleText {
-    /// The most bytes that a sentence quotes of one text from outside, after escaping.
+    /// The most bytes, after escaping, that a sentence quotes from one untrusted text.
     package static let quotedBytes = 1 << 10
 
-    /// Escapes every character that could control a terminal, break a line or be invisible.
+    /// Escapes each character that could control a terminal, break a line or be invisible.
     ///
     /// The escapes look like `\u{1b}`. The escaped characters are Unicode's categories Cc, Cf (bidirectional overrides,
     /// zero-width characters, tags), Zl and Zp.
@@ -12,11 +12,11 @@ package enum VisibleText {
         return beginning(text, limit: .max).shown
     }
 
-    /// The beginning of a text, escaped. If the text is longer, `…` and its size follow.
+    /// Returns the beginning of a text, escaped. A longer text is followed by `…` and its size.
     ///
-    /// The time and memory that this takes depend on `limit` only, not on the text.
+    /// Time and memory depend only on `limit`, not on the text.
     ///
-    /// - Parameter limit: the most bytes of the result in UTF-8, at least 40.
+    /// - Parameter limit: the maximum size of the result in bytes of UTF-8, at least 40.
     package static func excerpt(_ text: String, limit: Int = quotedBytes) -> String {
         let (shown, isWhole) = beginning(text, limit: limit)
         if isWhole { return shown }
@@ -24,9 +24,9 @@ package enum VisibleText {
         return beginning(text, limit: limit - note.utf8.count).shown + note
     }
 
-    /// The beginning of a text in quotes, for a message. It has at most ``quotedBytes`` bytes.
+    /// Returns the beginning of a text in quotes, for a message. It has at most ``quotedBytes`` bytes.
     package static func quote(_ text: some StringProtocol) -> String {
-        // Escaping makes a byte of the text at most six times as long.
+        // Escaping multiplies a byte's length by at most six.
         let (shown, isWhole) = cut(text.unicodeScalars, limit: quotedBytes / 8)
         return escape(String(reflecting: String(shown))) + (isWhole ? "" : "…")
     }
@@ -39,7 +39,7 @@ package enum VisibleText {
         }
     }
 
-    /// The beginning of a text, escaped, and whether it is the whole text.
+    /// Returns the beginning of a text, escaped, and whether it is the whole text.
     package static func beginning(_ text: String, limit: Int) -> (shown: String, isWhole: Bool) {
         var visible = String.UnicodeScalarView()
         var bytes = 0

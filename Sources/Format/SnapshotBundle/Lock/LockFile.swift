@@ -1,16 +1,16 @@
 import RemoteSettingsModel
 
-/// The contents of `dumps.lock.json`, which states exactly what is in `dumps/`. The caller reads and writes the file.
+/// The contents of `dumps.lock.json`, which lists exactly what is in `dumps/`. The caller reads and writes the file.
 package struct LockFile: Hashable, Sendable {
     static let version = 1
 
     /// The file's name.
     package static let name = "dumps.lock.json"
 
-    /// A collection's bundle as a file.
+    /// A collection's bundle file.
     package struct Bundle: Hashable, Sendable {
-        /// The path relative to the lock's directory: `<bucket>/<collection>.zip`. It follows from the collection's
-        /// name.
+        /// The path relative to the lock file's directory: `<bucket>/<collection>.zip`. It is derived from the
+        /// collection's name.
         package let path: String
         /// The size in bytes.
         package let size: Int
@@ -39,14 +39,14 @@ package struct LockFile: Hashable, Sendable {
         /// The rule that selected the attachments, as one line of text. If the rule changes, the bundle is packed
         /// again.
         package var attachmentRule: String
-        /// What was left out, sorted by reason.
+        /// The omitted attachments, sorted by reason.
         package var omitted: [Omission]
         /// SHA-256 of the bundle's manifest, which identifies the snapshot.
         package var content: SHA256Digest
         package var bundle: Bundle
-        /// What vouches for the records, as the lock claims. Verifying the bundle checks the claim.
+        /// The reason to trust the records, as the lock file states. Verifying the bundle checks it.
         package var trust: Provenance
-        /// The guards that this state violates and that somebody overrode, one line each.
+        /// The violated guards that someone overrode for this state, one line each.
         package var accepted: [String] = []
 
         package init(
@@ -65,7 +65,7 @@ package struct LockFile: Hashable, Sendable {
         }
     }
 
-    /// Which catalogue of which publisher is packaged.
+    /// A reference to the packaged catalogue and its publisher.
     package struct CatalogueReference: Hashable, Sendable {
         package var publisher: PublisherName
         /// From 1 to `Catalogue.highestNumber`.
@@ -78,8 +78,8 @@ package struct LockFile: Hashable, Sendable {
     }
 
     package var collections: [CollectionID: Collection]
-    /// The catalogue that the collections are states of, as the lock claims. Verifying the directory checks the claim.
-    /// `nil` for a directory whose configuration does not require a catalogue.
+    /// The catalogue that lists the collections' states, as the lock file states. Verifying the directory checks it.
+    /// `nil` if the directory's configuration does not require a catalogue.
     package var catalogue: CatalogueReference?
 
     package init(collections: [CollectionID: Collection] = [:], catalogue: CatalogueReference? = nil) {
@@ -89,7 +89,7 @@ package struct LockFile: Hashable, Sendable {
 }
 
 extension LockFile.Collection {
-    /// Makes the lock entry of a bundle. No entry is made elsewhere.
+    /// Makes the lock entry of a bundle. This is the only place where entries are made.
     ///
     /// - Parameters:
     ///   - bundle: a bundle with verified contents.

@@ -1,8 +1,8 @@
 import RemoteSettingsModel
 
 extension LockFile {
-    /// The lock as text: ASCII JSON that is indented by two spaces and ends with a line feed. Collections are sorted,
-    /// and members have a fixed order. The same lock always has the same bytes.
+    /// The lock file's text: ASCII JSON, indented by two spaces, with a line feed at the end. Collections are sorted,
+    /// and members have a fixed order. The same contents always give the same bytes.
     package var text: [UInt8] { JSONText.text(json, .init(indent: 2, strings: .ascii)) + [UInt8(ascii: "\n")] }
 
     var json: JSONValue {
@@ -19,7 +19,7 @@ extension LockFile {
 }
 
 extension LockFile.Collection {
-    /// The entry as it is written in the lock.
+    /// The entry as JSON for the lock file.
     package var json: JSONValue {
         .members([
             "server": .string(server),

@@ -3,8 +3,8 @@ import RemoteSettingsModel
 extension Manifest {
     /// The text of `manifest.json`.
     ///
-    /// The head is on one line, followed by a line for each entry and each file. It is ASCII JSON without other white
-    /// space, with its members in this order.
+    /// It is ASCII JSON: the head on one line, then a line for each entry and each file. There is no other white space,
+    /// and the members have this order.
     package var text: [UInt8] {
         var text: [UInt8] = []
         text.reserveCapacity(1024 + files.count * 256)

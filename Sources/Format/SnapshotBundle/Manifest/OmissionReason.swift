@@ -1,10 +1,10 @@
-/// Why an attachment was left out of a bundle: a word of lower-case letters, digits and hyphens, at most 40.
+/// The reason why an attachment was left out of a bundle: a word of at most 40 lower-case letters, digits and hyphens.
 package struct OmissionReason: Hashable, Sendable {
     let word: String
 
     /// Makes a reason.
     ///
-    /// - Returns: `nil` if `word` breaks the rule.
+    /// - Returns: `nil` if `word` is not such a word.
     package init?(_ word: String) {
         let valid = word.utf8.allSatisfy { byte in
             (0x61...0x7A).contains(byte) || (0x30...0x39).contains(byte) || byte == 0x2D
@@ -17,15 +17,15 @@ package struct OmissionReason: Hashable, Sendable {
         self.word = word
     }
 
-    /// The rule includes no attachments of the collection.
+    /// The attachment rule includes no attachments of the collection.
     package static let none = OmissionReason(known: "none")
-    /// The include filter does not select any record that names it.
+    /// The include filter selects none of the records that reference the attachment.
     package static let filter = OmissionReason(known: "filter")
-    /// It is larger than the limit for one attachment.
+    /// The attachment is larger than the limit for one attachment.
     package static let maxSize = OmissionReason(known: "max-size")
-    /// With it, the collection's attachments would exceed the limit for their total size.
+    /// With the attachment, the collection's attachments would exceed the limit for their total size.
     package static let maxTotal = OmissionReason(known: "max-total")
-    /// The source that the collection was imported from did not have it.
+    /// The source that the collection was imported from did not contain the attachment.
     package static let notImported = OmissionReason(known: "not-imported")
 }
 

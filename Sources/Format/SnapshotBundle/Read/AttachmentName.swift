@@ -1,6 +1,6 @@
 import RemoteSettingsModel
 
-/// Names of the form `attachments/<sha256>`, compared and checked in place, eight digits at a time.
+/// Compares and checks names of the form `attachments/<sha256>` in place, eight digits at a time.
 enum AttachmentName {
     private static let prefixLength = 12
 
@@ -17,7 +17,7 @@ enum AttachmentName {
         var valid = high
         for step in 0..<8 {
             let word = text.bigWord(prefixLength + step * 8)
-            // For each byte below 0x80, bit 7 of the sum shows whether the byte is at least 0x80 minus the addend.
+            // For each byte below 0x80, bit 7 of the sum is set if the byte is at least 0x80 minus the addend.
             let digit = (word &+ ones &* 0x50) & ~(word &+ ones &* 0x46)
             let letter = (word &+ ones &* 0x1F) & ~(word &+ ones &* 0x19)
             valid &= (digit | letter) & ~word

@@ -3,8 +3,8 @@ import RemoteSettingsModel
 /// The server's zip of a collection's attachments. For each record, `{id}` is the file and `{id}.meta.json` is the
 /// record.
 ///
-/// It is unsigned, may be older than the collection and may lack files; its only use is to save requests. The caller
-/// must check every file against the hash in its record.
+/// It is unsigned, may be older than the collection and may lack files; it is used only to save requests. The caller
+/// must check each file against the hash in its record.
 package struct AttachmentsZIP: Sendable {
     fileprivate struct Entry {
         var method: UInt16
@@ -12,8 +12,8 @@ package struct AttachmentsZIP: Sendable {
         var size: Int
         var header: Int
 
-        /// Deflate does not compress by more than 1,032 to 1 (zlib's technical notes). An entry that claims more is
-        /// skipped before memory is allocated for it.
+        /// Whether the claimed size is possible. Deflate compresses by at most 1,032 to 1 (zlib's technical notes). An
+        /// entry that claims more is skipped before memory is allocated for it.
         var canHaveItsSize: Bool { size / 1032 <= compressedSize }
     }
 
@@ -32,8 +32,8 @@ package struct AttachmentsZIP: Sendable {
     ///
     /// - Parameter name: the URL or path of the zip, for error messages.
     /// - Throws: ``BundleError`` if it is not a ZIP file, is larger than ``Limits/attachmentsZipBytes``, claims more
-    ///   than ``Limits/attachmentsZipContentBytes``, or has entries that overlap. Each entry must be a regular file
-    ///   that is named as above, is not encrypted, and does not have the name of another entry.
+    ///   than ``Limits/attachmentsZipContentBytes``, or has overlapping entries. Each entry must be an unencrypted
+    ///   regular file with a unique name of the above form.
     package init(_ bytes: Bytes, name: String, limits: Limits) throws(BundleError) {
         guard bytes.count <= limits.attachmentsZipBytes else {
             throw BundleError(
@@ -86,7 +86,7 @@ package struct AttachmentsZIP: Sendable {
                         "files of at most \(limits.attachmentsZipContentBytes) bytes in total "
                         + "(Limits.attachmentsZipContentBytes)", found: "\(unpacked)")
             }
-            // A small file can claim a large content if many names share the same compressed bytes.
+            // A small file can claim large contents if many names share the same compressed bytes.
             guard packed <= end.directory.lowerBound else {
                 throw BundleError(
                     .malformed, file: name, expected: "separate entries in \(end.directory.lowerBound) bytes",
@@ -96,11 +96,11 @@ package struct AttachmentsZIP: Sendable {
         }
     }
 
-    /// The file of a record.
+    /// Returns the file of a record.
     ///
-    /// - Parameter size: the size that the record states, in bytes. A file of another size is not read. Neither is a
-    ///   file that is larger than ``Limits/attachmentsZipBytes`` after decompression.
-    /// - Returns: `nil` if the zip does not have the file, or if it cannot be read.
+    /// - Parameter size: the size in the record, in bytes. A file of a different size is not read, nor is a file larger
+    ///   than ``Limits/attachmentsZipBytes`` after decompression.
+    /// - Returns: `nil` if the zip does not contain the file, or if it cannot be read.
     package func file(of record: String, size: Int) -> Bytes? {
         guard Identifier.isValid(record.utf8), let entry = entries[record], entry.size == size, entry.canHaveItsSize,
             size <= limits.attachmentsZipBytes
@@ -123,7 +123,7 @@ package struct AttachmentsZIP: Sendable {
         }
     }
 
-    /// Refuses names that no server uses, although no file is ever written under an entry's name.
+    /// Rejects names that no server uses, although no file is ever written under an entry's name.
     private static func check(_ record: RawSpan, named entry: String, file: String) throws(BundleError) {
         let suffix = ".meta.json"
         let id = entry.hasSuffix(suffix) ? String(entry.dropLast(suffix.count)) : entry
@@ -131,7 +131,7 @@ package struct AttachmentsZIP: Sendable {
             throw refusal(entry, file: file, expected: "a record id, or RECORD-ID.meta.json", found: "another name")
         }
         let flags: UInt16 = record.little(8)
-        // Python leaves out the type bits of a regular file.
+        // Python omits the type bits of a regular file.
         let type = record.little(40, as: UInt16.self) & ZIPLayout.typeMask
         guard flags & encryptedFlag == 0, [0, ZIPLayout.regularFile].contains(type) else {
             throw refusal(entry, file: file, expected: "a regular file that is not encrypted", found: "another entry")

@@ -1,12 +1,12 @@
 import RemoteSettingsModel
 
-/// The certificate of a chain that an error is about.
+/// Identifies the certificate of a chain in an error.
 package struct CertificateLabel: Hashable, Sendable, CustomStringConvertible {
-    /// The position in the chain's text. The leaf is 1.
+    /// The position in the chain, starting with 1 for the leaf.
     let position: Int
     /// The number of certificates in the chain.
     let count: Int
-    /// The subject's common name, or its whole distinguished name if it has none. The text is not trusted.
+    /// The subject's common name, or its whole distinguished name if it has none. This text is untrusted.
     let subject: String
 
     package var description: String {

@@ -2,14 +2,14 @@ import RemoteSettingsModel
 
 /// The DNS name that a leaf certificate must have to sign for a collection.
 ///
-/// Names are compared as DNS names, so ASCII letters are equal in either case.
+/// Names are compared as DNS names, without regard to ASCII case.
 package struct SignerName: Sendable, CustomStringConvertible {
     /// The name as it was given.
     package let dnsName: String
 
     /// Makes a name.
     ///
-    /// - Parameter dnsName: a host name. It is not checked. A name that no certificate has matches nothing.
+    /// - Parameter dnsName: a host name. It is not validated; an invalid name matches no certificate.
     package init(_ dnsName: String) {
         self.dnsName = dnsName
     }
@@ -19,7 +19,7 @@ package struct SignerName: Sendable, CustomStringConvertible {
     /// The signer of the buckets `security-state` and `security-state-preview`.
     package static let oneCRL = SignerName("onecrl.content-signature.mozilla.org")
 
-    /// The name with which Mozilla's servers sign `collection`.
+    /// Returns the name under which Mozilla's servers sign `collection`.
     ///
     /// It is ``oneCRL`` for the buckets `security-state` and `security-state-preview`, and ``remoteSettings`` for all
     /// others.

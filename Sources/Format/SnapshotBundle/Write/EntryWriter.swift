@@ -2,8 +2,9 @@ import RemoteSettingsModel
 
 /// Writes entries. Each one is compressed if that makes it smaller.
 ///
-/// The rule depends only on the bytes. An entry of at most 4 MiB is deflated if that saves at least one byte; otherwise
-/// it is stored. For a larger one, its first 1 MiB decides. A payload is deflated in blocks (``PayloadBlocks``).
+/// The decision depends only on the bytes. An entry of at most 4 MiB is deflated if that saves at least one byte;
+/// otherwise it is stored. For a larger one, its first 1 MiB decides. A payload is deflated in blocks
+/// (``PayloadBlocks``).
 struct EntryWriter {
     let archive: ZIPArchive
     /// The compressor; `nil` if all entries are stored.
@@ -12,7 +13,7 @@ struct EntryWriter {
     static let wholeTrial = 4 << 20
     static let prefixTrial = 1 << 20
 
-    /// Writes bytes in memory that have no expected hash. They may have at most 4 MiB, or any size if they are stored.
+    /// Writes in-memory bytes without an expected hash: at most 4 MiB, or any size if they are stored.
     func write(_ name: String, _ bytes: Bytes, isStored: Bool = false) throws(BundleError) {
         let (content, packed) = (isStored ? nil : deflater)?.pack(bytes) ?? (PackedContent(stored: bytes), bytes)
         try write(name, content: content, bytes: packed)

@@ -1,16 +1,16 @@
 /// A ZIP archive that is written to a file, from the first entry to the end record (APPNOTE 4.3). Threads must not
 /// share it.
 ///
-/// The bytes are those that libarchive writes for the same entries; the tests compare them. libarchive is not used
-/// because it compresses one entry after the other, while here attachments are compressed as they are downloaded. The
-/// archive has nothing from the machine: no time, user, group or mask.
+/// The output is identical to libarchive's for the same entries; the tests compare them. libarchive is not used because
+/// it compresses entries sequentially, while attachments are compressed here as they are downloaded. The archive
+/// contains nothing specific to the machine: no time, user, group or umask.
 final class ZIPArchive {
     private struct Entry {
         let name: [UInt8]
         let size: Int
         let isStored: Bool
         let offset: Int
-        /// Whether sizes are written as 64 bits. The margin is for data that deflate makes longer, by less than a
+        /// Whether sizes are written as 64 bits. The margin allows for deflate making data longer, by less than a
         /// thousandth.
         var isLarge: Bool { size > ZIPArchive.most32 - 1 << 24 }
         var version: UInt16 { isLarge ? 45 : isStored ? 10 : 20 }
@@ -56,7 +56,7 @@ final class ZIPArchive {
         try write(header.local)
     }
 
-    /// Appends bytes in the form that they have in the archive: deflated bytes if the entry is deflated.
+    /// Appends bytes in their archived form: deflated bytes if the entry is deflated.
     func append(_ bytes: Span<UInt8>) throws(BundleError) {
         packedSize += bytes.count
         try write(bytes)

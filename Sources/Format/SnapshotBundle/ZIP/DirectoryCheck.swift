@@ -1,6 +1,6 @@
 import RemoteSettingsModel
 
-/// Checks that the entries of a bundle's directory agree with each other: names, order, places and sizes.
+/// Checks that the entries of a bundle's directory are consistent: names, order, positions and sizes.
 struct DirectoryCheck {
     let file: String
     let limits: Limits
@@ -35,8 +35,8 @@ struct DirectoryCheck {
                 .overLimit, file: file, entry: ZIPEntry.text(raw, entry.name), expected: "at most \(limit) bytes",
                 found: "\(entry.size) bytes")
         }
-        // No deflate stream expands by more than 1032 to 1 (zlib's technical notes). A larger claim is false and must
-        // not lead to an allocation.
+        // A deflate stream expands by at most 1032 to 1 (zlib's technical notes). A larger claim is false and must not
+        // cause an allocation.
         guard entry.compressedSize <= directory.lowerBound, entry.size / 1032 <= entry.compressedSize else {
             throw failure(
                 entry, raw, expected: "a size that \(entry.compressedSize) compressed bytes can have",

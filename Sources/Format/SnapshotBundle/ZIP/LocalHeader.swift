@@ -2,11 +2,11 @@ import RemoteSettingsModel
 
 /// The header before an entry's data (APPNOTE 4.3.7), and the descriptor after it (4.3.9).
 ///
-/// Streaming readers use these, and seeking readers use the directory. Both must agree.
+/// Streaming readers use these, and seeking readers use the directory, so both must agree.
 enum LocalHeader {
-    /// The place of an entry's data.
+    /// Returns the range of an entry's data.
     ///
-    /// - Parameter end: where the next entry or the directory begins.
+    /// - Parameter end: the start of the next entry or of the directory.
     static func data(of entry: ZIPEntry, in raw: RawSpan, end: Int, file: String) throws(BundleError) -> Range<Int> {
         func failure(_ expected: String, _ found: String) -> BundleError {
             BundleError(
@@ -36,8 +36,8 @@ enum LocalHeader {
         let crc: UInt32 = raw.little(start + 14)
         let sizes: (UInt32, UInt32) = (raw.little(start + 18), raw.little(start + 22))
         func agrees(_ value: UInt32, _ size: Int) -> Bool {
-            // A value is 0 if a descriptor follows. It is all ones if the real value is in a ZIP64 field, in the header
-            // and in the directory alike.
+            // A value is 0 if a descriptor follows, and all ones if the real value is in a ZIP64 field. This applies to
+            // both the header and the directory.
             (entry.usesDescriptor && value == 0) || value == .max || value == UInt32(clamping: size)
         }
         guard crc == entry.crc || (entry.usesDescriptor && crc == 0), agrees(sizes.0, entry.compressedSize),

@@ -1,15 +1,15 @@
 import RemoteSettingsModel
 
-/// The directory of a bundle: its entries, and where their data lies.
+/// The directory of a bundle: its entries and the positions of their data.
 ///
-/// Only the end of the file is read, and no local header or data. The entries must be exactly those of the format, in
-/// its order and without gaps. Each must be a regular file within ``Limits``. The local headers are checked when their
-/// entries are opened.
+/// Only the end of the file is read, not the local headers or data. The entries must be exactly those that the format
+/// requires, in its order and without gaps. Each must be a regular file within ``Limits``. The local headers are
+/// checked when their entries are opened.
 struct ZIPDirectory: Sendable {
     let file: String
     let bytes: Bytes
     let hasChain: Bool
-    /// The offsets of the directory's records. Names and hashes are not copied, but read in place.
+    /// The offsets of the directory's records. Names and hashes are read in place instead of copied.
     private let records: [Int]
     /// The range of the directory in the file.
     private let range: Range<Int>
@@ -51,7 +51,7 @@ struct ZIPDirectory: Sendable {
         hasChain = parsed.2
     }
 
-    /// The name of the entry at `index`.
+    /// Returns the name of the entry at `index`.
     func name(at index: Int) -> String {
         switch index {
         case 0: BundleFormat.manifest
@@ -64,14 +64,14 @@ struct ZIPDirectory: Sendable {
 
     func isDeflated(at index: Int) -> Bool { (try? record(index).method) == ZIPLayout.deflated }
 
-    /// The hash that names the attachment at `index` of the directory.
+    /// Returns the hash in the name of the attachment at `index` of the directory.
     func attachment(at index: Int) -> SHA256Digest? {
         guard index >= fixedCount, index < count else { return nil }
         let hex = records[index] + ZIPLayout.centralSize + BundleFormat.attachmentPrefix.utf8.count
         return SHA256Digest(hex: bytes[hex..<hex + 64].text)
     }
 
-    /// The index of an attachment's entry, found by binary search over the names in place.
+    /// Returns the index of an attachment's entry, by binary search over the names in place.
     func index(of digest: SHA256Digest) -> Int? {
         let wanted = Bytes(utf8: BundleFormat.attachmentPrefix + digest.hex)
         return wanted.withRawSpan { wanted in
@@ -89,7 +89,7 @@ struct ZIPDirectory: Sendable {
         }
     }
 
-    /// The record of an entry, and where its data lies according to its local header. Both must agree.
+    /// Returns an entry's record and the position of its data according to its local header. Both must agree.
     func open(_ index: Int) throws(BundleError) -> (entry: ZIPEntry, data: Range<Int>, end: Int) {
         let entry = try record(index)
         let end = try index + 1 < count ? record(index + 1).headerOffset : range.lowerBound

@@ -14,7 +14,7 @@ struct ZIPEntry {
 
     var usesDescriptor: Bool { flags & ZIPLayout.descriptorFlag != 0 }
 
-    /// Reads the record at `offset` of a directory that ends at `end`, and checks it on its own.
+    /// Reads the record at `offset` of a directory that ends at `end`, and checks it in isolation.
     init(
         _ raw: RawSpan, at offset: Int, directoryEnd end: Int, file: borrowing String
     ) throws(BundleError) {
@@ -22,7 +22,7 @@ struct ZIPEntry {
             throw BundleError(
                 .malformed, file: copy file, expected: "a directory record at byte \(offset)", found: "none")
         }
-        // The length is known, so that one check serves all fields.
+        // The fixed length allows one bounds check for all fields.
         let record = raw.extracting(offset..<offset + ZIPLayout.centralSize)
         let nameLength = Int(record.little(28, as: UInt16.self))
         let extraLength = Int(record.little(30, as: UInt16.self))
@@ -41,7 +41,7 @@ struct ZIPEntry {
         let sizes: (UInt32, UInt32) = (record.little(20), record.little(24))
         let header: UInt32 = record.little(42)
         var large = ZIP64Extra(raw, in: name.upperBound..<name.upperBound + extraLength)
-        // The order is that of the extra field (APPNOTE 4.5.3): size, compressed size, offset.
+        // In the order of the extra field (APPNOTE 4.5.3): size, compressed size, offset.
         let size = sizes.1 == .max ? large.next(raw) : Int(exactly: sizes.1)
         let compressedSize = sizes.0 == .max ? large.next(raw) : Int(exactly: sizes.0)
         let headerOffset = header == .max ? large.next(raw) : Int(exactly: header)
@@ -68,7 +68,7 @@ struct ZIPEntry {
         }
     }
 
-    /// An entry's name for an error message. Anything but printable ASCII is shown as `?`.
+    /// Returns an entry's name for an error message. Anything except printable ASCII becomes `?`.
     static func text(_ raw: RawSpan, _ range: Range<Int>) -> String {
         var text = ""
         for offset in range.prefix(120) {
@@ -79,7 +79,7 @@ struct ZIPEntry {
     }
 }
 
-/// The values of a ZIP64 extended information field, one after the other (APPNOTE 4.5.3).
+/// Reads the values of a ZIP64 extended information field in sequence (APPNOTE 4.5.3).
 private struct ZIP64Extra {
     private var values: Range<Int> = 0..<0
 

@@ -1,5 +1,5 @@
-/// What a ZIP archive states about an entry (APPNOTE 4.3.7 and 4.3.12): a regular file of mode 0644. Its time is
-/// 1980-01-01 00:00, the earliest one possible.
+/// The headers of a ZIP entry (APPNOTE 4.3.7 and 4.3.12) that is a regular file of mode 0644. Its time is 1980-01-01
+/// 00:00, the earliest possible.
 package struct ZIPHeader {
     var version: UInt16
     var flags: UInt16 = 0
@@ -12,7 +12,7 @@ package struct ZIPHeader {
     var name: [UInt8]
     var extra: [UInt8] = []
 
-    /// An entry with the features of ZIP 2.0 and known sizes.
+    /// Makes headers for an entry with the features of ZIP 2.0 and known sizes.
     package init(name: String, isStored: Bool, crc: UInt32, packedSize: UInt32, size: UInt32) {
         self.init(
             version: 20, isStored: isStored, crc: crc, packedSize: packedSize, size: size, name: Array(name.utf8))
@@ -42,15 +42,15 @@ package struct ZIPHeader {
         return header
     }
 
-    /// The entry's record in the archive's directory.
+    /// Returns the entry's record in the archive's directory.
     ///
-    /// - Parameter offset: where the local header begins.
+    /// - Parameter offset: the offset of the local header.
     package func record(offset: UInt32) -> [UInt8] {
         var record: [UInt8] = []
         record.little(ZIPLayout.centralSignature)
         record.little(UInt16(ZIPLayout.unixHost) << 8 | version)
         appendShared(to: &record)
-        // The lengths of the comment, the disk number and the internal attributes.
+        // The comment length, the disk number and the internal attributes.
         record += [0, 0, 0, 0, 0, 0]
         record.little(UInt32(ZIPLayout.regularFile | 0o644) << 16)
         record.little(offset)
@@ -59,7 +59,7 @@ package struct ZIPHeader {
         return record
     }
 
-    /// The end record of an archive. A ZIP64 end record precedes it if it is necessary.
+    /// Returns the end record of an archive, preceded by a ZIP64 end record if necessary.
     package static func end(count: Int, directorySize: Int, directoryOffset: Int) -> [UInt8] {
         var end: [UInt8] = []
         end.little(ZIPLayout.endSignature)

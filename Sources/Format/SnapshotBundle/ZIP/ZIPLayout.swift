@@ -17,7 +17,7 @@ enum ZIPLayout {
     static let descriptorSize = 16
     static let zip64DescriptorSize = 24
 
-    /// Bit 3 says that the checksum and sizes follow the data, bit 11 that names are UTF-8. A bundle sets no other
+    /// Bit 3 means that the checksum and sizes follow the data, bit 11 that names are UTF-8. A bundle sets no other
     /// bits.
     static let descriptorFlag: UInt16 = 1 << 3
     static let allowedFlags: UInt16 = 1 << 3 | 1 << 11
@@ -33,13 +33,13 @@ enum ZIPLayout {
 }
 
 extension RawSpan {
-    /// A little-endian integer at `offset`, which must be inside the memory, as for every subscript.
+    /// Reads a little-endian integer at `offset`. Like any subscript, traps outside the memory.
     @inline(__always)
     func little<Value: FixedWidthInteger & BitwiseCopyable>(_ offset: Int, as type: Value.Type = Value.self) -> Value {
         Value(littleEndian: unsafe unsafeLoadUnaligned(fromByteOffset: offset, as: Value.self))
     }
 
-    /// A big-endian word. Comparing such words compares text.
+    /// Reads a big-endian word. Comparing such words compares text.
     @inline(__always)
     func bigWord(_ offset: Int) -> UInt64 {
         UInt64(bigEndian: unsafe unsafeLoadUnaligned(fromByteOffset: offset, as: UInt64.self))
@@ -47,12 +47,12 @@ extension RawSpan {
 }
 
 extension Bytes {
-    /// Calls `body` with the bytes in place, as memory that integers of any size can be read from.
+    /// Calls `body` with the bytes in place, as memory from which it can read integers of any size.
     func withRawSpan<Result, Failure: Error>(
         _ body: (RawSpan) throws(Failure) -> Result
     ) throws(Failure) -> Result {
         try withSpan { (span) throws(Failure) in
-            // This is unsafe only for elements with padding between them, which bytes do not have.
+            // Unsafe only for elements with padding between them, which bytes do not have.
             try body(unsafe span.bytes)
         }
     }

@@ -1,6 +1,6 @@
 import RemoteSettingsModel
 
-/// Applies an operator to two values. `&&` and `||` are compiled to jumps and never get here.
+/// Applies an operator to two values. `&&` and `||` are compiled to jumps and never reach this code.
 struct BinaryOperation {
     let operation: BinaryOperator
     let offset: Int
@@ -60,7 +60,7 @@ struct BinaryOperation {
         return .array(common)
     }
 
-    /// Adds two values. `+` joins strings if one side is a string and the other is a string, a number or a boolean.
+    /// Adds two values. `+` concatenates if one side is a string and the other is a string, a number or a boolean.
     private func sum(
         _ left: FilterValue, _ right: FilterValue, budget: inout WorkBudget
     ) throws(FilterError) -> FilterValue {
@@ -96,8 +96,8 @@ struct BinaryOperation {
         return .number(operation(a, b))
     }
 
-    /// Raises to a power. Unlike in C, the result in ECMA-262 is NaN if the exponent is NaN, or if it is infinite and
-    /// the base is ±1.
+    /// Raises to a power. Unlike in C, ECMA-262 defines NaN as the result if the exponent is NaN, or if it is infinite
+    /// and the base is ±1.
     private static func power(_ base: Double, _ exponent: Double) -> Double {
         exponent.isNaN || (base.magnitude == 1 && exponent.isInfinite) ? .nan : pow(base, exponent)
     }

@@ -1,8 +1,8 @@
 import RemoteSettingsModel
 
-/// Runs a program in a context. It never recurses, and every step reduces its budget.
+/// Runs a program in a context. It never recurses, and each step is charged to the budget.
 struct FilterEvaluator {
-    /// A run over the elements of an array, as for `array[.x > 0]`.
+    /// The state of a filter over the elements of an array, such as `array[.x > 0]`.
     private struct ElementRun {
         let elements: [FilterValue]
         let body: Int
@@ -108,7 +108,7 @@ struct FilterEvaluator {
         }
     }
 
-    /// Starts a filter. A subject that is not an array is filtered like an array of one element. `undefined` stays
+    /// Starts a filter. A subject that is not an array is filtered like an array of one element. `undefined` remains
     /// `undefined`.
     private mutating func start(end: Int) {
         let subject = pop()

@@ -1,6 +1,6 @@
 import RemoteSettingsModel
 
-/// The number of steps that an evaluation, or all searches in a collection, may still take.
+/// The number of remaining steps for an evaluation, or for all searches in a collection.
 package struct WorkBudget: Sendable {
     let limits: FilterLimits
     private(set) var left: Int
@@ -16,12 +16,12 @@ package struct WorkBudget: Sendable {
         self.init(limits)
     }
 
-    /// The steps that were available at first.
+    /// The number of steps at the start.
     package var limit: Int { limits.steps }
-    /// Whether more steps were necessary than were available.
+    /// Whether the work exceeded the available steps.
     package var isExhausted: Bool { left < 0 }
 
-    /// Uses up steps.
+    /// Spends steps.
     ///
     /// - Throws: ``FilterError/tooMuchWork(limit:)``.
     package mutating func spend(_ steps: Int) throws(FilterError) {
@@ -29,7 +29,7 @@ package struct WorkBudget: Sendable {
         if left < 0 { throw .tooMuchWork(limit: limits.steps) }
     }
 
-    /// Uses up the steps for reading `bytes` bytes of text.
+    /// Spends the steps for reading `bytes` bytes of text.
     mutating func spend(text bytes: Int) throws(FilterError) {
         try spend(bytes / 16)
     }

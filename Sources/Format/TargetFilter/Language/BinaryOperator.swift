@@ -1,4 +1,4 @@
-/// The operators between two operands. All of them are left-associative.
+/// The binary operators. All are left-associative.
 enum BinaryOperator: String {
     case and = "&&"
     case or = "||"
@@ -18,7 +18,7 @@ enum BinaryOperator: String {
     case remainder = "%"
     case power = "^"
 
-    /// How tightly the operator binds. `&&` and `||` have the same level, as in both of Mozilla's clients.
+    /// The operator's precedence. `&&` and `||` have the same level, as in both of Mozilla's clients.
     var precedence: Int {
         switch self {
         case .and, .or: 10

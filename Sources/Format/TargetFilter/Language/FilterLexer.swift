@@ -1,11 +1,11 @@
 import RemoteSettingsModel
 
-/// A token of the language, and its offset in the expression, in bytes.
+/// A token of the language, and its byte offset in the expression.
 struct FilterToken: Equatable {
     enum Kind: Equatable {
         case number(Double)
         case text(String)
-        /// A name, or one of the words `true`, `false`, `null`, `in`, `intersect`.
+        /// A name, or one of the keywords `true`, `false`, `null`, `in`, `intersect`.
         case name(String)
         /// An operator or a bracket.
         case symbol(String)
@@ -15,7 +15,7 @@ struct FilterToken: Equatable {
     let kind: Kind
     let offset: Int
 
-    /// How an error describes the token.
+    /// The token's description in an error.
     var found: String {
         switch kind {
         case .number(let value): "the number \(NumberText.text(value))"
@@ -29,8 +29,8 @@ struct FilterToken: Equatable {
 
 /// Splits an expression into tokens, one at a time.
 ///
-/// White space is that of Unicode, as `\s` in a JavaScript regular expression. A `#` outside a string starts a comment,
-/// which ends with the line.
+/// White space is Unicode's, like `\s` in a JavaScript regular expression. A `#` outside a string starts a comment, up
+/// to the end of the line.
 struct FilterLexer {
     private let bytes: [UInt8]
     private var position = 0
@@ -69,7 +69,7 @@ struct FilterLexer {
         }
     }
 
-    /// The width of the white space at this position in bytes; 0 if there is none.
+    /// Returns the width of the white space at this position in bytes; 0 if there is none.
     private func blankWidth() -> Int {
         switch bytes[position] {
         case 0x20, 0x09...0x0D: 1
@@ -114,8 +114,8 @@ struct FilterLexer {
 
     /// Reads a string.
     ///
-    /// A backslash escapes the closing quote and itself. Before anything else it is an ordinary character, so regular
-    /// expressions do not require doubled backslashes.
+    /// A backslash escapes only the closing quote and itself. Elsewhere it is an ordinary character, so regular
+    /// expressions need no doubled backslashes.
     private mutating func text(closing: UInt8) throws(FilterError) -> FilterToken {
         let start = position
         var content: [UInt8] = []
@@ -152,7 +152,7 @@ struct FilterLexer {
         return FilterToken(kind: .symbol(String(UnicodeScalar(bytes[start]))), offset: start)
     }
 
-    /// The character at this position, for errors.
+    /// Describes the character at this position, for errors.
     private func describe() -> String {
         let rest = String(decoding: bytes[position..<min(position + 8, bytes.count)], as: UTF8.self)
         return rest.unicodeScalars.first.map { $0.escaped(asASCII: true) }.map { "'\($0)'" } ?? "the end"

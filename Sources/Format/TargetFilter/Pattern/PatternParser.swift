@@ -3,8 +3,8 @@ import RemoteSettingsModel
 /// The syntax tree of a regular expression. The parser limits its depth.
 indirect enum PatternNode {
     case scalar(Unicode.Scalar)
-    /// A scalar in the set, or outside it if `isInverted` is set. If case is ignored, the latter differs from the
-    /// complement of the set.
+    /// A scalar in the set, or outside it if `isInverted` is set. If case is ignored, the inverted form differs from
+    /// the set's complement.
     case set(ScalarSet, isInverted: Bool)
     case lineStart
     case lineEnd
@@ -15,17 +15,17 @@ indirect enum PatternNode {
     case lookahead(PatternNode, isNegative: Bool)
     case sequence([PatternNode])
     case choice([PatternNode])
-    /// - captures: the groups in the repeated part. They are reset at the start of every repetition.
+    /// - captures: the groups in the repeated part, which are reset at the start of each repetition.
     case repeated(PatternNode, from: Int, to: Int?, isLazy: Bool, captures: Range<Int>)
 }
 
-/// Parses the regular expressions of ECMA-262. Lookbehind, property classes (`\p`) and octal escapes are errors.
+/// Parses ECMA-262 regular expressions. Lookbehind, property classes (`\p`) and octal escapes are errors.
 struct PatternParser {
     private let scalars: [Unicode.Scalar]
     private var position = 0
     private var depth = 0
     private let nesting: Int
-    /// The place of the pattern in an expression, for errors.
+    /// The position of the pattern in an expression, for errors.
     private let offset: Int
     private let matchesLineEnds: Bool
     private var names: [ExactString: Int] = [:]
@@ -146,7 +146,8 @@ struct PatternParser {
     private mutating func group() throws(FilterError) -> PatternNode {
         let node: PatternNode
         if take("?:") {
-            // The sequence of one node matters, because a group around a `^` may be repeated, but a bare `^` may not.
+            // A sequence with a single node is needed because a group around a `^` may be repeated, but a bare `^` may
+            // not.
             node = .sequence([try choice()])
         } else if take("?=") {
             node = .lookahead(try choice(), isNegative: false)
@@ -195,7 +196,7 @@ struct PatternParser {
         return .scalar(try scalarEscape())
     }
 
-    /// Parses `\d`, `\w`, `\s` and their opposites.
+    /// Parses `\d`, `\w`, `\s` and their negations.
     private mutating func classEscape() -> ScalarSet? {
         let set: ScalarSet? =
             switch current {

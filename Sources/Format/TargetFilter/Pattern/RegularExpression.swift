@@ -1,9 +1,9 @@
 import RemoteSettingsModel
 
-/// A regular expression as in ECMA-262, compiled to instructions for ``RegularExpressionMatcher``.
+/// An ECMA-262 regular expression, compiled to instructions for ``RegularExpressionMatcher``.
 ///
-/// It does not use the standard library's `Regex`, which backtracks without limit. `(a*)*b` over thirty letters would
-/// hang it, and patterns come from a server. This engine matches Unicode scalars, while JavaScript without the flag `u`
+/// It does not use the standard library's `Regex`, which backtracks without limit: `(a*)*b` over thirty letters would
+/// hang it, and patterns come from a server. This engine matches Unicode scalars, while JavaScript without the `u` flag
 /// matches UTF-16 code units. The flags are `g`, `i`, `m`, `s` and `u`.
 struct RegularExpression {
     enum Instruction {
@@ -18,10 +18,10 @@ struct RegularExpression {
         case progress(Int)
         case forget(Range<Int>)
         case reference(Int)
-        /// Continues at the first instruction, or at the second one after a failure.
+        /// Continues at the first instruction, or at the second one if that fails.
         case fork(Int, Int)
         case jump(Int)
-        /// The pattern of the lookahead follows, up to `success`. Matching then continues at `end`.
+        /// A lookahead, whose pattern follows, up to `success`. Matching then continues at `end`.
         case lookahead(isNegative: Bool, end: Int)
         case success
     }
@@ -36,7 +36,7 @@ struct RegularExpression {
     private let offset: Int
     private var work = 0
 
-    /// - Parameter offset: the place of the pattern in an expression, for errors.
+    /// - Parameter offset: the position of the pattern in an expression, for errors.
     init(_ pattern: String, at offset: Int = 0, flags: String) throws(FilterError) {
         self.offset = offset
         guard Set(flags).count == flags.count, flags.allSatisfy({ "gimsu".contains($0) }) else {
@@ -66,8 +66,7 @@ struct RegularExpression {
         instructions.append(instruction)
     }
 
-    /// Counts the work. It has a limit of its own, because a repetition of nothing takes work but creates no
-    /// instructions.
+    /// Counts the work. It has a separate limit, because repeating nothing takes work but creates no instructions.
     private mutating func pay() throws(FilterError) {
         work += 1
         if work > limit {

@@ -1,11 +1,11 @@
-/// Matches a regular expression against a string by backtracking with a stack of its own.
+/// Matches a regular expression against a string by backtracking with a separate stack.
 ///
-/// Every step reduces the budget.
+/// Each step is charged to the budget.
 struct RegularExpressionMatcher {
     private enum Choice {
         /// Continue at this instruction and position.
         case resume(instruction: Int, position: Int)
-        /// Restore a slot's earlier value.
+        /// Restore a slot's previous value.
         case restore(slot: Int, value: Int)
     }
 
@@ -27,7 +27,7 @@ struct RegularExpressionMatcher {
         try search(from: 0, budget: &budget) != nil
     }
 
-    /// The result of JavaScript's `text.match(expression)`, as values.
+    /// Returns the result of JavaScript's `text.match(expression)`, as values.
     mutating func result(budget: inout WorkBudget) throws(FilterError) -> FilterValue {
         guard expression.isGlobal else {
             guard try search(from: 0, budget: &budget) != nil else { return .null }
@@ -53,7 +53,7 @@ struct RegularExpressionMatcher {
         return .string(String(String.UnicodeScalarView(scalars[start..<end])))
     }
 
-    /// Finds the first match at or after `start`. Its groups are then in `slots`.
+    /// Finds the first match at or after `start`, and stores its groups in `slots`.
     ///
     /// - Returns: the end of the match.
     private mutating func search(from start: Int, budget: inout WorkBudget) throws(FilterError) -> Int? {
@@ -72,7 +72,7 @@ struct RegularExpressionMatcher {
 
     /// Matches from a position. It recurses only for lookaheads, whose nesting the parser limits to a few levels.
     ///
-    /// - Returns: the end of the match; `nil` if there is none. All slots then have their earlier values again.
+    /// - Returns: the end of the match; `nil` if there is none, with all slots restored to their previous values.
     private mutating func run(
         from instruction: Int, at position: Int, budget: inout WorkBudget
     ) throws(FilterError) -> Int? {
@@ -127,7 +127,7 @@ struct RegularExpressionMatcher {
         return nil
     }
 
-    /// Tests a lookahead. It is not repeated after it succeeds, but its slots must be restored when the matcher
+    /// Tests a lookahead. It is never retried after it succeeds, but its slots must be restored when the matcher
     /// backtracks.
     private mutating func look(
         from instruction: Int, at position: Int, isNegative: Bool, budget: inout WorkBudget

@@ -1,4 +1,4 @@
-/// A set of Unicode scalars, as sorted ranges that do not touch.
+/// A set of Unicode scalars, as sorted, non-adjacent ranges.
 struct ScalarSet: Sendable, Equatable {
     private let ranges: [ClosedRange<UInt32>]
 
@@ -51,9 +51,10 @@ struct ScalarSet: Sendable, Equatable {
     }
 }
 
-/// Comparison of letters without regard to case.
+/// Case-insensitive comparison of letters.
 enum CaseFolding {
-    /// Canonicalize of ECMA-262: the upper-case letter, if it is a single scalar and does not change into ASCII.
+    /// Canonicalizes as in ECMA-262: returns the upper-case letter, unless it is several scalars or maps non-ASCII to
+    /// ASCII.
     static func fold(_ scalar: Unicode.Scalar) -> Unicode.Scalar {
         if scalar.isASCII {
             return ("a"..."z").contains(scalar) ? Unicode.Scalar(UInt8(scalar.value) - 32) : scalar
@@ -63,7 +64,7 @@ enum CaseFolding {
         return folded
     }
 
-    /// The scalar with its upper-case and lower-case forms.
+    /// Returns the scalar with its upper-case and lower-case forms.
     static func variants(_ scalar: Unicode.Scalar) -> [Unicode.Scalar] {
         let lower = scalar.properties.lowercaseMapping.unicodeScalars
         return [scalar, fold(scalar)] + (lower.count == 1 ? Array(lower) : [])

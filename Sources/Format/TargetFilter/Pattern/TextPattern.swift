@@ -1,14 +1,14 @@
 import RemoteSettingsModel
 
-/// A regular expression that is compiled once and searched for in many texts.
+/// A regular expression that is compiled once to search many texts.
 package struct TextPattern: Sendable {
     package let text: String
     private let expression: RegularExpression
 
     /// Compiles a pattern.
     ///
-    /// - Throws: ``FilterError/invalidPattern(problem:offset:)`` if ECMA-262 does not allow the pattern, or if the
-    ///   engine does not support it.
+    /// - Throws: ``FilterError/invalidPattern(problem:offset:)`` if the pattern is invalid in ECMA-262 or not supported
+    ///   by the engine.
     package init(_ text: String) throws(FilterError) {
         self.text = text
         expression = try RegularExpression(text, flags: "")
@@ -16,11 +16,11 @@ package struct TextPattern: Sendable {
 
     /// Whether the pattern occurs in a text.
     ///
-    /// - Parameter budget: the work of all searches together.
+    /// - Parameter budget: the remaining work for all searches together.
     /// - Returns: `nil` if this search alone takes more than ``FilterLimits/steps``.
     /// - Throws: ``FilterError/tooMuchWork(limit:)`` if all searches together take more than `budget`.
     package func occurs(in text: String, budget: inout WorkBudget) throws(FilterError) -> Bool? {
-        // The matcher's memory grows with its steps.
+        // Limits the matcher's memory, which grows with its steps.
         var own = WorkBudget(steps: min(FilterLimits().steps, budget.left))
         let before = own.left
         var found: Bool?

@@ -3,9 +3,9 @@ import RemoteSettingsModel
 /// Reads dates in the format of JavaScript's `Date` (ECMA-262, section 21.4.1.32).
 ///
 /// The forms are `YYYY`, `YYYY-MM` and `YYYY-MM-DD`. `THH:mm`, `THH:mm:ss` or `THH:mm:ss.sss` may follow, and then `Z`
-/// or `±HH:mm`. A time without an offset is UTC here, because a filter has no time zone. In Gecko it is local time.
+/// or `±HH:mm`. A time without an offset is UTC, because a filter has no time zone; in Gecko it is local time.
 enum DateText {
-    /// Milliseconds since 1970-01-01T00:00:00Z; `nil` for any other text.
+    /// Returns milliseconds since 1970-01-01T00:00:00Z; `nil` for any other text.
     static func milliseconds(_ text: String) -> Double? {
         var reader = Reader(bytes: Array(text.utf8))
         guard let year = reader.number(4) else { return nil }
@@ -20,7 +20,7 @@ enum DateText {
             }
         }
         guard (1...12).contains(month), (1...31).contains(day) else { return nil }
-        // Whole cycles of 400 years are added, so that the calculation stays after 1970, where it is defined.
+        // Adds whole cycles of 400 years, because the calculation is defined only from 1970 on.
         let cycles = year < 2000 ? 5 : 0
         let days = Timestamp.daysSince1970(year: year + cycles * 400, month: month, day: day)
         guard Timestamp.civil(daysSince1970: days) == (year + cycles * 400, month, day) else { return nil }
@@ -53,7 +53,7 @@ enum DateText {
             return value
         }
 
-        /// The milliseconds since midnight. 24:00 is the end of the day.
+        /// Reads the milliseconds since midnight. 24:00 is the end of the day.
         mutating func time() -> Double? {
             guard let hour = number(2), take(":"), let minute = number(2), hour <= 24, minute < 60 else { return nil }
             var milliseconds = Double(hour * 60 + minute) * 60_000
@@ -73,7 +73,7 @@ enum DateText {
             return milliseconds <= 86_400_000 ? milliseconds : nil
         }
 
-        /// The milliseconds by which local time is ahead of UTC.
+        /// Reads the UTC offset in milliseconds, positive if local time is ahead of UTC.
         mutating func offset() -> Double? {
             if isAtEnd || take("Z") { return 0 }
             let sign = take("+") ? 1.0 : take("-") ? -1.0 : 0

@@ -1,10 +1,9 @@
 import Crypto
 import RemoteSettingsModel
 
-/// The point of an input among 2^48 points, as in Gecko. It is the first 48 bits of the SHA-256 of the input's JSON.
+/// Maps an input to one of 2^48 points, as in Gecko: the first 48 bits of the SHA-256 of the input's JSON.
 struct SampleHash {
-    /// The end of the points that are in a bucket. The last of the 2^48 points is in no bucket, not even in one of 100
-    /// %.
+    /// The end of the points that belong to buckets. The last of the 2^48 points is in no bucket, even for 100 %.
     static let points = (UInt64(1) << 48) - 1
     private static let highest = Double(points)
 
@@ -27,14 +26,14 @@ struct SampleHash {
         Self.range(from: 0, to: rate).map { $0.contains(point) }
     }
 
-    /// Whether the input is in one of `count` buckets from `start` on. There are `total` buckets, which wrap around.
+    /// Whether the input is in one of `count` buckets from `start` on, wrapping around after `total` buckets.
     ///
-    /// - Returns: `nil` if one of these is negative or not finite, or if `total` is 0.
+    /// - Returns: `nil` if an argument is negative or not finite, or if `total` is 0.
     func isInBucket(start: Double, count: Double, total: Double) -> Bool? {
         Self.buckets(start: start, count: count, total: total).map { $0.contains { $0.contains(point) } }
     }
 
-    /// The points of some buckets; see ``isInBucket(start:count:total:)``.
+    /// Returns the points of some buckets; see ``isInBucket(start:count:total:)``.
     static func buckets(start: Double, count: Double, total: Double) -> [Range<UInt64>]? {
         guard start >= 0, count >= 0, total > 0, start.isFinite, count.isFinite, total.isFinite else { return nil }
         let first = start.truncatingRemainder(dividingBy: total)
@@ -46,7 +45,7 @@ struct SampleHash {
         return [head, tail]
     }
 
-    /// The points between two fractions of all points; `nil` if one of them is outside 0…1.
+    /// Returns the points between two fractions of all points; `nil` if a fraction is outside 0…1.
     static func range(from: Double, to: Double) -> Range<UInt64>? {
         guard let low = boundary(from), let high = boundary(to), low <= high else { return nil }
         return low..<high

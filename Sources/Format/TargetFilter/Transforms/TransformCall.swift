@@ -1,6 +1,6 @@
 import RemoteSettingsModel
 
-/// The transforms, named as in expressions.
+/// The transforms, with their names in expressions.
 enum FilterTransform: String, CaseIterable {
     case date
     case versionCompare
@@ -19,7 +19,7 @@ enum FilterTransform: String, CaseIterable {
 /// One use of a transform: `subject|name(arguments)`.
 ///
 /// The transforms behave as in Gecko (`FilterExpressions.sys.mjs`), with one exception: a value of the wrong type gives
-/// `undefined`. Gecko's JavaScript would convert it or throw.
+/// `undefined`, where Gecko's JavaScript would convert it or throw.
 struct TransformCall {
     let subject: FilterValue
     let arguments: [FilterValue]
@@ -54,7 +54,7 @@ struct TransformCall {
         return .undefined
     }
 
-    /// The milliseconds since 1970, so that dates can be compared with numbers; NaN for a string that is not a date.
+    /// The date in milliseconds since 1970, for comparison with numbers; NaN for a string that is not a date.
     private var date: FilterValue {
         switch subject {
         case .string(let text): .number(DateText.milliseconds(text) ?? .nan)
@@ -100,7 +100,7 @@ struct TransformCall {
         return .array(elements.map { $0.element(key) })
     }
 
-    /// The match and its groups, or all matches with the flag `g`; `null` if there is none.
+    /// Returns the match and its groups, or all matches with the flag `g`; `null` if there is none.
     private func match(budget: inout WorkBudget) throws(FilterError) -> FilterValue {
         guard case .string(let text) = subject, case .string(let pattern) = argument(0) else { return .undefined }
         let flags: String

@@ -1,10 +1,10 @@
 /// Compares versions in Mozilla's toolkit version format (MDN, "Toolkit version format").
 ///
-/// A version consists of parts between dots. A part is a number, a text, a number and a text, and each of these may be
-/// missing: `3pre4x` is 3, `pre`, 4, `x`. Parts are compared from the left, and a missing part counts as 0. The four
-/// pieces of a part are compared in order: numbers by value, texts by bytes. A missing text comes after every text, so
-/// `1.0pre1 < 1.0pre2 < 1.0`. A part `*` is larger than any number. A `+` after the first number stands for the
-/// beginning of the next number: `1.0+` is `1.1pre`.
+/// A version consists of parts separated by dots. A part is a number, a string, a number and a string, each of which
+/// may be missing: `3pre4x` is 3, `pre`, 4, `x`. Parts are compared from left to right, and a missing part counts as 0.
+/// The four pieces of a part are compared in order: numbers by value, strings by bytes. A missing string comes after
+/// any other, so `1.0pre1 < 1.0pre2 < 1.0`. A part `*` is larger than any number. A `+` after the first number means a
+/// prerelease of the next number: `1.0+` is `1.1pre`.
 enum VersionOrder {
     private struct Part {
         var number = 0
@@ -51,8 +51,8 @@ enum VersionOrder {
         return part
     }
 
-    /// Reads the number at the start, with its sign. If there is none, the result is 0 and nothing is consumed. A
-    /// number outside 32 bits becomes the nearest one that fits.
+    /// Reads a signed number at the start. If there is none, returns 0 and consumes nothing. A number outside 32 bits
+    /// is clamped.
     private static func number(_ bytes: inout ArraySlice<UInt8>) -> Int {
         var tail = bytes.drop { $0 == 0x20 || (0x09...0x0D).contains($0) }
         let isNegative = tail.first == UInt8(ascii: "-")

@@ -1,8 +1,8 @@
 import RemoteSettingsModel
 
-/// Writes values as `JSON.stringify` does: without spaces, with members in their order (ECMA-262, section 25.5.2).
+/// Writes values like `JSON.stringify`: without spaces, with members in their order (ECMA-262, section 25.5.2).
 enum FilterJSON {
-    /// The JSON of a value.
+    /// Returns the JSON of a value.
     ///
     /// - Returns: `nil` for `undefined`, which JSON cannot express.
     static func text(_ value: FilterValue, budget: inout WorkBudget) throws(FilterError) -> String? {
@@ -12,7 +12,8 @@ enum FilterJSON {
         return output
     }
 
-    /// The recursion is limited, because a FilterValue is at most as deep as JSON documents and expressions may be.
+    /// Appends a value. Recursion is bounded, because a FilterValue is at most as deep as JSON documents and
+    /// expressions may be.
     private static func append(
         _ value: FilterValue, to output: inout String, budget: inout WorkBudget
     ) throws(FilterError) {

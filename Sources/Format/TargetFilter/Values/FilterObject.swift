@@ -1,6 +1,6 @@
 import RemoteSettingsModel
 
-/// An object of the filter language. Its members keep their order and are found by name in constant time.
+/// An object of the filter language. Its members keep their order, with constant-time lookup by name.
 package struct FilterObject: Hashable, Sendable {
     package struct Member: Hashable, Sendable {
         fileprivate let name: ExactString
@@ -9,20 +9,20 @@ package struct FilterObject: Hashable, Sendable {
         package var key: String { name.string }
     }
 
-    /// The members, in the order in which their keys first appeared.
+    /// The members, in the order of their keys' first appearance.
     package private(set) var members: [Member] = []
     private var positions: [ExactString: Int] = [:]
 
     package init() {}
 
-    /// Makes an object. If a key appears twice, the later value takes the place of the earlier one, as in JavaScript.
+    /// Makes an object. If a key appears twice, the later value replaces the earlier one in place, as in JavaScript.
     package init(_ members: some Sequence<(key: String, value: FilterValue)>) {
         for (key, value) in members { self[key] = value }
     }
 
     var count: Int { members.count }
 
-    /// The value of a member; `undefined` if there is none. A member that is set to `undefined` stays.
+    /// The value of a member; `undefined` if there is none. Setting a member to `undefined` does not remove it.
     package subscript(key: String) -> FilterValue {
         get { positions[key].map { members[$0].value } ?? .undefined }
         set {

@@ -23,8 +23,8 @@ package enum FilterValue: Sendable {
         }
     }
 
-    /// Whether JavaScript treats the value as true. All values are, except `undefined`, `null`, `false`, 0, NaN and the
-    /// empty string.
+    /// Whether JavaScript treats the value as true: any value except `undefined`, `null`, `false`, 0, NaN and the empty
+    /// string.
     var isTruthy: Bool {
         switch self {
         case .undefined, .null: false
@@ -37,7 +37,7 @@ package enum FilterValue: Sendable {
 
     var isAbsent: Bool { self == .undefined || self == .null }
 
-    /// How an error describes the value.
+    /// The value's description in an error.
     var kind: String {
         switch self {
         case .undefined: "undefined"
@@ -50,9 +50,9 @@ package enum FilterValue: Sendable {
         }
     }
 
-    /// The member of an object, or of an array's first element; `undefined` for anything else.
+    /// Returns a member of an object, or of an array's first element; `undefined` for anything else.
     ///
-    /// The first element is a rule of mozjexl: if `a` is an array, `a.b` means `a[0].b`.
+    /// The first element is used as in mozjexl: if `a` is an array, `a.b` means `a[0].b`.
     func member(_ name: String) -> FilterValue {
         switch self {
         case .object(let object): object[name]
@@ -62,7 +62,7 @@ package enum FilterValue: Sendable {
         }
     }
 
-    /// `value[key]`: an array's element by its number, an object's member by its name.
+    /// Returns `value[key]`: an array's element by its index, or an object's member by its name.
     func element(_ key: FilterValue) -> FilterValue {
         switch (self, key) {
         case (.array(let elements), .number(let number)):
@@ -119,8 +119,7 @@ extension FilterValue: ExpressibleByStringLiteral, ExpressibleByBooleanLiteral, 
 }
 
 extension FilterValue: CustomStringConvertible {
-    /// The value for people, not for programs. It is JSON if JSON can express the value, and is cut off after a few
-    /// hundred characters.
+    /// A description for people, not for programs. It is JSON if possible, truncated after a few hundred characters.
     package var description: String {
         var output = ""
         describe(into: &output)

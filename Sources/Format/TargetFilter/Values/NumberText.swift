@@ -17,7 +17,7 @@ enum NumberText {
         return sign + digits.prefix(1) + fraction + "e" + (exponent < 0 ? "-" : "+") + String(abs(exponent))
     }
 
-    /// The fewest digits that identify the double, and the position of the decimal point: 0.digits × 10^point.
+    /// Returns the fewest digits that identify the double, and the position of the decimal point: 0.digits × 10^point.
     private static func shortest(_ value: Double) -> (digits: String, point: Int) {
         let parts = value.description.split(separator: "e")
         let mantissa = parts[0].split(separator: ".", omittingEmptySubsequences: false)

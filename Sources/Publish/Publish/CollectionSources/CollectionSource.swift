@@ -1,14 +1,14 @@
 import RemoteSettingsModel
 import SnapshotBundle
 
-/// A collection that was read from its source files and checked. It has neither timestamps nor signatures.
+/// A collection that was read from its source files and validated. It has no timestamps or signatures.
 package struct CollectionSource: Sendable {
     package let id: CollectionID
     /// The records, sorted by id, which is unique.
     package let records: [SourceRecord]
-    /// The files that the records name, by hash.
+    /// The files that the records reference, by hash.
     package let attachments: [SHA256Digest: AttachmentInput]
-    /// The members of the collection's metadata, without those that publishing sets.
+    /// The members of the collection's metadata, except those that publishing sets.
     package let metadata: [JSONValue.Member]
     /// Possible mistakes, one line each, with file and line.
     package let notes: [String]
@@ -30,7 +30,7 @@ package struct CollectionSource: Sendable {
 /// A record of a source.
 package struct SourceRecord: Sendable {
     package let id: String
-    /// All members, with the id but without `last_modified`, as JSON text without braces.
+    /// All members as JSON text without braces, with the id but without `last_modified`.
     package let members: Bytes
     package let file: String
     package let line: Int

@@ -2,22 +2,22 @@ import ConfigParameters
 import RemoteSettingsModel
 import TargetFilter
 
-/// Something in a parameter set that its author probably did not intend.
+/// A probable mistake in a parameter set.
 package struct ParameterFinding: Hashable, Sendable {
     package enum Problem: Hashable, Sendable {
-        /// More than one record of the key has no filter, so only one of them can apply.
+        /// More than one record of the key has no filter, but only one of them can apply.
         case severalDefaults
         /// The record's filter cannot be parsed, so the record never applies.
         case invalidFilter(FilterError)
-        /// The record with this id comes before it and has the same filter, or none.
+        /// The record with this id precedes it and has the same filter, or none.
         case shadowed(by: String)
         /// The key's values have different types. `kinds` are the types of the finding's records, in the same order.
         case changingType(kinds: [String])
-        /// Every record of the key has a filter. If none of them passes, an app uses its own default.
+        /// Every record of the key has a filter. If none passes, an app uses its own default.
         case noDefault
-        /// The app's defaults do not have the key, so an app without this collection has no value for it.
+        /// The key is missing from the app's defaults, so an app without this collection has no value for it.
         case missingInAppDefault
-        /// The key's values have another type than the app's default.
+        /// The type of the key's values differs from that of the app's default.
         case otherTypeThanInAppDefault(kinds: [String], inAppDefault: String)
     }
 
@@ -28,7 +28,7 @@ package struct ParameterFinding: Hashable, Sendable {
 }
 
 extension ParameterFinding {
-    /// Whether the set cannot work as it is written. Otherwise the author may have intended it.
+    /// Whether the set cannot work as written. Otherwise it may be intended.
     package var isError: Bool {
         switch problem {
         case .severalDefaults, .invalidFilter: true
@@ -64,10 +64,9 @@ extension ParameterFinding: CustomStringConvertible {
 }
 
 extension ParameterSet {
-    /// Finds mistakes in the set, sorted by key. No filter is evaluated.
+    /// Finds mistakes in the set, sorted by key, without evaluating filters.
     ///
-    /// - Parameter inAppDefaults: the app's own defaults, to compare the keys and their types with; `nil` to compare
-    ///   nothing.
+    /// - Parameter inAppDefaults: the app's own defaults, to compare keys and types; `nil` to skip this comparison.
     package func findings(
         inAppDefaults: InAppDefaults? = nil, limits: FilterLimits = FilterLimits()
     ) -> [ParameterFinding] {
@@ -118,10 +117,10 @@ extension ParameterSet {
     }
 }
 
-/// The values that an app has before it reads the collection.
+/// The values that an app uses before it reads the collection.
 package struct InAppDefaults: Sendable {
     package let values: [ExactString: JSONValue]
-    /// Whether the values have types of their own. Android's `<defaultsMap>` has only strings, which the app converts.
+    /// Whether the values are typed. Android's `<defaultsMap>` has only strings, which the app converts.
     package let hasTypes: Bool
 
     package init(values: [ExactString: JSONValue], hasTypes: Bool) {
@@ -137,7 +136,7 @@ extension ParameterRecord {
         return ParameterSet.kind(of: json)
     }
 
-    /// Whether the value is a string that an app can read as the type of another value, by Firebase's rules.
+    /// Whether the value is a string that an app can convert to another value's type, by Firebase's rules.
     fileprivate func isText(of other: JSONValue) -> Bool {
         guard case .value(let json) = content, let text = (try? JSONValue(parsing: json, limits: Limits()))?.string
         else { return false }
@@ -152,7 +151,7 @@ extension ParameterRecord {
 }
 
 extension ParameterSet {
-    /// The name of a value's type for messages.
+    /// Returns the name of a value's type for messages.
     fileprivate static func kind(of json: Bytes) -> String {
         json.withSpan { span in
             switch span.isEmpty ? 0 : span[0] {

@@ -4,16 +4,15 @@ import RemoteSettingsModel
 import SnapshotBundle
 import TargetFilter
 
-/// Compiles the short form of remote config, which has named conditions and parameters with values, to records of
-/// parameters.
+/// Compiles the short form of remote config, with named conditions and parameters, to parameter records.
 package struct ParameterCompiler {
-    /// A condition in the filter language, and the ramp that it follows, if any.
+    /// A condition in the filter language, and its ramp, if any.
     private struct Filter {
         let text: String
         let ramp: Ramp?
     }
 
-    /// A condition: its filter and its line.
+    /// A named condition: its filter and its line.
     private struct Condition {
         let filter: Filter
         let line: Int
@@ -22,7 +21,7 @@ package struct ParameterCompiler {
 
     /// One value of a parameter, and the condition under which it applies.
     private struct Choice {
-        /// The end of the record's id; `nil` for the default.
+        /// The last part of the record's id; `nil` for the default.
         let name: String?
         let filter: Filter?
         /// `nil` for the app's own default.
@@ -40,7 +39,7 @@ package struct ParameterCompiler {
     private(set) var problems = ProblemList()
     private var conditions: [ExactString: Condition] = [:]
     private var seen: [ExactString: Int] = [:]
-    /// The bytes of conditions that may still be written into records.
+    /// The number of bytes left for copies of conditions in records.
     private var room: Int
 
     init(file: String, room: Int) {
@@ -48,11 +47,11 @@ package struct ParameterCompiler {
         self.room = room
     }
 
-    /// The limit for copies of conditions, in bytes for one file's parameters. A condition is written once and copied
-    /// into each record that names it. Without a limit, a million bytes of sources could become gigabytes.
+    /// Returns the limit for copies of conditions, in bytes for one file's parameters. A condition is written once and
+    /// copied into each record that uses it. Without a limit, a megabyte of sources could become gigabytes.
     package static func room(_ limits: Limits) -> Int { limits.changesetBytes / 4 }
 
-    /// Takes this many bytes of the room for conditions. Returns whether there was enough. If not, a problem is noted.
+    /// Reserves bytes for a copy of a condition. Returns whether enough were left; if not, a problem is recorded.
     private mutating func reserve(_ count: Int, _ line: Int) -> Bool {
         guard room >= count else {
             if room >= 0 {
@@ -68,7 +67,7 @@ package struct ParameterCompiler {
         return true
     }
 
-    /// - Parameter node: a mapping. Only its `conditions`, `parameters` and `groups` are read.
+    /// - Parameter node: a mapping, of which only `conditions`, `parameters` and `groups` are read.
     mutating func records(of node: SourceNode) -> [SourceRecord] {
         read(conditions: node["conditions"])
         var records: [SourceRecord] = []
@@ -117,7 +116,7 @@ package struct ParameterCompiler {
         }
     }
 
-    /// The filter of a mapping with `filter`, `percent` and `seed`.
+    /// Returns the filter of a mapping with `filter`, `percent` and `seed`.
     private mutating func filter(of node: SourceNode, seed: String, _ line: Int) -> Filter? {
         var parts: [String] = []
         var ramp: Ramp?
@@ -189,7 +188,7 @@ package struct ParameterCompiler {
         return Filter(text: Ramp.sample(quoted, from: steps[0], to: steps[1]), ramp: nil)
     }
 
-    /// The filter of `DATE: PERCENT` pairs.
+    /// Returns the filter of `DATE: PERCENT` pairs.
     private mutating func ramp(_ members: [SourceNode.Member], _ line: Int, seed: String) -> Filter? {
         var steps: [Ramp.Step] = []
         for member in members {
@@ -221,7 +220,7 @@ package struct ParameterCompiler {
         return nil
     }
 
-    /// A percentage as a number of steps of 0.0001; `nil` if it is outside 0…100 or finer.
+    /// Returns a percentage as a number of steps of 0.0001; `nil` if it is outside 0…100 or has finer steps.
     package static func steps(_ number: JSONNumber) -> Int? {
         let value = number.double
         guard value >= 0, value <= 100 else { return nil }
@@ -229,7 +228,7 @@ package struct ParameterCompiler {
         return abs(steps - value * 10_000) < 1e-6 ? Int(exactly: steps) : nil
     }
 
-    /// A text as a literal of the filter language; `nil` if it would need escapes.
+    /// Returns a string literal of the filter language; `nil` if the text would need escapes.
     package static func quoted(_ text: String) -> String? {
         let isPlain = text.unicodeScalars.allSatisfy { (0x20...0x7E).contains($0.value) && $0 != "'" && $0 != "\\" }
         return isPlain && (1...100).contains(text.utf8.count) ? "'\(text)'" : nil
@@ -267,7 +266,7 @@ package struct ParameterCompiler {
             }
             guard room >= 0 else { return [] }
             if let content = content(of: parameter.value, parameter.line, isOptional: !choices.isEmpty) {
-                // If no condition applies, the app uses its own default. That is expressed by the absence of a record.
+                // If no condition applies, the app uses its own default, which is expressed by the absence of a record.
                 if content.value != nil || choices.isEmpty {
                     choices.append(Choice(name: nil, filter: nil, value: content.value, line: parameter.line))
                 }
@@ -285,7 +284,7 @@ package struct ParameterCompiler {
         }
     }
 
-    /// Notes the values that no device gets, because an earlier value has the same condition.
+    /// Reports values that no device gets, because an earlier value has the same condition.
     private mutating func review(_ choices: [Choice], of key: String) {
         var asked: [ExactString: Int] = [:]
         for choice in choices {
@@ -301,7 +300,7 @@ package struct ParameterCompiler {
         }
     }
 
-    /// The values under `when:`, highest priority first.
+    /// Returns the values under `when:`, highest priority first.
     private mutating func choices(_ node: SourceNode, of key: String) -> [Choice] {
         switch node.content {
         case .mapping(let members):
@@ -364,7 +363,7 @@ package struct ParameterCompiler {
         return condition.filter
     }
 
-    /// Reads `value: …` or `in-app-default: true` of a mapping. There must be exactly one of them, or none if that is
+    /// Reads `value: …` or `in-app-default: true` of a mapping. Exactly one of them must be present, or none if that is
     /// allowed.
     private mutating func content(
         of node: SourceNode, _ line: Int, isOptional: Bool = false
@@ -415,7 +414,8 @@ package struct ParameterCompiler {
             guard let value = choice.value else { continue }
             let kind =
                 switch value.content {
-                // If the parameter states a type, a text stays a text, and apps read it with the getter of that type.
+                // If the parameter declares a type, a string remains a string, and apps read it with the getter of that
+                // type.
                 case .string(let text) where type?.string == "boolean" && ValueText.isBoolean(text): "boolean"
                 case .string(let text) where type?.string == "number" && ValueText.isNumber(text): "number"
                 case .string: "string"

@@ -1,7 +1,7 @@
 import ContentSigning
 import RemoteSettingsModel
 
-/// The state of a directory of keys at one time: what somebody has to do.
+/// The state of a key directory at one time, with the required actions.
 package struct KeyReport: Sendable, Encodable {
     private enum CodingKeys: String, CodingKey {
         case root
@@ -14,7 +14,7 @@ package struct KeyReport: Sendable, Encodable {
         package let notBefore: String?
         package let notAfter: String?
         package let key: String
-        /// What is wrong, and how to mend it; `nil` if nothing is.
+        /// The problem and its fix; `nil` if there is none.
         package let warning: String?
     }
 
@@ -24,7 +24,7 @@ package struct KeyReport: Sendable, Encodable {
 
     package var isGood: Bool { lines.allSatisfy { $0.warning == nil } }
 
-    /// - Parameter warnDays: how many days before a certificate's end there is a warning.
+    /// - Parameter warnDays: the number of days before a certificate expires to start warning.
     package init(_ status: KeyStatus, now: Timestamp, warnDays: Int) {
         root = status.root?.hex
         lines = status.entries.map { entry in

@@ -2,11 +2,11 @@ import ContentSigning
 import RemoteSettingsModel
 import SnapshotBundle
 
-/// The contents of a directory of keys, and when each certificate expires.
+/// The contents of a key directory, and the expiry of each certificate.
 package struct KeyStatus: Sendable {
     package struct Entry: Sendable {
         package let role: CertificateRole
-        /// `nil` if there is no certificate.
+        /// The signing certificate; `nil` if there is none.
         package let certificate: SigningCertificate?
         /// Whether the private key is in the directory and belongs to the certificate.
         package let key: Key
@@ -25,7 +25,7 @@ package struct KeyStatus: Sendable {
 }
 
 extension KeyDirectory {
-    /// Reads all files. Does I/O. Problems with single files are in the entries.
+    /// Reads all files. Does I/O. Problems with individual files are recorded in the entries.
     package func status(_ environment: [String: String]) throws -> KeyStatus {
         guard try FileStore.list(path) != nil || Self.value(of: Self.chainVariable, environment) != nil else {
             throw SigningKeyError(

@@ -145,7 +145,7 @@ struct ExportCommand: AsyncParsableCommand {
     }
 }
 
-/// A value of `--to`.
+/// A format for `--to`.
 enum ExportForm: ExpressibleByArgument, Equatable {
     case layout(ExportLayout)
     case mirror

@@ -95,7 +95,7 @@ struct ImportCommand: AsyncParsableCommand {
     }
 }
 
-/// The format that an import reads, which decides whether it writes bundles or a source file.
+/// The format of an import, which determines whether the result is bundles or a source file.
 enum ImportSource: ExpressibleByArgument, Hashable {
     case format(ImportFormat)
     case template

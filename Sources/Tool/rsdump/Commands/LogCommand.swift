@@ -92,7 +92,7 @@ struct LogCommand: AsyncParsableCommand {
         Console.error("note: a state is left out, because it cannot be read: \(problem)")
     }
 
-    /// - Returns: whether there was an entry.
+    /// - Returns: whether any entry was printed.
     private func printEntries(_ log: CollectionLog) async throws -> Bool {
         var text = LogText(showsFields: id != nil || field != nil, paint: Style.output.paint)
         var count = 0
@@ -115,18 +115,18 @@ struct LogCommand: AsyncParsableCommand {
 
     /// Prints each field of the record with the entry that last changed it.
     ///
-    /// - Returns: whether the record has a field that was asked for.
+    /// - Returns: whether the record has a requested field.
     private func printBlame(_ log: CollectionLog) async throws -> Bool {
         var members: [JSONValue.Member]?
         var entries: [ExactString: (entry: CollectionLog.Entry, tags: [String])] = [:]
-        // A value that an entry introduced is also in every later state.
+        // A value introduced by an entry is also in all later states.
         var later: Set<ExactString> = []
         try await log.forEach(record: id, field: field, unusable: report) { entry in
             guard let change = entry.changes.first else { return true }
-            // The newest entry has the record as it is now, or says that it was deleted.
+            // The newest entry contains the record's current state, or its deletion.
             if members == nil { members = change.members ?? [] }
             later.formUnion(entry.tags.map(\.exact))
-            // Only the names are of interest, and of all fields.
+            // Only the names of all fields are needed.
             _ = change.fields { path in
                 if entries[path.root] == nil { entries[path.root] = (entry, later.sorted().map(\.string)) }
                 return false

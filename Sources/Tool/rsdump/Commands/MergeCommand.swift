@@ -26,8 +26,8 @@ struct MergeCommand: AsyncParsableCommand {
     @Flag(help: "Let git merge and show the bundles in this clone by itself.")
     var setup = false
 
-    /// What git gives its merge driver: the file with our version, which gets the result, and the path in the
-    /// repository.
+    /// The arguments from git to its merge driver: the file with our version, which also receives the result, and its
+    /// path in the repository.
     @Option(name: .customLong("driver"), parsing: .remaining, help: .hidden)
     var driven: [String] = []
 
@@ -46,7 +46,7 @@ struct MergeCommand: AsyncParsableCommand {
         let merge = try await DumpsMerge(
             in: directory.path, with: name, ancestor: ancestor,
             policy: { try $0.policy(file: directory.configurationPath) })
-        // The hook runs in every merge, and usually has nothing to do.
+        // The hook runs in every merge, usually with nothing to do.
         let isHook = revision == nil && Self.merging != nil
         if isHook, merge.choices.isEmpty { return }
         try await merge.write(into: directory, onlyChosen: isHook)
@@ -63,15 +63,14 @@ struct MergeCommand: AsyncParsableCommand {
                 + "git add \(dumps.path)")
     }
 
-    /// The commit that `git merge` names to the programs that it runs; `nil` if there are several, or if git did not
-    /// run this program.
+    /// The commit that `git merge` passes to its subprocesses; `nil` if there are several, or if git did not start this
+    /// program.
     static var merging: String? {
         let heads = ProcessInfo.processInfo.environment.keys.filter { $0.hasPrefix("GITHEAD_") }
         return heads.count == 1 ? heads.first.map { String($0.dropFirst("GITHEAD_".count)) } : nil
     }
 
-    /// The commit that is being merged into `HEAD`, and the ancestor to use where it is not the one that git would
-    /// find.
+    /// Returns the commit being merged into `HEAD`, and the ancestor to use if it differs from git's merge base.
     private func other(_ directory: String) async throws -> (name: String, ancestor: String?) {
         if let revision { return (revision, nil) }
         if let head = Self.merging { return (head, nil) }
@@ -85,13 +84,13 @@ struct MergeCommand: AsyncParsableCommand {
         return (name, name == "MERGE_HEAD" ? nil : "\(name)^")
     }
 
-    /// Merges one file for git, which runs this for each file in conflict and shows its standard error.
+    /// Merges one file for git, which runs this for each conflicting file and shows its standard error.
     private func mergeFile(_ file: String, at path: String) async throws {
         let parts = path.split(separator: "/").map(String.init)
         let isLock = parts.last == "dumps.lock.json"
         let folder = parts.dropLast(isLock ? 1 : 2).joined(separator: "/")
         let directory = DumpsDirectory(folder.isEmpty ? "." : folder)
-        // A rebase does not name what it merges. It stops, and rsdump merge completes it.
+        // A rebase does not identify the commit. It stops, and `rsdump merge` completes it.
         guard let head = Self.merging else {
             throw CommandFailure(.someFailed, "\(path): git does not say what it merges; run: rsdump merge")
         }

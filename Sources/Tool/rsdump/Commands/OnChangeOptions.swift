@@ -4,7 +4,7 @@ import RemoteSettingsModel
 import SnapshotBundle
 import DumpsExchange
 
-/// The option `--on-change`, which runs commands after a change.
+/// The `--on-change` option, which runs commands after a change.
 struct OnChangeOptions: ParsableArguments {
     @Option(
         name: .customLong("on-change"), parsing: .singleValue,
@@ -17,9 +17,9 @@ struct OnChangeOptions: ParsableArguments {
         if commands.contains("") { throw ValidationError("--on-change is empty; give a command") }
     }
 
-    /// Makes a change to a directory of dumps, and runs the commands.
+    /// Changes a dumps directory and runs the commands.
     ///
-    /// - Parameter wait: how long to wait for another process that works in the directory.
+    /// - Parameter wait: how long to wait for another process that uses the directory.
     func telling<Value>(
         of directory: DumpsDirectory, waiting wait: Duration = .zero, _ change: () async throws -> Value
     ) async throws -> (Value, [ChangeHooks.Outcome]) {
@@ -30,7 +30,7 @@ struct OnChangeOptions: ParsableArguments {
         }
     }
 
-    /// Publishes a mirror, and runs the commands.
+    /// Publishes a mirror and runs the commands.
     func telling<Value>(
         ofMirror folder: String, state: () throws -> DumpsChange.State, _ change: () async throws -> Value
     ) async throws -> (Value, [ChangeHooks.Outcome]) {
@@ -54,7 +54,7 @@ struct OnChangeOptions: ParsableArguments {
             outcomes = try await hooks.finish(state())
             try await hooks.end()
         } catch {
-            // The change is in place, even if a command cannot be told.
+            // The change is in place, even if a command cannot be notified.
             Console.error("warning: \(Console.visible("\(error)"))")
         }
         for outcome in outcomes {
@@ -67,12 +67,12 @@ struct OnChangeOptions: ParsableArguments {
     }
 }
 
-/// The part of a command's output that says what became of the commands of `--on-change`.
+/// Describes the results of the `--on-change` commands.
 enum HooksReport {
-    /// The command in words. It is not shown itself, because it may contain a secret.
+    /// Returns a description of the command. The command itself is not shown, because it may contain a secret.
     static func name(_ outcome: ChangeHooks.Outcome) -> String { "command \(outcome.position) of --on-change" }
 
-    /// One line for each command that was told. A line feed precedes each line.
+    /// Returns a line for each notified command, each preceded by a line feed.
     static func text(_ outcomes: [ChangeHooks.Outcome]) -> String {
         outcomes.filter { $0.status == "told" }.map { outcome in
             let count = Counted.text(outcome.change.collections.count, "collection")

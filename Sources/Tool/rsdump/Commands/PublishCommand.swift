@@ -6,7 +6,7 @@ import RemoteSettingsHTTP
 import RemoteSettingsModel
 import SnapshotBundle
 
-/// The option that names the directory of sources.
+/// The option for the sources directory.
 struct SourcesOptions: ParsableArguments {
     @Option(
         name: .customLong("sources"), help: ArgumentHelp("The directory of the source files.", valueName: "dir"))
@@ -135,7 +135,7 @@ struct PublishCommand: AsyncParsableCommand {
         }
         let signer = try signer()
         var settings = Publisher.Options(time: time)
-        // Everything in the history was published once.
+        // A rollback already passed validation, so skip it.
         settings.accepted = Set(accept.collections).union(rollback ? collections.names : [])
         settings.staysConfirmed = signWith != nil
         settings.isExact = at != nil
@@ -179,7 +179,7 @@ struct PublishCommand: AsyncParsableCommand {
         return try directory.signer(KeysCommand.environment) { try await program.sign($0) }
     }
 
-    /// The trust policy of `dumps.yaml`. A new directory gets the root of the keys.
+    /// Returns the trust policy of `dumps.yaml`. A new directory uses the root of the keys.
     private func policy(for signer: any PayloadSigner) throws -> TrustPolicy {
         guard try dumps.directory.configurationText() != nil else {
             let root = try CertificateChain(pem: signer.chain).root
@@ -241,7 +241,7 @@ private struct PublishReport: Encodable {
         }
         let collections = outcomes.filter { $0.catalogue == nil }
         let changed = collections.count { (try? $0.result.get()).map { $0.status != .unchanged } ?? false }
-        // --confirm compares no collection.
+        // `--confirm` compares no collections.
         if !collections.isEmpty || outcomes.isEmpty {
             lines.append("\(changed) of \(Counted.text(collections.count, "collection")) published")
         }

@@ -78,7 +78,7 @@ struct RefreshCommand: AsyncParsableCommand {
         let refreshed = RefreshResult(report: report, hooks: told, now: HTTPEnvironment.system.now())
         try result.print(RefreshText(result: refreshed, style: .output).text, refreshed)
         if let summary {
-            // Checked again here, because the first refresh has just made the files of the dumps.
+            // Checked again, because the first refresh has just created the dumps' files.
             try opened.refuseOwn(summary)
             try FileStore.writeOutput(summary, Bytes(utf8: RefreshMarkdown(result: refreshed).text))
         }
@@ -87,7 +87,7 @@ struct RefreshCommand: AsyncParsableCommand {
 }
 
 extension OpenDumps {
-    /// - Throws: ``CommandFailure`` if the summary would overwrite a file of the dumps.
+    /// - Throws: ``CommandFailure`` if the summary would overwrite a dumps file.
     fileprivate func refuseOwn(_ summary: String) throws {
         let bundles = configuration.collections.map { directory.bundlePath($0.id) }
         for file in [directory.configurationPath, directory.lockPath] + bundles
@@ -99,7 +99,7 @@ extension OpenDumps {
         }
     }
 
-    /// Refreshes the named collections, or all of them if none is named. Throws the errors of `Refresh.run`.
+    /// Refreshes the named collections, or all if none is named. Throws the errors of `Refresh.run`.
     func refresh(
         _ names: [CollectionID], options: Refresh.Options, progress: Progress
     ) async throws -> RefreshReport {

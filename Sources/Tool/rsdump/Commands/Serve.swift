@@ -119,7 +119,7 @@ private struct ConsoleLog: LogHandler {
 }
 #else
 
-/// `rsdump serve` in a program that was built without the trait `Server`.
+/// `rsdump serve` in a program built without the `Server` trait.
 struct Serve: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "serve", abstract: "Serve bundles as a Remote Settings server (not in this program).")

@@ -69,9 +69,8 @@ struct ShowCommand: AsyncParsableCommand {
         }
     }
 
-    /// Prints the records of a bundle that git shows (`diff.rsdump.textconv`). git reads nothing further if this fails,
-    /// so a file that is no bundle is shown as its problem. git's temporary path is not part of it, because git stores
-    /// the text.
+    /// Prints a bundle's records for git (`diff.rsdump.textconv`). If this failed, git would stop, so an invalid bundle
+    /// is shown as its error. The error omits git's temporary path, because git caches the text.
     private func convertForGit(_ file: String) {
         let name = file.split(separator: "/").last.map { "\($0)" } ?? file
         do {
@@ -109,7 +108,7 @@ struct ShowCommand: AsyncParsableCommand {
 }
 
 extension BundleReader {
-    /// - Throws: ``CommandFailure`` if the bundle has no such record, or `BundleError`.
+    /// - Throws: ``CommandFailure`` if the bundle does not contain the record, or `BundleError`.
     fileprivate func record(_ id: String) throws -> Record {
         guard let record = try payload().records.record(id: id) else {
             throw CommandFailure(

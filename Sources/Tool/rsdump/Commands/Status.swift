@@ -54,7 +54,8 @@ struct Status: AsyncParsableCommand {
         if report.hasFailures { throw ExitStatus.someFailed.code }
     }
 
-    /// The states, only the local ones if the server is not asked, and why it could not be asked.
+    /// Returns the states, and the error if the server could not be queried. Without the server, the states are only
+    /// local.
     private func look(_ survey: Survey, _ opened: OpenDumps) async throws -> ([SurveyedCollection], HTTPError?) {
         guard !offline else { return (try survey.offline(collections.names), nil) }
         do {

@@ -74,7 +74,7 @@ struct Values: AsyncParsableCommand {
     }
 }
 
-/// The options that name the collection with the parameters.
+/// The options that specify the parameters' collection.
 struct ParameterSource: ParsableArguments {
     @Option(
         name: .customLong("parameters"),

@@ -2,7 +2,7 @@ import Dumps
 import RemoteSettingsModel
 import SnapshotBundle
 
-/// The contents of a bundle's manifest.
+/// A summary of a bundle's manifest.
 struct BundleSummary: Encodable {
     let manifest: Manifest
     let content: SHA256Digest
@@ -48,7 +48,7 @@ struct BundleSummary: Encodable {
         ])
     }
 
-    /// The size of the attachments in the bundle, in bytes. Each file counts once.
+    /// The total size of the attachments in the bundle, in bytes. Each file is counted once.
     private var total: UInt64 { manifest.packed.saturatingSum { UInt64(clamping: $0.size) } }
 }
 

@@ -6,7 +6,8 @@ import SnapshotBundle
 
 /// Describes a catalogue in words.
 enum CatalogueText {
-    /// An example: `catalogue 13 of settings.example.org, in which main/a is changed and main/b is removed`.
+    /// Describes the next catalogue: `catalogue 13 of settings.example.org, in which main/a is changed and main/b is
+    /// removed`.
     static func next(_ next: NextCatalogue) -> String {
         let catalogue = next.catalogue
         let name = "catalogue \(catalogue.number) of \(catalogue.publisher)"
@@ -18,7 +19,7 @@ enum CatalogueText {
         return parts.isEmpty ? name : "\(name), in which \(parts.joined(separator: ", and "))"
     }
 
-    /// What `publish` did with the catalogue.
+    /// Describes the change that `publish` made to the catalogue.
     static func words(_ next: NextCatalogue, resigned: Bool, _ style: Style) -> String {
         let catalogue = next.catalogue
         let name = "catalogue \(catalogue.number) of \(catalogue.publisher)"
@@ -30,7 +31,8 @@ enum CatalogueText {
         }
     }
 
-    /// An example: `catalogue 13 of settings.example.org, made 2026-11-20T…, confirmed until 2026-11-27T…`.
+    /// Describes a verified catalogue: `catalogue 13 of settings.example.org, made 2026-11-20T…, confirmed until
+    /// 2026-11-27T…`.
     static func sentence(_ verified: VerifiedCatalogue, at now: Timestamp, _ style: Style) -> String {
         let catalogue = verified.catalogue
         let name = "catalogue \(catalogue.number) of \(catalogue.publisher), made \(catalogue.made.rfc3339)"
@@ -39,16 +41,16 @@ enum CatalogueText {
             : "\(name), \(style.yellow("unconfirmed")) since \(verified.confirmedUntil.rfc3339): \(whyUnconfirmed)"
     }
 
-    /// A client cannot tell these two causes apart.
+    /// A client cannot distinguish these two causes.
     static let whyUnconfirmed =
         "a mirror may hold back a newer one, or its publisher has not run rsdump publish --confirm; ask the publisher"
 
-    /// The same for the catalogue that an app reads.
+    /// Describes the catalogue that an app reads.
     static func sentence(_ catalogue: CatalogueStatus, _ style: Style) -> String {
         catalogue.freshness.isConfirmed ? "\(catalogue)" : "\(style.yellow("\(catalogue)")): \(whyUnconfirmed)"
     }
 
-    /// Why a catalogue counts as unconfirmed; `nil` if it is confirmed, or if there is none.
+    /// Returns why a catalogue is stale; `nil` if it is fresh, or if there is none.
     static func problem(
         _ verification: CatalogueVerification?, _ configuration: DumpsConfiguration, at now: Timestamp,
         limit: Duration? = nil
@@ -78,9 +80,9 @@ extension NextCatalogue: Encodable {
     }
 }
 
-/// A catalogue that a directory has, in the JSON documents of commands.
+/// A directory's catalogue, in the JSON output of commands.
 struct CatalogueReport: Encodable {
-    /// `nil` if there is none that can be used.
+    /// The catalogue; `nil` if there is no usable one.
     let catalogue: VerifiedCatalogue?
     var verification: CatalogueVerification?
     let now: Timestamp

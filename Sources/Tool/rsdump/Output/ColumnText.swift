@@ -1,5 +1,5 @@
 extension Duration {
-    /// The duration in the largest unit of which it has at least two.
+    /// The duration, in the largest unit of which it contains at least two.
     var rounded: String {
         let seconds = components.seconds
         if seconds >= 2 * 86_400 { return "\(seconds / 86_400) d" }
@@ -13,7 +13,7 @@ extension String {
         count >= width ? self : self + String(repeating: " ", count: width - count)
     }
 
-    /// The text without the spaces that a table's last column leaves at its end.
+    /// Removes the trailing spaces of a table's last column.
     func trimmingSpaces() -> String {
         var text = self[...]
         while text.last == " " { text = text.dropLast() }

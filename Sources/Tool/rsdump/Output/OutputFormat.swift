@@ -1,11 +1,11 @@
 import ArgumentParser
 
-/// A form in which a command can print its result.
+/// An output format of a command.
 protocol ResultFormat: ExpressibleByArgument, CaseIterable, RawRepresentable<String> {
     static var text: Self { get }
 }
 
-/// The forms of most results.
+/// The output formats of most commands.
 enum OutputFormat: String, ResultFormat {
     case text
     case json

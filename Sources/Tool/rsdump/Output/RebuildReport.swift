@@ -11,10 +11,10 @@ struct RebuildReport: Encodable {
         outcomes.compactMap { if case .failed(let error) = $0.verdict { error } else { nil } }
     }
 
-    /// Whether every bundle could be rebuilt, with whatever bytes.
+    /// Whether every bundle could be rebuilt, even if its bytes differ.
     var isComplete: Bool { errors.isEmpty }
 
-    /// Whether files of this machine are the only cause of failures.
+    /// Whether all failures are due to files on this machine.
     var isStoppedByFiles: Bool { !errors.isEmpty && errors.allSatisfy(\.isOfMachine) }
 
     func text(_ style: Style) -> String {

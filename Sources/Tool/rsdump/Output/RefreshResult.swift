@@ -1,10 +1,10 @@
 import Dumps
 import RemoteSettingsModel
 
-/// The result of `rsdump refresh`. ``RefreshText`` and ``RefreshMarkdown`` show it to people.
+/// The result of `rsdump refresh`, which ``RefreshText`` and ``RefreshMarkdown`` format for people.
 struct RefreshResult: Encodable {
     let report: RefreshReport
-    /// The results of the commands of `--on-change`.
+    /// The results of the `--on-change` commands.
     let hooks: [ChangeHooks.Outcome]
     let now: Timestamp
 

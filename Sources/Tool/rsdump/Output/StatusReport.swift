@@ -4,16 +4,16 @@ import RemoteSettingsModel
 /// The age of the bundles.
 struct StatusReport: Encodable {
     let states: [(SurveyedCollection, SurveyedCollection.Freshness)]
-    /// The collections of the lock file that `dumps.yaml` does not list.
+    /// The collections in the lock file that `dumps.yaml` does not list.
     let unlisted: [CollectionID]
     let now: Timestamp
     let isOffline: Bool
     let configuration: DumpsConfiguration
     let sizes: SizeComparison
     let missed: MissedRefreshes
-    /// Whether the bundles belong to one catalogue; `nil` if `dumps.yaml` asks for none.
+    /// Whether the bundles belong to one catalogue; `nil` if `dumps.yaml` does not require one.
     let catalogue: CatalogueVerification?
-    /// Why the catalogue counts as unconfirmed; `nil` if it is confirmed.
+    /// Why the catalogue is stale; `nil` if it is fresh.
     let unconfirmed: String?
 
     var hasFailures: Bool {
@@ -49,7 +49,7 @@ struct StatusReport: Encodable {
         if let growth = sizes.totalGrowth { total += ", \(Self.change(growth)) since HEAD" }
         if isOverTotal { total += style.red("  error: over budget") }
         rows.append(total)
-        // Every directory has the default guard, so only others are worth a line.
+        // Guards are listed only if they differ from the default.
         if configuration.guards != Guards() {
             rows.append("guards: \(configuration.guards.words)")
         }
@@ -79,7 +79,7 @@ struct StatusReport: Encodable {
                 ? missed.sentence(state.serverTimestamp, bundle: state.entry?.timestamp).map { "; \($0)" } ?? "" : "")
     }
 
-    /// The refreshes that should have fetched what is planned.
+    /// Returns the refreshes that should have fetched the planned changes.
     private func missed(_ state: SurveyedCollection) -> (count: Int, first: Timestamp)? {
         guard state.action?.needsWork == true else { return nil }
         return missed.since(state.serverTimestamp, bundle: state.entry?.timestamp)
@@ -99,7 +99,7 @@ struct StatusReport: Encodable {
         }
     }
 
-    /// The attachments that are not in the bundle. A pin keeps a state that the server may no longer have.
+    /// Lists the attachments that are not in the bundle. A pin keeps a state that the server may no longer have.
     private func left(of state: SurveyedCollection, _ style: Style) -> String {
         guard let sentence = state.entry?.leftToServer else { return "" }
         return state.pin == nil ? "  \(sentence)" : style.yellow("  warning: \(sentence)")

@@ -1,8 +1,8 @@
-/// Colours for a terminal, or none.
+/// Terminal colors, or none.
 struct Style {
     let isColored: Bool
 
-    /// Without colours.
+    /// Without colors.
     static let plain = Style(isColored: false)
 
     /// The style of standard output.

@@ -8,17 +8,18 @@ struct VerifyReport: Encodable {
     /// Whether the bundles belong to one catalogue; `nil` if that was not checked.
     let catalogue: CatalogueVerification?
     let now: Timestamp
-    /// Files that are not in the lock; `nil` if they were not looked for.
+    /// The files that are not in the lock file; `nil` if this was not checked.
     let strays: [String]?
-    /// The collections of the lock file that dumps.yaml does not list; `nil` if they were not compared.
+    /// The collections in the lock file that `dumps.yaml` does not list; `nil` if this was not checked.
     let unlisted: [CollectionID]?
-    /// What dumps.yaml asks for and the lock does not have; `nil` if they were not compared.
+    /// The requirements of `dumps.yaml` that the lock file does not meet; `nil` if this was not checked.
     let disagreements: [Survey.Disagreement]?
-    /// The violations of guards; `nil` if they were not checked.
+    /// The violated guards; `nil` if they were not checked.
     let guarded: [Verification.Guarded]?
-    /// Why the catalogue's last confirmation is too old; `nil` if `dumps.yaml` has no limit, or a higher one.
+    /// Why the catalogue's last confirmation is too old; `nil` if it is within the limit of `dumps.yaml`, or there is
+    /// no limit.
     let tooOld: String?
-    /// The amount by which all bundles together exceed their budget.
+    /// The amount by which the total size of all bundles exceeds its budget.
     let excess: BudgetExcess?
     /// The result of `--rebuild`; `nil` without it.
     let rebuilt: RebuildReport?
