@@ -9,7 +9,8 @@ import Testing
     @Test func makingAService() throws {
         let config = RemoteSettingsConfig(server: .stage, bucketName: "main", appContext: nil)
         let older = RemoteSettingsConfig(
-            server: .custom(url: "https://settings.example.org"), trustRoots: place.server.root)
+            server: .custom(url: "https://settings.example.org"),
+            trustRoots: try TrustAnchors(parsing: [String(repeating: "ab", count: 32)]))
         let service = RemoteSettingsService(storageDir: storage, config: config)
         #expect(service.clientUrl() == "https://firefox.settings.services.allizom.org/v2")
         try service.updateConfig(config: older)

@@ -99,7 +99,7 @@ extension ServiceInspection.Collection: Encodable {
     }
 }
 
-extension SnapshotStatus.Source {
+extension CollectionStatus.Source {
     /// The source without paths, which may name a person.
     fileprivate var word: String {
         switch self {
