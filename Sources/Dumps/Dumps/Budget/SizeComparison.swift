@@ -30,10 +30,10 @@ package struct SizeComparison: Sendable {
         }
     }
 
-    /// The size of a collection's bundle in bytes, as the lock file states; `nil` if it has none.
+    /// Returns the size of a collection's bundle in bytes, as stated in the lock file; `nil` if it has none.
     package func size(of id: CollectionID) -> UInt64? { now[id] }
 
-    /// The growth of a bundle since `HEAD` in bytes: its whole size if it is not in `HEAD`; `nil` if unknown.
+    /// Returns the growth of a bundle since `HEAD` in bytes: its whole size if it is not in `HEAD`; `nil` if unknown.
     package func growth(of id: CollectionID) -> Int64? {
         guard let head, let size = now[id] else { return nil }
         return Int64(clamping: size) - Int64(clamping: head[id] ?? 0)
