@@ -1,7 +1,7 @@
 import RemoteSettingsModel
 import SnapshotBundle
 
-// How values appear in the JSON documents that commands print.
+// Formats of values in the JSON documents that commands print.
 
 extension CollectionID: Encodable {
     public func encode(to encoder: any Encoder) throws { try "\(self)".encode(to: encoder) }

@@ -1,9 +1,9 @@
 import RemoteSettingsModel
 
-/// The style in which a project writes the JSON file of a collection: `{"data": [record…], "timestamp": N}`.
+/// The formatting of a project's JSON files of collections: `{"data": [record…], "timestamp": N}`.
 ///
-/// A bundle keeps records in canonical form, so the original form of a file must follow from a rule. These are the
-/// projects' rules, checked against their files.
+/// A bundle stores records in canonical form, so the original formatting of a file must follow from a rule. These are
+/// the projects' rules, checked against their files.
 struct DumpStyle: Hashable, Sendable {
     enum KeyOrder: Hashable, Sendable {
         /// Members are sorted by code point.
@@ -15,7 +15,7 @@ struct DumpStyle: Hashable, Sendable {
 
     enum RecordOrder: Hashable, Sendable {
         case byID
-        /// The record that changed last comes first.
+        /// The most recently changed record comes first.
         case newestFirst
         /// Records are sorted by `recordType`, then by `identifier`.
         case byTypeAndIdentifier
@@ -23,7 +23,7 @@ struct DumpStyle: Hashable, Sendable {
 
     var keys: KeyOrder
     var records: RecordOrder
-    /// The number of spaces for each level.
+    /// The number of spaces per level.
     var indent = 2
     var endsWithNewline: Bool
 
@@ -32,14 +32,14 @@ struct DumpStyle: Hashable, Sendable {
 
     /// The style of Firefox's `services/settings/dumps`, as its update script writes them.
     static func firefox(_ id: CollectionID) -> DumpStyle {
-        // People review this collection, so Firefox's script sorts it.
+        // This collection is reviewed by people, so Firefox's script sorts it.
         id.name == "search-config-v2"
             ? DumpStyle(keys: .sorted, records: .byTypeAndIdentifier, endsWithNewline: true)
             : DumpStyle(keys: .served, records: .newestFirst, endsWithNewline: true)
     }
 }
 
-/// The metadata of a collection that was imported without any.
+/// Generated metadata for a collection that was imported without metadata.
 enum DumpMetadata {
     /// - Parameter style: the style of the file, if it differs from its project's style.
     static func make(_ id: CollectionID, _ style: DumpStyle?) -> JSONValue {
@@ -57,7 +57,7 @@ enum DumpMetadata {
         return .object(members)
     }
 
-    /// The project's style with the indentation and the final newline that the metadata records.
+    /// Returns the project's style with the indentation and final newline recorded in the metadata.
     static func style(_ metadata: JSONValue, of style: DumpStyle) -> DumpStyle {
         guard let layout = metadata["layout"], let indent = layout["indent"]?.number?.uint64, indent <= 16,
             let newline = layout["newline"]?.bool
@@ -70,7 +70,7 @@ enum DumpMetadata {
 }
 
 extension DumpStyle {
-    /// The style with the indentation and the final newline of a text; `nil` if it equals `style`.
+    /// Returns the style with the indentation and final newline of a file's content; `nil` if it equals `style`.
     static func seen(in text: Bytes, of style: DumpStyle) -> DumpStyle? {
         var own = style
         text.withSpan { span in

@@ -1,9 +1,9 @@
 import RemoteSettingsModel
 
-/// Writes JSON as other projects write their collection files: unescaped UTF-8, and numbers in their shortest plain
+/// Writes JSON in the format of other projects' collection files: unescaped UTF-8, and numbers in their shortest plain
 /// form.
 enum DumpText {
-    /// A collection's file.
+    /// Returns the content of a collection's file.
     static func document(_ records: [JSONValue], timestamp: Timestamp, style: DumpStyle) -> [UInt8] {
         let document = JSONValue.object([
             .init(key: "data", value: .array(records.map { ordered($0, style.keys) })),
@@ -12,16 +12,16 @@ enum DumpText {
         return text(document, indent: style.indent) + (style.endsWithNewline ? [UInt8(ascii: "\n")] : [])
     }
 
-    /// Records as a list, with everything but ASCII escaped.
+    /// Returns records as a JSON array, with all non-ASCII characters escaped.
     static func list(_ records: [JSONValue], style: DumpStyle) -> [UInt8] {
         JSONText.text(
             .array(records.map { ordered($0, style.keys) }),
             .init(indent: style.indent, strings: .ascii, number: PlainNumber.text))
     }
 
-    /// A record on its own.
+    /// Returns a single record.
     ///
-    /// - Parameter indent: the number of spaces for each level; `nil` for one line without white space.
+    /// - Parameter indent: the number of spaces per level; `nil` for one line without white space.
     static func record(_ record: JSONValue, keys: DumpStyle.KeyOrder, indent: Int?) -> [UInt8] {
         text(ordered(record, keys), indent: indent)
     }
@@ -40,7 +40,7 @@ enum DumpText {
                 + own.compactMap { key in members.first { key == $0.key.exact } })
     }
 
-    /// The value with its members in the order of PostgreSQL's `jsonb`, on all levels.
+    /// Returns the value with its members in the order of PostgreSQL's `jsonb`, at all levels.
     private static func served(_ value: JSONValue) -> JSONValue {
         switch value {
         case .array(let elements): return .array(elements.map(served))

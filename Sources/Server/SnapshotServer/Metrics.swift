@@ -2,9 +2,9 @@
 import RemoteSettingsModel
 import SnapshotOrigin
 
-/// Counts what the server does, for Prometheus (text format 0.0.4).
+/// Counts server activity for Prometheus (text format 0.0.4).
 ///
-/// Each label has few values, whatever clients send.
+/// Each label has few possible values, regardless of client input.
 package final class Metrics: Sendable {
     private struct Counters {
         var requests: [Key: Int] = [:]
@@ -14,7 +14,7 @@ package final class Metrics: Sendable {
         var announced = 0
     }
 
-    /// Counts for the connections that wait for updates.
+    /// Counters for the connections that wait for updates.
     private struct StreamCounters {
         var open = 0
         var opened = 0
@@ -139,7 +139,7 @@ package final class Metrics: Sendable {
     }
 }
 
-/// Why a connection was ended.
+/// The reason for closing a connection.
 package enum Refusal: String, CaseIterable {
     case malformed
     case headersTooLarge = "headers-too-large"
@@ -151,7 +151,7 @@ package enum Refusal: String, CaseIterable {
     case tooManyStreams = "too-many-streams"
 }
 
-/// The kind of resource that a request asked for, for the counts. The set of values is bounded.
+/// The kind of resource requested, for the counters. The set of values is bounded.
 enum ServerRoute: Hashable, Sendable {
     case origin(OriginRoute)
     case metrics

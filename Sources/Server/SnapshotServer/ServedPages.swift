@@ -4,9 +4,9 @@ import Hummingbird
 import RemoteSettingsModel
 import SnapshotBundle
 
-/// The page for people, made from the state that is served.
+/// The web UI, rendered from the served state.
 struct ServedPages: Sendable {
-    /// The dumps directory. Its `dumps.yaml` says what is pinned.
+    /// The dumps directory. Its `dumps.yaml` lists the pins.
     let directory: DumpsDirectory
 
     private let page = OriginPage()
@@ -15,7 +15,7 @@ struct ServedPages: Sendable {
         self.directory = directory
     }
 
-    /// - Returns: `nil` if the page does not own the path and the client is a program. The program then gets the API's
+    /// - Returns: `nil` if the path is not part of the web UI and the client is a program, which then gets the API's
     ///   error. A person who has mistyped an address gets a page with a link back.
     func answer(
         _ state: ServedState, _ target: RequestTarget, acceptsHTML: Bool, now: Timestamp,
@@ -28,7 +28,7 @@ struct ServedPages: Sendable {
     }
 
     private func catalog(_ state: ServedState) -> PageCatalog {
-        // Read for each answer, because people edit the file. A directory with only bundles does not have one.
+        // Read for each response, because people edit the file. A directory with only bundles does not have one.
         let configured = (try? directory.configuration())?.collections ?? []
         let pins = Dictionary(configured.compactMap { each in each.pin.map { (each.id, $0) } }) { first, _ in first }
         return PageCatalog(
@@ -55,12 +55,12 @@ struct ServedPages: Sendable {
 struct DemoControl: Sendable {
     let loader: DumpsLoader
     let state: StateBox
-    /// Publishes a change. Returns what was done, one line for each step.
+    /// Publishes a change. Returns the steps taken, one line each.
     let publish: @Sendable (_ now: Timestamp) async throws -> [String]
 
     func answer(_ request: Request, isLoopback: Bool, now: Timestamp) async -> Response {
-        // A browser names the page that sends a form. Without this check, a page of another site could send one
-        // unnoticed.
+        // A browser sends the origin of the page that submits a form. Without this check, another site's page could
+        // submit one unnoticed.
         guard isLoopback, request.headers[.origin] == nil else {
             return response(
                 .forbidden, "error", .string("only programs on this machine may send this, and no web page"))

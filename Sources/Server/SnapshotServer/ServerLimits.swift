@@ -1,59 +1,60 @@
 #if Server
-/// The limits that `rsdump serve` puts on its clients.
+/// The limits that `rsdump serve` applies to its clients.
 package struct ServerLimits: Sendable, Hashable {
-    /// The most connections at once. When fifteen sixteenths are reached, each newcomer replaces the connection that
-    /// has been idle the longest. If none is idle, it replaces the one that has not taken its answer for the longest.
-    /// If all are busy, it waits until one ends. The limit is lower if the system allows fewer open files.
+    /// The maximum number of concurrent connections. From fifteen sixteenths of it, each new connection replaces the
+    /// longest-idle one or, if none is idle, the one whose client has not read its response for the longest. If all are
+    /// busy, the new connection waits until one closes. The limit is lower if the system allows fewer open files.
     package var connections = 16_384
-    /// The most connections at once from one IPv4 address, or from one IPv6 network of 64 bits, without those that wait
-    /// for updates. A newcomer replaces an idle one as above, and is refused if all are busy. At most three quarters of
-    /// ``connections``.
+    /// The maximum number of concurrent connections from one IPv4 address or one IPv6 /64 network, excluding those that
+    /// wait for updates. A new connection replaces an idle one as above, and is refused if all are busy. At most three
+    /// quarters of ``connections``.
     package var connectionsPerAddress = 1_024
-    /// The most bytes of a header field, with its name and value. The limit also applies to the request line.
+    /// The maximum size of a header field in bytes, including name and value. It also applies to the request line.
     package var headerFieldBytes = 8 << 10
-    /// The most bytes of all header fields of a request.
+    /// The maximum total size of a request's header fields in bytes.
     package var headerBytes = 32 << 10
-    /// The most header fields of a request.
+    /// The maximum number of header fields in a request.
     package var headerFields = 100
-    /// The most bytes of a request's body. Bodies are never used. Those within the limit are read and discarded.
+    /// The maximum size of a request body in bytes. Bodies are never used: those within the limit are read and
+    /// discarded.
     package var requestBodyBytes = 64 << 10
-    /// The most bytes of a request on the wire, with what is neither header nor body, such as chunk extensions.
+    /// The maximum size of a request on the wire in bytes, including overhead such as chunk extensions.
     package var requestBytes = 1 << 20
-    /// The most seconds from the connection until the first request is complete.
+    /// The maximum time from connecting until the first request is complete, in seconds.
     package var requestSeconds = 15
-    /// The most seconds from an answer until the next request is complete.
+    /// The maximum time from a response until the next request is complete, in seconds.
     package var idleSeconds = 75
-    /// The most seconds that a client may take to accept the next ``pieceBytes`` of an answer.
+    /// The maximum time for a client to accept the next ``pieceBytes`` of a response, in seconds.
     package var stallSeconds = 30
-    /// The bytes of an answer that are read for a client at once. The client must accept this many within
-    /// ``stallSeconds``, and the next ones are read when it has accepted all of them.
+    /// The number of bytes of a response read for a client at a time. The client must accept this many within
+    /// ``stallSeconds``; the next ones are read when it has accepted them all.
     package var pieceBytes = 64 << 10
-    /// The most bytes in memory of answers for single clients that those clients have not taken yet. One IPv4 address
-    /// or IPv6 network of 64 bits may have as many as are still free. Beyond that, pieces are of 8 KiB, which do not
-    /// count. Answers that must be in memory as a whole are then 503: pages, and large files that are inflated.
+    /// The maximum number of unsent bytes in memory of responses to individual clients. One IPv4 address or IPv6 /64
+    /// network may use as many as are still free. Beyond that, pieces are 8 KiB, which do not count, and responses that
+    /// must be in memory as a whole (pages, and large files that are inflated) fail with status 503.
     package var untakenBytes = 32 << 20
-    /// The most connections at once that wait for updates, from all clients. They are part of ``connections``, and at
-    /// most three quarters of them. Other clients are asked to come back later.
+    /// The maximum number of concurrent connections that wait for updates, from all clients. They count toward
+    /// ``connections``, and are at most three quarters of them. Other clients are asked to retry later.
     package var updateStreams = 12_288
-    /// The most connections at once that wait for updates, from one IPv4 address or one IPv6 network of 64 bits.
+    /// The maximum number of concurrent connections that wait for updates from one IPv4 address or one IPv6 /64
+    /// network.
     package var updateStreamsPerAddress = 9_216
-    /// The seconds between two heartbeats on a connection that waits for updates.
+    /// The interval between heartbeats on a connection that waits for updates, in seconds.
     package var updateHeartbeatSeconds = 15
-    /// The most clients per second that come back after the server has ended. Each client that waits for updates is
-    /// told how long to stay away, at least 3 seconds and at most 10 minutes, so that no more than this number return
-    /// at once.
+    /// The maximum number of clients per second that reconnect after the server stops. To spread them out, each client
+    /// that waits for updates gets a delay of 3 seconds to 10 minutes.
     package var updateReturnsPerSecond = 200
-    /// The most seconds that requests may take after the server was asked to end.
+    /// The maximum time for open requests after the server was asked to stop, in seconds.
     package var shutdownSeconds = 10
-    /// The most older states of a collection from which deltas can begin.
+    /// The maximum number of older states of a collection that deltas can start from.
     package var historyStates = 64
-    /// The most bytes of older bundles that are kept in memory because they come from git.
+    /// The maximum total size of older bundles kept in memory because they come from git, in bytes.
     package var historyBytes = 256 << 20
-    /// The most bytes of a body that is kept in memory after its first request. A larger one is read each time.
+    /// The maximum size of a body kept in memory after its first request, in bytes. A larger one is read each time.
     package var keptBodyBytes = 4 << 20
-    /// The most bytes of all bodies that are kept in memory.
+    /// The maximum total size of all bodies kept in memory, in bytes.
     package var keptBytes = 64 << 20
-    /// The milliseconds between two checks of a watched directory.
+    /// The interval between checks of a watched directory, in milliseconds.
     package var watchMilliseconds = 200
 
     /// The defaults.

@@ -1,14 +1,15 @@
 import RemoteSettingsModel
 import SnapshotBundle
 
-/// The sizes of the bundles in the current lock and in the lock of git's `HEAD`.
+/// The sizes of the bundles in the current lock file and in the lock file at git's `HEAD`.
 package struct SizeComparison: Sendable {
     private let now: [CollectionID: UInt64]
     private let head: [CollectionID: UInt64]?
     /// Why the sizes cannot be compared; `nil` if they can.
     package let problem: String?
 
-    /// Does I/O and runs git. The growth is unknown without a repository, or if the lock was never committed.
+    /// Reads the sizes. Does I/O and runs git. The growth is unknown outside a repository, or if the lock file was
+    /// never committed.
     package init(_ directory: DumpsDirectory, limits: Limits) async {
         do {
             now = try directory.lockFile(limits: limits).sizes
@@ -29,22 +30,22 @@ package struct SizeComparison: Sendable {
         }
     }
 
-    /// The bytes of a collection's bundle according to the lock; `nil` if it has none.
+    /// Returns the size of a collection's bundle in bytes, as stated in the lock file; `nil` if it has none.
     package func size(of id: CollectionID) -> UInt64? { now[id] }
 
-    /// The bytes that a bundle has grown since `HEAD`: its whole size if `HEAD` does not have it; `nil` if unknown.
+    /// Returns the growth of a bundle since `HEAD` in bytes: its whole size if it is not in `HEAD`; `nil` if unknown.
     package func growth(of id: CollectionID) -> Int64? {
         guard let head, let size = now[id] else { return nil }
         return Int64(clamping: size) - Int64(clamping: head[id] ?? 0)
     }
 
-    /// Whether `HEAD` does not have the collection.
+    /// Whether the collection is missing from `HEAD`.
     package func isNew(_ id: CollectionID) -> Bool { head.map { $0[id] == nil } ?? false }
 
-    /// The bytes of all bundles in the lock.
+    /// The total size of all bundles in the lock file, in bytes.
     package var total: UInt64 { now.values.saturatingSum { $0 } }
 
-    /// The bytes that all bundles together have grown since `HEAD`; `nil` if unknown.
+    /// The total growth of all bundles since `HEAD` in bytes; `nil` if unknown.
     package var totalGrowth: Int64? {
         head.map { Int64(clamping: total) - Int64(clamping: $0.values.saturatingSum { $0 }) }
     }

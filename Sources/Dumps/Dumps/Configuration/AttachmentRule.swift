@@ -1,18 +1,17 @@
-/// The rule that decides which of a collection's attachments its bundle contains.
+/// The rule that selects which attachments of a collection are bundled.
 package struct AttachmentRule: Hashable, Sendable {
     package enum Selection: Hashable, Sendable {
         case all
         case none
-        /// The attachments of the records for which the filter expression is true. The expression uses the fields of
-        /// the record.
+        /// The attachments of the records that match the filter expression, which refers to the record's fields.
         case include(String)
     }
 
     var selection: Selection
-    /// The largest size of a single attachment in bytes. Larger ones are left out.
+    /// The maximum size of a single attachment in bytes. Larger ones are left out.
     var maxSize: UInt64?
-    /// The largest size of all attachments together in bytes. They are taken in the order of record ids, and those that
-    /// no longer fit are left out.
+    /// The maximum total size of all attachments in bytes. Attachments are added in order of record id; those that no
+    /// longer fit are left out.
     var maxTotal: UInt64?
 
     package init(_ selection: Selection = .all, maxSize: UInt64? = nil, maxTotal: UInt64? = nil) {
@@ -21,7 +20,7 @@ package struct AttachmentRule: Hashable, Sendable {
         self.maxTotal = maxTotal
     }
 
-    /// The rule as one line of text. The lock keeps it, so that a refresh notices that the rule has changed.
+    /// The rule as a single line. The lock file stores it so that a refresh can detect a changed rule.
     package var text: String {
         var parts: [String]
         switch selection {

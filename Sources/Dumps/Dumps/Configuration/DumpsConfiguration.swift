@@ -1,49 +1,50 @@
 import RemoteSettingsModel
 import SnapshotBundle
 
-/// The contents of `dumps.yaml`: the collections, their server and what is trusted.
+/// The contents of `dumps.yaml`: the collections, their server and the trust settings.
 package struct DumpsConfiguration: Hashable, Sendable {
-    /// The only version of `dumps.yaml`.
+    /// The only supported version of `dumps.yaml`.
     static let version = 1
-    /// The version of this tool, which `requires:` is compared with.
+    /// The version of this tool, to compare with `requires:`.
     package static let tool = "0.1.0"
     static let toolVersion = version(tool) ?? []
 
-    /// The numbers of a version such as `0.2` or `0.2.1`; `nil` for any other text.
+    /// Returns the numbers of a version such as `0.2` or `0.2.1`; `nil` for any other string.
     static func version(_ text: String) -> [Int]? {
         let parts = text.split(separator: ".", omittingEmptySubsequences: false)
         let numbers = parts.compactMap { $0.utf8.allSatisfy { (0x30...0x39).contains($0) } ? Int($0) : nil }
         return (1...3).contains(parts.count) && numbers.count == parts.count ? numbers : nil
     }
 
-    /// The section `trust:`. The roots of a named server are not in it, but in `TrustPolicy`.
+    /// The section `trust:`. The roots of a named server are in `TrustPolicy` instead.
     package struct Trust: Hashable, Sendable {
         /// The SHA-256 of each trusted root certificate; empty to trust the roots of the named server (`prod`, `stage`,
         /// `dev`).
         package var roots: [SHA256Digest] = []
-        /// The name in the leaf certificate; `nil` for the name that Mozilla uses for the bucket.
+        /// The required name in the leaf certificate; `nil` for the name that Mozilla uses for the bucket.
         package var signer: String?
-        /// Whether a collection without any signature is accepted. Its bundle and its lock entry then say `unsigned`.
+        /// Whether to accept a collection without any signature. Its bundle and its lock entry are then marked
+        /// `unsigned`.
         package var acceptsUnsigned = false
 
         init() {}
     }
 
-    /// The section `catalogue:`. The directory then holds the states of one of this publisher's catalogues.
+    /// The section `catalogue:`. The directory then contains the states of one of this publisher's catalogues.
     package struct CatalogueSettings: Hashable, Sendable {
         package var publisher: PublisherName
-        /// How long a confirmation is valid. Only a publisher uses this.
+        /// How long the catalogue is fresh after a confirmation. Only publishers use this.
         package var expiresAfter = Duration.seconds(7 * 86_400)
-        /// The largest age of the last confirmation; `nil` to use the limit that the confirmation itself gives.
+        /// The maximum time since the last confirmation; `nil` to use the limit in the confirmation itself.
         package var maxAge: Duration?
 
         package init(publisher: PublisherName) {
             self.publisher = publisher
         }
 
-        /// The time since when a catalogue has not been confirmed; `nil` if it is confirmed.
+        /// Returns the time when the catalogue's freshness expired; `nil` if it is still fresh.
         ///
-        /// - Parameter limit: a stricter age limit than ``maxAge``, such as that of a command; `nil` for none.
+        /// - Parameter limit: a stricter age limit than ``maxAge``, such as one set by a command; `nil` for none.
         package func unconfirmedSince(
             _ catalogue: VerifiedCatalogue, at now: Timestamp, limit: Duration? = nil
         ) -> Timestamp? {
@@ -54,13 +55,13 @@ package struct DumpsConfiguration: Hashable, Sendable {
         }
     }
 
-    /// One collection's settings.
+    /// The settings of one collection.
     package struct Collection: Hashable, Sendable {
         package let id: CollectionID
         package var attachments: AttachmentRule
-        /// The state at which the collection stays; `nil` if it follows the server.
+        /// The pinned state; `nil` if the collection follows the server.
         package var pin: Pin?
-        /// The failure that is known; `nil` if none is.
+        /// The acknowledged failure; `nil` if there is none.
         package var acknowledged: Acknowledgement?
         package var budget = Budget()
         package var guards = Guards()
@@ -72,34 +73,34 @@ package struct DumpsConfiguration: Hashable, Sendable {
         }
     }
 
-    /// The lowest version of this tool that may read the file; `nil` for any.
+    /// The minimum version of this tool that may read the file; `nil` for any.
     var requires: String?
     /// `prod`, `stage`, `dev`, or a base URL.
     package var server = "prod"
-    /// Whether the server may use plain HTTP even if it is on another machine.
+    /// Whether to allow plain HTTP even if the server is on another machine.
     package var allowsPlainHTTP = false
     package var trust = Trust()
     /// The settings of the catalogue; `nil` if the directory's collections are independent of each other.
     package var catalogue: CatalogueSettings?
-    /// The rule for collections without a rule of their own.
+    /// The default rule for collections without a separate rule.
     var attachments = AttachmentRule()
-    /// The budget for collections without a budget of their own.
+    /// The default budget for collections without a separate budget.
     var budget = Budget()
-    /// The guards for all collections. A collection may change them.
+    /// The guards for all collections. Each collection can override them.
     package var guards = Guards()
-    /// How the bundles of collections without a setting of their own are compressed.
+    /// The compression of bundles whose collection does not set one.
     var compression = BundleWriter.Compression.deflate
-    /// The largest size of all bundles together in bytes; `nil` for no limit.
+    /// The maximum total size of all bundles in bytes; `nil` for no limit.
     package var totalBudget: UInt64?
-    /// The collections that the file names, sorted by id.
+    /// The collections listed in the file, sorted by id.
     package var collections: [Collection] = []
 
     package init() {}
 
-    /// The collections that the directory holds, sorted by id.
+    /// The collections in the directory, sorted by id.
     ///
-    /// They are those that the file names. If ``catalogue`` is set, they include the catalogue even if the file does
-    /// not name it.
+    /// They are the collections listed in the file and, if ``catalogue`` is set, the catalogue even if it is not
+    /// listed.
     package var allCollections: [Collection] {
         guard catalogue != nil, !collections.contains(where: { $0.id == Catalogue.collection }) else {
             return collections
@@ -107,7 +108,7 @@ package struct DumpsConfiguration: Hashable, Sendable {
         return (collections + [settings(of: Catalogue.collection)]).sorted { $0.id < $1.id }
     }
 
-    /// A collection's own settings, or the defaults if the file does not name it.
+    /// Returns the settings of a collection, or the defaults if the file does not list it.
     package func settings(of id: CollectionID) -> Collection {
         if let own = collections.first(where: { $0.id == id }) { return own }
         var settings = Collection(id: id, attachments: attachments)

@@ -1,4 +1,4 @@
-/// A YAML text that is edited at libyaml's positions. Everything else in it, line ends included, stays as it is.
+/// A YAML document that is edited at libyaml's positions. Everything else, including line endings, is preserved.
 struct EditedText {
     private let hasByteOrderMark: Bool
     /// The Unicode scalars without a byte order mark, which libyaml does not count.
@@ -14,7 +14,7 @@ struct EditedText {
         String(String.UnicodeScalarView((hasByteOrderMark ? ["\u{FEFF}"] : []) + scalars))
     }
 
-    /// Whether libyaml takes the scalar for the end of a line.
+    /// Whether libyaml treats the scalar as a line break.
     private static func isLineEnd(_ scalar: Unicode.Scalar) -> Bool {
         switch scalar {
         case "\n", "\r", "\u{85}", "\u{2028}", "\u{2029}": true
@@ -22,12 +22,12 @@ struct EditedText {
         }
     }
 
-    /// Where the line of a position begins.
+    /// Returns the start of the line that contains a position.
     func lineStart(of position: Int) -> Int {
         (scalars[..<min(position, scalars.count)].lastIndex(where: Self.isLineEnd) ?? -1) + 1
     }
 
-    /// Where the line after that of a position begins. At the last line, the end of the text.
+    /// Returns the start of the line after a position, or the end of the text on the last line.
     func nextLine(after position: Int) -> Int {
         guard position < scalars.count, let end = scalars[position...].firstIndex(where: Self.isLineEnd) else {
             return scalars.count
@@ -35,20 +35,20 @@ struct EditedText {
         return end + (scalars[end...].starts(with: ["\r", "\n"]) ? 2 : 1)
     }
 
-    /// Where the line before one that begins at a position above 0 begins.
+    /// Returns the start of the line before `line`, which is the start of a line other than the first.
     func lineBefore(_ line: Int) -> Int {
         let hasTwo = line > 1 && scalars[line - 1] == "\n" && scalars[line - 2] == "\r"
         return lineStart(of: line - (hasTwo ? 2 : 1))
     }
 
-    /// The spaces before a position in its line; `nil` if there is anything else.
+    /// Returns the number of spaces before a position in its line; `nil` if anything else comes before it.
     func indent(of position: Int) -> Int? {
         guard position <= scalars.count else { return nil }
         let before = scalars[lineStart(of: position)..<position]
         return before.allSatisfy { $0 == " " } ? before.count : nil
     }
 
-    /// The line after a key and everything that is indented more deeply. Blank lines and comments at the end do not
+    /// Returns the position after a key and everything indented below it. Trailing blank lines and comments do not
     /// belong to the key.
     func end(of key: Int, indent: Int) -> Int {
         var end = nextLine(after: key)
@@ -69,7 +69,7 @@ struct EditedText {
         scalars.replaceSubrange(range.clamped(to: scalars.indices), with: text.unicodeScalars)
     }
 
-    /// Inserts lines, each of which ends as the first line of the text does.
+    /// Inserts lines with the line ending of the text's first line.
     mutating func insert(_ lines: [String], at position: Int) {
         let end: String =
             switch scalars.firstIndex(where: { $0 == "\n" || $0 == "\r" }) {
@@ -77,7 +77,7 @@ struct EditedText {
             case let first?: String(scalars[first])
             case nil: "\n"
             }
-        // A text whose last line has no end gets none.
+        // If the last line of the text has no line ending, the text still ends without one.
         let isAfterLine = position == 0 || Self.isLineEnd(scalars[position - 1])
         let new = lines.map { isAfterLine ? $0 + end : end + $0 }.joined()
         replace(position..<position, with: new)

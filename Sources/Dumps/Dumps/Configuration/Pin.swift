@@ -1,11 +1,11 @@
 import RemoteSettingsModel
 
-/// A pin: the setting in `dumps.yaml` that keeps a collection at one state.
+/// A pin: the setting in `dumps.yaml` that keeps a collection at a fixed state.
 package struct Pin: Hashable, Sendable {
-    /// The timestamp at which the collection stays.
+    /// The timestamp of the pinned state.
     package var at: Timestamp
     package var reason: String?
-    /// The last day of the pin, as the midnight UTC at which that day begins.
+    /// The last day of the pin, as its first instant (midnight UTC).
     package var until: Timestamp?
 
     package init(at: Timestamp, reason: String? = nil, until: Timestamp? = nil) {
@@ -14,23 +14,23 @@ package struct Pin: Hashable, Sendable {
         self.until = until
     }
 
-    /// Whether the pin's last day is over, in UTC.
+    /// Whether the pin's last day has passed in UTC.
     package func isOverdue(at now: Timestamp) -> Bool {
         until.map { Self.isOver($0, at: now) } ?? false
     }
 
-    /// Whether a day is over, in UTC.
+    /// Whether a day has passed in UTC.
     static func isOver(_ day: Timestamp, at now: Timestamp) -> Bool { now >= day.advanced(by: .seconds(86_400)) }
 
-    /// The date of a time in UTC, such as `2026-11-21`.
+    /// Returns the UTC date of a time, such as `2026-11-21`.
     package static func dateText(_ time: Timestamp) -> String { String(time.rfc3339.prefix(10)) }
 
-    /// Midnight UTC of a date such as `2026-11-21`; `nil` for any other text.
+    /// Returns midnight UTC of a date such as `2026-11-21`; `nil` for any other string.
     package static func date(_ text: String) -> Timestamp? {
         text.utf8.count == 10 ? Timestamp(rfc3339: text) : nil
     }
 
-    /// Whether a text can be a reason: one line of 1 to 500 characters without control characters.
+    /// Whether a string is valid as a reason: one line of 1 to 500 characters without control characters.
     package static func isReason(_ text: String) -> Bool {
         (1...500).contains(text.count)
             && text.unicodeScalars.allSatisfy { scalar in

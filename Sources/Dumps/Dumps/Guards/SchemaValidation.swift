@@ -4,9 +4,9 @@ import TargetFilter
 /// Validates a value against a schema.
 struct SchemaValidation {
     private static let mostViolations = 20
-    /// The largest depth of values and references. It also ends references that lead to each other.
+    /// The maximum depth of values and references. It also stops circular references.
     private static let deepest = 200
-    /// The steps of validating a value against one schema, apart from those that depend on their sizes.
+    /// The steps to validate a value against one schema, apart from those that depend on their sizes.
     private static let partSteps = 20
 
     let parts: [SchemaPart]
@@ -15,9 +15,9 @@ struct SchemaValidation {
     private var path: [String] = []
     private var depth = 0
     private var hasEnded = false
-    /// How many schemas of `not`, `anyOf` and the like are being tried. Only whether a value conforms to them matters.
+    /// The number of nested trials of schemas in `not`, `anyOf` and the like. In a trial, only the result matters.
     private var trials = 0
-    /// Whether the value does not conform to the innermost of them.
+    /// Whether the value fails the innermost trial.
     private var hasFailed = false
 
     init(parts: [SchemaPart], budget: WorkBudget) {
@@ -25,7 +25,7 @@ struct SchemaValidation {
         self.budget = budget
     }
 
-    /// Validates a record against the schema itself, but does not require members that are not validated.
+    /// Validates a record against the root schema, but does not require members that are not validated.
     mutating func validateRecord(_ record: JSONValue) {
         guard var part = parts.first else { return }
         part.required.removeAll { RecordSchema.unvalidated.contains($0.exact) }
@@ -41,7 +41,7 @@ struct SchemaValidation {
         }
     }
 
-    /// Ends the validation. Whatever schema is being tried, the record counts as invalid.
+    /// Stops the validation. The record counts as invalid, even during a trial.
     private mutating func end(_ problem: String) {
         if !hasEnded { violations.append(SchemaViolation(path: path, problem: problem)) }
         hasEnded = true
@@ -121,7 +121,7 @@ struct SchemaValidation {
         if count > bounds.most { report("found \(count) \(what), expected at most \(bounds.most)") }
     }
 
-    /// Whether the pattern occurs in the text.
+    /// Whether the pattern occurs in the string.
     ///
     /// - Returns: `nil` if the search takes too long.
     private mutating func matches(_ pattern: TextPattern, _ text: String) -> Bool? {
@@ -173,7 +173,7 @@ struct SchemaValidation {
         }
     }
 
-    /// Checks `required`, and the dependencies that are lists of members.
+    /// Checks `required`, and dependencies that list members.
     private mutating func checkPresence(_ members: [JSONValue.Member], _ part: SchemaPart) {
         let size = members.reduce(0) { $0 + 1 + $1.key.utf8.count / 16 }
         guard spend(size + part.required.count + part.dependencies.reduce(0) { $0 + 1 + $1.keys.count }) else { return }
@@ -242,8 +242,8 @@ struct SchemaValidation {
 }
 
 extension JSONValue {
-    /// Bytes that are the same for two values exactly if JSON Schema treats them as equal: numbers are compared by
-    /// value, and members in any order.
+    /// Bytes that are identical for two values exactly if JSON Schema treats the values as equal: numbers are compared
+    /// by value, and members in any order.
     var comparable: [UInt8] {
         var bytes: [UInt8] = []
         appendComparable(to: &bytes)

@@ -1,6 +1,6 @@
 import RemoteSettingsModel
 
-/// What has changed between two states of a directory or a mirror, for a command of `--on-change`.
+/// The changes between two states of a directory or a mirror, for a command of `--on-change`.
 package struct DumpsChange: Hashable, Sendable {
     /// The timestamp of each collection.
     package typealias State = [CollectionID: Timestamp]

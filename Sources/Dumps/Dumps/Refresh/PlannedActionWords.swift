@@ -21,7 +21,7 @@ extension PlannedCollection.Action: Encodable {
         }
     }
 
-    /// What a refresh would do, in words.
+    /// A sentence that describes the planned action.
     package var sentence: String {
         switch self {
         case .unchanged: "nothing to do"

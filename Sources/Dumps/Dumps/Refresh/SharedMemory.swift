@@ -1,6 +1,6 @@
 import RemoteSettingsModel
 
-/// Bytes of memory that concurrent tasks share. A task that needs more than is left waits, in order of arrival.
+/// A memory budget that concurrent tasks share. A task that needs more than is available waits, in order of arrival.
 final class SharedMemory: Sendable {
     private struct Waiting {
         var bytes: Int
@@ -16,9 +16,9 @@ final class SharedMemory: Sendable {
 
     init(bytes: Int) { state = Mutex(State(left: bytes)) }
 
-    /// Runs `body` as soon as this many bytes are left.
+    /// Runs `body` as soon as this many bytes are available.
     ///
-    /// - Parameter bytes: at most the bytes of the whole memory.
+    /// - Parameter bytes: at most the whole budget.
     func lend<Value>(_ bytes: Int, _ body: () async throws -> Value) async rethrows -> Value {
         await withCheckedContinuation { continuation in
             let isLent = state.withLock { state in

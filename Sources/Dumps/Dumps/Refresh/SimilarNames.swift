@@ -1,7 +1,7 @@
 import RemoteSettingsModel
 
 extension CollectionID {
-    /// The most similar of these names; `nil` if none is similar.
+    /// Returns the most similar id; `nil` if none is similar.
     func mostSimilar(in names: some Sequence<CollectionID>) -> CollectionID? {
         let distances = names.lazy.filter { $0 != self }.map { other in
             (other, other.name == name ? 1 : Self.distance(Array("\(self)".utf8), Array("\(other)".utf8)))
@@ -12,7 +12,7 @@ extension CollectionID {
         return nearest
     }
 
-    /// The Levenshtein distance: how many bytes must be inserted, removed or replaced.
+    /// Returns the Levenshtein distance: the number of bytes to insert, remove or replace.
     private static func distance(_ one: [UInt8], _ other: [UInt8]) -> Int {
         var row = Array(0...other.count)
         for (i, byte) in one.enumerated() {

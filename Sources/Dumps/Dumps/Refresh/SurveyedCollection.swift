@@ -1,35 +1,36 @@
 import RemoteSettingsModel
 import SnapshotBundle
 
-/// The local state of a collection, the server's, and what a refresh would do.
+/// The local and the server's state of a collection, and the action that a refresh would take.
 package struct SurveyedCollection: Sendable {
     package let id: CollectionID
     /// The lock entry; `nil` if the collection was never fetched.
     package let entry: LockFile.Collection?
-    /// Whether the bundle exists, with the size and timestamp in the lock.
+    /// Whether the bundle exists, with the size and timestamp in the lock file.
     package let hasBundle: Bool
-    /// `nil` offline, and if the monitor does not list the collection.
+    /// `nil` offline, or if the monitor does not list the collection.
     package let serverTimestamp: Timestamp?
-    /// Offline, only what a refresh would do because `dumps.yaml` differs from the lock; `nil` if it does not differ.
+    /// The action that a refresh would take. Offline, only one caused by differences between `dumps.yaml` and the lock
+    /// file; `nil` if there are none.
     package let action: PlannedCollection.Action?
     /// The state of its pin; `nil` if it has none.
     package let pin: PinState?
-    /// The most bytes that its bundle may have; `nil` if the configuration sets no limit.
+    /// The maximum size of its bundle in bytes; `nil` if the configuration sets no limit.
     package let budget: UInt64?
-    /// The excess of the current bundle over its budget, which may have been lowered since.
+    /// The excess of the current bundle over its budget. The budget may have been lowered since the bundle was written.
     package let excess: BudgetExcess?
 }
 
 extension LockFile.Collection {
-    /// When the data was verified; `nil` if it is not signed.
+    /// When the data was verified; `nil` if it is unsigned.
     package var verifiedAt: Timestamp? { trust.verdict?.verifiedAt }
 
-    /// The time since the data was verified or, if it is not signed, since it changed on the server.
+    /// Returns the time since the data was verified or, if it is unsigned, since it changed on the server.
     package func age(at now: Timestamp) -> Duration { now.elapsed(since: verifiedAt ?? timestamp) }
 }
 
 extension SurveyedCollection {
-    /// Whether a bundle is new enough.
+    /// The freshness of a bundle.
     package enum Freshness: String, Hashable, Sendable {
         case fresh
         case old
@@ -37,10 +38,10 @@ extension SurveyedCollection {
         case missing
     }
 
-    /// Judges the bundle by its age.
+    /// Returns the freshness of the bundle.
     ///
-    /// A bundle that has the server's state is fresh, however old that state is. A pinned bundle is fresh until its
-    /// pin's last day has passed.
+    /// A bundle with the server's current state is fresh, regardless of age. A pinned bundle is fresh until its pin's
+    /// last day has passed.
     ///
     /// - Parameter maxAge: `nil` for any age.
     package func freshness(at now: Timestamp, maxAge: Duration?) -> Freshness {

@@ -2,15 +2,15 @@ import RemoteSettingsModel
 import SnapshotBundle
 
 extension Verification {
-    /// The violations of guards by one bundle.
+    /// The guard violations of one bundle.
     package struct Guarded: Sendable, Encodable {
         package let collection: CollectionID
         package let violations: [GuardViolation]
     }
 
-    /// Checks the bundles that verify by the configuration's guards. Does I/O.
+    /// Checks the bundles that passed verification against the configured guards. Does I/O.
     ///
-    /// A violation that the lock says was accepted does not count.
+    /// Violations recorded as accepted in the lock file do not count.
     ///
     /// - Parameter history: the earlier states to compare with; `nil` to skip the guards that need them.
     package func violations(

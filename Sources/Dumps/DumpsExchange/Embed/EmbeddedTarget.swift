@@ -3,29 +3,29 @@ import SnapshotBundle
 
 /// The files of a C target that embeds a `dumps/` directory in a program.
 ///
-/// The source names the lock and the bundles with `#embed` (C23), by relative paths. The compiler reads them into
-/// read-only data. It also records them as dependencies, so that a changed bundle is compiled in again. Swift reads
-/// them in place, through the header's only function. A compiler without `#embed` stops at an `#error` that says what
-/// to do.
+/// The source embeds the lock file and the bundles with `#embed` (C23), by relative paths. The compiler reads them into
+/// read-only data and records them as dependencies, so that it recompiles when a bundle changes. Swift reads them in
+/// place, through the header's only function. A compiler without `#embed` stops at an `#error` with instructions.
 package struct EmbeddedTarget: Sendable {
-    /// The name of the target and of its module. It is also the prefix of the header's declarations.
+    /// The name of the target and its module. It is also the prefix of the header's declarations.
     package let module: String
     /// The path from the target's folder to the dumps directory, such as `../../dumps`.
     package let dumps: String
-    /// The path from the target's folder to the lock of the embedded bundles.
+    /// The path from the target's folder to the lock file of the embedded bundles.
     package let lockPath: String
-    /// The collections whose bundles are in ``bundles``, because the target does not use those of the directory.
+    /// The collections whose bundles are in ``bundles`` instead of the dumps directory.
     package let own: Set<CollectionID>
-    /// The name of the target's folder with its own bundles.
+    /// The name of the folder, inside the target's folder, for its separate bundles.
     package static let bundles = "bundles"
-    /// The types of the collections' records; the records of any other collection are `RemoteSettingsRecord`.
+    /// The record types by collection; the records of all other collections are `RemoteSettingsRecord`.
     let types: [CollectionID: RecordType]
     /// The embedded collections, sorted.
     private let collections: [CollectionID]
 
     /// - Parameters:
-    ///   - lock: a lock that names exactly the embedded bundles, because an app expects every bundle in its lock.
-    ///   - lockPath: the path to the lock if it is not in the dumps directory.
+    ///   - lock: a lock file that lists exactly the embedded bundles, because an app expects every bundle in its lock
+    ///     file.
+    ///   - lockPath: the path to the lock file if it is not in the dumps directory.
     init(
         module: String, dumps: String, lock: LockFile, lockPath: String? = nil, own: Set<CollectionID> = [],
         types: [CollectionID: RecordType] = [:]
@@ -132,10 +132,10 @@ package struct EmbeddedTarget: Sendable {
         """
     }
 
-    /// The module's name as that of a variable, such as `embeddedDumps`.
+    /// The module's name as a variable name, such as `embeddedDumps`.
     private var sourceName: String { module.prefix(1).lowercased() + module.dropFirst() }
 
-    /// A name for each collection except a catalogue, which apps do not read.
+    /// Returns a name for each collection except a catalogue, which apps do not read.
     static func names(_ collections: [CollectionID]) -> [(id: CollectionID, name: String)] {
         let own = collections.filter { $0 != Catalogue.collection }
         let plain = Dictionary(grouping: own) { SwiftName.of($0.name) }
@@ -143,15 +143,15 @@ package struct EmbeddedTarget: Sendable {
         var taken = unique
         return own.map { id in
             let name = SwiftName.of(id.name)
-            // If several collections would get the same name, the name of their bucket comes before it. If that is not
-            // enough, as for a-b and a_b, a number follows.
+            // If collections would get the same name, it is prefixed with the bucket. If that is not enough, as for a-b
+            // and a_b, a number is appended.
             return (
                 id, unique.contains(name) ? name : SwiftName.unused(SwiftName.of("\(id.bucket)-\(id.name)"), &taken)
             )
         }
     }
 
-    /// The collections, and the types of those that have one.
+    /// The declarations of the collections, and of the types of those that have one.
     private var clients: String {
         let named = Self.names(collections)
         let untyped = named.filter { types[$0.id] == nil }
@@ -176,7 +176,7 @@ package struct EmbeddedTarget: Sendable {
         """
     }
 
-    /// The comment that marks a generated file.
+    /// The marker comment of a generated file.
     package static let origin =
         "Written by rsdump embed from the lock and its bundles; write it again instead of editing."
 

@@ -3,8 +3,8 @@ import RemoteSettingsModel
 /// The `dumps` directory of application-services.
 ///
 /// Each collection has `<bucket>/<name>.json` and `.timestamp`. Each attachment has
-/// `<bucket>/attachments/<name>/<record>` and `.meta.json`. The client compiles these files in. The timestamp has its
-/// own file, so that the client can compare states without parsing records.
+/// `<bucket>/attachments/<name>/<record>` and `.meta.json`. The client compiles these files in. The timestamp is in a
+/// separate file, so that the client can compare states without parsing records.
 enum ApplicationServicesExport {
     static func write(_ collection: ExportedCollection, into directory: ExportDirectory) throws {
         let id = collection.id

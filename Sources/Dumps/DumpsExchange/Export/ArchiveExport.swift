@@ -2,9 +2,9 @@ import Dumps
 import RemoteSettingsModel
 import SnapshotBundle
 
-/// An archive of a dumps directory, `dumps/…`: the lock, the configuration and the bundles, unchanged.
+/// An archive of a dumps directory, `dumps/…`, with the unchanged lock file, configuration and bundles.
 enum ArchiveExport {
-    /// - Returns: the number of files and their size in bytes.
+    /// - Returns: the number of files and their total size in bytes.
     static func write(
         _ bundles: [BundleReader], of directory: DumpsDirectory, to output: String, limits: Limits
     ) throws -> (files: Int, bytes: Int) {

@@ -1,10 +1,11 @@
 import RemoteSettingsModel
 import SnapshotBundle
 
-/// A server's answers: for each collection `<bucket>/<name>.json`, which is `{"metadata": …, "timestamp": …,
+/// A server's responses: for each collection `<bucket>/<name>.json`, which is `{"metadata": …, "timestamp": …,
 /// "changes": […]}`.
 ///
-/// The metadata is as served. Its chain is in `<name>.pem`, and attachments are in `attachments/`, named by hash.
+/// The metadata is as received. Its certificate chain is in `<name>.pem`, and attachments are in `attachments/`, named
+/// by hash.
 enum ChangesetsExport {
     static func write(_ bundle: BundleReader, into directory: ExportDirectory, limits: Limits) throws {
         let id = bundle.head.collection

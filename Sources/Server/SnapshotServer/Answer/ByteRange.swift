@@ -1,11 +1,10 @@
 #if Server
-/// What a `Range` header asks for (RFC 9110 §14).
+/// The byte range requested by a `Range` header (RFC 9110 §14).
 package enum ByteRange: Equatable {
-    /// The whole representation. The header has no range, several ranges, which a server may ignore, or one that is not
-    /// understood.
+    /// The whole representation. The header has no range, several ranges (which a server may ignore) or an invalid one.
     case whole
     case part(Range<Int>)
-    /// No byte of the range exists: status 416.
+    /// The range contains no existing byte: status 416.
     case unsatisfiable
 
     /// - Parameter size: the size of the representation, in bytes.
@@ -17,7 +16,7 @@ package enum ByteRange: Equatable {
         let specification = header[header.index(after: equals)...].drop { $0 == " " }
         let ends = specification.split(separator: "-", maxSplits: 1, omittingEmptySubsequences: false)
         guard ends.count == 2, ends.allSatisfy({ $0.utf8.allSatisfy { (48...57).contains($0) } }) else { return }
-        // A number that does not fit into an Int is beyond the end of any file.
+        // A number too large for an Int is beyond the end of any file.
         let first = ends[0].isEmpty ? nil : Int(ends[0]) ?? Int.max
         let last = ends[1].isEmpty ? nil : Int(ends[1]) ?? Int.max
         switch (first, last) {

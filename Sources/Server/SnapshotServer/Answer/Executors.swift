@@ -3,9 +3,9 @@ import NIOCore
 import NIOPosix
 import RemoteSettingsModel
 
-/// Runs a connection's work on the connection's own event loop.
+/// Runs a connection's work on its own event loop.
 ///
-/// So a request changes threads only if its answer takes long.
+/// A request therefore changes threads only if its response is slow to compute.
 @available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
 final class LoopExecutor: TaskExecutor {
     private let eventLoop: any EventLoop
@@ -20,11 +20,11 @@ final class LoopExecutor: TaskExecutor {
     }
 }
 
-/// Runs slow work, such as making a delta, on separate threads, so that other connections do not wait for it.
+/// Runs slow work, such as computing a delta, on separate threads, so that other connections do not have to wait.
 @available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
 final class SlowWorkExecutor: TaskExecutor {
     static let shared = SlowWorkExecutor(.singleton)
-    /// Makes the pages for people, one at a time, because answers to programs come first.
+    /// Renders the web UI's pages, one at a time, because API responses have priority.
     static let pages = SlowWorkExecutor(yieldingThread())
 
     private let threads: NIOThreadPool
@@ -33,12 +33,12 @@ final class SlowWorkExecutor: TaskExecutor {
         self.threads = threads
     }
 
-    /// A thread that gets little processor time while other threads want it.
+    /// Returns a thread pool with one low-priority thread.
     private static func yieldingThread() -> NIOThreadPool {
         let pool = NIOThreadPool(numberOfThreads: 1)
         pool.start()
         #if os(Linux)
-        // On Linux each thread has its own priority, and 0 stands for the calling thread.
+        // On Linux each thread has a separate priority, and 0 means the calling thread.
         #if canImport(Glibc)
         let process = __priority_which_t(PRIO_PROCESS.rawValue)
         #else
@@ -55,9 +55,9 @@ final class SlowWorkExecutor: TaskExecutor {
     }
 }
 
-/// Runs slow work away from the event loops. On macOS 14, which cannot do that, it runs in place.
+/// Runs slow work off the event loops. On macOS 14, which does not support that, it runs in place.
 ///
-/// - Parameter forPeople: whether the work makes a page. Pages come after answers to programs.
+/// - Parameter forPeople: whether the work renders a page of the web UI. API responses have priority over pages.
 func slowly<Value>(forPeople: Bool = false, _ work: () async -> Value) async -> Value {
     guard #available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *) else { return await work() }
     return await withTaskExecutorPreference(forPeople ? SlowWorkExecutor.pages : .shared, operation: work)

@@ -4,12 +4,12 @@ import RemoteSettingsHTTP
 import RemoteSettingsModel
 
 extension HTTPFields {
-    /// Whether the client accepts gzip (RFC 9110 §12.5.3): by its name or by `*`, and not with a weight of 0.
+    /// Whether the client accepts gzip (RFC 9110 §12.5.3): by name or through `*`, and not with a weight of 0.
     package var acceptsGzip: Bool {
         acceptsCoding("gzip", "x-gzip") ?? acceptsCoding("*") ?? false
     }
 
-    /// The file that the client has and accepts a delta from (RFC 9842); `nil` for most clients.
+    /// The file that the client already has and can use as a delta dictionary (RFC 9842); `nil` for most clients.
     var dictionary: SHA256Digest? {
         guard let name = HTTPField.Name("Available-Dictionary"), let dictionary = self[name],
             acceptsCoding(FileDelta.coding) == true
@@ -17,13 +17,13 @@ extension HTTPFields {
         return FileDelta.dictionary(dictionary)
     }
 
-    /// Whether the client asks for the metadata that this server received (RFC 7240).
+    /// Whether the client prefers the metadata as received by this server (RFC 7240).
     var prefersReceivedMetadata: Bool {
         guard let name = HTTPField.Name("Prefer") else { return false }
         return elements(of: name).contains { $0.lowercased() == Changeset.mirroredMetadata }
     }
 
-    /// Whether the client accepts a coding that it names; `nil` if it does not name it.
+    /// Whether the client accepts any of these codings; `nil` if the header lists none of them.
     private func acceptsCoding(_ names: String...) -> Bool? {
         for element in elements(of: .acceptEncoding) {
             let parts = element.split(separator: ";", maxSplits: 1)
@@ -33,9 +33,9 @@ extension HTTPFields {
         return nil
     }
 
-    /// Whether the client names a media type as acceptable (RFC 9110 §12.5.1), and not with a weight of 0.
+    /// Whether the client lists a media type as acceptable (RFC 9110 §12.5.1), and not with a weight of 0.
     ///
-    /// Wildcards do not count, because a client that takes anything is not a browser that shows a page.
+    /// Wildcards do not count, because a client that accepts anything is not a browser that shows a page.
     package func accepts(_ type: String) -> Bool {
         elements(of: .accept).contains { element in
             let parts = element.split(separator: ";", maxSplits: 1)
@@ -43,12 +43,12 @@ extension HTTPFields {
         }
     }
 
-    /// The elements of a list (RFC 9110 §5.6.1).
+    /// Returns the elements of a list header (RFC 9110 §5.6.1).
     private func elements(of name: HTTPField.Name) -> [String] {
         (self[name] ?? "").split(separator: ",").map { String($0).trimmed }.filter { !$0.isEmpty }
     }
 
-    /// Whether an element of a list has the weight 0.
+    /// Whether the parameters of a list element include a weight of 0.
     private static func isRefused(_ parameters: Substring) -> Bool {
         let weight = parameters.filter { $0 != " " }.lowercased()
         return weight.hasPrefix("q=0") && !weight.dropFirst(3).contains { ("1"..."9").contains($0) }
@@ -70,7 +70,7 @@ extension HTTPFields {
         return lastModified.seconds <= time.seconds
     }
 
-    /// Whether a `Range` applies (RFC 9110 §13.1.5): there is no `If-Range`, or it names exactly this representation.
+    /// Whether to apply a `Range` (RFC 9110 §13.1.5): `If-Range` is absent or matches exactly this representation.
     package func allowsRange(tag: String, lastModified: Timestamp?) -> Bool {
         guard let condition = self[.ifRange] else { return true }
         return condition == tag || lastModified.map(HTTPDate.text) == condition

@@ -1,12 +1,12 @@
 #if Server
 import RemoteSettingsModel
 
-/// The bytes in memory of answers for single clients that those clients have not taken yet.
+/// The unsent bytes in memory of responses to individual clients.
 ///
-/// One network may hold as many of them as are still free. So one network alone gets half of them, two get a third
-/// each, and so on, and a newcomer always gets its share.
+/// One network may use as many of them as are still free: a single network gets half, two get a third each, and so on.
+/// A new network therefore always gets its share.
 final class UntakenBytes: Sendable {
-    /// Some of the bytes. They count until this object is released.
+    /// A number of counted bytes, released together with this object.
     final class Part: Sendable {
         private let whole: UntakenBytes
         private let count: Int
@@ -21,7 +21,7 @@ final class UntakenBytes: Sendable {
         deinit { whole.remove(count, for: network) }
     }
 
-    /// The most bytes that do not count. A client is always sent this many.
+    /// The size in bytes up to which a response is not counted. This much can always be sent to a client.
     static let uncounted = 8 << 10
 
     private struct Counts {
@@ -36,16 +36,16 @@ final class UntakenBytes: Sendable {
         self.limit = limit
     }
 
-    /// The number of bytes that count.
+    /// The number of counted bytes.
     var total: Int { counts.withLock { $0.total } }
 
     /// - Parameter network: the client's network, as ``ConnectionTable/network(_:)`` returns it.
-    /// - Returns: `nil` if there are too many already. Bytes that do not count are never too many
+    /// - Returns: `nil` if the limit is exceeded. Sizes up to ``uncounted`` never exceed it.
     func add(_ count: Int, for network: UInt64) -> Part? {
         if count <= Self.uncounted { return Part(0, for: network, of: self) }
         let fits = counts.withLock { counts in
             let held = counts.byNetwork[network, default: 0]
-            // An answer larger than the limit is sent if it is the only one.
+            // A response larger than the limit is sent if it is the only one.
             guard counts.total == 0 || held.saturatingAdding(count) <= limit - counts.total else { return false }
             counts.total = counts.total.saturatingAdding(count)
             counts.byNetwork[network] = held.saturatingAdding(count)

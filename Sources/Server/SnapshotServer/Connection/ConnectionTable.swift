@@ -4,16 +4,17 @@ import RemoteSettingsModel
 
 /// All open connections.
 ///
-/// If there are too many, from one address or in all, the one that has been idle the longest is closed. So idle clients
-/// never keep newcomers waiting.
+/// If there are too many, from one address or in total, the longest-idle connection is closed. Idle clients therefore
+/// never block new ones.
 final class ConnectionTable: Sendable {
-    /// One connection. It records itself when it becomes idle, so that a request takes no lock.
+    /// One connection. It records when it becomes idle in an atomic, so that a request needs no mutex.
     final class Connection: Sendable {
         fileprivate let network: UInt64
         fileprivate let channel: any Channel
-        /// When the connection became idle, in nanoseconds; the highest value while a request is being answered.
+        /// The time when the connection became idle, in nanoseconds; the maximum value while a request is being
+        /// handled.
         fileprivate let idleSince = Atomic(NIODeadline.now().uptimeNanoseconds)
-        /// Whether it counts towards the limit of its address. Changed with the table's lock.
+        /// Whether it counts toward the limit of its address. Modified only under the table's mutex.
         fileprivate let isCounted = Atomic(true)
 
         fileprivate init(_ network: UInt64, _ channel: any Channel) {
@@ -25,21 +26,22 @@ final class ConnectionTable: Sendable {
 
         func isAtWork() { idleSince.store(.max, ordering: .relaxed) }
 
-        /// Records that the client does not take its answer. The connection may then be closed if no other one is idle.
+        /// Records that the client does not read its response. The connection may then be closed if no other one is
+        /// idle.
         func isStalled() { idleSince.store(NIODeadline.now().uptimeNanoseconds | 1 << 63, ordering: .relaxed) }
     }
 
     enum Admission {
         case admitted(Connection)
-        /// Its address has too many connections, and none of them is idle.
+        /// Its address has too many connections, none of them idle.
         case refused
     }
 
     fileprivate struct State {
         var connections: [ObjectIdentifier: Connection] = [:]
         var counts: [UInt64: Int] = [:]
-        /// The connections that had been idle the longest when they were last searched for, by network; under `nil`,
-        /// those of all networks. They save a search of all connections for each newcomer.
+        /// The longest-idle connections found by the last search, by network; under `nil`, those of all networks. They
+        /// avoid a search of all connections for each new client.
         var candidates: [UInt64?: [(connection: Connection, idleSince: UInt64)]] = [:]
     }
 
@@ -60,7 +62,7 @@ final class ConnectionTable: Sendable {
                 closed = state.longestIdle(of: network)
                 if closed == nil { return (false, nil) }
             } else if state.connections.count >= limits.connections - limits.connections / 16 {
-                // Some places are kept free for clients that come while other connections are being closed.
+                // Some capacity is reserved for clients that connect while other connections are being closed.
                 closed = state.longestIdle(of: nil)
             }
             state.connections[ObjectIdentifier(connection)] = connection
@@ -76,13 +78,14 @@ final class ConnectionTable: Sendable {
         state.withLock { $0.remove(connection) }
     }
 
-    /// Records that the connection now waits for updates. ``ServerLimits/updateStreamsPerAddress`` then limits it
+    /// Records that the connection waits for updates. From then on ``ServerLimits/updateStreamsPerAddress`` limits it
     /// instead of ``ServerLimits/connectionsPerAddress``.
     func waitsForUpdates(_ connection: Connection) {
         state.withLock { $0.uncount(connection) }
     }
 
-    /// An IPv4 address, or the network of an IPv6 address, because one client has many addresses of an IPv6 network.
+    /// Returns an IPv4 address, or the network of an IPv6 address, because one client has many addresses in its
+    /// network.
     static func network(_ address: SocketAddress?) -> UInt64 {
         switch address {
         case .v4(let address):
@@ -90,7 +93,7 @@ final class ConnectionTable: Sendable {
         case .v6(let address):
             let bytes = unsafe withUnsafeBytes(of: address.address.sin6_addr) { unsafe Array($0) }
             func number(_ bytes: ArraySlice<UInt8>) -> UInt64 { bytes.reduce(0) { $0 << 8 | UInt64($1) } }
-            // An IPv4 address in IPv6 form (RFC 4291 §2.5.5.2).
+            // An IPv4-mapped IPv6 address (RFC 4291 §2.5.5.2).
             return number(bytes[..<8]) == 0 && number(bytes[8..<12]) == 0xFFFF
                 ? number(bytes[10...]) : number(bytes[..<8])
         default: return 0
@@ -111,7 +114,7 @@ extension ConnectionTable.State {
         if left == 0 { candidates[connection.network] = nil }
     }
 
-    /// - Parameter network: the network whose connections are searched; `nil` for all.
+    /// - Parameter network: the network to search; `nil` for all.
     /// - Returns: `nil` if none of them is idle.
     fileprivate mutating func longestIdle(of network: UInt64?) -> ConnectionTable.Connection? {
         for isFresh in [false, true] {
@@ -120,11 +123,11 @@ extension ConnectionTable.State {
                     .filter { network == nil || $0.network == network && $0.isCounted.load(ordering: .relaxed) }
                     .map { (connection: $0, idleSince: $0.idleSince.load(ordering: .relaxed)) }
                     .filter { $0.idleSince != .max }
-                // `popLast` takes the one that has been idle the longest.
+                // `popLast` removes the one that has been idle the longest.
                 candidates[network] = Array(idle.sorted { $0.idleSince < $1.idleSince }.prefix(128).reversed())
             }
             while let (connection, idleSince) = candidates[network]?.popLast() {
-                // It may have ended since, or may no longer have been idle all the time.
+                // It may have been closed or used since the search.
                 if connections[ObjectIdentifier(connection)] != nil,
                     connection.idleSince.load(ordering: .relaxed) == idleSince
                 {

@@ -7,12 +7,12 @@ import RemoteSettingsModel
 
 /// Hummingbird's channel for HTTP/1.1, with this server's guards around its decoder.
 ///
-/// Hummingbird serves a connection from its first ordinary request on. It never serves a connection that begins with a
-/// request for updates, because that would cost too much memory for thousands of waiting connections.
+/// Hummingbird serves a connection from its first ordinary request onward. It never serves a connection whose first
+/// request is for updates, because that would use too much memory for thousands of waiting connections.
 struct GuardedChannel: ServerChildChannel {
     struct Value: ServerChildChannelValue {
         let http: HTTP1Channel.Value
-        /// Whether Hummingbird serves the connection; known after the first request.
+        /// Whether Hummingbird serves the connection; completed after the first request.
         let isForHTTP: EventLoopFuture<Bool>
 
         var channel: any Channel { http.channel }
@@ -22,7 +22,7 @@ struct GuardedChannel: ServerChildChannel {
     let limits: ServerLimits
     let makeGuard: @Sendable (RequestSizeLimit, EventLoopPromise<Bool>) -> RequestGuard
 
-    /// - Parameter makeGuard: called once for each connection. The guard completes the promise with whether Hummingbird
+    /// - Parameter makeGuard: called once per connection. The guard completes the promise with whether Hummingbird
     ///   serves the connection.
     init(
         _ responder: @escaping HTTPChannelHandler.Responder, _ limits: ServerLimits,
@@ -45,14 +45,14 @@ struct GuardedChannel: ServerChildChannel {
             try pipeline.addHandler(size, position: .before(decoder))
             let isForHTTP = channel.eventLoop.makePromise(of: Bool.self)
             try pipeline.addHandler(makeGuard(size, isForHTTP), position: .after(decoder))
-            // Everything that was read is decoded at once, and the last buffer that was read stays in memory. With
-            // small reads, few requests wait in memory.
+            // All received bytes are decoded at once, and the last read buffer remains in memory. With small reads, few
+            // requests are queued in memory.
             let options = channel.syncOptions
             let bytes = AdaptiveRecvByteBufferAllocator(minimum: 1024, initial: 1024, maximum: 1024)
             try options?.setOption(.recvAllocator, value: bytes)
             try options?.setOption(.maxMessagesPerRead, value: 1)
-            // A client that takes nothing fills neither this process nor the system. A writer waits until everything
-            // has left the process, and the system takes little before it has sent what it has.
+            // A client that reads nothing cannot fill the memory of this process or the kernel. A write waits until
+            // this process has passed on all its bytes, and the kernel accepts little until it has sent what it has.
             try options?.setOption(.writeBufferWaterMark, value: .init(low: 1, high: UntakenBytes.uncounted - 1))
             let unsent = ChannelOptions.Types.SocketOption(level: .tcp, name: .init(rawValue: TCP_NOTSENT_LOWAT))
             try options?.setOption(unsent, value: .init(clamping: limits.pieceBytes))

@@ -2,7 +2,7 @@
 import NIOHTTP1
 import RemoteSettingsModel
 
-/// Checks the head of a request beyond its grammar, so that nothing between client and server can read it differently.
+/// Checks the head of a request beyond its syntax, so that no intermediary can interpret it differently.
 package enum RequestCheck {
     package enum Outcome {
         /// The request is valid. The value is its target in origin form: a path and a query.
@@ -15,7 +15,7 @@ package enum RequestCheck {
             return .refused(
                 .httpVersionNotSupported, .malformed, "HTTP/\(head.version.major).\(head.version.minor)")
         }
-        // RFC 9112 §6.1, §6.3: if two readers can see different lengths of a body, it can smuggle a request.
+        // RFC 9112 §6.1, §6.3: if two parties can interpret the body length differently, request smuggling is possible.
         let fields = Fields(head.headers)
         let (lengths, codings) = (fields.lengths, fields.codings)
         guard lengths.count <= 1, codings.count <= 1, lengths.isEmpty || codings.isEmpty else {
@@ -27,8 +27,7 @@ package enum RequestCheck {
         if let coding = codings.first, head.version.minor == 0 || coding.lowercased() != "chunked" {
             return .refused(.badRequest, .ambiguousLength, "a Transfer-Encoding other than chunked")
         }
-        // This server never asks for a body (RFC 9110 §10.1.1), so a client that waits for such a request would wait in
-        // vain.
+        // This server never sends 100 Continue (RFC 9110 §10.1.1), so a client that waits for it would wait in vain.
         if !(lengths.isEmpty && codings.isEmpty), head.headers.contains(name: "expect") {
             return .refused(.expectationFailed, .malformed, "a body that waits to be asked for")
         }
@@ -44,7 +43,7 @@ package enum RequestCheck {
         return .good(target)
     }
 
-    /// The header fields that the check needs, found in one pass.
+    /// The header fields needed by the check, collected in one pass.
     private struct Fields {
         var lengths: [String] = []
         var codings: [String] = []
@@ -52,7 +51,7 @@ package enum RequestCheck {
 
         init(_ headers: HTTPHeaders) {
             for (name, value) in headers {
-                // Most other names differ in length.
+                // Most other names have a different length.
                 switch name.utf8.count {
                 case 4 where name.lowercased() == "host": hosts.append(value)
                 case 14 where name.lowercased() == "content-length": lengths.append(value)
@@ -63,7 +62,7 @@ package enum RequestCheck {
         }
     }
 
-    /// The path and query of a target in origin form, or in absolute form after `http://host` (RFC 9112 §3.2).
+    /// Returns the path and query of a target in origin form, or in absolute form after `http://host` (RFC 9112 §3.2).
     private static func target(_ uri: String) -> String? {
         var text = uri[...]
         if text.utf8.first != UInt8(ascii: "/") {
@@ -83,7 +82,7 @@ package enum RequestCheck {
         return String(text)
     }
 
-    /// Whether a text can be a host and a port (RFC 3986 §3.2.2). Any host is accepted.
+    /// Whether a string is valid as a host and port (RFC 3986 §3.2.2). Any host is accepted.
     private static func isAuthority(_ text: some StringProtocol) -> Bool {
         text.utf8.allSatisfy { byte in
             switch byte {
@@ -104,9 +103,10 @@ package enum RequestCheck {
 }
 
 extension HTTPRequestHead {
-    /// Whether the decoder stops after this request because it takes the following bytes for another protocol.
+    /// Whether the decoder stops after this request because it treats the following bytes as a different protocol.
     ///
-    /// The connection must then end with the answer. A server may ignore an upgrade (RFC 9110 §7.8), as this one does.
+    /// The connection must then be closed after the response. A server may ignore an upgrade (RFC 9110 §7.8), as this
+    /// one does.
     var endsParsing: Bool { method == .CONNECT || headers.contains(name: "upgrade") }
 }
 #endif

@@ -1,12 +1,12 @@
 import RemoteSettingsModel
 import SnapshotBundle
 
-/// A sample collection that can be edited: records as JSON texts, and the files that they name.
+/// An editable sample collection: records as JSON strings, and the files that they refer to.
 struct DemoCollection {
     let name: String
     var records: [String: String] = [:]
     var files: [SHA256Digest: Bytes] = [:]
-    /// Whether the server also offers the attachments as one zip.
+    /// Whether the server also offers all attachments as a single zip file.
     var hasZip = false
 
     /// - Parameter fields: the record's members except `id` and `last_modified`, as JSON without braces.

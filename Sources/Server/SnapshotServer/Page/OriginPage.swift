@@ -2,11 +2,11 @@
 import RemoteSettingsModel
 import SnapshotBundle
 
-/// The page that shows the served snapshots to people, in a browser.
+/// The web UI for the served snapshots.
 ///
-/// Its answers depend only on the request, the time and the catalog. It uses no network and no clock. Records and
-/// attachments are treated as hostile: they are shown as text, or as pictures in `<img>`. No document has a script or
-/// allows one.
+/// Its responses depend only on the request, the time and the catalog. It uses no network and no clock. Records and
+/// attachments are treated as hostile: they are shown as text, or as pictures in `<img>`. No document contains or
+/// allows a script.
 package struct OriginPage: Sendable {
     private let limits: Limits
 
@@ -14,18 +14,18 @@ package struct OriginPage: Sendable {
         self.limits = limits
     }
 
-    /// Whether the page answers a path. A server uses it to route a request.
+    /// Whether a path belongs to the web UI. A server uses it to route a request.
     ///
     /// - Parameter path: a request's path, percent-encoded as it was sent.
     package static func owns(path: String) -> Bool { PageRoute(path: path) != nil }
 
-    /// Answers a GET request. For HEAD, the server leaves out the body. Reads bundles, and does no other I/O.
+    /// Answers a GET request. For HEAD, the server omits the body. Reads bundles, and does no other I/O.
     ///
     /// - Parameters:
     ///   - path: the path, percent-encoded as it was sent, without the query.
     ///   - query: the query as it was sent, without the `?`.
     ///   - now: the current time, for ages.
-    ///   - isWanted: whether somebody still waits for the answer. If not, it need not be complete.
+    ///   - isWanted: whether a client is still waiting for the response. If not, it may be incomplete.
     package func answer(
         path: String, query: String, of catalog: PageCatalog, now: Timestamp,
         isWanted: @escaping @Sendable () -> Bool = { true }

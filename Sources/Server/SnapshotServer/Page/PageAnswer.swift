@@ -2,11 +2,11 @@
 import RemoteSettingsModel
 import SnapshotBundle
 
-/// The page's answer to a request. The server sends it unchanged.
+/// The web UI's response to a request. The server sends it unchanged.
 package struct PageAnswer: Sendable {
     package enum Body: Sendable {
         case bytes(Bytes)
-        /// An attachment of a bundle, to be streamed. It has `size` bytes.
+        /// An attachment from a bundle, to be streamed. It is `size` bytes.
         case attachment(SHA256Digest, of: BundleReader, size: Int)
     }
 
@@ -29,7 +29,7 @@ package struct PageAnswer: Sendable {
         headers.first { $0.name.lowercased() == name.lowercased() }?.value
     }
 
-    /// A document of the page. It has no script, and its policy does not allow one.
+    /// Returns a page of the web UI. It has no script, and its content security policy does not allow one.
     static func document(_ html: HTMLWriter, status: Int = 200, _ more: [Header] = []) -> PageAnswer {
         PageAnswer(
             status: status,
@@ -41,7 +41,7 @@ package struct PageAnswer: Sendable {
             body: .bytes(Bytes(html.bytes)))
     }
 
-    /// A file that belongs to a record, and is treated as hostile.
+    /// Returns a file that belongs to a record, and is treated as hostile.
     ///
     /// If a browser opens it as a document, it has no origin and nothing in it runs (CSP 3, `sandbox`).
     static func file(_ headers: [Header], _ body: Body) -> PageAnswer {

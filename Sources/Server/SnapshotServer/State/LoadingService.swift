@@ -6,17 +6,17 @@ import SnapshotOrigin
 
 /// Loads the first state and then, with `--watch`, each change that a refresh makes in the directory.
 ///
-/// It starts when the server listens, because answers contain the server's port.
+/// It starts when the server is listening, because responses contain the server's port.
 struct LoadingService: Service {
     let loader: DumpsLoader
     let state: StateBox
     let metrics: Metrics
-    /// Yields the port when the server listens.
+    /// Yields the port when the server is listening.
     let ports: AsyncStream<Int>
     let address: @Sendable (_ port: Int) throws -> OriginAddress
-    /// The time between two checks of the directory.
+    /// The interval between checks of the directory.
     let interval: Duration
-    /// Whether changes of the directory are loaded.
+    /// Whether to load changes of the directory.
     let isWatching: Bool
     let logger: Logger
     let whenReady: @Sendable (ServedState) -> Void
@@ -28,16 +28,16 @@ struct LoadingService: Service {
             whenReady(first)
             await cancelWhenGracefulShutdown { await watch() }
         }
-        // The whole server ends when one service ends, so this one waits.
+        // When one service returns, the whole server stops, so this one waits.
         try? await gracefulShutdown()
     }
 
-    /// Checks the lock repeatedly until the task is cancelled. Reports each problem once.
+    /// Checks the lock file repeatedly until the task is cancelled. Reports each problem once.
     private func watch() async {
         var reported = ""
         while !Task.isCancelled {
             try? await Task.sleep(for: interval)
-            // If a bundle is shortened in place, all bundles are read again, even without --watch.
+            // If a bundle was truncated in place, all bundles are read again, even without --watch.
             guard isWatching || state.isDamaged else { continue }
             do {
                 guard let next = try await loader.reload() else { continue }

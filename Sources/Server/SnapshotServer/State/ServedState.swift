@@ -4,12 +4,12 @@ import RemoteSettingsModel
 import SnapshotBundle
 import SnapshotOrigin
 
-/// One state of what is served. It never changes, and is replaced as a whole.
+/// A state of the served data. It is immutable and replaced as a whole.
 package struct ServedState: Sendable {
     package let origin: Origin
     /// The lock entry of each collection that is served.
     package let entries: [CollectionID: LockFile.Collection]
-    /// The collections that are not served, or not in the state of the lock, with the reason.
+    /// The collections that are not served or do not match the lock file, with the reason.
     package let problems: [CollectionID: String]
     let responses: ResponseCache
     /// The value of `mapped_faults_count` before the bundles were read.
@@ -26,12 +26,12 @@ package struct ServedState: Sendable {
         responses = ResponseCache(limits)
     }
 
-    /// Whether a bundle has been shortened in place since the bundles were read.
+    /// Whether a bundle has been truncated in place since the bundles were read.
     ///
-    /// It is unknown which one. Bytes that were read from it may be zeros.
+    /// The affected bundle is unknown. Bytes that were read from it may be zeros.
     var isDamaged: Bool { mapped_faults_count() != faults }
 
-    /// A short description of what is served.
+    /// A short description of the served data.
     package var summary: String {
         let states = origin.collections.reduce(0) { $0 + $1.history.count }
         return Counted.text(origin.collections.count, "collection")
@@ -40,7 +40,7 @@ package struct ServedState: Sendable {
     }
 }
 
-/// Holds the current state. Every request looks it up again.
+/// A container for the current state. Every request looks it up again.
 final class StateBox: Sendable {
     private let state = Mutex<ServedState?>(nil)
     private let updates: UpdateHub
@@ -50,7 +50,7 @@ final class StateBox: Sendable {
         self.updates = updates
     }
 
-    /// The current state; `nil` until the first one has been read, and while a damaged one is being read again.
+    /// The current state; `nil` until the first one has been read, and while a damaged one is being reloaded.
     var current: ServedState? {
         guard let state = state.withLock({ $0 }), !state.isDamaged else { return nil }
         return state
@@ -58,12 +58,12 @@ final class StateBox: Sendable {
 
     var isDamaged: Bool { state.withLock { $0 }?.isDamaged ?? false }
 
-    /// Replaces the current state. Requests that begin from now on get the new one.
+    /// Replaces the current state. Requests that start from now on use the new one.
     func replace(with new: ServedState) {
         state.withLock { state in
             let old = state
             state = new
-            // The lock is held so that announcements come in the order of the states.
+            // The mutex is still locked, so that announcements are in the order of the states.
             updates.announce(from: old?.origin, to: new.origin)
         }
     }

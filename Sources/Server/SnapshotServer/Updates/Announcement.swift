@@ -4,13 +4,13 @@ import RemoteSettingsHTTP
 import RemoteSettingsModel
 import SnapshotOrigin
 
-/// The announcement of a state of the monitor, encoded once for all connections.
+/// The announcement of a new monitor state, encoded once for all connections.
 package struct Announcement: Sendable {
     /// An event of an event stream, as bytes on the wire.
     package struct Event: Sendable {
-        /// The text for HTTP/1.0, where a body ends with the connection.
+        /// The event for HTTP/1.0, where the end of the connection ends the body.
         package let plain: ByteBuffer
-        /// The text for HTTP/1.1, as one chunk (RFC 9112 §7.1).
+        /// The event for HTTP/1.1, as one chunk (RFC 9112 §7.1).
         package let chunk: ByteBuffer
 
         package init(_ text: String) {
@@ -19,15 +19,15 @@ package struct Announcement: Sendable {
         }
     }
 
-    /// The number of this announcement. A server counts its announcements from 1.
+    /// The number of this announcement. Each server counts its announcements from 1.
     package let number: Int
-    /// The timestamp and the changed collections, for clients that were told of the previous state.
+    /// The timestamp and the changed collections, for clients that were notified of the previous state.
     package let change: Event
-    /// Only the timestamp, for newcomers and for clients that missed an announcement.
+    /// Only the timestamp, for new clients and for clients that missed an announcement.
     package let present: Event
 
-    /// The most collections that an event names. If more have changed, the event names none, and any collection may
-    /// have changed.
+    /// The maximum number of collections listed in an event. If more have changed, the event lists none, which means
+    /// that any collection may have changed.
     static let mostCollections = 256
 
     /// - Parameters:
@@ -44,10 +44,10 @@ package struct Announcement: Sendable {
         }
     }
 
-    /// Makes the announcement of what is served now.
+    /// Creates the announcement of the current state.
     ///
-    /// - Parameter old: what was served before; `nil` at the start.
-    /// - Returns: `nil` if no collection is new or has another timestamp, because there is nothing to fetch.
+    /// - Parameter old: the previous state; `nil` at startup.
+    /// - Returns: `nil` if no collection is new or has a different timestamp, because there is nothing to fetch.
     init?(number: Int, from old: Origin?, to new: Origin) {
         var changed: [CollectionID]?
         if let old {

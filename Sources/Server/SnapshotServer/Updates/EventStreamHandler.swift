@@ -4,16 +4,16 @@ import NIOHTTP1
 import RemoteSettingsHTTP
 import RemoteSettingsModel
 
-/// One client's event stream (WHATWG HTML §9.2), after the head of the answer. Nothing more is read from the client.
+/// One client's event stream (WHATWG HTML §9.2), after the response head. Nothing more is read from the client.
 ///
-/// A client that does not take its events is skipped. It is told of the newest state when it takes something again. If
-/// it stays behind for ``ServerLimits/stallSeconds``, the guard behind this handler ends the connection. So a stream
-/// holds at most ``bufferBytes`` for its client.
+/// A client that does not read its events is skipped, and is notified of the newest state when it reads again. If it is
+/// behind for ``ServerLimits/stallSeconds``, the guard behind this handler closes the connection. A stream therefore
+/// buffers at most ``bufferBytes`` for its client.
 package final class EventStreamHandler: ChannelInboundHandler {
     package typealias InboundIn = ByteBuffer
     package typealias OutboundOut = ByteBuffer
 
-    /// The most bytes that wait for a client before it is skipped. The system holds about as many more.
+    /// The maximum number of bytes queued for a client before it is skipped. The kernel buffers about as many more.
     static let bufferBytes = 1024
 
     private static let heartbeat = Announcement.Event(": heartbeat\n\n")
@@ -22,37 +22,37 @@ package final class EventStreamHandler: ChannelInboundHandler {
     private let hub: UpdateHub
     private let isChunked: Bool
     private var place: UpdateHub.Place?
-    /// The streams of the event loop; `nil` if this one is not among them.
+    /// The streams of the event loop; `nil` if this stream is not registered there.
     private var streams: LoopStreams?
     private var slot = 0
     private var context: ChannelHandlerContext?
-    /// The number of the announcement that was sent last; 0 for none.
+    /// The number of the last announcement sent; 0 for none.
     private var sent = 0
-    /// Whether an announcement was skipped because the client takes nothing.
+    /// Whether an announcement was skipped because the client is not reading.
     private var isBehind = false
     private var isBlocked = false
     private var isEnding = false
 
     /// - Parameters:
-    ///   - place: `nil` if there are too many streams. The client is then asked to come back later.
-    ///   - isChunked: whether the answer's head says `Transfer-Encoding: chunked`.
+    ///   - place: `nil` if there are too many streams. The client is then asked to retry later.
+    ///   - isChunked: whether the response head contains `Transfer-Encoding: chunked`.
     package init(_ hub: UpdateHub, _ place: UpdateHub.Place?, isChunked: Bool) {
         self.hub = hub
         self.place = place
         self.isChunked = isChunked
     }
 
-    /// The headers of a stream, apart from those that depend on the version of HTTP.
+    /// The headers of a stream, apart from those that depend on the HTTP version.
     static let headers: [(name: String, value: String)] = [
         ("Content-Type", "text/event-stream"), ("Cache-Control", "no-cache, no-transform"), ("X-Accel-Buffering", "no"),
         ("Access-Control-Allow-Origin", "*"), ("X-Content-Type-Options", "nosniff"),
     ]
 
-    /// Sends the newest state to a newcomer. The head of the answer must already be written.
+    /// Sends the newest state to a new client. The response head must already be written.
     package func begin() {
-        // If the server fails, a browser comes back after this many milliseconds. The number differs between clients,
-        // so that thousands do not come within one second. There is no empty line, because some readers would take the
-        // text for an event without data.
+        // If the server fails, a browser reconnects after this many milliseconds. The delay differs between clients, so
+        // that thousands do not reconnect within one second. There is no empty line, because some parsers would treat
+        // the text as an event without data.
         send(.init("retry: \(Int.random(in: 3000...8000))\n"))
         guard let context, place != nil else { return pause(seconds: hub.secondsUntilRetry()) }
         let streams = hub.streams(on: context.eventLoop)
@@ -92,7 +92,7 @@ package final class EventStreamHandler: ChannelInboundHandler {
         }
     }
 
-    /// Sends an announcement, or remembers that the client is behind.
+    /// Sends an announcement, or records that the client is behind.
     func announce(_ announcement: Announcement) {
         guard let context, !isEnding, announcement.number > sent else { return }
         guard context.channel.isWritable else {
@@ -109,7 +109,7 @@ package final class EventStreamHandler: ChannelInboundHandler {
 
     /// Called every ``ServerLimits/updateHeartbeatSeconds``.
     func beat() {
-        // A client that takes nothing needs no more bytes.
+        // A client that is not reading needs no more bytes.
         if context?.channel.isWritable == true, !isEnding { send(Self.heartbeat) }
     }
 
@@ -117,7 +117,7 @@ package final class EventStreamHandler: ChannelInboundHandler {
         context?.writeAndFlush(wrapOutboundOut(isChunked ? event.chunk : event.plain), promise: nil)
     }
 
-    /// Asks the client to come back later, and ends the stream. A browser obeys `retry`; other clients obey the event.
+    /// Asks the client to retry later, and closes the stream. A browser honors `retry`; other clients honor the event.
     private func pause(seconds: Int) {
         guard !isEnding else { return }
         hub.metrics.streamPaused()
@@ -140,7 +140,7 @@ package final class EventStreamHandler: ChannelInboundHandler {
         streams = nil
     }
 
-    /// Gives up the place. Called when the connection is closed.
+    /// Releases the place. Called when the connection is closed.
     private func leave() {
         endTelling()
         if let place { hub.leave(place) }

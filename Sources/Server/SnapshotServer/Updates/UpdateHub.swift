@@ -6,10 +6,10 @@ import SnapshotOrigin
 
 /// All connections that wait for updates, and the announcements for them.
 ///
-/// An announcement costs one message to each event loop. The loop then tells its connections in batches, so that
-/// requests are answered in between.
+/// An announcement costs one message to each event loop. The loop then notifies its connections in batches, and handles
+/// requests in between.
 package final class UpdateHub: Sendable {
-    /// The right to one connection that waits for updates. ``UpdateHub/leave(_:)`` gives it back.
+    /// A reservation for one connection that waits for updates, released with ``UpdateHub/leave(_:)``.
     package struct Place: Sendable {
         fileprivate let network: UInt64
     }
@@ -20,7 +20,7 @@ package final class UpdateHub: Sendable {
         var open = 0
         var openByNetwork: [UInt64: Int] = [:]
         var loops: [ObjectIdentifier: NIOLoopBound<LoopStreams>] = [:]
-        /// The number of connections when the server was asked to end.
+        /// The number of connections when the server was asked to stop.
         var openAtEnd: Int?
     }
 
@@ -33,15 +33,15 @@ package final class UpdateHub: Sendable {
         self.metrics = metrics
     }
 
-    /// The announcement for newcomers; `nil` until the first state is served.
+    /// The announcement for new clients; `nil` until the first state is served.
     package var present: Announcement? { state.withLock { $0.present } }
 
-    /// Announces the new state to all connections, if it differs from what was served before.
+    /// Announces the new state to all connections, if it differs from the previous one.
     func announce(from old: Origin?, to new: Origin) {
         announce { Announcement(number: $0, from: old, to: new) }
     }
 
-    /// - Parameter make: makes the announcement with this number, or returns `nil` if there is nothing to announce.
+    /// - Parameter make: creates the announcement with this number, or returns `nil` if there is nothing to announce.
     package func announce(_ make: (_ number: Int) -> Announcement?) {
         let (announcement, loops) = state.withLock { state -> (Announcement?, [NIOLoopBound<LoopStreams>]) in
             guard let announcement = make(state.number + 1) else { return (nil, []) }
@@ -55,7 +55,7 @@ package final class UpdateHub: Sendable {
     }
 
     /// - Parameter network: the client's network, as ``ConnectionTable/network(_:)`` returns it.
-    /// - Returns: `nil` if there are too many connections already, from this network or in all.
+    /// - Returns: `nil` if there are already too many connections, from this network or in total.
     package func enter(network: UInt64) -> Place? {
         let isAdmitted = state.withLock { state in
             let count = state.openByNetwork[network, default: 0]
@@ -78,7 +78,7 @@ package final class UpdateHub: Sendable {
         metrics.streamClosed()
     }
 
-    /// Waits until no connection waits for updates, or until the time is over.
+    /// Waits until no connection waits for updates, or until the duration has elapsed.
     func allHaveLeft(within duration: Duration) async {
         let end = ContinuousClock.now + duration
         while state.withLock({ $0.open }) > 0, ContinuousClock.now < end {
@@ -86,7 +86,7 @@ package final class UpdateHub: Sendable {
         }
     }
 
-    /// The streams of an event loop. Called on this loop.
+    /// Returns the streams of an event loop. Must be called on this loop.
     func streams(on eventLoop: any EventLoop) -> LoopStreams {
         let loop = state.withLock { state in
             if let known = state.loops[ObjectIdentifier(eventLoop)] { return known }
@@ -98,10 +98,9 @@ package final class UpdateHub: Sendable {
         return loop.value
     }
 
-    /// The seconds after which a client may come back to a server that is ending.
+    /// Returns the delay in seconds before a client may reconnect to a server that is stopping.
     ///
-    /// Each client gets a different number, so that they do not come all at once. Each number is large enough for the
-    /// server to have started again.
+    /// It is random, so that clients do not all reconnect at once, and long enough for the server to restart.
     package func secondsUntilReturn() -> Int {
         let open = state.withLock { state in
             let open = state.openAtEnd ?? state.open
@@ -112,36 +111,36 @@ package final class UpdateHub: Sendable {
         return Int.random(in: first..<first + limits.updateReturnSeconds(connections: open))
     }
 
-    /// The seconds after which a client may come back to a server that has too many connections.
+    /// Returns the delay in seconds before a client may reconnect to a server with too many connections.
     func secondsUntilRetry() -> Int { Int.random(in: 60...120) }
 }
 
 extension ServerLimits {
-    /// The fewest seconds that a client stays away.
+    /// The minimum delay before a client reconnects, in seconds.
     package static let firstReturnSeconds = 3
 
-    /// The seconds over which the returns of this many clients are spread, counted from ``firstReturnSeconds``.
+    /// Returns the period in seconds over which this many clients reconnect, starting at ``firstReturnSeconds``.
     package func updateReturnSeconds(connections: Int) -> Int {
         min(max(5, connections / max(1, updateReturnsPerSecond)), 600)
     }
 }
 
-/// The connections of one event loop that wait for updates. Used on this loop only.
+/// The connections of one event loop that wait for updates. Used only on this loop.
 final class LoopStreams {
-    /// The number of connections that are told before other work of the event loop has its turn.
+    /// The number of connections to notify before the event loop handles other work.
     private static let batch = 128
 
     private let eventLoop: any EventLoop
-    /// The connections, by the second of the heartbeat's period in which they came, so that heartbeats are spread over
+    /// The connections, by the second of the heartbeat period in which they arrived, so that heartbeats are spread over
     /// the period.
     private var slots: [[ObjectIdentifier: EventStreamHandler]]
     private var count = 0
     private var second = 0
     private var clock: Scheduled<Void>?
-    /// The connections that have not been told of ``announcing`` yet.
+    /// The connections that have not been notified of ``announcing`` yet.
     private var untold: [EventStreamHandler] = []
     private var announcing: Announcement?
-    /// The newest announcement that came while the connections were being told of another. Earlier ones are skipped.
+    /// The newest announcement that arrived while another was being sent. Earlier ones are skipped.
     private var next: Announcement?
 
     fileprivate init(_ eventLoop: any EventLoop, heartbeatSeconds: Int) {
@@ -192,7 +191,7 @@ final class LoopStreams {
             self.next = nil
             begin(next)
         } else {
-            // This pause is needed, because a loop runs all due tasks before it serves its connections again.
+            // The delay is needed because an event loop runs all due tasks before it handles its connections again.
             eventLoop.assumeIsolated().scheduleTask(in: .microseconds(200)) { self.announceBatch() }
         }
     }

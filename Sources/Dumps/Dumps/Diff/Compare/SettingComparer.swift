@@ -1,14 +1,14 @@
 import RemoteSettingsModel
 
-/// How one setting of `dumps.yaml` differs, in the file's own words.
+/// A change of one setting in `dumps.yaml`, with the values as written in the file.
 struct SettingChange: Hashable, Sendable {
     /// The setting's path, such as `trust.roots` or `collections.main/regions.pin`.
     let name: String
-    /// The old value; `nil` if the old side does not set it.
+    /// The old value; `nil` if it was not set.
     let old: String?
     let new: String?
 
-    /// All settings that differ, sorted by name.
+    /// Returns all settings that differ, sorted by name.
     static func changes(from old: DumpsConfiguration, to new: DumpsConfiguration) -> [SettingChange] {
         let (before, after) = (old.settings, new.settings)
         return Set(before.keys).union(after.keys).sorted().compactMap { name in
@@ -19,7 +19,7 @@ struct SettingChange: Hashable, Sendable {
 }
 
 extension DumpsConfiguration {
-    /// The settings by name, without those that are not set.
+    /// The settings by name, without those that are unset.
     fileprivate var settings: [ExactString: ExactString] {
         var settings: [ExactString: ExactString] = [
             "server": server.exact, "attachments": attachments.text.exact,

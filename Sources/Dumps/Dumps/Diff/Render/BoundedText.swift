@@ -1,4 +1,4 @@
-/// A text with a limit of bytes. A part that does not fit is left out as a whole.
+/// A string with a maximum size in bytes. A part that does not fit is left out entirely.
 package struct BoundedText {
     let limit: Int
     package private(set) var text = ""
@@ -7,10 +7,10 @@ package struct BoundedText {
         self.limit = limit
     }
 
-    /// Appends a part if there is room for it.
+    /// Appends a part if it fits.
     ///
-    /// - Parameter reserving: the bytes that must stay free after the part.
-    /// - Returns: whether there was room for the part.
+    /// - Parameter reserving: the bytes that must remain free after the part.
+    /// - Returns: whether the part was appended.
     @discardableResult
     package mutating func append(_ part: String, reserving room: Int = 0) -> Bool {
         guard text.utf8.count + part.utf8.count + room <= limit else { return false }
@@ -18,6 +18,6 @@ package struct BoundedText {
         return true
     }
 
-    /// Appends the end of the text, for which room was reserved.
+    /// Appends the end of the string, for which space was reserved.
     package mutating func appendLast(_ part: String) { append(part) }
 }

@@ -2,14 +2,14 @@ import RemoteSettingsModel
 
 /// A comparison as one JSON document.
 ///
-/// All members are always there, in this order, except those of a side that does not exist. A field without `old` was
-/// therefore created, and a field with `"old": null` was null. What exceeds ``DiffLimits`` is stated: `omitted` is the
-/// number of a collection's records, or of a record's fields, that were left out. In a field with `"cut": true`, long
-/// names and values were replaced by strings with their beginnings.
+/// All members are always present, in this order, except those of a missing side. A field without `old` was therefore
+/// created, and a field with `"old": null` was null. If a report exceeds ``DiffLimits``, `omitted` is the number of
+/// records or fields left out, and a field with `"cut": true` has strings with only the beginning of long names and
+/// values.
 package enum DiffJSON {
-    /// Passes the document's text to `consume` in pieces, in the form of `JSONText.indented`.
+    /// Passes the document to `consume` in pieces, formatted like `JSONText.indented`.
     ///
-    /// The whole text is never in memory, not even for a million changes.
+    /// The whole document is never in memory, even with a million changes.
     package static func write(
         _ report: DiffReport, limit: Int = DiffLimits.reportBytes, to consume: ([UInt8]) -> Void
     ) {
@@ -20,7 +20,7 @@ package enum DiffJSON {
         consume([UInt8(ascii: "\n")])
     }
 
-    /// Writes an object whose last member, `records`, are changed records, as long as the report may have more bytes.
+    /// Writes an object whose last member, `records`, lists changed records until the report reaches its size limit.
     static func write(
         _ members: JSONValue, _ changes: some RandomAccessCollection<RecordChange>, left: inout Int, level: Int,
         to consume: ([UInt8]) -> Void
@@ -32,18 +32,18 @@ package enum DiffJSON {
         }
     }
 
-    /// Writes an object whose last member is an array, element by element. If elements are omitted, their number
-    /// follows.
+    /// Writes an object whose last member is an array, element by element, followed by the number of omitted elements
+    /// if there are any.
     ///
     /// - Parameters:
-    ///   - isFull: whether the elements that are left are omitted.
+    ///   - isFull: whether to omit the remaining elements.
     ///   - element: writes one element at the given level.
     private static func write<Elements: RandomAccessCollection>(
         _ members: JSONValue, last name: String, _ elements: Elements, level: Int, to consume: ([UInt8]) -> Void,
         isFull: () -> Bool = { false }, element: (Elements.Element, Int) -> Void
     ) {
         func newline(_ level: Int) -> String { "\n" + String(repeating: "  ", count: level) }
-        // The object's text without the line of its closing brace.
+        // The object without the line of its closing brace.
         let object = JSONText.text(members, .indented, level: level)
         consume(object.dropLast(newline(level).utf8.count + 1) + Array(",\(newline(level + 1))\"\(name)\": [".utf8))
         var written = 0

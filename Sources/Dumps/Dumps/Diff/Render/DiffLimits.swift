@@ -1,17 +1,17 @@
-/// The limits of every form of a report about differences. What exceeds them is cut or only counted.
+/// Limits for every format of a diff report. Anything beyond them is truncated or only counted.
 ///
-/// The names and values of records come from servers: without limits, a record of 2 MB makes gigabytes of text.
+/// Names and values of records come from servers. Without limits, a record of 2 MB could produce gigabytes of output.
 package enum DiffLimits {
-    /// The fields of one record.
+    /// The maximum number of fields of one record.
     static let fields = 1_000
-    /// One name, in bytes.
+    /// The maximum size of a name, in bytes.
     static let nameBytes = 200
-    /// One value in a form for people, in bytes.
+    /// The maximum size of a value in a human-readable format, in bytes.
     static let shownValueBytes = 400
-    /// One value in JSON, in bytes.
+    /// The maximum size of a value in JSON, in bytes.
     static let valueBytes = 64 << 10
-    /// A whole report as text or JSON, in bytes. The last record may exceed it.
+    /// The maximum size of a whole report as text or JSON, in bytes. The last record may exceed it.
     static let reportBytes = 64 << 20
-    /// The JSON of the records that are compared for a page, in bytes.
+    /// The maximum JSON size of the records compared for a page of the web UI, in bytes.
     package static let pageRecordBytes = 64 << 20
 }

@@ -2,7 +2,7 @@ import RemoteSettingsModel
 
 /// A comparison as text for a terminal. Control characters from records are escaped.
 package struct DiffText {
-    /// The role of a part of the text. Its colour depends on it.
+    /// The role of a part of the text, which determines its color.
     package enum Role: Hashable, Sendable {
         case created
         case updated
@@ -14,11 +14,11 @@ package struct DiffText {
     private let showsRecords: Bool
     private let paint: (String, Role) -> String
 
-    /// Makes the text of a comparison.
+    /// Creates the text of a comparison.
     ///
     /// - Parameters:
-    ///   - showsRecords: whether to show each record, or only how many records of a collection changed.
-    ///   - paint: adds the colour of a role to a text. By default, texts are not coloured.
+    ///   - showsRecords: whether to show each record, or only the number of changed records in each collection.
+    ///   - paint: adds the color of a role to a string. By default, strings are not colored.
     package init(
         _ report: DiffReport, showsRecords: Bool = true, paint: @escaping (String, Role) -> String = { text, _ in text }
     ) {
@@ -27,15 +27,14 @@ package struct DiffText {
         self.paint = paint
     }
 
-    /// The whole text, without a line feed at the end.
+    /// The whole text, without a trailing line feed.
     var text: String {
         var lines: [String] = []
         forEachLine { lines.append($0) }
         return lines.joined(separator: "\n")
     }
 
-    /// Passes the lines to `body`, without line feeds. The whole text is never in memory, not even for a million
-    /// changes.
+    /// Passes the lines to `body`, without line feeds. The whole text is never in memory, even with a million changes.
     package func forEachLine(limit: Int = DiffLimits.reportBytes, _ body: (String) -> Void) {
         var left = limit
         if !report.settings.isEmpty { body(paint("~ dumps.yaml", .updated)) }
@@ -52,7 +51,7 @@ package struct DiffText {
         body(DiffWords.total(report))
     }
 
-    /// Passes the lines of records to `body`, as long as the report may have more bytes.
+    /// Passes the lines of records to `body` until the report reaches its size limit.
     func forEachLine(
         of changes: some RandomAccessCollection<RecordChange>, left: inout Int, _ body: (String) -> Void
     ) {
@@ -67,7 +66,7 @@ package struct DiffText {
         }
     }
 
-    /// The lines of a collection, except those of its records.
+    /// Returns the lines of a collection, except those of its records.
     private func head(_ diff: SnapshotDiff) -> [String] {
         let name = "\(diff.collection)"
         var lines: [String]
@@ -88,7 +87,7 @@ package struct DiffText {
         DiffWords.notes(diff).map { "    " + VisibleText.excerpt($0) }
     }
 
-    /// A line for each collection, in columns: name, records, dates, and what changed.
+    /// Returns one line per collection, in columns: name, records, dates and changes.
     private func counts(_ changed: [SnapshotDiff]) -> [String] {
         let rows = changed.map { diff in
             let sides = [diff.old, diff.new].compactMap(\.self)
@@ -146,7 +145,7 @@ package struct DiffText {
         return changes.omitted == 0 ? lines : lines + ["      … and \(Counted.text(changes.omitted, "more field"))"]
     }
 
-    /// The first line of a record.
+    /// Returns the first line of a record.
     func head(_ change: RecordChange) -> String {
         let id = VisibleText.excerpt(change.id)
         switch change.kind {
@@ -156,7 +155,7 @@ package struct DiffText {
         }
     }
 
-    /// The lines of one record.
+    /// Returns the lines of one record.
     private func record(_ change: RecordChange) -> [String] {
         var lines = [head(change)] + fields(DiffWords.fields(change))
         if let attachment = change.attachment {

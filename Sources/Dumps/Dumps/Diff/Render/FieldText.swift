@@ -1,6 +1,6 @@
 import RemoteSettingsModel
 
-/// A changed field as visible text of bounded length: its name, and its old and new value.
+/// A changed field as visible text of bounded length: its name and its old and new values.
 ///
 /// If long values differ only far from their start, the excerpts begin near the difference.
 package struct FieldText {
@@ -8,14 +8,14 @@ package struct FieldText {
     package let old: String?
     package let new: String?
 
-    /// - Parameter limit: the most bytes of each value that are shown.
+    /// - Parameter limit: the maximum number of bytes shown of each value.
     package init(_ change: FieldChange, separator: String = ".", limit: Int = DiffLimits.shownValueBytes) {
         name = change.path.text(separator: separator)
         let (old, new) = (change.old.map(Self.text), change.new.map(Self.text))
         var start = 0
         if let old, let new, max(old.count, new.count) > limit {
             start = max(0, zip(old, new).prefix { $0 == $1 }.count - limit / 4)
-            // Both texts have the same bytes up to here, so this is the start of a character in both.
+            // Both values are identical up to here, so this is the start of a character in both.
             while start > 0, old[start] & 0xC0 == 0x80 { start -= 1 }
         }
         self.old = old.map { Self.cut($0, from: start, limit) }
@@ -26,7 +26,7 @@ package struct FieldText {
 
     private static func cut(_ text: [UInt8], from start: Int, _ limit: Int) -> String {
         let start = text.count > limit ? start : 0
-        // With these bytes more, the last character within the limit is complete.
+        // Four more bytes complete the last character within the limit.
         let part = String(decoding: text[start..<min(text.count, start + limit + 4)], as: UTF8.self)
         let (shown, isWhole) = VisibleText.beginning(part, limit: limit)
         let isCut = !isWhole || start + part.utf8.count < text.count

@@ -1,26 +1,26 @@
 import RemoteSettingsModel
 
-/// A collection's history as text for a terminal, entry by entry. Control characters from records are escaped.
+/// A collection's history as text for a terminal, one entry at a time. Control characters from records are escaped.
 package struct LogText {
-    /// The most records that an entry lists without their fields.
+    /// The maximum number of records that an entry lists without their fields.
     private static let mostRecords = 20
 
-    /// The bytes that all entries together may still have.
+    /// The bytes still available for further entries.
     private var left = DiffLimits.reportBytes
     private let showsFields: Bool
     private let paint: (String, DiffText.Role) -> String
 
-    /// Makes the text of a history.
+    /// Creates the text of a history.
     ///
     /// - Parameters:
     ///   - showsFields: whether to show the old and new values of each changed field.
-    ///   - paint: adds the colour of a role to a text.
+    ///   - paint: adds the color of a role to a string.
     package init(showsFields: Bool, paint: @escaping (String, DiffText.Role) -> String = { text, _ in text }) {
         self.showsFields = showsFields
         self.paint = paint
     }
 
-    /// The lines of one entry, without line feeds.
+    /// Returns the lines of one entry, without line feeds.
     package mutating func lines(_ entry: CollectionLog.Entry) -> [String] {
         var head = paint(entry.name, .updated)
         if let committed = entry.committed { head += "  " + paint(committed.rfc3339, .dim) }
@@ -56,7 +56,7 @@ package struct LogText {
 }
 
 extension CollectionLog.Entry {
-    /// The commit's short name, or the file's path.
+    /// The abbreviated commit hash, or the file's path.
     package var name: String {
         if case .revision(let revision, _) = place { return String(revision.commit.prefix(12)) }
         return "\(place)"

@@ -1,17 +1,17 @@
 import RemoteSettingsModel
 
-/// Makes text from outside safe in a Markdown document (CommonMark 0.31, and the dialects of GitHub and GitLab).
+/// Makes untrusted text safe in a Markdown document (CommonMark 0.31, and the dialects of GitHub and GitLab).
 ///
-/// These sites ignore markup, `@name`, `#1` and commit hashes only in a code span. All text from outside therefore goes
-/// into one.
+/// On these sites, only a code span disables markup, `@name`, `#1` and commit hashes, so all untrusted text goes into
+/// one.
 package enum MarkdownText {
-    /// A code span that the text cannot end.
+    /// Returns a code span that the text cannot close.
     ///
     /// Its fence is longer than any run of backticks in the text. Control characters and line breaks are escaped. In a
-    /// table's cell, use ``cell(_:)``, because the text may have a `|`.
+    /// table cell, use ``cell(_:)``, because the text may contain a `|`.
     package static func code(_ text: String) -> String {
         let visible = VisibleText.escape(text)
-        // Scalars are compared, because a parser takes a backtick with a combining accent for a backtick.
+        // Compares scalars, because a parser treats a backtick with a combining accent as a backtick.
         let scalars = visible.unicodeScalars
         guard let first = scalars.first, let last = scalars.last else { return "(empty)" }
         var (longest, run) = (0, 0)
@@ -25,7 +25,7 @@ package enum MarkdownText {
         return needsSpace ? "\(fence) \(visible) \(fence)" : "\(fence)\(visible)\(fence)"
     }
 
-    /// A code span for a table's cell. There, a `|` would start the next cell even inside the span.
+    /// Returns a code span for a table cell. There, a `|` would start the next cell even inside the span.
     package static func cell(_ text: String) -> String {
         var cell = String.UnicodeScalarView()
         for scalar in text.unicodeScalars {

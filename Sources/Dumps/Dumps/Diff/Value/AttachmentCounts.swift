@@ -1,19 +1,19 @@
 import RemoteSettingsModel
 
-/// How many attachments changed, and their total sizes.
+/// The numbers of changed attachments, and their total sizes.
 package struct AttachmentCounts: Hashable, Sendable {
     var added = 0
     var removed = 0
-    /// The records whose attachment now has other bytes.
+    /// The number of records whose attachment has different bytes.
     var changed = 0
-    /// The bytes of the new files, including changed ones, as their records state.
+    /// The total size of new files in bytes, including changed ones, as stated in their records.
     var addedBytes: UInt64 = 0
-    /// The bytes of the old files, including changed ones.
+    /// The total size of old files in bytes, including changed ones.
     var removedBytes: UInt64 = 0
 
     init() {}
 
-    /// Adds one change, unless only the description of the file changed.
+    /// Adds one change, unless only the file's description changed.
     mutating func add(_ change: AttachmentChange) {
         guard !change.isSameFile else { return }
         switch change {

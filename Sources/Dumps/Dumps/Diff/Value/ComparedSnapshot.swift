@@ -3,27 +3,25 @@ import SnapshotBundle
 
 /// A collection's state on one side of a comparison.
 ///
-/// It has the records at one timestamp, their provenance, and the hashes of the attachments that are packaged with
-/// them.
+/// It has the records at one timestamp, their provenance, and the hashes of their bundled attachments.
 package struct ComparedSnapshot: Sendable {
     let collection: CollectionID
     let payload: Payload
-    /// The provenance that the side itself states. A comparison verifies nothing.
+    /// The provenance that this side claims. A comparison verifies nothing.
     let trust: Provenance.Kind
-    /// The name in the leaf certificate; `nil` if the state is not signed, or if there is only the bundle without its
-    /// lock.
+    /// The name in the leaf certificate; `nil` if the state is unsigned, or for a bundle without its lock file.
     let signer: String?
-    /// The metadata members that people write, as an object; `nil` if the side does not state them.
+    /// The metadata members written by people, as an object; `nil` if this side does not include them.
     let metadata: Bytes?
     /// The hashes of the attachments in the bundle, sorted; `nil` if the state is not from a bundle.
     let packaged: [SHA256Digest]?
-    /// The guards that were overridden to accept the state, as the lock says.
+    /// The guards that were overridden to accept the state, as recorded in the lock file.
     let accepted: [String]
 
     var timestamp: Timestamp { payload.timestamp }
     var records: RecordTable { payload.records }
 
-    /// The state of a snapshot, such as one that was just fetched and verified. Does no I/O.
+    /// Creates the state of a snapshot, such as one just fetched and verified. Does no I/O.
     init(_ snapshot: Snapshot) {
         collection = snapshot.collection
         payload = snapshot.payload
@@ -34,7 +32,7 @@ package struct ComparedSnapshot: Sendable {
         accepted = []
     }
 
-    /// A state that will be signed later. Does no I/O.
+    /// Creates a state that will be signed later. Does no I/O.
     package init(planned state: UnverifiedSnapshot) {
         collection = state.collection
         payload = state.payload
@@ -45,17 +43,17 @@ package struct ComparedSnapshot: Sendable {
         accepted = []
     }
 
-    /// The state of a bundle. Inflates the bundle's payload, and verifies nothing.
+    /// Creates the state of a bundle. Inflates the bundle's payload, and verifies nothing.
     ///
-    /// - Parameter entry: its entry in the lock; `nil` if there is none.
-    /// - Throws: `BundleError` if the payload is damaged or differs from the bundle's head.
+    /// - Parameter entry: its entry in the lock file; `nil` if there is none.
+    /// - Throws: `BundleError` if the payload is damaged or does not match the bundle's head.
     package init(_ bundle: BundleReader, lockedAs entry: LockFile.Collection? = nil) throws(BundleError) {
         collection = bundle.head.collection
         payload = try bundle.payload()
         trust = bundle.head.trust
         signer = trust == .signed ? entry?.trust.verdict?.signer : nil
         accepted = entry?.accepted ?? []
-        // Imported dumps have no metadata of their own. The generated metadata says nothing about them.
+        // Imported dumps have no original metadata, and the generated metadata does not describe them.
         metadata = trust == .imported ? nil : Self.written(try bundle.metadata())
         packaged = Array(bundle.attachments)
     }

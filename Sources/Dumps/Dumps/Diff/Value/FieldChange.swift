@@ -1,24 +1,24 @@
 import RemoteSettingsModel
 
-/// How one field of a record differs.
+/// A change of one field of a record.
 package struct FieldChange: Sendable {
     let path: FieldPath
-    /// The JSON text of the old value; `nil` if the old record has no such field.
+    /// The JSON of the old value; `nil` if the old record has no such field.
     let old: Bytes?
-    /// The JSON text of the new value; `nil` if the new record has no such field.
+    /// The JSON of the new value; `nil` if the new record has no such field.
     let new: Bytes?
 
-    /// The value of a JSON text. Text that cannot be read becomes a string, so that it is still shown.
+    /// Parses a JSON value. Invalid JSON becomes a string, so that it is still shown.
     static func value(_ json: Bytes) -> JSONValue {
         (try? JSONValue(parsing: json, limits: Limits())) ?? .string(json.text)
     }
 }
 
-/// The names that lead to a field. The fields of an object share the path of the object.
+/// The path of names to a field. The fields of an object share the object's path.
 package final class FieldPath: Sendable {
     private let name: String
     private let parent: FieldPath?
-    /// The name of the record's member that the field is in.
+    /// The name of the record's top-level member that contains the field.
     package let root: String
 
     init(_ name: String, in parent: FieldPath?) {
@@ -27,7 +27,7 @@ package final class FieldPath: Sendable {
         root = parent?.root ?? name
     }
 
-    /// The names, the outermost one first.
+    /// The names, outermost first.
     var names: [String] {
         var (names, place) = ([name], parent)
         while let outer = place {
@@ -43,7 +43,7 @@ package final class FieldPath: Sendable {
         return VisibleText.excerpt(names.joined(separator: separator), limit: limit)
     }
 
-    /// Whether this is the field with these names, joined by dots, or a field inside it.
+    /// Whether this is the field with the given dot-separated names, or a field inside it.
     func isInside(_ field: String) -> Bool {
         var wanted = (field + ".").utf8[...]
         for name in names {
@@ -56,7 +56,7 @@ package final class FieldPath: Sendable {
     }
 }
 
-/// The first fields that differ between two records, in the order of names, and the number of the others.
+/// The first fields that differ between two records, in order of name, and the number of the remaining ones.
 package struct FieldChanges: Sendable {
     package private(set) var shown: [FieldChange] = []
     /// How many more fields differ.

@@ -1,9 +1,9 @@
 import RemoteSettingsModel
 
-/// How one record differs between two states of its collection.
+/// A change of one record between two states of its collection.
 ///
-/// It refers to the two records. Their differences are computed on request and not kept, because a comparison may have
-/// a million changes.
+/// It refers to the two records. Their differences are computed on request and not stored, because a comparison may
+/// have a million changes.
 package struct RecordChange: Sendable {
     package enum Kind: String, Hashable, Sendable, CaseIterable {
         case created
@@ -28,16 +28,16 @@ package struct RecordChange: Sendable {
         (id, kind, self.old, self.new) = (new.id, .updated, old.json, new.json)
     }
 
-    /// The fields that differ, sorted by name. A created or deleted record has all its fields here.
+    /// Returns the fields that differ, sorted by name. For a created or deleted record, these are all its fields.
     ///
     /// - Parameter isIncluded: called with the path of each field that differs.
     package func fields(where isIncluded: (FieldPath) -> Bool = { _ in true }) -> FieldChanges {
         FieldComparer.changes(from: old, to: new, where: isIncluded)
     }
 
-    /// The change of the attachment; `nil` if it is the same on both sides, or if a record does not describe it fully.
+    /// The change of the attachment; `nil` if it is the same on both sides, or if a record describes it incompletely.
     ///
-    /// In the latter case its fields are compared like other fields.
+    /// An incompletely described attachment is compared like other fields.
     var attachment: AttachmentChange? {
         func attachment(_ json: Bytes?) -> RecordAttachment? {
             json.flatMap { try? Record(id: id, json: $0).attachment() }
@@ -50,26 +50,26 @@ package struct RecordChange: Sendable {
         }
     }
 
-    /// The members of the new record, in the order of names; `nil` if it was deleted.
+    /// The members of the new record, in order of name; `nil` if it was deleted.
     package var members: [JSONValue.Member]? {
         guard let new, case .object(let members)? = try? JSONValue(parsing: new, limits: Limits()) else { return nil }
         return members
     }
 
-    /// The bytes of the record's canonical JSON on both sides together, as a measure of how much there is to read.
+    /// The total size of the record's canonical JSON on both sides in bytes, which estimates how much there is to read.
     package var bytes: Int { (old?.count ?? 0) + (new?.count ?? 0) }
 }
 
-/// The records in which two states of a collection differ, in the order of ids.
+/// The records that differ between two states of a collection, in order of id.
 ///
-/// It keeps the positions in both tables, and makes each ``RecordChange`` on request.
+/// It stores the positions in both tables, and creates each ``RecordChange`` on request.
 package struct ChangedRecords: RandomAccessCollection, Sendable {
     private let old: RecordTable
     private let new: RecordTable
-    /// The positions of each record; -1 if a table does not have it.
+    /// The positions of each record; -1 if it is not in that table.
     private var places: [(old: Int, new: Int)] = []
     package private(set) var counts = RecordCounts()
-    /// The sums over all changes of attachments.
+    /// The totals of all attachment changes.
     private(set) var attachments = AttachmentCounts()
 
     /// Compares all records. Two empty tables have no changes.
@@ -95,9 +95,9 @@ package struct ChangedRecords: RandomAccessCollection, Sendable {
         return RecordChange(from: old[place.old], to: new[place.new])
     }
 
-    /// The changes with the most bytes, the largest first. Changes of equal size are in the order of ids.
+    /// Returns the changes with the most bytes, largest first. Changes of equal size are in order of id.
     func largest(_ most: Int) -> [RecordChange] {
-        // More candidates than needed are kept, so that sorting is rare.
+        // Keeps more candidates than needed, so that sorting is rare.
         var found: [(bytes: Int, position: Int)] = []
         func sortFound() {
             found.sort { $0.bytes == $1.bytes ? $0.position < $1.position : $0.bytes > $1.bytes }
@@ -112,11 +112,11 @@ package struct ChangedRecords: RandomAccessCollection, Sendable {
     }
 }
 
-/// How a record's attachment differs.
+/// A change of a record's attachment.
 enum AttachmentChange: Hashable, Sendable {
     case added(RecordAttachment)
     case removed(RecordAttachment)
-    /// Another file, or the same file with another location, name or type.
+    /// A different file, or the same file with a different location, name or type.
     case changed(old: RecordAttachment, new: RecordAttachment)
 
     var old: RecordAttachment? {
@@ -133,6 +133,6 @@ enum AttachmentChange: Hashable, Sendable {
         }
     }
 
-    /// Whether only the description of the file differs, not its bytes.
+    /// Whether the bytes are the same and only the file's description differs.
     var isSameFile: Bool { old?.hash == new?.hash }
 }

@@ -1,6 +1,6 @@
 import RemoteSettingsModel
 
-/// How many records differ between two states.
+/// The numbers of records that differ between two states.
 package struct RecordCounts: Hashable, Sendable, Encodable {
     package private(set) var created = 0
     package private(set) var updated = 0

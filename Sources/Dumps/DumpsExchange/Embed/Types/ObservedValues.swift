@@ -1,6 +1,6 @@
 import RemoteSettingsModel
 
-/// The values that a member has in all records, from which ``ValueType`` is made.
+/// The values of one member in all records, from which a ``ValueType`` is derived.
 struct ObservedValues {
     private var strings = 0
     private var integers = 0
@@ -10,16 +10,16 @@ struct ObservedValues {
     private var arrays = 0
     private var objects = 0
     private var elements: [ObservedValues] = []
-    /// In the order in which they came up.
+    /// The members, in order of first appearance.
     private var members: [(key: String, values: ObservedValues)] = []
     private var positions: [[UInt8]: Int] = [:]
 
-    /// How many values there were, `null` included.
+    /// The number of values, including `null`.
     var count: Int { strings + integers + otherNumbers + booleans + nulls + arrays + objects }
 
-    /// Values below this depth are of ``ValueType/any``.
+    /// The maximum depth. Deeper values are ``ValueType/any``.
     private static let depth = 8
-    /// An object with more keys than these is a dictionary.
+    /// The maximum number of keys of an object type. An object with more keys is a dictionary.
     private static let properties = 64
 
     mutating func observe(_ value: JSONValue, depth: Int = 0) {
@@ -48,10 +48,10 @@ struct ObservedValues {
         }
     }
 
-    /// The type of these values.
+    /// Returns the type of these values.
     ///
     /// - Parameters:
-    ///   - schema: what a JSON Schema says of them; `nil` if there is none.
+    ///   - schema: their JSON Schema; `nil` if there is none.
     ///   - isRecord: whether the values are records, whose `attachment` is a file.
     func type(_ schema: JSONValue? = nil, isRecord: Bool = false) -> ValueType {
         let kinds = [strings, integers + otherNumbers, booleans, arrays, objects].filter { $0 > 0 }.count
@@ -61,7 +61,7 @@ struct ObservedValues {
             let texts = choices.compactMap(\.string)
             return texts.count == choices.count && !texts.isEmpty ? .choice(texts) : .string
         }
-        // A schema knows whether a number may have a fraction tomorrow.
+        // A schema shows whether future numbers may have a fraction.
         if integers + otherNumbers > 0 {
             return otherNumbers > 0 || schema?["type"]?.string == "number" ? .number : .integer
         }
@@ -78,8 +78,8 @@ struct ObservedValues {
         return .object(
             members.map { key, values in
                 let isSeenEverywhere = values.count == objects && values.nulls == 0
-                // A member that the schema does not require can be absent tomorrow. `id` and `last_modified` are the
-                // server's, and no schema names them.
+                // A member that the schema does not require may be absent in future records. The server adds `id` and
+                // `last_modified`, which schemas do not list.
                 let isServers = isRecord && (key == "id" || key == "last_modified")
                 let isOptional =
                     !isSeenEverywhere || !isServers && (required.map { !$0.contains(Array(key.utf8)) } ?? false)
@@ -89,8 +89,8 @@ struct ObservedValues {
             })
     }
 
-    /// The type if the keys are data, such as languages: most objects lack each of them, and their values are of one
-    /// type. `nil` if the keys are names.
+    /// The type if the keys are data, such as languages: most objects lack each of them, and all values have one type.
+    /// `nil` if the keys are names.
     private var dictionaryType: ValueType? {
         var all = ObservedValues()
         for member in members { all.merge(member.values) }

@@ -6,28 +6,28 @@ struct RecordType: Hashable, Sendable {
     let name: String
     let type: ValueType
 
-    /// The type of these records.
+    /// Derives the type of these records.
     ///
     /// - Parameter schema: the JSON Schema of the collection; `nil` if it has none.
     init(named name: String, records: [JSONValue], schema: JSONValue?) {
         self.name = name
         var observed = ObservedValues()
         for record in records { observed.observe(record) }
-        // A collection without records still has what the server gives to each record.
+        // Even without records, the type has the members that the server adds to each record.
         if records.isEmpty {
             observed.observe(["id": "", "last_modified": 0])
         }
         type = observed.type(schema, isRecord: true)
     }
 
-    /// - Parameter declaration: what ``declaration`` gave, as it is in a file.
+    /// - Parameter file: the content of a file with the output of ``declaration(collection:)``.
     init?(named name: String, in file: String) {
         guard let type = DeclaredType.read(name, in: file) else { return nil }
         self.name = name
         self.type = type
     }
 
-    /// The declaration, without indentation.
+    /// Returns the declaration, without indentation.
     func declaration(collection: String) -> String {
         guard case .object(let fields) = type else { return "" }
         let lines =
@@ -39,14 +39,14 @@ struct RecordType: Hashable, Sendable {
     }
 }
 
-/// A struct with a property for each member that Swift can name.
+/// A struct with a property for each member whose name can be written in Swift.
 private struct StructDeclaration {
     let name: String
     let conformances: String
     let fields: [ValueType.Field]
 
     var lines: [String] {
-        // Texts that Swift takes for equal, as two spellings of é, cannot both be keys.
+        // Strings that Swift treats as equal, such as two encodings of é, cannot both be keys.
         var keys: Set<String> = []
         let fields = fields.filter { keys.insert($0.key).inserted }
         var names: Set<String> = ["codingKeys"]
@@ -69,7 +69,7 @@ private struct StructDeclaration {
             ]
     }
 
-    /// The name of a member's type. The types that it needs are declared in `nested`.
+    /// Returns the name of a member's type. Appends the declarations of the types that it needs to `nested`.
     private func swift(_ field: ValueType.Field, _ types: inout Set<String>, _ nested: inout [String]) -> String {
         func name(_ type: ValueType) -> String {
             switch type {
@@ -98,7 +98,7 @@ private struct StructDeclaration {
     }
 }
 
-/// An enumeration of the texts of a schema, with a case for those of tomorrow.
+/// An enumeration of the strings in a schema, with a case for future ones.
 private struct ChoiceDeclaration {
     let name: String
     let texts: [String]

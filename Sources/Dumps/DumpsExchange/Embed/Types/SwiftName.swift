@@ -1,6 +1,6 @@
-/// Names and literals of Swift for texts from outside.
+/// Swift names and literals for untrusted strings.
 enum SwiftName {
-    /// Words that cannot name a variable without backticks (The Swift Programming Language, "Keywords and
+    /// Words that cannot be variable names without backticks (The Swift Programming Language, "Keywords and
     /// Punctuation").
     private static let keywords: Set = [
         "as", "associatedtype", "break", "case", "catch", "class", "continue", "default", "defer", "deinit", "do",
@@ -10,15 +10,14 @@ enum SwiftName {
         "throws", "true", "try", "typealias", "var", "where", "while",
     ]
 
-    /// Types that a nested type of the same name would hide where generated code needs them, and names that a nested
-    /// type cannot have.
+    /// Types that generated code uses, so a nested type must not shadow them, and names that a nested type cannot have.
     static let typesInUse: Set = [
         "Any", "Array", "Bool", "CodingKey", "CodingKeys", "Decodable", "Decoder", "Dictionary", "Double",
         "EmbeddedRecord", "Hashable", "ID", "Identifiable", "Int64", "Optional", "Protocol", "RemoteSettingsAttachment",
         "RemoteSettingsJSON", "Self", "Sendable", "String", "Type",
     ]
 
-    /// `search-config-v2` is `searchConfigV2`. Only letters and digits of ASCII stay.
+    /// Returns a variable name: `search-config-v2` becomes `searchConfigV2`. Only ASCII letters and digits are kept.
     static func of(_ name: String) -> String {
         let joined = camelCase(name)
         if keywords.contains(joined) { return "`\(joined)`" }
@@ -27,14 +26,14 @@ enum SwiftName {
         return joined.utf8.first.map { !isDigit($0) } ?? true ? joined : "_\(joined)"
     }
 
-    /// `search-config-v2` is `SearchConfigV2`.
+    /// Returns a type name: `search-config-v2` becomes `SearchConfigV2`.
     static func ofType(_ name: String) -> String {
         let joined = camelCase(name)
         let capital = joined.prefix(1).uppercased() + joined.dropFirst()
         return capital.utf8.first.map { !isDigit($0) } ?? true ? capital : "_\(capital)"
     }
 
-    /// The name, with a number if it is in use already.
+    /// Returns the name, with a number if it is already in use.
     static func unused(_ name: String, _ names: inout Set<String>) -> String {
         var candidate = name
         var number = 2
@@ -45,7 +44,8 @@ enum SwiftName {
         return candidate
     }
 
-    /// A string literal. It has nothing but printable ASCII, so that no text looks like another one, or like code.
+    /// Returns a string literal. It is printable ASCII only, so that no string looks like a different one, or like
+    /// code.
     static func literal(_ text: String) -> String {
         let characters = text.unicodeScalars.map { scalar in
             switch scalar {
@@ -57,7 +57,7 @@ enum SwiftName {
         return "\"\(characters.joined())\""
     }
 
-    /// The text of a literal that ``literal(_:)`` gave; `nil` for anything else.
+    /// Returns the string of a literal made by ``literal(_:)``; `nil` for anything else.
     static func text(ofLiteral literal: Substring) -> String? {
         guard literal.utf8.count >= 2, literal.hasPrefix("\""), literal.hasSuffix("\"") else { return nil }
         var text = String.UnicodeScalarView()

@@ -1,43 +1,43 @@
 import RemoteSettingsModel
 
-/// What the values of a member are, as `rsdump embed --types` writes it in Swift.
+/// The type of a member's values, as `rsdump embed --types` declares it in Swift.
 indirect enum ValueType: Hashable, Sendable {
     case string
-    /// One of these texts, or one that the schema did not know yet.
+    /// One of these strings, or one that was added to the schema later.
     case choice([String])
-    /// An integer of 64 bits.
+    /// A 64-bit integer.
     case integer
     case number
     case boolean
-    /// The file of a record: `attachment`, at the top of a record.
+    /// The file of a record: `attachment`, at the top level of a record.
     case attachment
     case array(ValueType)
     /// An object whose keys are data, such as languages.
     case dictionary(ValueType)
     case object([Field])
-    /// Values of several kinds.
+    /// Values of different kinds.
     case any
 
     /// A member of an object.
     struct Field: Hashable, Sendable {
         let key: String
         let type: ValueType
-        /// Whether an object may lack the member, or have `null`.
+        /// Whether the member may be missing or `null`.
         let isOptional: Bool
     }
 }
 
 extension ValueType {
-    /// A value that a type does not fit.
+    /// A value that does not match a type.
     struct Misfit: Hashable, Sendable {
-        /// The keys and indexes that lead to the value in the record.
+        /// The path to the value in the record, as keys and indexes.
         let path: [String]
         let found: String
         let expected: String
     }
 
-    /// The first value in `value` that does not have this type, in the order of the type's members; `nil` if the type
-    /// decodes all of it.
+    /// Returns the first part of `value` that does not match this type, in the order of the type's members; `nil` if
+    /// the type can decode all of it.
     func misfit(of value: JSONValue, at path: [String] = []) -> Misfit? {
         func wrong(_ expected: String) -> Misfit { Misfit(path: path, found: value.kind, expected: expected) }
         switch (self, value) {
@@ -71,7 +71,7 @@ extension ValueType {
         return nil
     }
 
-    /// What `RemoteSettingsAttachment` decodes.
+    /// The fields that `RemoteSettingsAttachment` decodes.
     private static let attachmentFields = [
         Field(key: "filename", type: .string, isOptional: false), Field(key: "hash", type: .string, isOptional: false),
         Field(key: "location", type: .string, isOptional: false),

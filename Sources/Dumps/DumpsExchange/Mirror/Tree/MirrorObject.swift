@@ -1,6 +1,6 @@
 import RemoteSettingsModel
 
-/// One file of a mirror, and how it is served, for an upload to an object store.
+/// One file of a mirror, and its HTTP properties, for upload to an object store.
 struct MirrorObject {
     /// The URL's path, percent-encoded.
     let path: String
@@ -11,7 +11,7 @@ struct MirrorObject {
     /// The size in bytes.
     let size: Int
     let sha256: SHA256Digest
-    /// The size in bytes of the compressed copy, which has `.gz` after its name; `nil` if there is none.
+    /// The size in bytes of the compressed copy, named with an added `.gz`; `nil` if there is none.
     let gzipSize: Int?
     /// The SHA-256 of the `.gz` file.
     let gzipSHA256: SHA256Digest?

@@ -5,14 +5,14 @@ import SnapshotBundle
 /// The preview of an attachment on its record's page.
 enum AttachmentPreview {
     case picture
-    /// The beginning of a text, and whether it is the whole text.
+    /// The beginning of a text file, and whether it is the whole file.
     case text(String, isWhole: Bool)
-    /// Neither a picture nor a text, or too large for the page.
+    /// Neither a picture nor text, or too large for the page.
     case none
     /// The attachment is not in the bundle.
     case missing
 
-    /// The most bytes of a text that are shown.
+    /// The maximum number of bytes shown of a text file.
     static let textBytes = 64 << 10
 
     init(_ attachment: RecordAttachment, in bundle: BundleReader) throws(BundleError) {
@@ -33,8 +33,8 @@ enum AttachmentPreview {
         }
     }
 
-    /// The text's first bytes; `nil` if they are not UTF-8, or if they contain control characters that texts do not
-    /// have.
+    /// Returns the beginning of a text file; `nil` if it is not UTF-8, or contains control characters that are unusual
+    /// in text.
     private static func text(_ bytes: Bytes) -> String? {
         var start = bytes[0..<min(bytes.count, textBytes)].array
         // The last character may be incomplete.

@@ -2,9 +2,9 @@
 import RemoteSettingsModel
 import SnapshotBundle
 
-/// The attachment of a record, as a file to show or to download.
+/// The attachment of a record, as a file to display or download.
 struct PageAttachment {
-    /// The most bytes of a picture that the page shows.
+    /// The maximum size in bytes of a picture that the page shows.
     static let pictureBytes = 8 << 20
 
     private let bundle: BundleReader
@@ -22,7 +22,8 @@ struct PageAttachment {
         self.size = size
     }
 
-    /// The answer for `<img>`. If the bytes are a picture, it has the picture's media type; otherwise it is a download.
+    /// Returns the response for `<img>`: the picture with its media type if the bytes are a picture, otherwise a
+    /// download.
     func shown() throws -> PageAnswer {
         guard size <= Self.pictureBytes, let bytes = try bundle.attachment(attachment.hash),
             let picture = PictureType(of: bytes)
@@ -32,7 +33,7 @@ struct PageAttachment {
             [.init("Content-Type", picture.rawValue), .init("Content-Disposition", disposition)], .bytes(bytes))
     }
 
-    /// The file, with a media type that no browser shows as a document.
+    /// Returns the file, with a media type that no browser shows as a document.
     func downloaded() -> PageAnswer {
         .file(
             [
@@ -41,7 +42,7 @@ struct PageAttachment {
             ], .attachment(attachment.hash, of: bundle, size: size))
     }
 
-    /// The header of RFC 6266, encoded by RFC 8187. No text of the record reaches it unencoded.
+    /// The header defined in RFC 6266, encoded as in RFC 8187. It never contains unencoded text from the record.
     private var attachmentDisposition: String {
         let last = attachment.filename.split(whereSeparator: { $0 == "/" || $0 == "\\" }).last.map(String.init) ?? ""
         let kept = HiddenCharacters.occur(in: last) ? "" : VisibleText.beginning(last, limit: 120).shown

@@ -3,8 +3,7 @@ import RemoteSettingsModel
 
 /// A picture format that browsers show.
 ///
-/// It is recognised by the file's first bytes (WHATWG MIME Sniffing §6.1), never by the media type that a record
-/// states.
+/// It is detected from the file's first bytes (WHATWG MIME Sniffing §6.1), never from the media type in a record.
 enum PictureType: String {
     case png = "image/png"
     case jpeg = "image/jpeg"
@@ -12,8 +11,8 @@ enum PictureType: String {
     case webp = "image/webp"
     case avif = "image/avif"
     case icon = "image/x-icon"
-    /// A text format that can contain scripts. They do not run in `<img>` (SVG Integration §3), and the page never
-    /// serves an SVG as a document.
+    /// A text-based format that can contain scripts. They do not run in `<img>` (SVG Integration §3), and the page
+    /// never serves an SVG as a document.
     case svg = "image/svg+xml"
 
     init?(of bytes: Bytes) {

@@ -2,9 +2,9 @@
 import RemoteSettingsModel
 import SnapshotBundle
 
-/// The collections that the page shows. They are one fixed state, which a refresh does not change.
+/// The collections shown by the web UI, as one immutable state that a refresh does not change.
 package struct PageCatalog: Sendable {
-    /// An older snapshot of a collection. The current one can be compared with it.
+    /// An older snapshot of a collection, for comparison with the current one.
     package struct OlderState: Sendable {
         package let timestamp: Timestamp
         /// Opens the snapshot's bundle. May do I/O.
@@ -20,13 +20,13 @@ package struct PageCatalog: Sendable {
         package let bundle: BundleReader
         /// The size of the bundle's file, in bytes.
         package let bundleSize: Int
-        /// The provenance of the snapshot, which the server has verified.
+        /// The provenance of the snapshot, verified by the server.
         package let provenance: Provenance
-        /// The source of the snapshot: the URL of a server, or the source of an import; `nil` if it is unknown.
+        /// The source of the snapshot: a server's URL, or the source of an import; `nil` if unknown.
         package let server: String?
         /// A short description of the pin; `nil` if the collection is not pinned.
         package let pin: String?
-        /// The older states, newest first. All are older than the bundle.
+        /// The older states, newest first.
         package let olderStates: [OlderState]
 
         package init(
@@ -46,9 +46,9 @@ package struct PageCatalog: Sendable {
 
     /// The collections, sorted by id.
     package let collections: [Collection]
-    /// The collections that are not served, or not in the state of the lock, with the reason.
+    /// The collections that are not served or do not match the lock file, with the reason.
     package let problems: [CollectionID: String]
-    /// The path of the server's public address, without a slash at the end; usually empty.
+    /// The path of the server's public URL, without a trailing slash; usually empty.
     package let path: String
 
     package init(collections: [Collection], problems: [CollectionID: String] = [:], path: String = "") {

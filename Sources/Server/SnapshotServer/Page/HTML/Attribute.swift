@@ -1,5 +1,5 @@
 #if Server
-/// An attribute of an element. The set is closed: no attribute can run a script, and every address is a ``PageLink``.
+/// An attribute of an element. The set is closed: no attribute can run a script, and every URL is a ``PageLink``.
 struct Attribute {
     let name: StaticString
     /// The value; `nil` for a boolean attribute.
@@ -28,7 +28,7 @@ struct Attribute {
     static func alt(_ text: String) -> Attribute { Attribute("alt", text) }
     static func title(_ text: String) -> Attribute { Attribute("title", text) }
     static func datetime(_ text: String) -> Attribute { Attribute("datetime", text) }
-    /// The label that a narrow screen shows before the cell in place of the column's heading.
+    /// Returns the label that is shown before the cell on a narrow screen, in place of the column heading.
     static func cellLabel(_ text: StaticString) -> Attribute { Attribute("data-label", "\(text)") }
     static func width(_ pixels: Int) -> Attribute { Attribute("width", "\(pixels)") }
     static func height(_ pixels: Int) -> Attribute { Attribute("height", "\(pixels)") }
@@ -41,11 +41,11 @@ struct Attribute {
     static let selected = Attribute("selected", nil)
     static let isCurrentPage = Attribute("aria-current", "page")
     static let loadsLate = Attribute("loading", "lazy")
-    /// Lets the keyboard reach a region that scrolls.
+    /// Makes a scrollable region reachable by keyboard.
     static let focusable = Attribute("tabindex", "0")
     /// Lets the skip link move the focus here.
     static let focusTarget = Attribute("tabindex", "-1")
-    /// Isolates text of either writing direction from its surroundings.
+    /// Isolates text of either writing direction from the text around it.
     static let ownDirection = Attribute("dir", "auto")
 }
 #endif

@@ -1,8 +1,8 @@
 #if Server
-/// Writes HTML whose only markup is this package's own.
+/// Writes HTML that contains only this package's own markup.
 ///
-/// Nobody can pass in markup as text: the names of elements and attributes are closed sets, and all texts and attribute
-/// values are escaped. Characters that could hide or reorder text are made visible (``HiddenCharacters``).
+/// Markup cannot be injected through text: the names of elements and attributes are closed sets, and all text and
+/// attribute values are escaped. Characters that could hide or reorder text are made visible (``HiddenCharacters``).
 struct HTMLWriter {
     enum Tag: String {
         case a, body, button, caption, code, dd, del, details, div, dl, dt, figcaption, figure, footer, form, h1, h2,
@@ -17,17 +17,17 @@ struct HTMLWriter {
     }
 
     private(set) var bytes: [UInt8] = []
-    /// The size of the document from which on content is left out.
+    /// The document size from which content is omitted.
     private var end = Int.max
-    /// Whether content was left out.
+    /// Whether content was omitted.
     private var isCut = false
 
-    /// The beginning of a document in no-quirks mode.
+    /// Writes the start of a document in no-quirks mode.
     mutating func doctype() { raw("<!DOCTYPE html>\n") }
 
-    /// Writes content of bounded length. If it is longer, a note stands in place of the rest.
+    /// Writes content of bounded length. If it is longer, a note replaces the rest.
     ///
-    /// - Parameter limit: the most bytes of the content, apart from the ends of its open elements.
+    /// - Parameter limit: the maximum size of the content in bytes, apart from the end tags of its open elements.
     mutating func bounded(to limit: Int, content: (inout HTMLWriter) -> Void) {
         end = bytes.count + limit
         content(&self)
@@ -60,12 +60,13 @@ struct HTMLWriter {
         if !isFull { open(tag.rawValue, attributes) }
     }
 
-    /// A style sheet of this package. The content of a style element is not escaped, so only a literal is accepted.
+    /// Writes a style sheet of this package. The content of a style element is not escaped, so only a literal is
+    /// accepted.
     mutating func style(_ sheet: StaticString) { raw("<style>", "\(sheet)", "</style>") }
 
-    /// Writes a text, and makes its invisible characters visible.
+    /// Writes text, and makes its invisible characters visible.
     mutating func text(_ text: String) {
-        // A character is at most six times as long when it is escaped.
+        // Escaping makes a character at most six times as long.
         let fits = text.utf8.count <= (end - bytes.count) / 6
         guard HiddenCharacters.occur(in: text) || !fits else { return escape(text.utf8) }
         for scalar in text.unicodeScalars {
@@ -78,7 +79,7 @@ struct HTMLWriter {
         }
     }
 
-    /// A line feed in the source, which keeps the document readable as text.
+    /// Writes a line feed, which keeps the document source readable.
     mutating func newline() { bytes.append(UInt8(ascii: "\n")) }
 
     private mutating func open(_ name: String, _ attributes: [Attribute]) {

@@ -1,7 +1,7 @@
 #if Server
 /// Invisible characters, and characters that reorder text (Unicode TR 36, §2.5 and UAX 9).
 ///
-/// They must not make one record look like another. The joiners U+200C and U+200D are not hidden, because scripts and
+/// They could make one record look like another. The joiners U+200C and U+200D are not hidden, because scripts and
 /// emoji need them.
 enum HiddenCharacters {
     static func contains(_ scalar: Unicode.Scalar) -> Bool {
@@ -22,13 +22,13 @@ enum HiddenCharacters {
         return false
     }
 
-    /// The name of a character, such as `U+202E`.
+    /// Returns the name of a character, such as `U+202E`.
     static func name(_ scalar: Unicode.Scalar) -> String {
         let hex = String(scalar.value, radix: 16, uppercase: true)
         return "U+" + String(repeating: "0", count: max(0, 4 - hex.count)) + hex
     }
 
-    /// The text with each hidden character written like `[U+202E]`, for places that allow no markup.
+    /// Returns the text with each hidden character written like `[U+202E]`, for places that allow no markup.
     static func spelledOut(_ text: String) -> String {
         guard occur(in: text) else { return text }
         var result = ""

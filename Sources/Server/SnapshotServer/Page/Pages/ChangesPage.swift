@@ -5,17 +5,17 @@ import SnapshotBundle
 
 /// The page that shows the changes in a collection since an older snapshot.
 struct ChangesPage {
-    /// The most records of each kind that are shown. The others are only counted.
+    /// The maximum number of records shown of each kind. The rest are only counted.
     static let shownRecords = 500
     let collection: PageCatalog.Collection
     let query: String
     let now: Timestamp
-    /// Whether somebody still waits for the page.
+    /// Whether a client is still waiting for the page.
     let isWanted: @Sendable () -> Bool
 
     private var id: CollectionID { collection.id }
 
-    /// - Throws: an error if one of the two snapshots cannot be read.
+    /// - Throws: an error if either snapshot cannot be read.
     func answer() async throws -> PageAnswer {
         let trail = [("\(id)", PageLink.collection(id)), ("Changes", .changes(id))]
         let wanted = FormText.parameter("from", of: query)

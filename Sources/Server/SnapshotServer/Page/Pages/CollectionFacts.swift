@@ -2,7 +2,7 @@
 import RemoteSettingsModel
 import SnapshotBundle
 
-/// The facts about a snapshot as a whole, as a list of terms.
+/// The facts about a snapshot as a whole, as a description list.
 struct CollectionFacts {
     let collection: PageCatalog.Collection
     let manifest: Manifest

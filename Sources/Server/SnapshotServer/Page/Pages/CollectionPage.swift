@@ -2,7 +2,7 @@
 import RemoteSettingsModel
 import SnapshotBundle
 
-/// The page of a collection: its provenance, and its records in pages, with a search.
+/// The page of a collection: its provenance, and its records with paging and search.
 struct CollectionPage {
     let collection: PageCatalog.Collection
     let listing: RecordListing
@@ -74,7 +74,7 @@ struct CollectionPage {
         _ record: Record, _ summary: RecordSummary, hasAttachments: Bool, to html: inout HTMLWriter
     ) {
         html.element(.th, .role("rowheader"), .scope("row")) { html in
-            // A UUID has 36 characters.
+            // A UUID is 36 characters long.
             html.element(
                 .a, .href(.record(id, record.id)), .class(record.id.utf8.count <= 36 ? "nowrap" : "long"),
                 text: record.id)

@@ -2,7 +2,7 @@
 import RemoteSettingsModel
 import SnapshotBundle
 
-/// The front page: every collection that is served.
+/// The front page, which lists all served collections.
 struct CollectionsPage {
     let catalog: PageCatalog
     let search: String
@@ -40,9 +40,9 @@ struct CollectionsPage {
         return parts.joined(separator: " · ")
     }
 
-    /// Writes to which catalogue the collections belong, if there is one.
+    /// Writes the catalogue that the collections belong to, if there is one.
     private func catalogue(_ html: inout HTMLWriter) {
-        // A page is made again for each reader. A larger catalogue would be slow to read, and real ones are smaller.
+        // Pages are rendered for each request. A larger catalogue would be slow to read, and real ones are smaller.
         guard let collection = catalog[Catalogue.collection], collection.bundle.head.records < 10_000,
             let catalogue = try? Catalogue(collection.bundle.payload().records)
         else { return }
@@ -57,7 +57,7 @@ struct CollectionsPage {
         }
     }
 
-    /// The signer of most collections, which the page names only once.
+    /// The signer of most collections, which the page shows only once.
     private var usualSigner: String? {
         var counts: [ExactString: Int] = [:]
         for collection in catalog.collections {
@@ -66,7 +66,7 @@ struct CollectionsPage {
         return counts.max { ($0.value, $1.key) < ($1.value, $0.key) }?.key.string
     }
 
-    /// Writes the problems. They come before everything else.
+    /// Writes the problems, at the top of the page.
     private func problems(_ html: inout HTMLWriter) {
         for (id, problem) in catalog.problems.sorted(by: { $0.key < $1.key }) {
             html.element(.p, .class("notice bad")) { html in
@@ -160,7 +160,7 @@ extension HTMLWriter {
         }
     }
 
-    /// Writes a form with the words of `search`. If there are any, a link shows everything again.
+    /// Writes a form with the words of `search`. If there are any, a link clears the search.
     mutating func searchForm(
         _ action: PageLink, label: String, search: String, all: (link: PageLink, text: String), showsAll: Bool = false
     ) {

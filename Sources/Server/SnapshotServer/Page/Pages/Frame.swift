@@ -3,11 +3,11 @@ import RemoteSettingsModel
 
 /// The frame around the content of every document of the page.
 enum Frame {
-    /// The most bytes of a page's content. Records come from servers, and anybody may ask for a page.
+    /// The maximum size of a page's content in bytes. Records come from servers, and any client may request a page.
     private static let mostBytes = 4 << 20
 
     /// - Parameters:
-    ///   - trail: the path from the front page to this page. The last entry is this page itself, which is not a link.
+    ///   - trail: the path from the front page to this page. The last entry is this page, which is not a link.
     static func document(
         title: String, trail: [(text: String, link: PageLink)] = [], main: (inout HTMLWriter) -> Void
     ) -> HTMLWriter {

@@ -5,16 +5,16 @@ import SnapshotBundle
 
 /// The parameters of a remote config: the values of each in order of priority, and their conditions.
 ///
-/// `rsdump values --explain` says what one device gets.
+/// To see the values for one device, run `rsdump values --explain`.
 struct ParametersPage {
-    /// The most values that are listed.
+    /// The maximum number of values listed.
     private static let listed = 500
 
     private let collection: PageCatalog.Collection
     private let set: ParameterSet
     private let now: Timestamp
 
-    /// - Returns: `nil` if the collection has no records, or records that are not parameters.
+    /// - Returns: `nil` if the collection has no records, or if they are not parameters.
     init?(collection: PageCatalog.Collection, now: Timestamp) throws(BundleError) {
         guard let set = try? ParameterSet(collection.bundle.payload().records), !set.records.isEmpty else { return nil }
         self.collection = collection
@@ -24,7 +24,7 @@ struct ParametersPage {
 
     /// Whether a collection has this page.
     static func isOffered(for records: RecordTable) -> Bool {
-        // The first record shows cheaply whether the others are worth reading.
+        // The first record shows cheaply whether to parse the others.
         guard let first = records.first, (try? ParameterRecord(first)) != nil else { return false }
         return (try? ParameterSet(records)) != nil
     }

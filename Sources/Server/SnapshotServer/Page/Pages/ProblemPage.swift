@@ -1,13 +1,14 @@
 #if Server
 import RemoteSettingsModel
 
-/// Answers that explain why there is nothing to show.
+/// Responses that explain why a page cannot be shown.
 enum ProblemPage {
     static func notFound(_ reason: String) -> PageAnswer {
         .document(page("Not found", reason, detail: nil), status: 404)
     }
 
-    /// The answer for an unknown path. Programs get another answer there, and a cache must not mix up the two.
+    /// The response for an unknown path. API clients get a different response there, and a cache must not mix up the
+    /// two.
     static var noPage: PageAnswer {
         .document(
             page("Not found", "There is no page at this address.", detail: nil), status: 404,

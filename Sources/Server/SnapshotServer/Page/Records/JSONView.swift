@@ -1,7 +1,7 @@
 #if Server
 import RemoteSettingsModel
 
-/// Shows a JSON value to people, indented, with different colours for names and values. No value becomes a link.
+/// Writes a JSON value as indented HTML, with different colors for names and values. No value becomes a link.
 enum JSONView {
     static func write(_ value: JSONValue, to html: inout HTMLWriter, indent: Int = 0) {
         switch value {

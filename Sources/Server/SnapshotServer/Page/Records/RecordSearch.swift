@@ -2,9 +2,9 @@
 import RemoteSettingsModel
 import SnapshotBundle
 
-/// A search through records. Each word must occur in the record, in a name or in a value.
+/// A search in records. A record matches if each word occurs in one of its names or values.
 ///
-/// The words are compared with the record's canonical JSON, which escapes everything outside ASCII. A to Z match in
+/// The words are compared with the record's canonical JSON, which escapes all non-ASCII characters. A to Z match in
 /// either case; other letters match exactly. Nothing is parsed.
 struct RecordSearch {
     private let words: [ByteSearch]

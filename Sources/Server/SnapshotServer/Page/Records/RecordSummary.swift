@@ -1,7 +1,7 @@
 #if Server
 import RemoteSettingsModel
 
-/// The few fields by which people distinguish records.
+/// The few fields that help people tell records apart.
 struct RecordSummary {
     static let fieldCount = 3
     static let valueLength = 80
@@ -22,7 +22,7 @@ struct RecordSummary {
                 named.append((Self.telling.firstIndex(of: member.key) ?? Self.telling.count, member.key, value))
             }
         }
-        // The sort is stable, so other fields stay in the order of the record.
+        // The sort is stable, so other fields remain in the order of the record.
         fields = named.sorted { $0.rank < $1.rank }.prefix(Self.fieldCount).map { ($0.key, $0.value) }
         self.lastModified = lastModified
         attachment = try? record.attachment()

@@ -1,9 +1,9 @@
 #if Server
 import RemoteSettingsModel
 
-/// An address of this page: an encoded path and query of the same origin. The type cannot express any other address.
+/// An address in the web UI: an encoded path and query on the same origin. The type cannot express any other address.
 struct PageLink: Equatable {
-    /// The path of the server's public address, before the paths of all links that are made in this task.
+    /// The path of the server's public URL, which is prepended to all links created in this task.
     @TaskLocal static var base = ""
 
     let text: String

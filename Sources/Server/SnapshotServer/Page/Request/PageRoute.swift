@@ -1,7 +1,7 @@
 #if Server
 import RemoteSettingsModel
 
-/// The part of the page that a path refers to.
+/// The part of the web UI that a path refers to.
 enum PageRoute: Equatable {
     case home
     case icon
@@ -12,7 +12,7 @@ enum PageRoute: Equatable {
     case attachment(CollectionID, String)
     case download(CollectionID, String)
 
-    /// - Returns: `nil` for a path that no page can have, whichever collections are served.
+    /// - Returns: `nil` for a path that cannot be a page, regardless of the served collections.
     init?(path: String) {
         var segments: [String] = []
         for part in path.dropFirst().split(separator: "/", omittingEmptySubsequences: false) {

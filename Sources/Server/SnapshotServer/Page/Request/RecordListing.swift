@@ -1,17 +1,17 @@
 #if Server
-/// The selection of a collection's records that a page shows.
+/// The selection of a collection's records shown on a page.
 struct RecordListing: Equatable {
     static let pageSize = 100
-    /// The most records on a page if the reader asks for all. Each page is made in memory.
+    /// The maximum number of records on a page if the reader asks for all. Each page is built in memory.
     static let largePageSize = 2000
-    /// The most bytes of a search text.
+    /// The maximum size of a search string in bytes.
     static let searchBytes = 200
 
-    /// The words that a record must contain; empty to select every record.
+    /// The words that a record must contain; empty to select all records.
     var search = ""
-    /// The number of the page, from 1.
+    /// The page number, starting at 1.
     var page = 1
-    /// Whether a page has as many records as possible.
+    /// Whether to show as many records as possible on a page.
     var isLarge = false
 
     init(query: String) {
@@ -21,7 +21,7 @@ struct RecordListing: Equatable {
         page = max(1, FormText.parameter("page", of: query).flatMap(Int.init) ?? 1)
     }
 
-    /// The listing with other settings. By default, it shows the first page.
+    /// Returns the listing with different settings. By default, it shows the first page.
     func with(page: Int = 1, isLarge: Bool? = nil, search: String? = nil) -> RecordListing {
         var other = self
         other.page = page
@@ -30,7 +30,7 @@ struct RecordListing: Equatable {
         return other
     }
 
-    /// The positions of this page's records among `count` records.
+    /// Returns the positions of this page's records among `count` records.
     func range(of count: Int) -> Range<Int> {
         let first = min((min(page, pages(of: count)) - 1) * size, count)
         return first..<min(first + size, count)

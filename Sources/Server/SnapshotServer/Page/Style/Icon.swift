@@ -1,7 +1,7 @@
 #if Server
 import RemoteSettingsModel
 
-/// The page's own icon: a stack of two sheets.
+/// The web UI's icon: a stack of two sheets.
 enum Icon {
     private static let text = """
         <svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 32 32">\
