@@ -342,7 +342,8 @@ extension ServerTests {
                     storageDir: place.storage, validating: place.config { $0.publisher = "Shop!" })
             }
             let service = place.service { $0.publisher = "Shop!" }
-            let error = await #expect(throws: RemoteSettingsError.self) { try await service.sync() }
+            let client = service.makeClient(collectionName: "regions")
+            let error = await #expect(throws: RemoteSettingsError.self) { try await client.sync() }
             #expect("\(error as Any)".contains(#"RemoteSettingsConfig.publisher: expected 1 to 64"#))
         }
 

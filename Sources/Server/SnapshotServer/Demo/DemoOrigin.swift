@@ -2,13 +2,12 @@ import ContentSigning
 import RemoteSettingsModel
 import SnapshotBundle
 
-/// A dumps directory of sample collections to serve and to change. They are signed with keys that are made at the
-/// start.
+/// A dumps directory of sample collections to serve and modify, signed with keys that are generated at startup.
 package actor DemoOrigin {
-    /// SHA-256 of the root certificate: what a client pins.
+    /// The SHA-256 of the root certificate, for clients to pin.
     package nonisolated let root: SHA256Digest
 
-    /// The address of the chain in the bundles; a server that serves them puts its own address in its place.
+    /// The placeholder for the chain's address in the bundles. A server replaces it with its own address.
     private static let x5u = "https://demo.invalid/chains/demo.pem"
 
     private let directory: String
@@ -18,11 +17,11 @@ package actor DemoOrigin {
     private var collections: [String: DemoCollection] = [:]
     private var publications = 0
 
-    /// Makes the keys and certificates, and writes the first bundles. Does I/O.
+    /// Generates the keys and certificates, and writes the first bundles. Does I/O.
     ///
     /// - Parameters:
-    ///   - directory: an existing directory, into which the bundles and the lock are written.
-    ///   - now: the current time. The certificates are valid around it, and the first state is a day older.
+    ///   - directory: an existing directory for the bundles and the lock file.
+    ///   - now: the current time. The certificates are valid around it, and the first state is one day older.
     package init(directory: String, now: Timestamp) throws {
         self.directory = directory
         verifiedAt = now
@@ -40,7 +39,7 @@ package actor DemoOrigin {
         var lock = LockFile()
         for (index, collection) in DemoSamples.collections(at: time).enumerated() {
             collections[collection.name] = collection
-            // Each collection has its own timestamp, as on a real server.
+            // Each collection has a different timestamp, as on a real server.
             let (id, entry) = try Self.write(
                 collection, at: time.advanced(by: .seconds(index)), signing, verifiedAt: now, in: directory)
             lock.collections[id] = entry
@@ -49,10 +48,10 @@ package actor DemoOrigin {
         try FileStore.replace("\(directory)/dumps.lock.json", with: Bytes(lock.text))
     }
 
-    /// Makes changes as an editor would: changes a record, deletes one, adds one with an attachment, and signs three
-    /// new states.
+    /// Makes changes like an editor: updates a record, deletes one, adds one with an attachment, and signs three new
+    /// states.
     ///
-    /// - Returns: what was done, one line for each change.
+    /// - Returns: the changes made, one line each.
     package func publish(now: Timestamp) throws -> [String] {
         publications += 1
         let newest = lock.collections.values.map(\.timestamp).max() ?? now
@@ -94,7 +93,7 @@ package actor DemoOrigin {
         let sources = collection.files.mapValues { AttachmentInput.bytes($0) }
         let path = "\(directory)/\(LockFile.Bundle.path(of: id))"
         let temporary = FileStore.uniquePath(path) + ".tmp"
-        // Only the files that records still name are packed.
+        // Only the files that records still refer to are packed.
         let written = try BundleWriter(snapshot, attachments: sources).write(toNewFile: temporary)
         try FileStore.rename(temporary, to: path)
         return (

@@ -1,6 +1,6 @@
 import RemoteSettingsModel
 
-/// The sample collections. This code makes all of their contents.
+/// The sample collections. All their contents are generated.
 enum DemoSamples {
     static func collections(at time: Timestamp) -> [DemoCollection] {
         [settings(time), regions(time), icons(time), hints(time), large(time)]
@@ -67,7 +67,7 @@ enum DemoSamples {
     private static func large(_ time: Timestamp) -> DemoCollection {
         var collection = DemoCollection(name: "large")
         let words = ["amber", "birch", "cobalt", "dune", "ember", "fjord", "grove", "harbour", "inlet", "juniper"]
-        // A linear congruential generator (Knuth, MMIX), so that records differ but are the same at each start.
+        // A linear congruential generator (Knuth, MMIX), so that records vary but are the same at each start.
         var state: UInt64 = 1
         func next(_ bound: Int) -> Int {
             state = state &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407

@@ -8,7 +8,8 @@ import FoundationEssentials
 import Foundation
 #endif
 
-/// The style sheet. Each document contains it, and the policy allows exactly these bytes by their hash (CSP 3 §8.3).
+/// The style sheet. Each document contains it, and the content security policy allows exactly these bytes by hash (CSP
+/// 3 §8.3).
 enum StyleSheet {
     static let text: StaticString = """
         :root{color-scheme:light dark;--paper:#faf9f5;--raised:#fff;--ink:#23282d;--soft:#5a6168;--line:#dedad0;
