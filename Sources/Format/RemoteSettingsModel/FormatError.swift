@@ -49,26 +49,26 @@ extension FormatError.Reason {
     package static let unexpectedEnd = Self(.malformed, "the JSON document ends too early")
 
     /// A byte that is not allowed here. `expected` describes what is.
-    package static func unexpectedByte(_ byte: UInt8, expected: String) -> Self {
+    static func unexpectedByte(_ byte: UInt8, expected: String) -> Self {
         Self(.malformed, "\(shown(byte)) where \(expected) is expected")
     }
 
     /// A string or key that is not UTF-8 (RFC 8259, section 8.1).
-    package static let invalidUTF8 = Self(.malformed, "the text is not UTF-8")
+    static let invalidUTF8 = Self(.malformed, "the text is not UTF-8")
 
     /// Half of a surrogate pair, written as `\uD800`…`\uDFFF`, without the other half. It encodes no character.
-    package static let loneSurrogate = Self(.malformed, "half of a surrogate pair without the other half")
+    static let loneSurrogate = Self(.malformed, "half of a surrogate pair without the other half")
 
     /// A character below U+0020 that is not escaped in a string (RFC 8259, section 7).
-    package static func controlCharacter(_ byte: UInt8) -> Self {
+    static func controlCharacter(_ byte: UInt8) -> Self {
         Self(.malformed, "the control character \(shown(byte)) must be escaped in a string")
     }
 
     /// A backslash before a character that RFC 8259, section 7, does not list.
-    package static let invalidEscape = Self(.malformed, "unknown escape in a string")
+    static let invalidEscape = Self(.malformed, "unknown escape in a string")
 
     /// A number that does not match the grammar of RFC 8259, section 6.
-    package static let invalidNumber = Self(.malformed, "not a JSON number (RFC 8259, section 6)")
+    static let invalidNumber = Self(.malformed, "not a JSON number (RFC 8259, section 6)")
 
     /// An integer outside -2^63…2^64-1, or a number that a double cannot hold. Canonical JSON cannot express it.
     package static func numberOutOfRange(_ text: String) -> Self {
@@ -78,7 +78,7 @@ extension FormatError.Reason {
     }
 
     /// A key that appears twice in one object.
-    package static func duplicateKey(_ key: String) -> Self {
+    static func duplicateKey(_ key: String) -> Self {
         Self(.malformed, "the key \(VisibleText.quote(key)) appears twice in one object")
     }
 
@@ -88,7 +88,7 @@ extension FormatError.Reason {
     }
 
     /// A key that the object must not have.
-    package static func unknownKey(_ key: String) -> Self { Self(.malformed, "unknown key \(VisibleText.quote(key))") }
+    static func unknownKey(_ key: String) -> Self { Self(.malformed, "unknown key \(VisibleText.quote(key))") }
 
     /// A value whose type is not `expected`.
     package static func wrongType(expected: String, found: String) -> Self {
@@ -105,17 +105,17 @@ extension FormatError.Reason {
     package static func tooLong(limit: Int) -> Self { Self(.overLimit, "more than \(limit) bytes") }
 
     /// An object has more members than ``Limits/jsonMembers``.
-    package static func tooManyMembers(limit: Int) -> Self {
+    static func tooManyMembers(limit: Int) -> Self {
         Self(.overLimit, "more than \(limit) members in one object (Limits.jsonMembers)")
     }
 
     /// There are more values than ``Limits/jsonValues``.
-    package static func tooManyValues(limit: Int) -> Self {
+    static func tooManyValues(limit: Int) -> Self {
         Self(.overLimit, "more than \(limit) values (Limits.jsonValues)")
     }
 
     /// There is more than white space after the document's value.
-    package static let trailingData = Self(.malformed, "there is text after the end of the document")
+    static let trailingData = Self(.malformed, "there is text after the end of the document")
 
     private static func shown(_ byte: UInt8) -> String {
         if byte > 0x20 && byte < 0x7F { return "'\(Character(UnicodeScalar(byte)))'" }
@@ -139,24 +139,24 @@ extension FormatError {
         Self("the changeset has no valid \(VisibleText.quote(key))")
     }
 
-    package static func recordWithoutID(offset: Int) -> Self {
+    static func recordWithoutID(offset: Int) -> Self {
         Self("the record at byte \(offset) has no \"id\" that is a string")
     }
 
-    package static func invalidRecordID(_ id: String) -> Self {
+    static func invalidRecordID(_ id: String) -> Self {
         Self("invalid record id \(VisibleText.quote(id)): use \(Identifier.rule)")
     }
 
-    package static func duplicateRecord(_ id: String) -> Self {
+    static func duplicateRecord(_ id: String) -> Self {
         Self("more than one record has the id \(VisibleText.quote(id))")
     }
 
-    package static func tooManyRecords(limit: Int) -> Self {
+    static func tooManyRecords(limit: Int) -> Self {
         Self(.overLimit, "more than \(limit) records (Limits.records)")
     }
 
     /// A record has more than `limit` of `what`. It begins at the byte `offset`.
-    package static func recordTooLarge(offset: Int, what: String, limit: Int) -> Self {
+    static func recordTooLarge(offset: Int, what: String, limit: Int) -> Self {
         Self(
             .overLimit,
             "the record at byte \(offset) has more than \(limit) \(what); ask the collection's owner to split it, or "
@@ -168,16 +168,16 @@ extension FormatError {
     }
 
     /// The metadata names another collection than the request did.
-    package static func otherCollection(expected: CollectionID, found: String) -> Self {
+    static func otherCollection(expected: CollectionID, found: String) -> Self {
         Self("expected the metadata of \(expected), found that of \(VisibleText.excerpt(found))")
     }
 
     /// A mirror's own metadata and the metadata that it received differ in more than the URLs of chains.
-    package static let otherMirroredMetadata = Self(
+    static let otherMirroredMetadata = Self(
         "a mirror may change only x5u in the metadata that it received, but other members differ too")
 
     /// The records are not in the order of their ids, or the text around them is not that of a signed payload.
-    package static func notCanonical(problem: String) -> Self {
+    static func notCanonical(problem: String) -> Self {
         Self(.malformed, "not a canonical payload: \(problem)")
     }
 }
@@ -197,12 +197,12 @@ extension FormatError {
     package static func base64(_ problem: String) -> Self { Self(.malformed, problem) }
 
     /// A deflate or gzip stream is damaged. The sentences follow "found".
-    package static let corruptStream = Self(.damaged, "a corrupt stream")
+    static let corruptStream = Self(.damaged, "a corrupt stream")
     /// The stream holds more than it should.
-    package static let streamTooLong = Self(.damaged, "more")
+    static let streamTooLong = Self(.damaged, "more")
     /// The stream ends before it should.
     package static let streamTooShort = Self(.damaged, "less")
     /// There are bytes after the end of the stream.
     package static let trailingBytes = Self(.damaged, "bytes after the end of the stream")
-    package static let outOfMemory = Self(.overLimit, "not enough memory to inflate it")
+    static let outOfMemory = Self(.overLimit, "not enough memory to inflate it")
 }

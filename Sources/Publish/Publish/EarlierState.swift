@@ -13,7 +13,7 @@ package struct EarlierState: Sendable {
     /// - Parameters:
     ///   - time: the latest time of the state; `nil` for the state before the current one.
     ///   - policy: must trust the signature at the time in the lock beside the state.
-    /// - Throws: `DumpsError`, or `BundleError` or `BundleError` if the lock cannot be read.
+    /// - Throws: `DumpsError`, or `BundleError` if the lock cannot be read.
     package init(
         of id: CollectionID, in directory: DumpsDirectory, to time: Timestamp? = nil, by policy: TrustPolicy,
         limits: Limits = Limits()

@@ -208,7 +208,9 @@ struct ChangesetTests {
         limits = Limits()
         limits.jsonMembers = 4
         _ = try changeset(#"[{"id":"a","x":1,"y":{"p":1,"q":2}},{"id":"b","c":1,"d":1,"e":1}]"#, limits: limits)
-        for record in [#"{"id":"a","b":1,"c":1,"d":1,"e":1}"#, #"{"a":1,"id":"a","x":{"p":1,"q":1,"r":1,"s":2,"t":3}}"#] {
+        for record in [
+            #"{"id":"a","b":1,"c":1,"d":1,"e":1}"#, #"{"a":1,"id":"a","x":{"p":1,"q":1,"r":1,"s":2,"t":3}}"#,
+        ] {
             #expect(throws: FormatError.self) { try changeset("[\(record)]", limits: limits) }
         }
         limits = Limits()

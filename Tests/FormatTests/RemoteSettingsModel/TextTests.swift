@@ -1,4 +1,4 @@
-import RemoteSettingsModel
+@testable import RemoteSettingsModel
 import Testing
 
 struct JSONStringTests {

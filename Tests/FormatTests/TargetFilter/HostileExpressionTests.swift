@@ -1,6 +1,6 @@
 import Foundation
 import RemoteSettingsModel
-import TargetFilter
+@testable import TargetFilter
 import Testing
 
 /// What a hostile server might send: it excludes its record, and neither hangs nor crashes.

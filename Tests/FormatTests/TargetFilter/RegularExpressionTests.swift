@@ -1,5 +1,5 @@
 import RemoteSettingsModel
-import TargetFilter
+@testable import TargetFilter
 import Testing
 
 /// `regExpMatch`; the expected values are those of `String.prototype.match` in a JavaScript engine.

@@ -1,5 +1,5 @@
 import RemoteSettingsModel
-import TargetFilter
+@testable import TargetFilter
 import Testing
 
 struct TransformTests {

@@ -1,6 +1,6 @@
 import Crypto
 import RemoteSettingsModel
-import SnapshotBundle
+@testable import SnapshotBundle
 import SwiftASN1
 import Testing
 import X509

@@ -1,6 +1,6 @@
 import Crypto
 import RemoteSettingsModel
-import SnapshotBundle
+@testable import SnapshotBundle
 import Testing
 import X509
 

@@ -1,6 +1,6 @@
 import Foundation
 import RemoteSettingsModel
-import SnapshotBundle
+@testable import SnapshotBundle
 import Testing
 
 /// One signature over one payload.

@@ -1,5 +1,5 @@
 import RemoteSettingsModel
-import SnapshotBundle
+@testable import SnapshotBundle
 import Testing
 
 struct TrustAnchorsTests {

@@ -180,7 +180,8 @@ extension ServerTests {
             #expect(try collection.timestamp() == held)
             let monitor = #"{"timestamp":\#(held),"changes":[]}"#
             place.server.inject([Fault("/monitor/collections/changes/changeset", effect: .body(monitor))])
-            #expect(await refusal(of: client).contains("different records for the timestamp of the local state, \(held)"))
+            #expect(
+                await refusal(of: client).contains("different records for the timestamp of the local state, \(held)"))
             place.server.inject([])
             try collection.put("c")
             try await client.sync()

@@ -1,4 +1,4 @@
-import RemoteSettingsModel
+@testable import RemoteSettingsModel
 import Testing
 @testable import RemoteSettings
 @testable import RemoteSettingsHTTP

@@ -54,7 +54,11 @@ extension FailureKind {
             case .signatureLost: .signatureLost
             case .unknownCollection: .unknown
             case .notListed, .overtaken, nil:
-                if error.isUnanswered { .unreachable } else if error.hold != nil { .backoff } else {
+                if error.isUnanswered {
+                    .unreachable
+                } else if error.hold != nil {
+                    .backoff
+                } else {
                     error.code == .cancelled ? .cancelled : .http
                 }
             }

@@ -53,8 +53,8 @@ extension DumpsDirectory {
 
     /// Removes collections from `dumps.yaml`, the lock file and the directory. Does I/O.
     ///
-    /// - Throws: ``DumpsError``, also if the file does not name one of them; `BundleError`, or `BundleError` if the lock
-    ///   file cannot be read. Nothing has changed then.
+    /// - Throws: ``DumpsError``, also if the file does not list one of them; `BundleError` if the lock file cannot be
+    ///   read. Nothing has changed then.
     package func removeCollections(_ ids: [CollectionID]) async throws {
         guard try FileStore.exists(configurationPath) else { throw DumpsError.notNamed(ids, configurationPath) }
         let transaction = try await DumpsTransaction.begin(in: self)

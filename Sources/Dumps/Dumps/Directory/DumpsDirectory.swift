@@ -38,7 +38,7 @@ package struct DumpsDirectory: Sendable {
     ///
     /// Replacing `other` would then lose that file.
     ///
-    /// - Throws: `BundleError` or `BundleError` if the lock cannot be read, or if a path cannot be resolved.
+    /// - Throws: `BundleError` if the lock cannot be read, or if a path cannot be resolved.
     package func hasFiles(at other: String, limits: Limits) throws -> Bool {
         guard let other = try FileStore.resolved(other) else { return false }
         let folder = other == "/" ? other : "\(other)/"
@@ -118,7 +118,7 @@ package struct DumpsDirectory: Sendable {
 
     /// Reads the lock; returns an empty one if there is none.
     ///
-    /// - Throws: ``BundleError`` or `BundleError`.
+    /// - Throws: ``BundleError``.
     package func lockFile(limits: Limits) throws -> LockFile {
         guard let bytes = try FileStore.read(lockPath, limit: Limits.lockBytes) else { return LockFile() }
         return try LockFile(parsing: bytes, path: lockPath, limits: limits)

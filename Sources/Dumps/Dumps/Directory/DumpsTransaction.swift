@@ -92,7 +92,7 @@ package final class DumpsTransaction: Sendable {
     ///   - server: the URL of the server that the snapshot came from, or the source of an import.
     ///   - accepted: the guards that the state violates although it is accepted.
     /// - Returns: the collection's entry in the new lock file.
-    /// - Throws: ``DumpsError``, `BundleError` or `BundleError`. Nothing is staged then.
+    /// - Throws: ``DumpsError``, `BundleError`. Nothing is staged then.
     package func stage(
         _ snapshot: Snapshot, attachments: [SHA256Digest: AttachmentInput], records: PackedRecords? = nil,
         settings: DumpsConfiguration.Collection, server: String, accepted: [String] = []
@@ -134,7 +134,7 @@ package final class DumpsTransaction: Sendable {
 
     /// Stages a bundle that exists already. The caller has verified it against `entry`. Does I/O.
     ///
-    /// - Throws: `BundleError`, or `BundleError` if the bytes have changed since they were verified. Nothing is staged
+    /// - Throws: `BundleError` if the bytes have changed since they were verified. Nothing is staged
     ///   then.
     package func stage(_ bundle: Bytes, of id: CollectionID, as entry: LockFile.Collection) throws {
         let path = directory.packPath(id)
@@ -202,7 +202,7 @@ extension DumpsTransaction {
     ///     checked, and from which the lock file's catalogue follows; `nil` for a merge, whose lock file names its
     ///     catalogue.
     ///   - text: the new text of `dumps.yaml`; `nil` to leave it as it is.
-    /// - Throws: ``DumpsError``, or `BundleError` or `BundleError` for a bad catalogue; nothing has changed then.
+    /// - Throws: ``DumpsError``, or `BundleError` for a bad catalogue; nothing has changed then.
     ///   Also `BundleError`: if the redo log could be written, the next transaction finishes the commit.
     package func commit(_ configuration: DumpsConfiguration?, text: String? = nil) throws {
         var next = self.next.withLock { $0 }

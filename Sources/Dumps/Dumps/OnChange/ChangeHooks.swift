@@ -111,7 +111,7 @@ package struct ChangeHooks: Sendable {
 
     /// The states that commands know. A damaged file counts as empty.
     ///
-    /// - Throws: `BundleError` if the file cannot be read. To replace it would forget which commands must still be told.
+    /// - Throws: `BundleError` if the file cannot be read. Replacing it would lose which commands are not notified yet.
     private func read() throws(BundleError) -> [ExactString: DumpsChange.State] {
         guard let bytes = try FileStore.read(path, limit: Limits.lockBytes),
             let document = try? JSONValue(parsing: bytes, limits: limits), case .object(let commands) = document

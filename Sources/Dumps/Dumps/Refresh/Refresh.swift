@@ -62,7 +62,7 @@ package struct Refresh: Sendable {
     /// If the configuration asks for a catalogue, it is taken as a whole or not at all. All configured collections are
     /// then refreshed, whichever are named, and only to the states that the publisher's catalogue lists.
     ///
-    /// - Throws: ``DumpsError``; `HTTPError` if the monitor cannot be fetched; ``BundleError`` or `BundleError` if the
+    /// - Throws: ``DumpsError``; `HTTPError` if the monitor cannot be fetched; ``BundleError`` if the
     ///   lock cannot be read or written. Errors of single collections are in their outcomes.
     package func run(_ names: [CollectionID] = []) async throws -> RefreshReport {
         let settings = try selected(names)

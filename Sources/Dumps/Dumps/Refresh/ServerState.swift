@@ -36,8 +36,8 @@ package struct ServerState: Sendable {
     }
 
     /// - Parameter names: the collections; empty for all that the configuration names.
-    /// - Throws: ``DumpsError``; `HTTPError` if the monitor cannot be fetched; `BundleError` or `BundleError` if the lock
-    ///   cannot be read. Errors of single collections are in their outcomes.
+    /// - Throws: ``DumpsError``; `HTTPError` if the monitor cannot be fetched; `BundleError` if the lock file cannot be
+    ///   read. Errors of single collections are in their outcomes.
     package func outcomes(_ names: [CollectionID] = []) async throws -> [CollectionID: Outcome] {
         var settings = try configuration.selecting(names, file: directory.configurationPath)
         // A pin says nothing about the server's state.

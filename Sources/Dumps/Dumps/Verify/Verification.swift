@@ -37,7 +37,7 @@ package struct Verification: Sendable {
     /// - Parameters:
     ///   - names: the collections; an empty list means all in the lock and all that the configuration names.
     ///   - configured: the configuration's collections. Each must have a bundle, and a pinned one must be at its pin.
-    /// - Throws: `BundleError` or ``BundleError`` if the lock cannot be read; ``DumpsError`` if a name is not in it.
+    /// - Throws: `BundleError` if the lock cannot be read; ``DumpsError`` if a name is not in it.
     package func run(_ names: [CollectionID], configured: [DumpsConfiguration.Collection]) async throws -> [Outcome] {
         let lock = try directory.lockFile(limits: limits)
         let (next, staged) = try directory.readableLock(limits: limits)

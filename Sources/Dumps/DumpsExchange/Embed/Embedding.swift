@@ -55,7 +55,7 @@ package struct Embedding: Sendable {
     /// I/O.
     ///
     /// - Returns: the paths that changed.
-    /// - Throws: ``DumpsError``, `BundleError` or `BundleError`.
+    /// - Throws: ``DumpsError``, `BundleError`.
     package func write() throws -> [String] {
         let files = try files()
         var changed: [String] = []

@@ -53,8 +53,8 @@ package struct Import: Sendable {
     ///
     /// - Parameter path: a directory, an archive or a file.
     /// - Throws: `DumpsError`, also if all bundles together would be too large or if the directory is busy;
-    ///   `BundleError` for an archive that is damaged or unsafe, or `BundleError`. Nothing has changed then. An error of
-    ///   a single collection is in its outcome.
+    ///   `BundleError` for an archive that is damaged or unsafe. Nothing has changed then. An error of a single
+    ///   collection is in its outcome.
     package func run(_ path: String, _ names: [CollectionID] = []) async throws -> [Outcome] {
         let transaction = try await DumpsTransaction.begin(in: directory, limits: limits)
         defer { try? transaction.end() }

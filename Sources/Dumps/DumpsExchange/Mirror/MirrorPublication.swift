@@ -14,7 +14,7 @@ extension StaticMirror {
     ///   - folder: the folder to publish the mirror in; an absolute path.
     ///   - address: the address at which clients reach the mirror.
     ///   - history: where to look for older states; `nil` to use none.
-    /// - Throws: the errors of ``publish(to:)``; `DumpsError`, `BundleError` or `BundleError` if the lock, the bundles or
+    /// - Throws: the errors of ``publish(to:)``; `DumpsError` or `BundleError` if the lock file, the bundles or
     ///   their history cannot be read.
     package static func publish(
         _ names: [CollectionID], of directory: DumpsDirectory, to folder: String, address: OriginAddress,

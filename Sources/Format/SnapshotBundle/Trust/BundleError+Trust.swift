@@ -4,7 +4,7 @@ import RemoteSettingsModel
 extension BundleError {
     // MARK: The configuration
     /// A pinned root is not the SHA-256 of a certificate in hexadecimal digits.
-    package static func invalidRootHash(found: String, reason: String) -> Self {
+    static func invalidRootHash(found: String, reason: String) -> Self {
         Self(
             .certificate,
             "\(VisibleText.quote(found)) is not a root hash: \(reason); write a SHA-256 as 64 hexadecimal digits or as C8:A8:…"
@@ -13,17 +13,17 @@ extension BundleError {
 
     // MARK: A chain's text
     /// The chain has no text.
-    package static let emptyChain = Self(
+    static let emptyChain = Self(
         .certificate,
         "the certificate chain is empty; expected PEM text with leaf, intermediates and root")
 
     /// The chain has more bytes than `Limits` allows.
-    package static func chainTooLarge(bytes: Int, limit: Int) -> Self {
+    static func chainTooLarge(bytes: Int, limit: Int) -> Self {
         Self(.certificate, "the certificate chain has \(bytes) bytes; the limit chainBytes is \(limit)")
     }
 
     /// The chain has more certificates than `Limits` allows.
-    package static func tooManyCertificates(limit: Int) -> Self {
+    static func tooManyCertificates(limit: Int) -> Self {
         Self(.certificate, "the certificate chain has more certificates than the limit chainCertificates, \(limit)")
     }
 
@@ -31,7 +31,7 @@ extension BundleError {
     ///
     /// `found` quotes only PEM labels. An `x5u` may lead to any machine, and what that machine answers must not end up
     /// in logs.
-    package static func notPEM(found: String) -> Self {
+    static func notPEM(found: String) -> Self {
         Self(
             .certificate,
             "expected -----BEGIN CERTIFICATE----- in the certificate chain, found \(found); "
@@ -39,24 +39,24 @@ extension BundleError {
     }
 
     /// A certificate has a beginning but no end. Certificates are counted from 1.
-    package static func truncatedPEM(certificate: Int) -> Self {
+    static func truncatedPEM(certificate: Int) -> Self {
         Self(.certificate, "the certificate chain ends inside certificate \(certificate); get the whole chain")
     }
 
     /// The text between the PEM labels is not base64. Certificates are counted from 1.
-    package static func malformedPEM(certificate: Int, reason: String) -> Self {
+    static func malformedPEM(certificate: Int, reason: String) -> Self {
         Self(.certificate, "certificate \(certificate) of the chain is not base64: \(reason)")
     }
 
     /// The bytes are not an X.509 certificate (RFC 5280). Certificates are counted from 1.
-    package static func malformedCertificate(certificate: Int, reason: String) -> Self {
+    static func malformedCertificate(certificate: Int, reason: String) -> Self {
         Self(
             .certificate,
             "certificate \(certificate) of the chain cannot be decoded as X.509: \(VisibleText.quote(reason))")
     }
 
     /// There is only one certificate. A chain requires two, even if a root signs leaves directly.
-    package static func incompleteChain(only: CertificateLabel) -> Self {
+    static func incompleteChain(only: CertificateLabel) -> Self {
         Self(
             .certificate,
             "the chain has only one certificate, \(VisibleText.quote(only.subject)); expected leaf, intermediates and root"
@@ -65,7 +65,7 @@ extension BundleError {
 
     // MARK: A chain's order and root
     /// The chain is complete, but its order is not `expected`.
-    package static func reordered(expected: [CertificateLabel]) -> Self {
+    static func reordered(expected: [CertificateLabel]) -> Self {
         Self(
             .certificate,
             "the chain's certificates are in the wrong order; expected them from leaf to root, in the order "
@@ -73,13 +73,12 @@ extension BundleError {
     }
 
     /// The chain would be complete without this certificate.
-    package static func unrelatedCertificate(_ certificate: CertificateLabel) -> Self {
+    static func unrelatedCertificate(_ certificate: CertificateLabel) -> Self {
         Self(.certificate, "\(certificate) does not belong to the chain, which is complete without it")
     }
 
     /// The name of the next certificate is not this one's `issuer`.
-    package static func notIssuedByNext(_ certificate: CertificateLabel, issuer: String, next: CertificateLabel) -> Self
-    {
+    static func notIssuedByNext(_ certificate: CertificateLabel, issuer: String, next: CertificateLabel) -> Self {
         Self(
             .certificate,
             "\(certificate) names the issuer \(VisibleText.quote(issuer)), but \(next) follows it; a certificate is missing or "
@@ -87,7 +86,7 @@ extension BundleError {
     }
 
     /// The chain's last certificate was issued by another certificate.
-    package static func rootMissing(last: CertificateLabel) -> Self {
+    static func rootMissing(last: CertificateLabel) -> Self {
         Self(
             .certificate,
             "the chain ends with \(VisibleText.quote(last.subject)), which another certificate issued; expected a root at the end"
@@ -115,7 +114,7 @@ extension BundleError {
     }
 
     /// The certificate becomes valid after `time`, the time of verification.
-    package static func notYetValid(
+    static func notYetValid(
         _ certificate: CertificateLabel, notBefore: Timestamp, notAfter: Timestamp, time: Timestamp
     ) -> Self {
         Self(
@@ -125,44 +124,44 @@ extension BundleError {
     }
 
     /// None of the leaf's DNS names, `found`, is the expected one.
-    package static func wrongSigner(expected: SignerName, found: [String]) -> Self {
+    static func wrongSigner(expected: SignerName, found: [String]) -> Self {
         Self(
             .certificate,
             "the leaf certificate is for \(found.isEmpty ? "no DNS name" : list(found)), expected one for \(expected)")
     }
 
     /// The key is not on the curve P-384.
-    package static func wrongKeyType(_ certificate: CertificateLabel, found: String) -> Self {
+    static func wrongKeyType(_ certificate: CertificateLabel, found: String) -> Self {
         Self(.certificate, "\(certificate) has the key \(VisibleText.quote(found)); expected P-384")
     }
 
     /// The first certificate may issue others, so it must not sign content.
-    package static func leafIsAuthority(_ certificate: CertificateLabel) -> Self {
+    static func leafIsAuthority(_ certificate: CertificateLabel) -> Self {
         Self(.certificate, "\(certificate) may issue certificates; expected an end-entity certificate first")
     }
 
     /// A certificate that issued another has no basic constraints that allow it (RFC 5280, section 4.2.1.9).
-    package static func notAnAuthority(_ certificate: CertificateLabel) -> Self {
+    static func notAnAuthority(_ certificate: CertificateLabel) -> Self {
         Self(.certificate, "\(certificate) issued another one, but is not an authority (basicConstraints CA)")
     }
 
     /// There are more intermediate authorities below this one than its path length allows (RFC 5280, section 4.2.1.9).
-    package static func pathLengthExceeded(_ certificate: CertificateLabel, limit: Int, found: Int) -> Self {
+    static func pathLengthExceeded(_ certificate: CertificateLabel, limit: Int, found: Int) -> Self {
         Self(.certificate, "\(certificate) allows at most \(limit) intermediates below it; the chain has \(found)")
     }
 
     /// The key usage does not include `usage` (RFC 5280, section 4.2.1.3).
-    package static func missingKeyUsage(_ certificate: CertificateLabel, usage: String) -> Self {
+    static func missingKeyUsage(_ certificate: CertificateLabel, usage: String) -> Self {
         Self(.certificate, "\(certificate) does not have the key usage \(usage)")
     }
 
     /// There is an extended key usage, but it does not include code signing (RFC 5280, section 4.2.1.12).
-    package static func missingExtendedKeyUsage(_ certificate: CertificateLabel, found: [String]) -> Self {
+    static func missingExtendedKeyUsage(_ certificate: CertificateLabel, found: [String]) -> Self {
         Self(.certificate, "\(certificate) has the extended key usage \(list(found)); expected codeSigning")
     }
 
     /// A name is outside the names that an authority is limited to (RFC 5280, section 4.2.1.10).
-    package static func nameNotPermitted(
+    static func nameNotPermitted(
         _ certificate: CertificateLabel, name: String, by issuer: CertificateLabel, permitted: [String]
     ) -> Self {
         Self(
@@ -171,7 +170,7 @@ extension BundleError {
     }
 
     /// An authority excludes this name (RFC 5280, section 4.2.1.10).
-    package static func nameExcluded(
+    static func nameExcluded(
         _ certificate: CertificateLabel, name: String, by issuer: CertificateLabel, excluded: String
     ) -> Self {
         Self(
@@ -182,7 +181,7 @@ extension BundleError {
 
     /// The first certificate constrains names of a form that is not supported. `certificate` has such a name, or may
     /// have one.
-    package static func unsupportedNameConstraint(
+    static func unsupportedNameConstraint(
         _ issuer: CertificateLabel, form: String, certificate: CertificateLabel
     ) -> Self {
         Self(
@@ -191,45 +190,45 @@ extension BundleError {
     }
 
     /// The certificate's version is not 3, which is the only version with extensions.
-    package static func notVersion3(_ certificate: CertificateLabel) -> Self {
+    static func notVersion3(_ certificate: CertificateLabel) -> Self {
         Self(.certificate, "\(certificate) is not an X.509 certificate of version 3, which extensions require")
     }
 
     /// The certificate has an unknown critical extension, so it must be refused (RFC 5280, section 4.2).
-    package static func unknownCriticalExtension(_ certificate: CertificateLabel, oid: String) -> Self {
+    static func unknownCriticalExtension(_ certificate: CertificateLabel, oid: String) -> Self {
         Self(.certificate, "\(certificate) has the critical extension \(oid), which is not supported")
     }
 
     /// An extension's value does not have the form that RFC 5280 defines.
-    package static func malformedExtension(_ certificate: CertificateLabel, oid: String, reason: String) -> Self {
+    static func malformedExtension(_ certificate: CertificateLabel, oid: String, reason: String) -> Self {
         Self(
             .certificate,
             "\(certificate) has an extension \(oid) that cannot be decoded: \(VisibleText.quote(reason))")
     }
 
     /// The certificate's signature uses SHA-1.
-    package static func weakSignatureAlgorithm(_ certificate: CertificateLabel, algorithm: String) -> Self {
+    static func weakSignatureAlgorithm(_ certificate: CertificateLabel, algorithm: String) -> Self {
         Self(.certificate, "\(certificate) is signed with \(algorithm), which is too weak")
     }
 
     /// The issuer's key did not sign this certificate.
-    package static func invalidCertificateSignature(_ certificate: CertificateLabel, issuer: CertificateLabel) -> Self {
+    static func invalidCertificateSignature(_ certificate: CertificateLabel, issuer: CertificateLabel) -> Self {
         Self(.certificate, "\(certificate) is not signed by the key of \(issuer)")
     }
 
     // MARK: One signature
     /// The signature is not base64url (RFC 4648, section 5).
-    package static func malformedBase64(reason: String) -> Self {
+    static func malformedBase64(reason: String) -> Self {
         Self(.untrusted, "the signature is not base64url: \(reason)")
     }
 
     /// The signature does not have 96 bytes, the size of r and s on P-384.
-    package static func wrongSignatureLength(found: Int) -> Self {
+    static func wrongSignatureLength(found: Int) -> Self {
         Self(.untrusted, "the signature has \(found) bytes; expected \(RawSignature.byteCount), r and s of P-384")
     }
 
     /// A component of the signature is zero, or not below the order of the curve.
-    package static func signatureOutOfRange(_ component: SignatureComponent, _ fault: SignatureRangeFault) -> Self {
+    static func signatureOutOfRange(_ component: SignatureComponent, _ fault: SignatureRangeFault) -> Self {
         Self(
             .untrusted,
             "the signature's \(component) "
@@ -237,7 +236,7 @@ extension BundleError {
     }
 
     /// The signer's key did not sign this content.
-    package static func signatureMismatch(signer: SignerName) -> Self {
+    static func signatureMismatch(signer: SignerName) -> Self {
         Self(
             .untrusted,
             "the signature of \(signer) does not match these records and this timestamp: the data was changed, "
@@ -253,7 +252,7 @@ extension BundleError {
     }
 
     /// There are signatures, but none names a certificate chain (`x5u` is empty).
-    package static func noChains(_ collection: CollectionID) -> Self {
+    static func noChains(_ collection: CollectionID) -> Self {
         Self(
             .untrusted,
             "\(collection) has a signature without a certificate chain (its x5u is empty), as a development server "
@@ -263,23 +262,22 @@ extension BundleError {
     }
 
     /// The metadata has more signatures than `Limits` allows.
-    package static func tooManySignatures(_ collection: CollectionID, count: Int, limit: Int) -> Self {
+    static func tooManySignatures(_ collection: CollectionID, count: Int, limit: Int) -> Self {
         Self(.untrusted, "\(collection) has \(count) signatures; the limit signatures is \(limit)")
     }
 
     /// None of the signatures is in the only known mode, `p384ecdsa`.
-    package static func onlyUnknownModes(_ collection: CollectionID, modes: [String]) -> Self {
+    static func onlyUnknownModes(_ collection: CollectionID, modes: [String]) -> Self {
         Self(.untrusted, "\(collection) has signatures only in the modes \(list(modes)); expected p384ecdsa")
     }
 
     /// The caller did not supply this chain.
-    package static func chainMissing(x5u: String) -> Self {
+    static func chainMissing(x5u: String) -> Self {
         Self(.certificate, "the certificate chain \(VisibleText.quote(x5u)) is missing; fetch and verify it first")
     }
 
     /// The collection's timestamp is too late for the time of verification. Callers throw this.
-    package static func newerThanVerification(_ collection: CollectionID, timestamp: Timestamp, time: Timestamp) -> Self
-    {
+    static func newerThanVerification(_ collection: CollectionID, timestamp: Timestamp, time: Timestamp) -> Self {
         Self(
             .untrusted,
             "\(collection): expected a timestamp at most a day after the verification at \(time.rfc3339), found "
@@ -293,14 +291,14 @@ extension BundleError {
     }
 
     /// The chain was verified for another name than the one that must sign this collection.
-    package static func signerMismatch(expected: SignerName, chain: SignerName) -> Self {
+    static func signerMismatch(expected: SignerName, chain: SignerName) -> Self {
         Self(.certificate, "the certificate chain is for \(chain); expected one for \(expected)")
     }
 
     /// All signatures in a known mode failed, for the listed reasons.
     ///
     /// If one of several chains failed, the chain is the cause.
-    package static func noValidSignature(_ collection: CollectionID, _ failures: [SignatureFailure]) -> Self {
+    static func noValidSignature(_ collection: CollectionID, _ failures: [SignatureFailure]) -> Self {
         Self(
             failures.contains { $0.reason.code == .certificate } ? .certificate : .untrusted,
             "\(collection) has no valid signature: " + failures.map(\.description).joined(separator: "; "),

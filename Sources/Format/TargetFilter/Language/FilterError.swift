@@ -31,7 +31,7 @@ extension FilterError {
     }
 
     /// The language does not have a transform of this name.
-    package static func unknownTransform(name: String, offset: Int) -> Self {
+    static func unknownTransform(name: String, offset: Int) -> Self {
         Self(
             .malformed,
             "at byte \(offset) of the filter expression: there is no transform \(VisibleText.excerpt(name, limit: 80))")
@@ -43,21 +43,21 @@ extension FilterError {
     }
 
     /// A number is outside the range that a transform accepts.
-    package static func outOfRange(transform: String, expected: String, found: String, offset: Int) -> Self {
+    static func outOfRange(transform: String, expected: String, found: String, offset: Int) -> Self {
         Self(
             .overLimit,
             "at byte \(offset) of the filter expression: \(transform) requires \(expected), found \(found)")
     }
 
     /// A regular expression is malformed, or uses a feature that this package does not support.
-    package static func invalidPattern(problem: String, offset: Int) -> Self {
+    static func invalidPattern(problem: String, offset: Int) -> Self {
         Self(
             .malformed,
             "at byte \(offset) of the filter expression: the regular expression cannot be used: \(problem)")
     }
 
     /// The evaluation takes more than `limit` steps.
-    package static func tooMuchWork(limit: Int) -> Self {
+    static func tooMuchWork(limit: Int) -> Self {
         Self(.overLimit, "evaluating the filter expression takes more than \(limit) steps")
     }
 
@@ -67,7 +67,7 @@ extension FilterError {
     }
 
     /// A record's `filter_expression` is not a string.
-    package static func notAString(found: String) -> Self {
+    static func notAString(found: String) -> Self {
         Self(.malformed, "filter_expression: expected a string, found \(found)")
     }
 }

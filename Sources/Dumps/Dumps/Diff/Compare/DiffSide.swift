@@ -83,7 +83,7 @@ package struct DiffSide: Sendable {
 
     /// Opens a bundle or a dumps directory. Does I/O.
     ///
-    /// - Throws: ``DumpsError`` if the path is neither; `BundleError` or `BundleError`.
+    /// - Throws: ``DumpsError`` if the path is neither; `BundleError`.
     package init(path: String) throws {
         notes = []
         guard try FileStore.isDirectory(path) else {
@@ -197,7 +197,7 @@ extension DiffReport {
     /// Compares two sides. Reads bundles, and runs git if a side is a commit.
     ///
     /// - Parameter names: the collections to compare; an empty list means all.
-    /// - Throws: ``DumpsError`` if neither side has a named collection; `BundleError` or `BundleError` if one cannot be
+    /// - Throws: ``DumpsError`` if neither side has a named collection; `BundleError` if one cannot be
     ///   read.
     package init(
         from old: (name: DiffSide.Place, side: DiffSide), to new: (name: DiffSide.Place, side: DiffSide),

@@ -11,7 +11,7 @@ extension BundleError {
     }
 
     /// The records have a later version of the format.
-    package static func laterFormat(_ format: UInt64) -> Self {
+    static func laterFormat(_ format: UInt64) -> Self {
         Self(
             .unknownVersion,
             "\(Catalogue.collection): expected a catalogue of format \(Catalogue.format), found \(format); update this "
@@ -32,7 +32,7 @@ extension BundleError {
     }
 
     /// The number is that of the held catalogue, but the states differ.
-    package static func sameNumberOtherStates(_ number: UInt64) -> Self {
+    static func sameNumberOtherStates(_ number: UInt64) -> Self {
         Self(
             .untrusted,
             "\(Catalogue.collection): catalogue \(number) lists other states than before; tell its publisher that "
@@ -40,7 +40,7 @@ extension BundleError {
     }
 
     /// It has the held catalogue's number, but its confirmation is older than the held one.
-    package static func olderConfirmation(found: Timestamp, held: Timestamp) -> Self {
+    static func olderConfirmation(found: Timestamp, held: Timestamp) -> Self {
         Self(
             .rollback,
             "\(Catalogue.collection): expected a confirmation of \(held.rfc3339) or later, found one of "
@@ -56,7 +56,7 @@ extension BundleError {
     }
 
     /// The certificate of the signature was issued before that of the held catalogue.
-    package static func earlierCertificate(found: Timestamp, held: Timestamp) -> Self {
+    static func earlierCertificate(found: Timestamp, held: Timestamp) -> Self {
         Self(
             .rollback,
             "\(Catalogue.collection): expected a certificate that is valid from \(held.rfc3339) or later, found "
@@ -74,7 +74,7 @@ extension BundleError {
     }
 
     /// The time of the confirmation is in the future.
-    package static func confirmedAhead(found: Timestamp, now: Timestamp) -> Self {
+    static func confirmedAhead(found: Timestamp, now: Timestamp) -> Self {
         Self(
             .untrusted,
             "\(Catalogue.collection): expected a confirmation that is not later than this device's time, "
