@@ -29,7 +29,7 @@ def test_help_has_examples_that_are_right(tmp_path):
     for name in names:
         text = overview(name)
         lines = re.findall(r"^  (rsdump (?:.*\\\n)*.*)", text, re.MULTILINE)
-        assert lines and "Example" in text, name
+        assert lines, name
         for number, line in enumerate(lines):
             words = shlex.split(re.split(r"   | \|", re.sub(r"\\\n +", "", line), maxsplit=1)[0])
             folder = tmp_path / f"{name}-{number}"
@@ -43,7 +43,8 @@ def test_help_has_examples_that_are_right(tmp_path):
 def test_help_breaks_no_line_of_a_list():
     for command in [(), *((name,) for name in commands())]:
         lines = overview(*command).splitlines()
-        broken = [line for line, after in zip(lines, lines[1:]) if line.startswith("  ") and after and after[0] != " "]
+        broken = [line for line, after in zip(lines, lines[1:])
+                  if line.startswith("  ") and after and after[0] != " " and not after.startswith("For details, see ")]
         assert not broken, f"rsdump {' '.join(command)}: {broken}"
 
 

@@ -1,3 +1,4 @@
+import RemoteSettingsHTTP
 import RemoteSettingsModel
 import SnapshotBundle
 
@@ -185,6 +186,8 @@ extension Error {
             case .missing: .damaged
             default: error.code
             }
+        // A server's answer that is no changeset says nothing about the bundles.
+        case let error as HTTPError where error.fault == .changeset: .content
         case let error as any CodedError: error.code
         case is CancellationError: .cancelled
         default: nil
