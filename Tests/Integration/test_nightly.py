@@ -64,7 +64,7 @@ def test_a_change_lands_with_one_pull_request(nightly, sample):
     again = check(nightly.run())
     assert "Nothing has changed." in again.summary
     [updated] = nightly.requests
-    old, new = (text.split("## All changes from `main`\n")[1] for text in (request["body"], updated["body"]))
+    old, new = (text.split("## All changes against the branch `main`\n")[1] for text in (request["body"], updated["body"]))
     assert nightly.new_commits() == commits and new == old and "All 5 collections are up to date." in updated["body"]
 
 

@@ -1,6 +1,7 @@
 """The text of a pull request of several nights, with changes and failures of every kind: what a reviewer reads of them."""
 import datetime
 import json
+import math
 import os
 import pathlib
 import re
@@ -33,7 +34,7 @@ class Nights:
 
     def set(self, night, hours=0):
         offset = self.first + datetime.timedelta(days=night, hours=hours) - datetime.datetime.now(datetime.timezone.utc)
-        self.file.write_text(f"{int(offset.total_seconds())}\n")
+        self.file.write_text(f"{math.ceil(offset.total_seconds())}\n")
 
     def day(self, night):
         return (self.first + datetime.timedelta(days=night)).date().isoformat()
@@ -156,7 +157,7 @@ def test_ten_questions_have_answers_in_the_text(several):
     body = request["body"]
     # The text, for people to read.
     pathlib.Path(os.environ.get("NIGHT_PAGE", os.devnull)).write_text(body)
-    night, changes = section(body, "## This night"), section(body, "## All changes from `main`")
+    night, changes = section(body, "## This night"), section(body, "## All changes against the branch `main`")
     # When was it refreshed, and how did that go?
     assert f"Refreshed at {nights.day(6)} 03:17 UTC from `http" in night
     assert "Of 8 collections, 1 changed, 3 failed, 1 failed as acknowledged in `dumps.yaml`, 1 pinned; the other 2 are up to date." in night
