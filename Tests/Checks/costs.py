@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""scripts/check costs: prints the table of ARCHITECTURE.md with the size of the package, and fails above its limits.
+"""scripts/check costs: prints how large the package is, and fails above the limits that CONTRIBUTING.md lists.
 
 A line counts if it is neither empty nor only a comment.
 """
