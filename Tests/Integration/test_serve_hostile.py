@@ -220,7 +220,7 @@ def test_who_reads_late_gets_every_answer(origin):
     size = len(origin.ask(chain).body)
     count = 6_000_000 // size
     with origin.connect() as connection:
-        connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+        connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 65_536)
         asking = threading.Thread(
             target=connection.sendall,
             args=[request("", target=chain) * (count - 1) + request("Connection: close\r\n", target=chain)])
