@@ -16,7 +16,7 @@ class RequestLog:
             return self.app(environ, start_response)
         query = environ["QUERY_STRING"]
         entry = {
-            "time": round(time.time(), 3),
+            "time": time.time(),
             "method": environ["REQUEST_METHOD"],
             "path": environ["PATH_INFO"] + ("?" + query if query else ""),
         }
