@@ -21,7 +21,7 @@ import statements
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 DOCUMENTS = ["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "DECISIONS.md", "SECURITY.md", "CHANGELOG.md", "FAQ.md", "GLOSSARY.md"]
 # Where documents promise something, in bold.
-PROMISING = {"SECURITY.md": "What is promised", "README.md": "What you can rely on"}
+PROMISING = {"SECURITY.md": "Guarantees", "README.md": "Guarantees"}
 # Only Macs compile it: Package.swift adds it there.
 ON_MACS = {"SampleApp"}
 KIND = r"(?:struct|class|enum|actor|protocol|extension)"
@@ -105,7 +105,7 @@ def step_problems(architecture, root=ROOT, read=lambda path: path.read_text()):
 
 def promise_problems(contributing, promising, root=ROOT):
     """What is wrong with the table of promises; `promising` has each document that promises, as its name, text and heading."""
-    table = rows(section(contributing, "What guards each promise"))
+    table = rows(section(contributing, "Tests for each guarantee"))
     swift = "\n".join(path.read_text() for path in sorted(root.glob("Tests/**/*Tests/**/*.swift")))
     for cells in table:
         promise, guards = cells[0], cells[-1]

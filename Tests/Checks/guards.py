@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""scripts/check guards [--print] KEY: runs the tests that guard a promise, by its key in CONTRIBUTING.md, "What guards each promise".
+"""scripts/check guards [--print] KEY: runs the tests that guard a promise, by its key in CONTRIBUTING.md, "Tests for each guarantee".
 
 It needs what scripts/test build has built. With --print it prints the commands and runs nothing. The exit status is 1 if one of
 them failed, and 2 if there is no such key.
@@ -34,7 +34,7 @@ def commands(guards):
 
 def main():
     arguments = [each for each in sys.argv[1:] if each != "--print"]
-    table = documents.rows(documents.section((ROOT / "CONTRIBUTING.md").read_text(), "What guards each promise"))
+    table = documents.rows(documents.section((ROOT / "CONTRIBUTING.md").read_text(), "Tests for each guarantee"))
     found = {cells[1].strip("`"): cells for cells in table}
     if len(arguments) != 1 or arguments[0] not in found:
         print(f"{__doc__}\nThe keys:", file=sys.stderr)

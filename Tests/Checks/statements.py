@@ -155,7 +155,7 @@ def limit(name, file="Sources/Format/RemoteSettingsModel/Values/Limits.swift"):
 
 def steps_of_a_release():
     text = (ROOT / "CONTRIBUTING.md").read_text()
-    return len(re.findall(r"^\d+\. ", text[text.index("## How a release is made"):], re.MULTILINE))
+    return len(re.findall(r"^\d+\. ", text[text.index("## Make a release"):], re.MULTILINE))
 
 
 SERVER_LIMITS = "Sources/Server/SnapshotServer/ServerLimits.swift"
@@ -166,7 +166,7 @@ COUNTED = [
     (r"([\d.]+) MB of bundles in `dumps/`", megabytes_of_dumps),
     (r"([\w,]+) packages for an app", packages_of_an_app),
     (r"([\d,]+) commands of `rsdump`", all_commands),
-    (r"in \[(\w+) steps\]\(CONTRIBUTING.md#how-a-release", steps_of_a_release),
+    (r"in \[(\w+) steps\]\(CONTRIBUTING.md#make-a-release", steps_of_a_release),
     (r"a collection's changeset, decompressed \| ([\d,]+) MiB", lambda: limit("changesetBytes") >> 20),
     (r"records; one record \| ([\d,]+);", lambda: limit("records")),
     (r"attachments; one attachment \| ([\d,]+);", lambda: limit("attachments")),

@@ -1,4 +1,4 @@
-"""The steps of "How a release is made" in CONTRIBUTING.md and of .github/workflows/release.yml, in a clone.
+"""The steps of "Make a release" in CONTRIBUTING.md and of .github/workflows/release.yml, in a clone.
 
 Only the release build is left out: the packages get a program in C that starts the debug build of rsdump.
 """
