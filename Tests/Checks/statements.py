@@ -202,7 +202,7 @@ def exit_code_problems(faq, swift, known):
     stated = [cells[0].strip("`") for cells in table(faq, "Exit codes") if re.fullmatch(r"`?\d+`?", cells[0])]
     if stated != codes:
         yield f"FAQ.md: the table under \"Exit codes\" has {stated}, and ExitStatus.swift has {codes}"
-    for cells in table(faq, "Commands whose codes mean something else"):
+    for cells in table(faq, "Special exit codes"):
         for command in re.findall(r"`rsdump ([a-z -]+?)(?: --[\w-]+)*`", cells[0]):
             if command not in known:
                 yield f"FAQ.md: there is no command rsdump {command}"
