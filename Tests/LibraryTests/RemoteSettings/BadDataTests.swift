@@ -5,8 +5,8 @@ import RemoteSettingsModel
 import RemoteSettingsTesting
 import Testing
 
-/// Bad data that is correctly signed, as an app may get it: what the rows of the table in the article *When bad data is
-/// out* are called there, and what the app's check and a safe start make of each.
+/// Bad data that is correctly signed, as an app may get it: what the rows of the table in the article *Recover from bad
+/// data* are called there, and what the app's check and a safe start make of each.
 enum BadData: String, CaseIterable, CustomTestStringConvertible {
     case emptyList, half, doubled, oneIDMissing, wrongType, hugeText, zero, negative, null, missingMember
     case unknownKind, duplicateKeys, otherCollectionsRecords, yesterdaysData, emptyText, brokenURL, foreignURL
