@@ -230,7 +230,7 @@ let package = Package(
             dependencies: [
                 "RemoteSettingsModel", "SnapshotBundle", "RemoteSettingsHTTP", "SnapshotServer",
                 .logging, .server("HTTPTypes", "swift-http-types"), .server("NIOCore", "swift-nio"),
-                .server("NIOEmbedded", "swift-nio"), .server("NIOHTTP1", "swift-nio"),
+                .server("NIOEmbedded", "swift-nio"), .server("NIOHTTP1", "swift-nio"), .lab("rsfuzz"),
             ]),
 
         // MARK: Examples
@@ -263,8 +263,6 @@ let package = Package(
                 .server("HTTPTypes", "swift-http-types"), .server("NIOHTTP1", "swift-nio"),
             ],
             path: "Tests/Lab/FuzzTargets"),
-        .testTarget(
-            name: "FuzzTargetsTests", dependencies: [.lab("rsfuzz")], path: "Tests/Lab/FuzzTargetsTests"),
         .executableTarget(
             name: "rsbench",
             dependencies: [

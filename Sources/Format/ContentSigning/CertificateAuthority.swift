@@ -75,7 +75,7 @@ package struct SigningCertificate: Sendable {
                 place, expected: "certificates as PEM", found: found, remedy: "give the file that rsdump keys wrote")
         }
         guard !blocks.isEmpty else { throw refused("none") }
-        guard blocks.count <= Limits().chainCertificates else { throw refused("\(blocks.count) certificates") }
+        guard blocks.count <= Limits.chainCertificates else { throw refused("\(blocks.count) certificates") }
         do {
             return try blocks.map { SigningCertificate(x509: try Certificate(pemEncoded: $0)) }
         } catch {

@@ -23,7 +23,7 @@ extension ServerClient {
                 .init("Accept", UpdateStream.contentType), .init("Accept-Encoding", "identity"),
                 .init("Cache-Control", "no-store"),
             ], limit: .max, until: deadline(.answer, seconds: limits.documentSeconds),
-            idleSeconds: limits.updateIdleSeconds, accepts: { $0 == 200 })
+            idleSeconds: Limits.updateIdleSeconds, accepts: { $0 == 200 })
         let type = answer.response.headers["Content-Type"] ?? "nothing"
         let name = type.prefix { $0 != ";" && $0 != " " }
         guard name.lowercased() == UpdateStream.contentType else {

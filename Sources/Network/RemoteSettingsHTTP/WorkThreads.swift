@@ -16,7 +16,7 @@ package final class WorkThreads: Sendable {
     }
 
     private static let shared = WorkThreads()
-    private static let isOff = Atomic(false)
+    private static let isOff = Mutex(false)
     private static let timers = DispatchQueue(label: "remote-settings.timers")
 
     private let most = max(2, sysconf(Int32(_SC_NPROCESSORS_ONLN)))
@@ -33,10 +33,10 @@ package final class WorkThreads: Sendable {
     }
 
     /// Makes this process behave like one on an older system, for tests.
-    package static func turnOff() { isOff.store(true, ordering: .relaxed) }
+    package static func turnOff() { isOff.withLock { $0 = true } }
 
     @available(iOS 18, macOS 15, tvOS 18, watchOS 11, visionOS 2, *)
-    private static var preferred: (any TaskExecutor)? { isOff.load(ordering: .relaxed) ? nil : shared }
+    private static var preferred: (any TaskExecutor)? { isOff.withLock { $0 } ? nil : shared }
 
     /// Starts a task on these threads.
     @discardableResult

@@ -10,8 +10,6 @@ package struct Limits: Sendable, Hashable {
     package var rootDocumentBytes = 1 << 20
     /// A certificate chain, in bytes.
     package var chainBytes = 64 << 10
-    /// Certificates in a chain.
-    package var chainCertificates = 8
     /// An attachment, in bytes, regardless of the size in its record. If `Int` has 32 bits, the limit is `Int.max`.
     package var attachmentBytes = Int(clamping: Int64(16) << 30)
     /// The server's zip of a collection's attachments, in bytes (the server itself stops at 20,000,000).
@@ -32,8 +30,6 @@ package struct Limits: Sendable, Hashable {
     package var jsonValues = 250_000
     /// A collection's metadata, in bytes, from any source: a changeset, a bundle or a cache file.
     package var metadataBytes = 1 << 20
-    /// The first line of a file in an app's storage directory, in bytes: the metadata and the chain as JSON strings.
-    package var cacheHeadBytes = 4 << 20
     /// A bundle's `manifest.json`, in bytes.
     package var manifestBytes = 128 << 20
     /// The size, in bytes, up to which the private copy of a bundle that others can write to is kept in memory. A
@@ -63,9 +59,6 @@ package struct Limits: Sendable, Hashable {
     package var downloadSeconds = 14_400
     /// Seconds for all requests of one run: a refresh, a sync, a download of a collection's attachments.
     package var runSeconds = 43_200
-    /// Seconds without a byte before an update channel's connection is treated as dead. If the server sends heartbeats,
-    /// the timeout is three heartbeat intervals.
-    package var updateIdleSeconds = 3600
     /// Seconds to wait for another process that writes to the same storage directory.
     package var storageLockSeconds = 5
     /// The work to validate a collection against a JSON Schema, in steps of the filter engine.
@@ -75,6 +68,11 @@ package struct Limits: Sendable, Hashable {
 
     // Limits shared by several modules that no one has a reason to change.
 
+    /// Certificates in a chain.
+    package static let chainCertificates = 8
+    /// Seconds without a byte before an update channel's connection is treated as dead. If the server sends heartbeats,
+    /// the timeout is three heartbeat intervals.
+    package static let updateIdleSeconds = 3600
     /// Certificate chains in an app's storage directory. The oldest are removed. Chain URLs are not signed, so without
     /// a limit a server could add new chains at every sync.
     package static let keptChains = 64

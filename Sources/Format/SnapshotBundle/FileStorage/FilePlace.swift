@@ -1,10 +1,4 @@
-#if canImport(Darwin)
-import Darwin
-#elseif canImport(Glibc)
-import Glibc
-#elseif canImport(Musl)
-import Musl
-#endif
+import RemoteSettingsModel
 
 /// The place of a file that exists or will be created: a name in an open directory.
 ///

@@ -315,6 +315,11 @@ package enum FileStore {
         if case .file(let size)? = try kind(path) { size } else { nil }
     }
 
+    /// The path of the running program's file, with links resolved; `nil` if it cannot be found.
+    package static var program: String? {
+        (try? resolved("/proc/self/exe")) ?? CommandLine.arguments.first.flatMap { try? resolved($0) }
+    }
+
     /// The identity of a file's current version; `nil` if there is no regular file. It changes when the file is
     /// replaced.
     ///

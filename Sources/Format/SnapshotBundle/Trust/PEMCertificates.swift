@@ -29,8 +29,8 @@ struct PEMCertificates {
                     body?.append(contentsOf: line)
                 }
             } else if line.elementsEqual(Self.begin) {
-                guard certificates.count < limits.chainCertificates else {
-                    throw .tooManyCertificates(limit: limits.chainCertificates)
+                guard certificates.count < Limits.chainCertificates else {
+                    throw .tooManyCertificates(limit: Limits.chainCertificates)
                 }
                 body = []
             } else if line.starts(with: Self.dashes) {

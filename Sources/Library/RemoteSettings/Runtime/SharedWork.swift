@@ -5,14 +5,14 @@ import RemoteSettingsModel
 ///
 /// A client's address is no identity, because another client may have it later.
 package final class WorkOwner: Sendable {
-    private let shutDown = Atomic(false)
+    private let shutDown = Mutex(false)
 
     /// Set before `SharedWork.leave` and `Broadcast.finish` are called.
-    package var isShutDown: Bool { shutDown.load(ordering: .relaxed) }
+    package var isShutDown: Bool { shutDown.withLock { $0 } }
 
     package init() {}
 
-    func shutdown() { shutDown.store(true, ordering: .relaxed) }
+    func shutdown() { shutDown.withLock { $0 = true } }
 }
 
 /// Syncs or downloads, each shared by all callers who ask for it while it is under way.

@@ -34,9 +34,9 @@ package final class StateTrials: Sendable {
     private let known = Mutex<[Subject: Known]>([:])
     /// Held while a start is counted: other first reads wait for what comes of it.
     private let counting = Mutex<Void>(())
-    private let asked: Atomic<Bool>
+    private let asked: Mutex<Bool>
     /// Whether the lock was waited for in vain. It is not waited for again: the app's first reads would add it up.
-    private let isBusy = Atomic(false)
+    private let isBusy = Mutex(false)
     /// What remote configs ask of the states of their collections.
     private let checks = Mutex<[CollectionID: Check]>([:])
 
@@ -49,10 +49,10 @@ package final class StateTrials: Sendable {
         userAgent = "\(config.userAgent) \(config.appContext?.appVersion ?? "")"
         isSafeStart = config.safeStart
         isOnlooker = config.passesOverSetAside
-        asked = Atomic(config.safeStart || isOnlooker)
+        asked = Mutex(config.safeStart || isOnlooker)
     }
 
-    func ask() { asked.store(true, ordering: .relaxed) }
+    func ask() { asked.withLock { $0 = true } }
 
     /// Has every state of a collection checked before it is stored.
     package func addCheck(of id: CollectionID, _ check: @escaping Check) {
@@ -68,19 +68,14 @@ package final class StateTrials: Sendable {
     private var app: String { StateTrial.bounded("\(userAgent) \(Self.program)") }
 
     private static let program: String = {
-        #if os(Linux)
-        let name = "/proc/self/exe"
-        #else
-        let name = CommandLine.arguments.first ?? ""
-        #endif
-        guard let path = try? FileStore.resolved(name), let file = try? FileStore.identity(path) else { return "" }
+        guard let path = FileStore.program, let file = try? FileStore.identity(path) else { return "" }
         return "\(file.seconds).\(file.nanoseconds)"
     }()
 
     /// How states have fared: what was stored when the app started, and what this process has learned since. The first
     /// call does I/O. As long as nothing checks synced states or counts starts, nothing is known of them.
     package func trial(of subject: Subject) -> StateTrial {
-        guard subject.isActivated || asked.load(ordering: .relaxed) else { return StateTrial() }
+        guard subject.isActivated || asked.withLock({ $0 }) else { return StateTrial() }
         if let known = known.withLock({ $0[subject]?.trial }) { return known }
         var trial = adapted(storage.index()[subject.key][keyPath: subject.slot].trial)
         trial.settle()
@@ -124,7 +119,7 @@ package final class StateTrials: Sendable {
                 if refusal == nil { trial.countStart(serving: state) }
             }
         } catch {
-            isBusy.store(true, ordering: .relaxed)
+            isBusy.withLock { $0 = true }
             if !isGood, !isPackaged {
                 refusal = .init(state: state, reason: "this start with it cannot be counted: \(error)")
             }
@@ -202,14 +197,14 @@ package final class StateTrials: Sendable {
 
     private func write(_ subject: Subject, flushing: Bool, _ change: (inout StateTrial) -> Void) throws {
         let waiting: StorageDirectory.Waiting =
-            flushing ? .long : isBusy.load(ordering: .relaxed) ? .no : .briefly
+            flushing ? .long : isBusy.withLock { $0 } ? .no : .briefly
         let (_, problem) = try storage.update(waiting: waiting, flushing: flushing) { index in
             var trial = adapted(index[subject.key][keyPath: subject.slot].trial)
             change(&trial)
             index[subject.key][keyPath: subject.slot].trial = trial
         }
         if let problem { throw problem }
-        isBusy.store(false, ordering: .relaxed)
+        isBusy.withLock { $0 = false }
     }
 
     /// Whether the state that a newer one replaces becomes the one to go back to: if it is good, or as long as there is

@@ -9,6 +9,8 @@ package struct CacheFile: Sendable {
     static let format: UInt64 = 1
     /// The first line has nine members at most; later versions may have more.
     private static let mostHeadValues = 64
+    /// The largest size of the first line in bytes: the metadata and the chain as JSON strings.
+    private static let mostHeadBytes = 4 << 20
 
     package var collection: CollectionID
     package var server: String
@@ -57,11 +59,11 @@ extension CacheFile {
     package init(parsing content: Bytes, of id: CollectionID?, path: String, limits: Limits) throws(BundleError) {
         func failure(_ problem: String) -> BundleError { .cacheFile(path, problem) }
         let end = content.withSpan { span in
-            (0..<min(span.count, limits.cacheHeadBytes)).first { span[$0] == UInt8(ascii: "\n") }
+            (0..<min(span.count, Self.mostHeadBytes)).first { span[$0] == UInt8(ascii: "\n") }
         }
         guard let end else {
             throw failure(
-                "expected a line of JSON of at most \(limits.cacheHeadBytes) bytes (Limits.cacheHeadBytes), found no end "
+                "expected a line of JSON of at most \(Self.mostHeadBytes) bytes, found no end "
                     + "of line")
         }
         let head: JSONValue

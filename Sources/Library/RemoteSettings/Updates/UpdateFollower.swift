@@ -43,7 +43,7 @@ package final class UpdateFollower: Sendable {
             State(
                 timing: UpdateTiming(
                     jitter: session.config.updates.jitter,
-                    longestSilence: .seconds(session.limits.updateIdleSeconds))))
+                    longestSilence: .seconds(Limits.updateIdleSeconds))))
     }
 
     /// What it is doing while a connection is wanted.
