@@ -8,7 +8,7 @@ import RemoteSettingsModel
 ///
 /// It is a pure value without I/O. The caller records each event with its moment, and ``next`` returns the next step.
 package struct UpdateTiming: Sendable {
-    /// The information about failures that survives a restart of the channel.
+    /// The information about failures that is stored for the next start of the process.
     package struct Kept: Hashable, Sendable {
         /// The number of consecutive connections that failed or closed early.
         package var failures = 0
