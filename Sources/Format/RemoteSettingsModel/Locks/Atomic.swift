@@ -1,12 +1,12 @@
 #if canImport(Darwin)
-/// A value that threads can read and change atomically. It is the part of Swift's `Atomic` that this package uses,
-/// because Swift's own requires iOS 18.
+/// A value that threads can read and change atomically. It implements the part of Swift's `Atomic` that this package
+/// uses, because Swift's own requires iOS 18.
 ///
-/// Each operation takes an unfair lock, so every ordering behaves like the strictest one.
+/// Each operation uses an unfair lock, so every ordering behaves like the strictest one.
 public struct Atomic<Value: Sendable>: ~Copyable, Sendable {
     private let value: Mutex<Value>
 
-    /// Makes an atomic with an initial value.
+    /// Creates an atomic with an initial value.
     public init(_ initialValue: Value) { value = Mutex(initialValue) }
 
     /// Returns the current value.
