@@ -152,7 +152,6 @@ package final class ServerClient: Sendable {
     /// - Parameter x5u: the URL in a signature, as served. It may be relative to the server's root. The URL is not
     ///   verified, so plain `http` is refused, even for loopback addresses, unless the server's own URL is plain
     ///   `http`.
-    ///   verified.
     func chain(x5u: String) async throws(HTTPError) -> ServerDocument {
         let url = try server.root.resolving(x5u)
         try server.checkReference(url)

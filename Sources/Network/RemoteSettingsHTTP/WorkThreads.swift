@@ -9,7 +9,6 @@ import RemoteSettingsModel
 ///
 /// Before iOS 18 and macOS 15, a task cannot choose its executor (``areAvailable``). Tasks then run on Swift's task
 /// pool, and code must not block a thread until a different task finishes.
-/// and a task must not be blocked until another one has ended.
 package final class WorkThreads: Sendable {
     private struct State {
         var jobs: [UnownedJob] = []
