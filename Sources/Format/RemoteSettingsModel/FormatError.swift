@@ -45,52 +45,52 @@ extension FormatError: CustomStringConvertible {
 
 // MARK: JSON
 extension FormatError.Reason {
-    /// The document ends within a value.
+    /// The document is truncated inside a value.
     package static let unexpectedEnd = Self(.malformed, "the JSON document ends too early")
 
-    /// A byte that is not allowed here. `expected` describes the allowed ones.
+    /// A byte is not allowed in its position. `expected` describes the allowed ones.
     static func unexpectedByte(_ byte: UInt8, expected: String) -> Self {
         Self(.malformed, "\(shown(byte)) where \(expected) is expected")
     }
 
-    /// A string or key that is not UTF-8 (RFC 8259, section 8.1).
+    /// A string or key is not UTF-8 (RFC 8259, section 8.1).
     static let invalidUTF8 = Self(.malformed, "the text is not UTF-8")
 
-    /// Half of a surrogate pair without the other half, written as `\uD800`…`\uDFFF`. It encodes no character.
+    /// An escape from `\uD800` to `\uDFFF` is half of a surrogate pair without the other half.
     static let loneSurrogate = Self(.malformed, "half of a surrogate pair without the other half")
 
-    /// A character below U+0020 that is not escaped in a string (RFC 8259, section 7).
+    /// A character below U+0020 is not escaped in a string (RFC 8259, section 7).
     static func controlCharacter(_ byte: UInt8) -> Self {
         Self(.malformed, "the control character \(shown(byte)) must be escaped in a string")
     }
 
-    /// A backslash before a character that RFC 8259, section 7, does not list.
+    /// A backslash precedes a character that cannot be escaped (RFC 8259, section 7).
     static let invalidEscape = Self(.malformed, "unknown escape in a string")
 
-    /// A number that does not match the grammar of RFC 8259, section 6.
+    /// A number does not match the grammar of RFC 8259, section 6.
     static let invalidNumber = Self(.malformed, "not a JSON number (RFC 8259, section 6)")
 
-    /// An integer outside -2^63…2^64-1, or a number that a double cannot represent. Canonical JSON cannot express it.
+    /// Canonical JSON cannot express a number: an integer is outside -2^63…2^64-1, or a double cannot represent it.
     package static func numberOutOfRange(_ text: String) -> Self {
         Self(
             .overLimit,
             "the number \(text.prefix(40)) is out of range: integers go from -2^63 to 2^64-1, others must fit a double")
     }
 
-    /// A key that appears twice in one object.
+    /// A key appears twice in one object.
     static func duplicateKey(_ key: String) -> Self {
         Self(.malformed, "the key \(VisibleText.quote(key)) appears twice in one object")
     }
 
-    /// A key that the object must have.
+    /// An object lacks a required key.
     package static func missingKey(_ key: String) -> Self {
         Self(.malformed, "the key \(VisibleText.quote(key)) is missing")
     }
 
-    /// A key that the object must not have.
+    /// An object has an unknown key, which is not allowed there.
     static func unknownKey(_ key: String) -> Self { Self(.malformed, "unknown key \(VisibleText.quote(key))") }
 
-    /// A value whose type is not `expected`.
+    /// The type of a value is not `expected`.
     package static func wrongType(expected: String, found: String) -> Self {
         Self(
             .malformed, "\(VisibleText.excerpt(found)) where \(expected) is expected", expected: expected, found: found)

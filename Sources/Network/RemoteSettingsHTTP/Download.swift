@@ -63,7 +63,7 @@ struct Transfer {
     private var way = Way.asSent
     /// The alternative way to read the last response.
     private var other: Way?
-    /// The ways that gave wrong bytes.
+    /// The ways that have produced wrong bytes.
     private var wrong: [Way] = []
     /// The value of the last response's `Content-Encoding`; empty if there is none.
     private var coding = ""

@@ -7,7 +7,7 @@ package struct HTTPHeaders: Hashable, Sendable {
         /// The field's value, including white space around it.
         package let value: String
 
-        /// Makes a field. Neither its name nor its value is checked.
+        /// Creates a field. Neither its name nor its value is checked.
         package init(_ name: String, _ value: String) {
             self.name = name
             self.value = value

@@ -117,7 +117,7 @@ package final class OriginResource: Sendable {
 
 /// The bytes of a resource.
 package enum OriginContent: Sendable {
-    /// Consecutive slices, in place in a bundle if possible.
+    /// Consecutive slices, which share a bundle's memory if possible.
     case segments([Bytes])
     /// An entry that is deflated in its bundle. It is inflated while it is being sent.
     case packed(PackedEntry)

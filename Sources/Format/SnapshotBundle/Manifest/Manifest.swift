@@ -46,7 +46,7 @@ package struct Manifest: Hashable, Sendable {
         self.files = files
     }
 
-    /// The SHA-256 of a manifest's text, which identifies the snapshot.
+    /// Returns the SHA-256 of a manifest's text, which identifies the snapshot.
     package static func digest(of text: Bytes) -> SHA256Digest {
         SHA256Digest(hashing: text)
     }

@@ -9,7 +9,7 @@ package struct CollectionFetcher: Sendable {
     /// A request for one collection's state.
     package struct Wanted: Sendable {
         var id: CollectionID
-        /// The collection's timestamp in the monitor's answer.
+        /// The collection's timestamp in the monitor's response.
         var expected: Timestamp?
         /// The local state. The server is asked only for the changes since its timestamp.
         package var base: Payload?

@@ -54,12 +54,11 @@ final class RequestGuard: ChannelDuplexHandler {
 
     /// The phase of the connection.
     private enum Phase {
-        /// It waits for the first request.
+        /// The connection waits for its first request.
         case first
-        /// It waits for the next request.
+        /// The connection waits for its next request.
         case idle
-        /// The responder is working on the response. The last response of a connection has the header `Connection:
-        /// close`.
+        /// The responder is working on the response. If `isLast` is true, the response closes the connection.
         case answering(HTTPRequestHead, isLast: Bool)
         /// Requests wait while other connections get their turn.
         case pausing

@@ -111,7 +111,7 @@ package final class EventStreamHandler: ChannelInboundHandler {
         hub.metrics.updateSent()
     }
 
-    /// Called every ``ServerLimits/updateHeartbeatSeconds``.
+    /// Sends a heartbeat. Called every ``ServerLimits/updateHeartbeatSeconds``.
     func beat() {
         // Do not send more bytes to a client that is not reading.
         if context?.channel.isWritable == true, !isEnding { send(Self.heartbeat) }
