@@ -36,7 +36,7 @@ extension FileStore {
     }
 
     /// Moves a finished file or directory to its final path like ``placeOutput(_:at:)``, but without checking that the
-    /// previous one may be replaced. Use it for an update of an existing output.
+    /// previous one may be replaced. Use it for an update that keeps all files that the caller has not written.
     package static func exchangeOutput(_ finished: String, with path: String) throws(BundleError) {
         if try isDirectory(finished) { try flush(tree: finished) }
         // The system replaces a file in one step, but a directory only in two. If the process is killed between them,

@@ -69,8 +69,8 @@ package struct Catalogue: Hashable, Sendable {
     /// The longest time for which one confirmation is valid. `dumps.yaml` does not accept a longer time.
     package static let longestConfirmation = Duration.seconds(366 * 86_400)
 
-    /// Returns the time until which the catalogue is fresh. After that time, clients still serve its records, but
-    /// consider them stale.
+    /// Returns the time until which the catalogue is fresh. After that time, the catalogue is stale, but an app still
+    /// gets its records.
     ///
     /// It is the earliest of three times: ``expires``, ``longestConfirmation`` after ``confirmed``, and the expiry of
     /// the certificate chain. So an attacker who had the key for a short time cannot confirm a catalogue forever.
