@@ -24,8 +24,9 @@ package struct CollectionMetadata: Hashable, Sendable {
         id = value["id"]?.string
         bucket = value["bucket"]?.string
         hasAttachmentsZip = value["attachment"]?["bundle"]?.bool ?? false
-        // Servers before 2024 send a single object `signature`. Later ones send a list `signatures`, and some send both.
-        // Some servers rewrite `x5u` in only one of them, so the chain may be available at only one of the two URLs.
+        // Servers before 2024 send a single object `signature`. Later ones send a list `signatures`, and some send
+        // both. Some servers rewrite `x5u` in only one of them, so the chain may be available at only one of the two
+        // URLs.
         var all = (value["signatures"]?.array ?? []).prefix(limits.signatures).compactMap(ServedSignature.init)
         if all.count < limits.signatures, let single = value["signature"].flatMap(ServedSignature.init),
             !all.contains(single)

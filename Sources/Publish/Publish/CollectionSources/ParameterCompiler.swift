@@ -269,8 +269,7 @@ package struct ParameterCompiler {
             }
             guard room >= 0 else { return [] }
             if let content = content(of: parameter.value, parameter.line, isOptional: !choices.isEmpty) {
-                // Without a matching condition, the app uses its own default, so in that case add no record for the
-                // default.
+                // After other values, the app's own default needs no record: the app uses it if no condition matches.
                 if content.value != nil || choices.isEmpty {
                     choices.append(Choice(name: nil, filter: nil, value: content.value, line: parameter.line))
                 }

@@ -187,7 +187,7 @@ private struct TemplateConverter {
         }
         let choices = self.choices(of: member, type: type)
         let description = member.value["description"]?.string ?? ""
-        // A parameter without a value gets no record for it, so apps use their own default.
+        // A parameter without a value gets no record, so apps use their own default.
         text.line(level, "\(SourceText.key(key)):")
         if !description.isEmpty { text.line(level + 1, "description: \(SourceText.quoted(description))") }
         if ["BOOLEAN", "NUMBER", "JSON"].contains(type) { text.line(level + 1, "type: \(type.lowercased())") }
