@@ -45,6 +45,8 @@ package final class Metrics: Sendable {
 
     func reloaded() { reloads.withLock { $0 += 1 } }
 
+    /// Counts a response.
+    ///
     /// - Parameter bytes: the size of the body.
     func answered(_ route: ServerRoute, status: Int, bytes: Int) {
         counters.withLock { counters in

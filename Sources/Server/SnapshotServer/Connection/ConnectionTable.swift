@@ -7,12 +7,12 @@ import RemoteSettingsModel
 /// If there are too many, from one address or in total, the longest-idle connection is closed. Idle clients therefore
 /// never block new ones.
 final class ConnectionTable: Sendable {
-    /// One connection. It records when it becomes idle itself, so that a request does not wait for the table's mutex.
+    /// One connection. It records when it became idle itself, so that a request does not wait for the table's mutex.
     final class Connection: Sendable {
         fileprivate let network: UInt64
         fileprivate let channel: any Channel
         /// The time when the connection became idle, in nanoseconds; the maximum value while a request is being
-        /// handled.
+        /// processed.
         fileprivate let idleSince = Mutex(NIODeadline.now().uptimeNanoseconds)
 
         fileprivate init(_ network: UInt64, _ channel: any Channel) {
@@ -31,7 +31,7 @@ final class ConnectionTable: Sendable {
 
     enum Admission {
         case admitted(Connection)
-        /// Its address has too many connections, none of them idle.
+        /// The client's network has too many connections, none of them idle.
         case refused
     }
 
@@ -40,8 +40,8 @@ final class ConnectionTable: Sendable {
         /// Those that count toward the limit of their address.
         var counted: Set<ObjectIdentifier> = []
         var counts: [UInt64: Int] = [:]
-        /// The longest-idle connections found by the last search, by network; under `nil`, those of all networks. They
-        /// avoid a search of all connections for each new client.
+        /// The longest-idle connections from the last search, by network; under `nil`, those of all networks. This
+        /// cache avoids a search of all connections for each new client.
         var candidates: [UInt64?: [(connection: Connection, idleSince: UInt64)]] = [:]
     }
 
@@ -85,8 +85,8 @@ final class ConnectionTable: Sendable {
         state.withLock { $0.uncount(connection) }
     }
 
-    /// Returns an IPv4 address, or the network of an IPv6 address, because one client has many addresses in its
-    /// network.
+    /// Returns a number that identifies an IPv4 address or an IPv6 /64 network. A single client has many addresses in
+    /// its IPv6 network.
     static func network(_ address: SocketAddress?) -> UInt64 {
         switch address {
         case .v4(let address):
@@ -115,6 +115,8 @@ extension ConnectionTable.State {
         if left == 0 { candidates[connection.network] = nil }
     }
 
+    /// Returns the connection that has been idle for the longest time.
+    ///
     /// - Parameter network: the network to search; `nil` for all.
     /// - Returns: `nil` if none of them is idle.
     fileprivate mutating func longestIdle(of network: UInt64?) -> ConnectionTable.Connection? {
