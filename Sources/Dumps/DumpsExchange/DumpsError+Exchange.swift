@@ -37,13 +37,13 @@ extension DumpsError {
                 + "text", remedy: "choose another path")
     }
 
-    /// Another process publishes into the same folder.
+    /// An error for a folder into which another process is publishing.
     static func mirrorIsBusy(_ folder: String) -> Self {
         Self(
             .busy, file: folder, problem: "another process is publishing there", remedy: "try again when it is done")
     }
 
-    /// A file that was just written has disappeared.
+    /// An error for a file that has disappeared right after it was written.
     static func vanished(_ path: String) -> Self {
         Self(
             .missing, file: path, problem: "this file was just written and is gone",
