@@ -25,7 +25,6 @@ import Foundation
 ///
 /// Strings may contain values of other types, as in parameters from Firebase: `"24"` is an integer, `"true"` a boolean,
 /// and bytes are base64. Nothing else is converted. A value of the wrong type is an error.
-/// are base64. Nothing else is converted. A value of another type is an error.
 @available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
 public final class RemoteSettingsProvider: Sendable {
     private let client: RemoteSettingsClient

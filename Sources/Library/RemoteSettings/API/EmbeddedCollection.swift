@@ -9,7 +9,6 @@ import TargetFilter
 ///
 ///     let regions = service.makeClient(.regions)
 ///     for region in regions.records { print(region.name) }
-///     for region in regions.records { print(region.name) }
 public struct EmbeddedCollection<Record: EmbeddedRecord>: Hashable, Sendable {
     /// The collection's name, as `bucket/name`.
     public let name: String

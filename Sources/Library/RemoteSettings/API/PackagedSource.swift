@@ -99,7 +99,6 @@ extension Bytes {
     /// - Parameters:
     ///   - start: the first byte. The memory must stay valid and unchanged until the process exits.
     ///   - count: the size in bytes.
-    ///   - count: the size in bytes.
     @unsafe
     public static func ofProgram(_ start: UnsafeRawPointer, count: Int) -> RemoteSettingsBytes {
         unsafe Bytes(BorrowedMemory(UnsafeRawBufferPointer(start: start, count: count)) { _ in })

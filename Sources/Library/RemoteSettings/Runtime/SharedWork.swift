@@ -21,7 +21,6 @@ package final class WorkOwner: Sendable {
 /// concurrency pool.
 ///
 /// A cancelled caller stops waiting at once. Each caller decides whether the work continues after its own cancellation.
-/// A caller that is cancelled stops waiting at once. Each caller says whether the work goes on without it.
 package final class SharedWork<Key: Hashable & Sendable, Value: Sendable, Progress: Sendable>: Sendable {
     package typealias Outcome = Result<Value, RemoteSettingsError>
     package typealias Report = @Sendable (Progress) -> Void

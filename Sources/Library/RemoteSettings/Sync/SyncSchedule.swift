@@ -69,7 +69,6 @@ extension RemoteSettingsService {
 /// The times are stored in the index. Before a sync begins, it is recorded as failed. If its process is then killed or
 /// hangs, it counts as a failure, and no other process starts the same sync. If the record cannot be written, it
 /// applies to this process only.
-/// written, it holds for this process.
 package final class SyncSchedule: Sendable {
     private static let firstPause = Duration.seconds(60)
     private static let limits = Duration.seconds(60)...Duration.seconds(366 * 86_400)
