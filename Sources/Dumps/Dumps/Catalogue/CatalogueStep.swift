@@ -41,8 +41,8 @@ struct CatalogueStep: Sendable {
             let bundle = held == nil ? nil : try? BundleReader(path: directory.bundlePath(planned.id), limits: limits)
             let base = planned.isBase(bundle?.head) ? try? bundle?.payload() : nil
             var known = planned
-            // Only the catalogue's number must increase. Its timestamp is signed by nothing but the catalogue itself,
-            // so it is not compared.
+            // Only the catalogue's number must increase. Its timestamp is not compared, because only the catalogue
+            // itself signs it.
             known.isVouchedFor = true
             let snapshot = try await fetcher.fetch(known, onto: base, minimum: nil).snapshot
             let found = try verified(snapshot, after: held)

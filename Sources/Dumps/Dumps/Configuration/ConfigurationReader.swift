@@ -226,7 +226,7 @@ extension ConfigurationReader {
     }
 
     func unknown(_ key: YAMLNode, _ known: [String]) -> DumpsError {
-        // Names in early drafts of version 0.1. The error states the current names.
+        // Names used in early drafts of version 0.1, mapped to the current names, which the error states.
         let renamed = ["release": "catalogue", "origin": "publisher"]
         if let name = key.string.flatMap({ renamed[$0] }), known.contains(name) {
             return error(key, "\(shown(key)) is now called \(name)", remedy: "write \(name):")

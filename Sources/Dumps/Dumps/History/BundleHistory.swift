@@ -148,7 +148,7 @@ package struct BundleHistory: Sendable {
             let head = try BundleHead.read(path: path)
             if head.collection == id { listing.bundles.append(try bundle(at: path, head)) }
         } catch {
-            // A file that does not begin like a bundle may be of any kind, which is not a problem.
+            // A file that does not begin like a bundle is not meant to be one, so it is ignored.
             if error.code != .malformed { listing.unusable.append(.bundle(error)) }
         }
     }

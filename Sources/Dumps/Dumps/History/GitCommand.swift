@@ -61,9 +61,9 @@ struct GitCommand: Sendable {
         var kept = [
             "LC_ALL": "C", "GIT_TERMINAL_PROMPT": "0", "GIT_OPTIONAL_LOCKS": "0", "GIT_NO_REPLACE_OBJECTS": "1",
             "GIT_LITERAL_PATHSPECS": "1",
-            // Otherwise, git in a partial clone would start a transport helper to fetch missing objects. The first
-            // variable requires version 2.39.4. The second one allows only a protocol that does not exist, and cannot
-            // be overridden by settings of the repository.
+            // Without these two variables, git in a partial clone would start a transport helper to fetch missing
+            // objects. The first one requires git 2.39.4. The second one allows only a protocol that does not exist,
+            // and cannot be overridden by settings of the repository.
             "GIT_NO_LAZY_FETCH": "1", "GIT_ALLOW_PROTOCOL": "none",
         ]
         // The variables on the second line are for the filter of Git LFS, which may download files.

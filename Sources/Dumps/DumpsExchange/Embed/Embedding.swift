@@ -161,7 +161,7 @@ package struct Embedding: Sendable {
         let target = EmbeddedTarget(
             module: module, dumps: dumps, lock: lock, lockPath: hasOwnLock ? Self.lockName : nil,
             own: own, types: try types(of: bundles))
-        // Write the source first: by it, a later run recognizes the other files as generated.
+        // Write the source first, because its marker comment tells a later run that the other files were generated.
         files.insert(("\(output)/\(module).c", Bytes(utf8: target.source)), at: 0)
         files.append(("\(output)/include/\(module).h", Bytes(utf8: target.header)))
         if let file = options.swiftFile { files.append((file, Bytes(utf8: target.swift))) }

@@ -153,8 +153,8 @@ extension RemoteConfig {
         collection.session.trials.addCheck(of: collection.id) { [weak self] snapshot in
             guard let self else { return nil }
             let context = self.store.present(collection).filterContext(collection, installation: self.givenInstallation)
-            // A state that contains other records than parameters never becomes active, and the fetch reports it, so it
-            // is not checked here.
+            // A state with records that are not parameters never becomes active, and the fetch reports it, so it is not
+            // checked here.
             let layer = try? ParameterLayer(nil, snapshot, of: collection, context)
             guard let layer else { return nil }
             return try await self.refusal(of: layer, collection)

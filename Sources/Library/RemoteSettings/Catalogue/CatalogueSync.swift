@@ -146,8 +146,8 @@ struct CatalogueSync: Sendable {
             id: id, expected: expected,
             base: known.flatMap { $0.snapshot.timestamp < expected ? $0.snapshot.payload : nil }, floor: nil,
             wasSigned: known?.snapshot.provenance.isSigned ?? false)
-        // The rules for successive catalogues decide here, not the timestamp: someone with an old key, from before it
-        // was replaced, could have signed any timestamp.
+        // Do not compare timestamps: an attacker with an earlier, replaced key could have signed any timestamp. The
+        // rules for successive catalogues decide instead.
         wanted.refusesEquivocation = false
         guard let fetched = try await run.fetcher.fetch(wanted) else {
             guard let known else { throw HTTPError.noAnswer(url: "\(run.client.server)") }

@@ -242,8 +242,8 @@ extension UpdateFollower {
     private func restore(_ channel: String) {
         guard let kept = session.storage.index().updates, kept.channel == channel else { return }
         let left = kept.next?.elapsed(since: environment.now()) ?? .zero
-        // No wait is ever longer than this. If the rest is longer, the clock was set back, so the stored time is
-        // ignored.
+        // No wait is ever longer than this. If the remaining time is longer, the clock was set back, so the stored time
+        // is ignored.
         let isPossible = left <= (kept.isAsked ? UpdateTiming.longestAskedPause : UpdateTiming.longestPause)
         let timing = UpdateTiming.Kept(
             failures: kept.failures, until: isPossible ? environment.uptime() + left : .zero, isAsked: kept.isAsked)

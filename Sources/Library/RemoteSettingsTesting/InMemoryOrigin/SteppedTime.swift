@@ -107,8 +107,8 @@ public final class SteppedTime: Sendable {
         let end = uptime + duration
         await settle()
         while true {
-            // If code falls asleep only after a long step, it sleeps from the later time, which no test expects. So
-            // wait longer before a long step.
+            // Before a long step, give running code more time to start sleeping: if it starts only after the step, it
+            // wakes later than the test expects.
             if nextStep(until: end) >= .seconds(5), Self.isMachineBusy { await settle(checks: 12) }
             let woken = state.withLock { state -> [CheckedContinuation<Void, any Error>]? in
                 guard state.uptime < end else { return nil }
