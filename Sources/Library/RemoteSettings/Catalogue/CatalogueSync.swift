@@ -172,8 +172,9 @@ struct CatalogueSync: Sendable {
         return view
     }
 
-    /// Checks a catalogue's number against those of catalogues that were stored earlier but are lost, or that this
-    /// configuration cannot verify because it also pins other roots.
+    /// Checks a catalogue's number against the newest numbers that were ever stored under a pinned root.
+    ///
+    /// This is needed if such a catalogue was lost, or belongs to a different root than the current one.
     private func checkNumber(of new: VerifiedCatalogue) throws(BundleError) {
         for stored in session.storage.index()[session.key(of: Catalogue.collection)].newest {
             guard session.trust.roots.roots.contains(stored.root), let number = stored.number,

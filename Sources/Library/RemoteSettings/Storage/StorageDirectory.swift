@@ -16,8 +16,7 @@ import Foundation
 ///
 /// | Event | State found by a reader |
 /// |---|---|
-/// | a process is killed after writing a state but before the index | the earlier state; a later sync removes the new
-/// file |
+/// | a process is killed between writing a state and the index | the earlier state; a later sync removes the new file |
 /// | two processes store at the same time | first one, then the other: each reads and writes the index under one lock |
 /// | the index is lost or damaged | an index rebuilt from the files in `states/`, which describe themselves |
 /// | any other file is lost | any other usable state; the next sync restores the file |
