@@ -115,7 +115,7 @@ extension DumpsError {
                 + (names.count == 1 ? "\(names[0])" : "BUCKET/COLLECTION…"))
     }
 
-    /// An error for collections to remove that are not listed in dumps.yaml.
+    /// Returns an error for collections to remove that are not listed in dumps.yaml.
     package static func notNamed(_ names: [CollectionID], _ file: String) -> Self {
         Self(
             file: file, problem: "the file does not list \(Counted.list(names))",
@@ -128,21 +128,21 @@ extension DumpsError {
             remedy: "fetch what is missing with: rsdump refresh")
     }
 
-    /// An error for a lock file that lists no bundles.
+    /// Returns an error for a lock file that lists no bundles.
     static func nothingLocked(_ file: String) -> Self {
         Self(
             file: file, problem: "the file lists no bundles",
             remedy: "fetch them with rsdump refresh, or give their directory with --dumps")
     }
 
-    /// An error for collections in the lock file that `dumps.yaml` does not list.
+    /// Returns an error for collections in the lock file that `dumps.yaml` does not list.
     static func unlisted(_ names: [CollectionID], _ file: String) -> Self {
         Self(
             file: file, problem: "the file does not list \(Counted.list(names)), but the lock file does",
             remedy: "remove \(Counted.noun(names.count, "it", plural: "them")) with rsdump refresh, or run rsdump add")
     }
 
-    /// An error for an output that would overwrite the dumps.
+    /// Returns an error for an output that would overwrite the dumps.
     package static func ownDirectory(_ path: String) -> Self {
         Self(
             file: path, problem: "this is the dumps directory, which this command only reads",
@@ -155,17 +155,17 @@ extension DumpsError {
             remedy: "check the server's URL, or try again later")
     }
 
-    /// An error for a snapshot that must not replace the current one.
+    /// Returns an error for a snapshot that must not replace the current one.
     package static func refused(_ id: CollectionID, _ problem: String, remedy: String) -> Self {
         Self(.refused, file: "\(id)", problem: problem, remedy: remedy)
     }
 
-    /// An error for a failed signer.
+    /// Returns an error for a failed signer.
     package static func signer(_ error: any Error) -> Self {
         Self(error.failureCode ?? .program, problem: "\(error)", details: .signer)
     }
 
-    /// An error for two collections whose names differ only in case.
+    /// Returns an error for two collections whose names differ only in case.
     static func sameBundle(_ id: CollectionID, _ other: CollectionID, file: String, line: Int?) -> Self {
         Self(
             file: file, line: line,

@@ -193,12 +193,12 @@ extension DumpsError {
     fileprivate static let outputTooLarge = Self(.overLimit, problem: "its output is too large")
     fileprivate static let endedBySignal = Self(.program, problem: "it was killed by a signal")
 
-    /// An error for a program that was stopped because it took too long.
+    /// Returns an error for a program that was stopped because it took too long.
     fileprivate static func late(seconds: Int) -> Self {
         Self(.timeout, problem: "it was stopped because it took longer than \(Counted.text(seconds, "second"))")
     }
 
-    /// An error for a program that could not be run.
+    /// Returns an error for a program that could not be run.
     ///
     /// - Parameter problem: the message of the system or the program.
     package static func programFailed(_ problem: String) -> Self { Self(.program, problem: problem) }

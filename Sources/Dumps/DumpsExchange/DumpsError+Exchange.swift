@@ -22,14 +22,14 @@ extension DumpsError {
         Self(code, file: file, entry: entry, problem: problem, remedy: remedy)
     }
 
-    /// An error for a folder that contains files that are not part of a mirror.
+    /// Returns an error for a folder that contains files that are not part of a mirror.
     static func notAMirror(_ folder: String, found: String) -> Self {
         Self(
             file: folder, problem: "expected an empty folder or a mirror, found \(VisibleText.escape(found))",
             remedy: "choose another folder, or empty this one")
     }
 
-    /// An error for a mirror's URL whose path cannot be used as a folder.
+    /// Returns an error for a mirror's URL whose path cannot be used as a folder.
     static func unusableURL(_ url: String) -> Self {
         Self(
             file: "--url \(VisibleText.escape(url))",
@@ -37,13 +37,13 @@ extension DumpsError {
                 + "text", remedy: "choose another path")
     }
 
-    /// An error for a folder into which another process is publishing.
+    /// Returns an error for a folder into which another process is publishing.
     static func mirrorIsBusy(_ folder: String) -> Self {
         Self(
             .busy, file: folder, problem: "another process is publishing there", remedy: "try again when it is done")
     }
 
-    /// An error for a file that has disappeared right after it was written.
+    /// Returns an error for a file that has disappeared right after it was written.
     static func vanished(_ path: String) -> Self {
         Self(
             .missing, file: path, problem: "this file was just written and is gone",

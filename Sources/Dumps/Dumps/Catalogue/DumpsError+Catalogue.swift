@@ -3,8 +3,8 @@ import SnapshotBundle
 
 // Reasons to refuse a collection or a whole catalogue.
 extension DumpsError {
-    /// An error for a catalogue that is malformed, belongs to a different publisher, or must not follow the packaged
-    /// one.
+    /// Returns an error for a catalogue that is malformed, belongs to a different publisher, or must not follow the
+    /// packaged one.
     static func catalogue(_ error: BundleError) -> Self {
         Self(error.failureCode ?? .content, kind: .catalogue, problem: "\(error); the bundles are unchanged")
     }
@@ -16,7 +16,7 @@ extension DumpsError {
                 + "in its dumps.yaml")
     }
 
-    /// An error for a server whose state of a collection is not the one in its catalogue.
+    /// Returns an error for a server whose state of a collection is not the one in its catalogue.
     static func otherState(number: UInt64, listed: Timestamp, found: Timestamp) -> Self {
         let (problem, remedy) =
             found == listed
@@ -34,7 +34,7 @@ extension DumpsError {
             details: .states(listed: listed, found: found))
     }
 
-    /// An error for a collection that the catalogue no longer lists.
+    /// Returns an error for a collection that the catalogue no longer lists.
     static func removed(publisher: PublisherName, since: UInt64) -> Self {
         Self(
             .missing, kind: .catalogue,
@@ -42,15 +42,15 @@ extension DumpsError {
             remedy: "to remove it, run rsdump remove")
     }
 
-    /// An error for a collection that the catalogue does not list.
+    /// Returns an error for a collection that the catalogue does not list.
     static func unlisted(publisher: PublisherName, number: UInt64) -> Self {
         Self(
             .missing, kind: .catalogue, problem: "catalogue \(number) of \(publisher) does not list it",
             remedy: "correct its name in dumps.yaml, or run rsdump remove")
     }
 
-    /// An error for a stale catalogue: it has not been confirmed since this time, or for longer than the configuration
-    /// allows.
+    /// Returns an error for a stale catalogue: it has not been confirmed since this time, or for longer than the
+    /// configuration allows.
     static func unconfirmed(number: UInt64, since: Timestamp) -> Self {
         Self(
             .rollback, kind: .catalogue,
@@ -59,7 +59,7 @@ extension DumpsError {
             remedy: "compare with another server, or ask the publisher")
     }
 
-    /// An error for a collection that was not replaced because others in the catalogue failed.
+    /// Returns an error for a collection that was not replaced because others in the catalogue failed.
     static func notWhole(failed: [CollectionID]) -> Self {
         Self(
             .refused, kind: .catalogue,

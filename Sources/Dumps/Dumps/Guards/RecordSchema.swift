@@ -43,7 +43,7 @@ package struct RecordSchema: Sendable {
 }
 
 extension DumpsError {
-    /// An error for an invalid schema.
+    /// Returns an error for an invalid schema.
     ///
     /// - Parameter path: the keys and indexes that lead to the invalid part of the schema.
     static func schema(path: [String], problem: String, remedy: String) -> Self {

@@ -2,7 +2,7 @@ import RemoteSettingsModel
 
 // Errors about collections that are not at their pinned state, or cannot be pinned.
 extension DumpsError {
-    /// An error for a pin whose state is neither in the current bundle nor on the server.
+    /// Returns an error for a pin whose state is neither in the current bundle nor on the server.
     static func unmet(_ id: CollectionID, _ pin: Pin, reason: String) -> Self {
         Self(
             .refused, kind: .pin,
@@ -11,7 +11,7 @@ extension DumpsError {
                 + "with: rsdump pin \(id) --remove")
     }
 
-    /// An error for a pin whose last day has passed, while the bundle is too old to be used without a pin.
+    /// Returns an error for a pin whose last day has passed, while the bundle is too old to be used without a pin.
     static func overdue(_ id: CollectionID, _ pin: Pin) -> Self {
         Self(
             .refused, kind: .pin,
@@ -19,14 +19,14 @@ extension DumpsError {
             remedy: "follow the server again with: rsdump pin \(id) --remove, or pin it again with a later --until")
     }
 
-    /// An error for a collection without a bundle to pin.
+    /// Returns an error for a collection without a bundle to pin.
     static func nothingHeld(_ id: CollectionID) -> Self {
         Self(
             kind: .pin, file: "\(id)", problem: "there is no bundle to pin",
             remedy: "run rsdump refresh \(id) first, or use --at and --from")
     }
 
-    /// An error for a bundle whose state is not the pinned one.
+    /// Returns an error for a bundle whose state is not the pinned one.
     static func elsewhere(_ id: CollectionID, _ pin: Pin, held: Timestamp) -> Self {
         Self(
             .damaged, kind: .pin,
@@ -35,7 +35,7 @@ extension DumpsError {
                 + "\(id) --remove")
     }
 
-    /// An error for a bundle at the pinned state that does not verify.
+    /// Returns an error for a bundle at the pinned state that does not verify.
     static func damaged(_ id: CollectionID, _ pin: Pin, problem: String) -> Self {
         Self(
             .damaged, kind: .pin, problem: "\(problem); dumps.yaml pins it at \(pin.at) (\(pin.at.rfc3339))",
@@ -43,14 +43,14 @@ extension DumpsError {
                 + "with: rsdump pin \(id) --remove")
     }
 
-    /// An error for a folder with several states, of which the user did not choose one.
+    /// Returns an error for a folder with several states, of which the user did not choose one.
     static func several(_ id: CollectionID, place: String, found: [Timestamp]) -> Self {
         Self(
             kind: .pin, file: "\(id)", problem: "\(place) has \(found.count) states of it: \(list(found))",
             remedy: "name one with --at")
     }
 
-    /// An error for a timestamp without a bundle.
+    /// Returns an error for a timestamp without a bundle.
     ///
     /// - Parameters:
     ///   - places: the places that were searched.
@@ -65,7 +65,7 @@ extension DumpsError {
             remedy: remedy)
     }
 
-    /// An error for a bundle that was found but could not be verified.
+    /// Returns an error for a bundle that was found but could not be verified.
     static func notVouchedFor(_ id: CollectionID, place: String, problem: String) -> Self {
         Self(
             .untrusted, kind: .pin, file: "\(id)", problem: "the bundle at \(place) cannot be used: \(problem)")

@@ -43,8 +43,8 @@ extension DumpsError {
         .missing, kind: .gone, problem: "the server no longer has this collection; its bundle is kept",
         remedy: "to remove it, run rsdump remove")
 
-    /// A note that both the server's list and its response are older than the bundle. The bundle is kept, and this is
-    /// not a failure.
+    /// Returns a note that both the server's list and its response are older than the bundle. The bundle is kept, and
+    /// this is not a failure.
     static func stale(held: Timestamp, answered: Timestamp) -> Self {
         Self(
             .rollback, kind: .stale,
@@ -52,7 +52,7 @@ extension DumpsError {
                 + "\(held) (\(held.rfc3339)), found \(answered) (\(answered.rfc3339)); a cache may be outdated")
     }
 
-    /// An error for a state that is in the server's list but was not delivered.
+    /// Returns an error for a state that is in the server's list but was not delivered.
     static func undelivered(listed: Timestamp, answered: Timestamp) -> Self {
         Self(
             .content, kind: .undelivered,
@@ -65,17 +65,17 @@ extension DumpsError {
         Self(.content, kind: .attachment, problem: "attachment \(location) of record \(record): \(problem)")
     }
 
-    /// An error for a malformed list of collections.
+    /// Returns an error for a malformed list of collections.
     static func malformedMonitor(_ error: FormatError, url: String) -> Self {
         Self(ofRefresh: HTTPError.changeset(error, url: url))
     }
 
-    /// An error for a bundle, an attachment or all bundles together that exceed the budget in `dumps.yaml`.
+    /// Returns an error for a bundle, an attachment or all bundles together that exceed the budget in `dumps.yaml`.
     static func overBudget(_ excess: BudgetExcess) -> Self {
         Self(.refused, kind: .budget, problem: "\(excess)", details: .excess(excess))
     }
 
-    /// An error for a new state that violates guards.
+    /// Returns an error for a new state that violates guards.
     ///
     /// - Parameter command: the command that can accept the state once, such as `rsdump refresh`.
     package static func guarded(_ id: CollectionID, _ violations: [GuardViolation], command: String) -> Self {

@@ -93,7 +93,7 @@ final class ParameterLayer: Sendable {
 }
 
 extension ParameterRecord {
-    /// The value; `nil` if the app's own default applies.
+    /// Returns the value; `nil` if the app's own default applies.
     fileprivate func remoteConfigValue(_ source: RemoteConfigSource) -> RemoteConfigValue? {
         guard case .value(let json) = content else { return nil }
         return RemoteConfigValue(json: json, source: source)

@@ -59,7 +59,7 @@ public enum AttachmentSource: Hashable, Sendable {
 public struct AttachmentContent: Sendable {
     /// The attachment's bytes. Bytes of a packaged bundle are read in place, without a copy.
     public let bytes: RemoteSettingsBytes
-    /// Where the bytes came from.
+    /// The place that the bytes came from.
     public let source: AttachmentSource
     /// The earlier version of the record that the bytes belong to; `nil` if they belong to the requested record.
     public var earlierRecord: RemoteSettingsRecord?
@@ -74,7 +74,7 @@ public struct AttachmentFile: Sendable {
     ///
     /// Do not keep the URL for long: once no record refers to the file, the next sync removes it.
     public let url: URL
-    /// Where the bytes came from.
+    /// The place that the bytes came from.
     public let source: AttachmentSource
     /// The earlier version of the record that the file belongs to; `nil` if it belongs to the requested record.
     public var earlierRecord: RemoteSettingsRecord?

@@ -54,7 +54,7 @@ public struct RemoteSettingsConfig: Sendable {
     public var log: (@Sendable (RemoteSettingsLogEntry) -> Void)?
     /// The receiver of sync outcomes.
     public var telemetry: (any RemoteSettingsTelemetry)?
-    /// How the service is notified of new data without polling.
+    /// The policy for notifications of new data, which make polling unnecessary.
     ///
     /// By default, it keeps a connection to a ``RemoteSettingsServer/custom(url:)`` open while the app listens to
     /// changes.

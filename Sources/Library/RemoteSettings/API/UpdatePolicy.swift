@@ -1,7 +1,7 @@
 import RemoteSettingsHTTP
 import RemoteSettingsModel
 
-/// How a ``RemoteSettingsService`` is notified of new data on the server.
+/// The policy that decides how a ``RemoteSettingsService`` is notified of new data on the server.
 ///
 /// A service uses one connection for all its clients. It opens the connection for the first listener and closes it
 /// after the last. Listeners are streams of ``RemoteSettingsClient/changes()``, listeners of remote config, and

@@ -67,7 +67,7 @@ extension HTTPError {
         self.init("", Reason(.rollback, sentence, remedy: remedy, fault: fault))
     }
 
-    /// An error for a server that does not list a catalogue.
+    /// Returns an error for a server that does not list a catalogue.
     static func noCatalogue(server: String, publisher: PublisherName) -> Self {
         Self(
             "\(server): the server does not list \(Catalogue.collection), but RemoteSettingsConfig.publisher is "
@@ -75,14 +75,14 @@ extension HTTPError {
             remedy: "publish with catalogue: in dumps.yaml, or configure no publisher")
     }
 
-    /// An error for a collection that the catalogue does not list.
+    /// Returns an error for a collection that the catalogue does not list.
     static func notListed(_ id: CollectionID, catalogue: UInt64) -> Self {
         Self(
             "\(id): catalogue \(catalogue) does not list it", remedy: "publish it, or correct the collection's name",
             fault: .notListed)
     }
 
-    /// An error for a collection whose state on the server is not the one listed in the catalogue.
+    /// Returns an error for a collection whose state on the server is not the one listed in the catalogue.
     static func otherState(_ id: CollectionID, catalogue: UInt64, expected: Timestamp, found: Timestamp) -> Self {
         Self(
             "\(id): expected the state that catalogue \(catalogue) lists, of \(expected.rfc3339); found another one, of "
@@ -90,7 +90,7 @@ extension HTTPError {
             remedy: "the current state is unchanged; try again later", fault: found > expected ? .overtaken : nil)
     }
 
-    /// An error for a catalogue that is not committed because other collections in it could not be fetched.
+    /// Returns an error for a catalogue that is not committed because other collections in it could not be fetched.
     static func incomplete(catalogue: UInt64, missing: [CollectionID]) -> Self {
         Self(
             "catalogue \(catalogue) is not shown, because \(Counted.list(missing)) could not be fetched",

@@ -95,7 +95,7 @@ extension CacheFile {
 }
 
 extension BundleError {
-    /// An error for a file that is not a valid cache file.
+    /// Returns an error for a file that is not a valid cache file.
     static func cacheFile(_ path: String, _ problem: String) -> Self {
         Self(.damaged, file: path, found: problem, remedy: "the next sync writes a new one")
     }

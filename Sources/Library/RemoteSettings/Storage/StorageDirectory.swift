@@ -134,7 +134,7 @@ extension StorageDirectory {
 
     static func mostStateBytes(_ limits: Limits) -> Int { limits.changesetBytes + limits.metadataBytes * 2 }
 
-    /// How long a change waits for another process that is writing.
+    /// The longest wait of a change for another process that is writing.
     package enum Waiting {
         case no
         /// At most 20 ms, because the main thread may be waiting.

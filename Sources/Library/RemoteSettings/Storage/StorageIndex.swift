@@ -209,7 +209,7 @@ extension StorageIndex {
 }
 
 extension BundleError {
-    /// An error for an index that cannot be used.
+    /// Returns an error for an index that cannot be used.
     fileprivate static func index(_ code: FailureCode, _ problem: String, remedy: String) -> Self {
         Self(code, file: "index.json", found: problem, remedy: remedy)
     }

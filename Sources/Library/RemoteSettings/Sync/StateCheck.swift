@@ -3,7 +3,7 @@ import RemoteSettingsModel
 import SnapshotBundle
 
 extension RemoteSettingsError {
-    /// An error for a verified state that was rejected.
+    /// Returns an error for a verified state that was rejected.
     package static func rejected(_ id: CollectionID, _ timestamp: Timestamp, _ reason: String) -> RemoteSettingsError {
         .rejected(
             reason: "\(id): the state of \(timestamp.rfc3339) is not used: \(VisibleText.excerpt(reason)); the current "

@@ -95,7 +95,7 @@ extension OriginTransport {
         requests.map(\.path).filter { $0.contains("/monitor/") }.map { String($0.drop { $0 != "?" }) }
     }
 
-    /// The timestamp of the monitor, the server's list of collections.
+    /// Returns the timestamp of the monitor, the server's list of collections.
     package func monitorTimestamp() throws -> UInt64 {
         let document = try JSONValue(parsing: Bytes(utf8: try monitor()), limits: Limits())
         return document["timestamp"]?.number?.uint64 ?? 0

@@ -37,7 +37,7 @@ package final class FieldPath: Sendable {
         return names.reversed()
     }
 
-    /// The names as visible text of bounded length.
+    /// Returns the names as visible text of limited length.
     func text(separator: String = ".", limit: Int = VisibleText.quotedBytes) -> String {
         let names = names.map { VisibleText.excerpt($0, limit: DiffLimits.nameBytes) }
         return VisibleText.excerpt(names.joined(separator: separator), limit: limit)
