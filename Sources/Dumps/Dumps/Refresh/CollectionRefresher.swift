@@ -22,8 +22,7 @@ import SnapshotBundle
 /// | the server no longer has it | it fails; the current bundle is kept | `gone` |
 /// | it was killed during the commit | the next run finishes the commit | `killedDuringTheCommit` |
 /// | the current bundle is damaged | everything but intact attachments is fetched | `damagedBundle` |
-/// | only its metadata changed, detected with `--full` | it is packed again; a note reports it |
-/// `metadataAtTheSameTime` |
+/// | only its metadata changed (`--full`) | it is packed again; a note reports it | `metadataAtTheSameTime` |
 /// | the list and the response are older than the bundle | nothing changes; a note reports it | `staleList` |
 /// | the list has a newer state than the response | it fails; the current bundle is kept | `undelivered` |
 /// | other records have the same timestamp | it fails; the current bundle is kept | `otherRecordsAtTheSameTime` |

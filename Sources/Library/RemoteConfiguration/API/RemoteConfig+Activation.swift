@@ -4,7 +4,7 @@ import RemoteSettingsModel
 import TargetFilter
 
 extension RemoteConfig {
-    /// Returns the active state when the app starts. If ``RemoteSettingsConfig/safeStart`` is set, the start is
+    /// Returns the active state when the app starts. If `RemoteSettingsConfig.safeStart` is set, the start is
     /// counted.
     func startingLayer() -> (layer: ParameterLayer?, problems: [String]) {
         var chosen = newestLayer()
