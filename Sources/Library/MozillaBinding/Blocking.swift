@@ -3,10 +3,6 @@ import RemoteSettings
 import RemoteSettingsHTTP
 import RemoteSettingsModel
 
-#if canImport(Darwin)
-import Darwin
-#endif
-
 /// Runs `body` to completion while the calling thread waits. The body never needs the calling thread.
 ///
 /// Before iOS 18 and macOS 15, the body needs a thread of Swift's concurrency pool. If waiting tasks blocked all these

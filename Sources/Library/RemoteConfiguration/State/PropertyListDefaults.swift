@@ -20,8 +20,7 @@ package enum PropertyListDefaults {
         #if canImport(Darwin)
         return Bundle.main.path(forResource: String(file.dropLast(".plist".count)), ofType: "plist") ?? file
         #else
-        let program = (try? FileStore.resolved("/proc/self/exe")) ?? CommandLine.arguments.first ?? ""
-        return "\(FileStore.parent(of: program))/\(file)"
+        return "\(FileStore.parent(of: FileStore.program ?? ""))/\(file)"
         #endif
     }
 

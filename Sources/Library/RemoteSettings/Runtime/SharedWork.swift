@@ -5,14 +5,14 @@ import RemoteSettingsModel
 ///
 /// The client's address cannot identify it, because a later client may get the same address.
 package final class WorkOwner: Sendable {
-    private let shutDown = Atomic(false)
+    private let shutDown = Mutex(false)
 
     /// Whether the owner is shut down. It is set before `SharedWork.leave` and `Broadcast.finish` are called.
-    package var isShutDown: Bool { shutDown.load(ordering: .relaxed) }
+    package var isShutDown: Bool { shutDown.withLock { $0 } }
 
     package init() {}
 
-    func shutdown() { shutDown.store(true, ordering: .relaxed) }
+    func shutdown() { shutDown.withLock { $0 = true } }
 }
 
 /// Syncs or downloads that are each shared by all callers who request the same work while it is running.

@@ -34,10 +34,10 @@ package final class StateTrials: Sendable {
     private let known = Mutex<[Subject: Known]>([:])
     /// A lock that is acquired while a start is counted, so that other first reads wait for the result.
     private let counting = Mutex<Void>(())
-    private let asked: Atomic<Bool>
+    private let asked: Mutex<Bool>
     /// Whether a wait for the storage lock has timed out. There is no second wait, because the waits of the app's first
     /// reads would add up.
-    private let isBusy = Atomic(false)
+    private let isBusy = Mutex(false)
     /// The additional checks by remote configs, by collection.
     private let checks = Mutex<[CollectionID: Check]>([:])
 
@@ -53,10 +53,10 @@ package final class StateTrials: Sendable {
         userAgent = "\(config.userAgent) \(config.appContext?.appVersion ?? "")"
         isSafeStart = config.safeStart
         isOnlooker = config.passesOverSetAside
-        asked = Atomic(config.safeStart || isOnlooker)
+        asked = Mutex(config.safeStart || isOnlooker)
     }
 
-    func ask() { asked.store(true, ordering: .relaxed) }
+    func ask() { asked.withLock { $0 = true } }
 
     /// Adds a check of every state of a collection before it is stored.
     package func addCheck(of id: CollectionID, _ check: @escaping Check) {
@@ -72,12 +72,7 @@ package final class StateTrials: Sendable {
     private var app: String { StateTrial.bounded("\(userAgent) \(Self.program)") }
 
     private static let program: String = {
-        #if os(Linux)
-        let name = "/proc/self/exe"
-        #else
-        let name = CommandLine.arguments.first ?? ""
-        #endif
-        guard let path = try? FileStore.resolved(name), let file = try? FileStore.identity(path) else { return "" }
+        guard let path = FileStore.program, let file = try? FileStore.identity(path) else { return "" }
         return "\(file.seconds).\(file.nanoseconds)"
     }()
 
@@ -85,7 +80,7 @@ package final class StateTrials: Sendable {
     /// changes by this process. The first call does I/O. If synced states are neither checked nor counted, the result
     /// for them is empty.
     package func trial(of subject: Subject) -> StateTrial {
-        guard subject.isActivated || asked.load(ordering: .relaxed) else { return StateTrial() }
+        guard subject.isActivated || asked.withLock({ $0 }) else { return StateTrial() }
         if let known = known.withLock({ $0[subject]?.trial }) { return known }
         var trial = adapted(storage.index()[subject.key][keyPath: subject.slot].trial)
         trial.settle()
@@ -129,7 +124,7 @@ package final class StateTrials: Sendable {
                 if refusal == nil { trial.countStart(serving: state) }
             }
         } catch {
-            isBusy.store(true, ordering: .relaxed)
+            isBusy.withLock { $0 = true }
             if !isGood, !isPackaged {
                 refusal = .init(state: state, reason: "this start with it cannot be counted: \(error)")
             }
@@ -207,14 +202,14 @@ package final class StateTrials: Sendable {
 
     private func write(_ subject: Subject, flushing: Bool, _ change: (inout StateTrial) -> Void) throws {
         let waiting: StorageDirectory.Waiting =
-            flushing ? .long : isBusy.load(ordering: .relaxed) ? .no : .briefly
+            flushing ? .long : isBusy.withLock { $0 } ? .no : .briefly
         let (_, problem) = try storage.update(waiting: waiting, flushing: flushing) { index in
             var trial = adapted(index[subject.key][keyPath: subject.slot].trial)
             change(&trial)
             index[subject.key][keyPath: subject.slot].trial = trial
         }
         if let problem { throw problem }
-        isBusy.store(false, ordering: .relaxed)
+        isBusy.withLock { $0 = false }
     }
 
     /// Returns whether the replaced state becomes the one to roll back to. It does if it is good, or if there is no

@@ -10,6 +10,8 @@ package struct CacheFile: Sendable {
     /// The maximum number of JSON values in the first line. This version writes nine at most; later versions may write
     /// more.
     private static let mostHeadValues = 64
+    /// The maximum size in bytes of the first line, which contains the metadata and the chain as JSON strings.
+    private static let mostHeadBytes = 4 << 20
 
     package var collection: CollectionID
     package var server: String
@@ -60,11 +62,11 @@ extension CacheFile {
     package init(parsing content: Bytes, of id: CollectionID?, path: String, limits: Limits) throws(BundleError) {
         func failure(_ problem: String) -> BundleError { .cacheFile(path, problem) }
         let end = content.withSpan { span in
-            (0..<min(span.count, limits.cacheHeadBytes)).first { span[$0] == UInt8(ascii: "\n") }
+            (0..<min(span.count, Self.mostHeadBytes)).first { span[$0] == UInt8(ascii: "\n") }
         }
         guard let end else {
             throw failure(
-                "expected a line of JSON of at most \(limits.cacheHeadBytes) bytes (Limits.cacheHeadBytes), found no end "
+                "expected a line of JSON of at most \(Self.mostHeadBytes) bytes, found no end "
                     + "of line")
         }
         let head: JSONValue

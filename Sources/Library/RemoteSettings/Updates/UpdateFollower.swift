@@ -45,7 +45,7 @@ package final class UpdateFollower: Sendable {
             State(
                 timing: UpdateTiming(
                     jitter: session.config.updates.jitter,
-                    longestSilence: .seconds(session.limits.updateIdleSeconds))))
+                    longestSilence: .seconds(Limits.updateIdleSeconds))))
     }
 
     /// The current status while a connection is needed.
