@@ -11,7 +11,7 @@ public struct RecordQuery: Hashable, Sendable {
     public enum Sync: Hashable, Sendable {
         /// Never.
         case never
-        /// Only if there are no local records.
+        /// Only if there are no local records, that is, neither stored nor packaged ones.
         ///
         /// A sync that has just failed is not repeated: until the time in ``CollectionStatus/recentFailure``, at most a
         /// minute, a read throws the error of that sync at once. `sync()` contacts the server at any time, and

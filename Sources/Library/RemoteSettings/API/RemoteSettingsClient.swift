@@ -3,6 +3,8 @@ import RemoteSettingsModel
 
 /// A client that reads and syncs one collection. Create it with ``RemoteSettingsService/makeClient(collectionName:)``.
 /// It can be used from any thread.
+///
+/// Reads use the newest trusted local state: one that was stored by a sync or packaged with the app.
 public final class RemoteSettingsClient: Sendable {
     private let name: String
     let service: RemoteSettingsService

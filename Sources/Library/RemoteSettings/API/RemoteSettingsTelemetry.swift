@@ -26,7 +26,7 @@ public struct UptakeEvent: Hashable, Sendable {
         case signError = "sign_error"
         /// The signature does not match the records, even after a full download.
         case signRetryError = "sign_retry_error"
-        /// The stored data of the collection is damaged. It was moved aside, and the sync started without it.
+        /// The stored data of the collection is damaged. It is ignored, and the sync started without it.
         case corruptionError = "corruption_error"
         /// Any other failure of the sync.
         case syncError = "sync_error"
