@@ -105,7 +105,7 @@ package final class DumpsTransaction: Sendable {
             let writer = BundleWriter(
                 snapshot, attachments: attachments, compression: settings.compression, packedRecords: records,
                 limits: limits)
-            // The file is not flushed here but by the commit.
+            // The commit flushes the file later.
             let written = try writer.write(toNewFile: path, flushing: false)
             try settings.budget.check(size: written.size, of: written.manifest)
             try BundleReader(path: path, limits: limits)

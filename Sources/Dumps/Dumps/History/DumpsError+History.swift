@@ -80,7 +80,7 @@ extension DumpsError {
 
     /// Returns an error for a bundle or lock file that cannot be read, or was replaced after it was found.
     static func bundle(_ error: BundleError) -> Self {
-        // If a file given by the user cannot be opened, that is an error of usage.
+        // If a file given by the user cannot be opened, that is a usage error.
         Self(error.code == .storage ? .usage : error.failureCode ?? .damaged, kind: .bundle, problem: "\(error)")
     }
 

@@ -184,7 +184,7 @@ extension RemoteConfig {
             if kept.stale == stale { kept.stale = nil }
         }
         var outcome = RemoteConfigFetchOutcome(status: .success, askedServer: true)
-        // If the fetched state cannot be activated, report that now and not only when it is activated.
+        // If the fetched state cannot be activated, report that now instead of at the activation.
         if let records = current?.records {
             do throws(ParameterError) {
                 _ = try records.isEmpty ? ParameterSet() : ParameterSet(records)
@@ -195,7 +195,7 @@ extension RemoteConfig {
         return outcome
     }
 
-    /// Counts a successful sync as a fetch if it was not started by one, but by the update channel, for example.
+    /// Counts a successful sync as a fetch if it was started by something else, such as the update channel.
     func recordSync(began: Timestamp) async {
         guard let collection = try? client.collection(), !state.withLock({ $0.isFetching }) else { return }
         let current = collection.current().timestamp

@@ -9,7 +9,7 @@ import TargetFilter
 /// | a state | an older state, a refused one, or none | the stored one |
 /// | a signed state | the same state, in a source as trusted as the program | the packaged one, without verification |
 /// | a state | a newer state | the packaged one |
-/// | a damaged or lost state, or one of no pinned root | any | the newer of the packaged and the previous stored one |
+/// | a damaged, lost or untrusted state | any | the newer of the packaged and the previous stored one |
 /// | a state of a different server | any | the packaged one |
 /// | a state | an imported state, or one of a different server | the stored one, regardless of their timestamps |
 /// | any | an unsigned state, while a signed one is known | the stored one |
