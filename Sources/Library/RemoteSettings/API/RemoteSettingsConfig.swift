@@ -56,8 +56,8 @@ public struct RemoteSettingsConfig: Sendable {
     public var telemetry: (any RemoteSettingsTelemetry)?
     /// The policy for notifications of new data, which make polling unnecessary.
     ///
-    /// By default, it keeps a connection to a ``RemoteSettingsServer/custom(url:)`` open while the app listens to
-    /// changes.
+    /// By default, the service keeps a connection to a ``RemoteSettingsServer/custom(url:)`` open while the app listens
+    /// to changes.
     public var updates = UpdatePolicy()
     /// The collections that may use the network; by default, all.
     public var network: NetworkAccess = .allowed
