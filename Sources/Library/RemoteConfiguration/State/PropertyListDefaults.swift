@@ -8,9 +8,9 @@ import FoundationEssentials
 import Foundation
 #endif
 
-/// Reads defaults from a property list.
+/// A parser of defaults in property lists.
 package enum PropertyListDefaults {
-    /// The largest size of such a file in bytes.
+    /// The maximum size of the file in bytes.
     static var mostBytes: Int { 16 << 20 }
 
     static func path(of name: String, in directory: String?) throws(BundleError) -> String {
@@ -24,7 +24,7 @@ package enum PropertyListDefaults {
         #endif
     }
 
-    /// The members of a property list's dictionary. Does no I/O.
+    /// Returns the members of a property list's dictionary. Does no I/O.
     ///
     /// - Parameter name: the name of the list in errors.
     package static func values(_ plist: Data, name: String) throws(RemoteConfigError) -> [ExactString:
