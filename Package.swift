@@ -1,9 +1,9 @@
 // swift-tools-version: 6.2
 import PackageDescription
 
-// The layers, from the bottom: Format, Network, Library, Dumps, then Tool, Publish and Server, which meet only in
-// rsdump. A module is in Sources/LAYER/MODULE and depends only on its own layer and on those below.
-// `scripts/check layers` checks it.
+// The layers, from the bottom up: Format, Network, Library and Dumps, then Tool, Publish and Server. Tool, Publish and
+// Server are independent of each other except in the program rsdump. A module is in Sources/LAYER/MODULE and depends
+// only on modules of its own layer and of the layers below. `scripts/check layers` checks this.
 
 let package = Package(
     name: "swift-remote-settings",
@@ -59,7 +59,7 @@ let package = Package(
             linkerSettings: [.linkedLibrary("dl", .when(platforms: [.linux]))]),
         .target(name: "CMappedFaults", path: "Sources/C/CMappedFaults"),
 
-        // MARK: Format: what a snapshot is, without network
+        // MARK: Format: snapshots, bundles, signatures and target filters; no network
         .target(
             name: "RemoteSettingsModel", dependencies: ["CZlib"], path: "Sources/Format/RemoteSettingsModel",
             swiftSettings: [.enableExperimentalFeature("Lifetimes")]),
@@ -73,7 +73,7 @@ let package = Package(
         .target(
             name: "TargetFilter", dependencies: ["RemoteSettingsModel", .crypto], path: "Sources/Format/TargetFilter"),
 
-        // MARK: Network: how to fetch one
+        // MARK: Network: HTTP client, transports, and the responses that a server gives
         .target(
             name: "RemoteSettingsHTTP", dependencies: ["RemoteSettingsModel", "SnapshotBundle", "CPlatform"],
             path: "Sources/Network/RemoteSettingsHTTP"),
@@ -87,7 +87,7 @@ let package = Package(
             name: "SnapshotOrigin", dependencies: ["RemoteSettingsModel", "SnapshotBundle", "RemoteSettingsHTTP"],
             path: "Sources/Network/SnapshotOrigin"),
 
-        // MARK: Library: what apps link
+        // MARK: Library: the modules that apps link
         .target(
             name: "RemoteSettings",
             dependencies: [
@@ -121,7 +121,7 @@ let package = Package(
                 .configuration("Configuration"),
             ],
             path: "Sources/Library/RemoteSettingsConfiguration",
-            // As swift-configuration has it, whose protocol the provider conforms to.
+            // swift-configuration uses this setting, and the provider conforms to its protocol.
             swiftSettings: [.enableUpcomingFeature("NonisolatedNonsendingByDefault")]),
         .target(
             name: "RemoteSettingsTesting",
@@ -135,7 +135,7 @@ let package = Package(
             name: "FirefoxDumps", dependencies: ["RemoteSettings", "EmbeddedFirefoxDumps"],
             path: "Sources/Library/FirefoxDumps"),
 
-        // MARK: Dumps: a dumps directory, its configuration, its history, and what goes in and out
+        // MARK: Dumps: a dumps directory with its configuration and history; import and export
         .target(
             name: "Dumps",
             dependencies: [
@@ -182,8 +182,8 @@ let package = Package(
                 .target(name: "SnapshotServer", condition: .when(traits: ["Server"])),
             ],
             path: "Sources/Tool/rsdump",
-            // With Swift's libraries linked in, a program exports 40,000 symbols, and is an eighth slower to start
-            // for it. Flags like this one are allowed in programs, as no other package links them.
+            // By default, a program that links Swift's libraries statically exports 40,000 symbols, which slows its
+            // start by an eighth. `unsafeFlags` is allowed here because no other package depends on this program.
             linkerSettings: [.unsafeFlags(["-Xlinker", "--no-export-dynamic"], .when(platforms: [.linux]))]),
 
         // MARK: Tests
@@ -230,7 +230,7 @@ let package = Package(
             dependencies: [
                 "RemoteSettingsModel", "SnapshotBundle", "RemoteSettingsHTTP", "SnapshotServer",
                 .logging, .server("HTTPTypes", "swift-http-types"), .server("NIOCore", "swift-nio"),
-                .server("NIOEmbedded", "swift-nio"), .server("NIOHTTP1", "swift-nio"),
+                .server("NIOEmbedded", "swift-nio"), .server("NIOHTTP1", "swift-nio"), .lab("rsfuzz"),
             ]),
 
         // MARK: Examples
@@ -254,7 +254,7 @@ let package = Package(
             name: "SampleAppTests", dependencies: ["RemoteConfiguration", "RemoteSettingsTesting", "SampleAppLogic"],
             path: "Examples/SampleApp/Tests"),
 
-        // MARK: Lab: fuzzers, benchmarks, the soak, and the processes that tests start; empty without the trait Lab
+        // MARK: Lab: fuzzers, benchmarks, the soak test, and helper processes for tests; empty without the trait Lab
         .executableTarget(
             name: "rsfuzz",
             dependencies: [
@@ -263,8 +263,6 @@ let package = Package(
                 .server("HTTPTypes", "swift-http-types"), .server("NIOHTTP1", "swift-nio"),
             ],
             path: "Tests/Lab/FuzzTargets"),
-        .testTarget(
-            name: "FuzzTargetsTests", dependencies: [.lab("rsfuzz")], path: "Tests/Lab/FuzzTargetsTests"),
         .executableTarget(
             name: "rsbench",
             dependencies: [
@@ -301,8 +299,8 @@ for target in package.targets where target.type != .system {
     target.swiftSettings = (target.swiftSettings ?? []) + [.strictMemorySafety(), .treatAllWarnings(as: .error)]
 }
 
-// Apple asks for a privacy manifest where the times or the size of a file are read. As a resource it would lie beside
-// each program that is built on Linux, so only Macs have it.
+// Apple requires a privacy manifest for code that reads file times or sizes. On Linux, SwiftPM would copy this resource
+// next to every built program, so the resource exists on macOS only.
 for target in package.targets where target.name == "SnapshotBundle" {
     #if os(macOS)
     target.resources = [.copy("PrivacyInfo.xcprivacy")]
@@ -333,6 +331,6 @@ extension Target.Dependency {
 
 extension [Platform] {
     static let apple: Self = [.macOS, .iOS, .tvOS, .watchOS, .visionOS]
-    /// Where apps fetch with libcurl, because the system has no transport of its own.
+    /// Systems on which apps use libcurl because there is no system transport.
     static let withCurl: Self = [.linux, .android, .openbsd]
 }

@@ -149,7 +149,7 @@ def all_commands():
 
 def limit(name, file="Sources/Format/RemoteSettingsModel/Values/Limits.swift"):
     """The default of a property of Limits or of ServerLimits."""
-    stated = re.search(rf"var {name} = ([\d_]+)(?: << (\d+))?$", (ROOT / file).read_text(), re.MULTILINE)
+    stated = re.search(rf"(?:var|let) {name} = ([\d_]+)(?: << (\d+))?$", (ROOT / file).read_text(), re.MULTILINE)
     return int(stated[1].replace("_", "")) << int(stated[2] or 0)
 
 

@@ -14,6 +14,16 @@ static atomic_ulong faults;
 static uintptr_t page_size;
 static struct sigaction former;
 
+/// Replaces the action of SIGBUS. Returns 0 or an errno value.
+static int install(void (*handler)(int, siginfo_t *, void *), struct sigaction *replaced) {
+    struct sigaction action;
+    memset(&action, 0, sizeof action);
+    action.sa_sigaction = handler;
+    action.sa_flags = SA_SIGINFO;
+    sigemptyset(&action.sa_mask);
+    return sigaction(SIGBUS, &action, replaced) == 0 ? 0 : errno;
+}
+
 /// Only system calls and an atomic addition: nothing else is allowed in a signal handler.
 static void replace_page(int number, siginfo_t *info, void *context) {
     (void)context;
@@ -33,12 +43,7 @@ static void replace_page(int number, siginfo_t *info, void *context) {
 
 int mapped_faults_survive(void) {
     page_size = (uintptr_t)sysconf(_SC_PAGESIZE);
-    struct sigaction action;
-    memset(&action, 0, sizeof action);
-    action.sa_sigaction = replace_page;
-    action.sa_flags = SA_SIGINFO;
-    sigemptyset(&action.sa_mask);
-    return sigaction(SIGBUS, &action, &former) == 0 ? 0 : errno;
+    return install(replace_page, &former);
 }
 
 unsigned long mapped_faults_count(void) { return atomic_load(&faults); }
@@ -113,13 +118,8 @@ static void explain(int number, siginfo_t *info, void *context) {
 }
 
 int mapped_faults_explain(int status) {
-    struct sigaction action;
     failure_status = status;
-    memset(&action, 0, sizeof action);
-    action.sa_sigaction = explain;
-    action.sa_flags = SA_SIGINFO;
-    sigemptyset(&action.sa_mask);
-    return sigaction(SIGBUS, &action, &unexplained) == 0 ? 0 : errno;
+    return install(explain, &unexplained);
 }
 
 #else

@@ -2,21 +2,21 @@ import RemoteSettingsHTTP
 import RemoteSettingsModel
 import SnapshotBundle
 
-/// Why something with a dumps directory, its configuration, its sources or its history failed.
+/// An error concerning a dumps directory, its configuration, its sources or its history.
 package struct DumpsError: CodedError {
-    /// What else a caller needs.
+    /// Additional data for callers.
     enum Details: Hashable, Sendable {
         /// All problems of some files, in the order of files and lines.
         case problems([DumpsError])
         /// The keys and indexes that lead to a place in a document.
         case path([String])
-        /// What exceeds a budget.
+        /// The excess over a budget.
         case excess(BudgetExcess)
         /// The guards that a state violates.
         case violations([GuardViolation])
         /// The state that a catalogue lists, and the one that the server has.
         case states(listed: Timestamp, found: Timestamp)
-        /// The failures for which a catalogue was not taken.
+        /// The collections whose failures prevented the acceptance of a catalogue.
         case causes([CollectionID])
         /// The signer failed, so no other collection can be signed either.
         case signer
@@ -25,18 +25,20 @@ package struct DumpsError: CodedError {
     package let code: FailureCode
     /// The class of this failure, if it fails the refresh of a collection.
     package let kind: FailureKind
-    /// The file, directory or collection that the problem is in; empty if the problem itself says it.
+    /// The affected file, directory or collection; empty if the problem already names it.
     package let file: String
-    /// Counted from 1; `nil` for the file as a whole.
+    /// The line, starting with 1; `nil` if the problem concerns the whole file.
     package var line: Int?
-    /// The entry, record or member in the file; `nil` for the file as a whole.
+    /// The affected entry, record or member in the file; `nil` if the problem concerns the whole file.
     package let entry: String?
     package let problem: String
-    /// What to do next; empty if the problem says it.
+    /// The suggested action; empty if the problem already suggests it.
     package let remedy: String
     let details: Details?
 
-    /// - Parameter kind: `nil` for the one that belongs to the code.
+    /// Creates an error.
+    ///
+    /// - Parameter kind: the class of the failure; `nil` for the class that corresponds to the code.
     package init(
         _ code: FailureCode = .usage, kind: FailureKind? = nil, file: String = "", line: Int? = nil,
         entry: String? = nil, problem: String, remedy: String = ""
@@ -59,7 +61,7 @@ package struct DumpsError: CodedError {
         self.details = details
     }
 
-    /// An error for all problems of some files, in the order of files and lines.
+    /// Creates an error that combines all problems of some files, in the order of files and lines.
     package init(problems: [DumpsError]) {
         self.init(
             .usage, problem: problems.map(\.description).joined(separator: "\n"), details: .problems(problems))
@@ -72,17 +74,17 @@ package struct DumpsError: CodedError {
 }
 
 extension DumpsError {
-    /// The problems, each with its own file and line. An error of one problem is its own list.
+    /// The problems, each with its own file and line; for a single problem, the error itself.
     package var problems: [DumpsError] {
         if case .problems(let problems)? = details { problems } else { [self] }
     }
 
-    /// The keys and indexes that lead to the faulty place in a schema; empty for other errors.
+    /// The keys and indexes that lead to the invalid part of a schema; empty for other errors.
     package var path: [String] {
         if case .path(let path)? = details { path } else { [] }
     }
 
-    /// What exceeds the budget; `nil` for other errors.
+    /// The excess over a budget; `nil` for other errors.
     package var excess: BudgetExcess? {
         if case .excess(let excess)? = details { excess } else { nil }
     }
@@ -96,7 +98,7 @@ extension DumpsError {
     package var isOfSigner: Bool { details == .signer }
 }
 
-// The sentences about directories and arguments.
+// Errors about directories and arguments.
 extension DumpsError {
     package static func busy(_ path: String) -> Self {
         Self(.busy, problem: "another rsdump is running in \(path)", remedy: "run this again when it has finished")
@@ -113,7 +115,7 @@ extension DumpsError {
                 + (names.count == 1 ? "\(names[0])" : "BUCKET/COLLECTION…"))
     }
 
-    /// The collections to remove are not in dumps.yaml.
+    /// Returns an error for collections to remove that are not listed in dumps.yaml.
     package static func notNamed(_ names: [CollectionID], _ file: String) -> Self {
         Self(
             file: file, problem: "the file does not list \(Counted.list(names))",
@@ -126,21 +128,21 @@ extension DumpsError {
             remedy: "fetch what is missing with: rsdump refresh")
     }
 
-    /// The lock file lists no bundles.
+    /// Returns an error for a lock file that lists no bundles.
     static func nothingLocked(_ file: String) -> Self {
         Self(
             file: file, problem: "the file lists no bundles",
             remedy: "fetch them with rsdump refresh, or give their directory with --dumps")
     }
 
-    /// The lock file has collections that `dumps.yaml` does not list.
+    /// Returns an error for collections in the lock file that `dumps.yaml` does not list.
     static func unlisted(_ names: [CollectionID], _ file: String) -> Self {
         Self(
             file: file, problem: "the file does not list \(Counted.list(names)), but the lock file does",
             remedy: "remove \(Counted.noun(names.count, "it", plural: "them")) with rsdump refresh, or run rsdump add")
     }
 
-    /// The output would overwrite the dumps.
+    /// Returns an error for an output that would overwrite the dumps.
     package static func ownDirectory(_ path: String) -> Self {
         Self(
             file: path, problem: "this is the dumps directory, which this command only reads",
@@ -153,17 +155,17 @@ extension DumpsError {
             remedy: "check the server's URL, or try again later")
     }
 
-    /// The snapshot must not replace the current one.
+    /// Returns an error for a snapshot that must not replace the current one.
     package static func refused(_ id: CollectionID, _ problem: String, remedy: String) -> Self {
         Self(.refused, file: "\(id)", problem: problem, remedy: remedy)
     }
 
-    /// What a signer threw.
+    /// Returns an error for a failed signer.
     package static func signer(_ error: any Error) -> Self {
         Self(error.failureCode ?? .program, problem: "\(error)", details: .signer)
     }
 
-    /// Two collections whose names differ only in case.
+    /// Returns an error for two collections whose names differ only in case.
     static func sameBundle(_ id: CollectionID, _ other: CollectionID, file: String, line: Int?) -> Self {
         Self(
             file: file, line: line,
@@ -174,19 +176,19 @@ extension DumpsError {
 }
 
 extension Error {
-    /// What callers tell apart about this error; `nil` for errors of other packages.
+    /// The class of this error, for callers that handle classes differently; `nil` for errors of other packages.
     package var failureCode: FailureCode? {
         switch self as any Error {
         case let error as BundleError:
             switch error.code {
-            // A path of the wrong kind, or a file that is not there, says nothing about the machine.
+            // A path of the wrong kind or a missing file is not a problem of this machine's storage.
             case .storage where error.isWrongKind || error.isMissing || error.isOfSource:
                 error.isOfSystem ? .usage : .damaged
             case .content: .usage
             case .missing: .damaged
             default: error.code
             }
-        // A server's answer that is no changeset says nothing about the bundles.
+        // A response that is not a changeset is no evidence that the bundles are damaged.
         case let error as HTTPError where error.fault == .changeset: .content
         case let error as any CodedError: error.code
         case is CancellationError: .cancelled
@@ -194,7 +196,7 @@ extension Error {
         }
     }
 
-    /// Whether a file of this machine could not be read or written, as on a full disk. Such an error says nothing about
-    /// the data, so it must not be wrapped in one that does.
+    /// Whether a file on this machine could not be read or written, for example on a full disk. Such an error does not
+    /// concern the data, so it must not be wrapped in an error that does.
     package var isOfMachine: Bool { failureCode == .storage }
 }

@@ -1,7 +1,7 @@
 import RemoteSettingsModel
 import SnapshotBundle
 
-// Formats of values in the JSON documents that commands print.
+// Formats of values in the JSON documents printed by commands.
 
 extension CollectionID: Encodable {
     public func encode(to encoder: any Encoder) throws { try "\(self)".encode(to: encoder) }
@@ -20,7 +20,7 @@ extension LockFile.Collection: Encodable {
 }
 
 extension Encoder {
-    /// Writes the members that have a value.
+    /// Encodes the members that have a value.
     package func encode(members: KeyValuePairs<StaticString, (any Encodable)?>) throws {
         var container = container(keyedBy: MemberName.self)
         for (name, value) in members {

@@ -2,17 +2,17 @@ import RemoteSettingsModel
 import SnapshotBundle
 import Subprocess
 
-/// Runs another program to its end, with limits on its output and its time.
+/// An external program that is run with limits on its output and its time.
 package struct ExternalProgram: Sendable {
     package struct Finished: Sendable {
         /// The exit code.
         package let status: Int32
         package let output: [UInt8]
-        /// The text of the standard error.
+        /// The standard error output.
         let errors: String
 
-        /// The end of the standard error, short enough for an error message, because programs say there why they
-        /// failed. If it is empty, the exit code in words.
+        /// The last lines of the standard error output, shortened for an error message, because programs print the
+        /// reason of a failure last. If there are none, the exit code in words.
         package var reason: String {
             let lines = errors.split(whereSeparator: \.isNewline).suffix(4).joined(separator: "; ")
             return lines.isEmpty ? "it ended with exit code \(status)" : String(lines.suffix(700))
@@ -24,9 +24,9 @@ package struct ExternalProgram: Sendable {
     private let environment: Environment
     private let options: PlatformOptions
 
-    /// Makes a run of a program on the `PATH`, without a shell.
+    /// Creates a run of a program on the `PATH`, without a shell.
     ///
-    /// - Parameter environment: its variables; `nil` for those of this process.
+    /// - Parameter environment: its environment variables; `nil` for those of this process.
     init(_ name: String, _ arguments: [String], environment: [String: String]? = nil) {
         executable = .name(name)
         self.arguments = Arguments(arguments)
@@ -39,8 +39,8 @@ package struct ExternalProgram: Sendable {
         options = PlatformOptions()
     }
 
-    /// Makes a run of a shell command, with this process's variables and without its terminal. All processes that it
-    /// starts end with it.
+    /// Creates a run of a shell command, with this process's environment variables and without its terminal. All
+    /// processes that the command starts are killed when it exits.
     package init(shell command: String) {
         executable = .path("/bin/sh")
         arguments = ["-c", command]
@@ -57,10 +57,10 @@ package struct ExternalProgram: Sendable {
     ///
     /// - Parameters:
     ///   - input: its standard input; `nil` for that of this process.
-    ///   - mostOutput: the largest number of bytes of standard output that is read.
-    ///   - seconds: how long it may take; `nil` for no limit.
+    ///   - mostOutput: the maximum number of bytes of standard output.
+    ///   - seconds: the time limit; `nil` for no limit.
     /// - Throws: ``DumpsError`` with the code `missing` if the program is not on the `PATH`, `overLimit` if its output
-    ///   is too large, `timeout` or `program` if it was stopped or cannot run, or the code of a failed file.
+    ///   is too large, `timeout` or `program` if it was stopped or cannot run, or the code of a failed file operation.
     package func run(
         input: Bytes?, mostOutput: Int, seconds: Int?
     ) async throws(DumpsError) -> Finished {
@@ -79,7 +79,7 @@ package struct ExternalProgram: Sendable {
         }
     }
 
-    /// Reads a stream to its end.
+    /// Reads a whole stream.
     private static func all(of stream: SubprocessOutputSequence, most: Int) async throws -> [UInt8] {
         var bytes: [UInt8] = []
         for try await piece in stream {
@@ -89,7 +89,7 @@ package struct ExternalProgram: Sendable {
         return bytes
     }
 
-    /// Reads a stream to its end, and returns what came last.
+    /// Reads a whole stream, and returns its last bytes.
     private static func end(of stream: SubprocessOutputSequence) async throws -> String {
         let most = 64 << 10
         var last: [UInt8] = []
@@ -104,7 +104,7 @@ package struct ExternalProgram: Sendable {
     ///
     /// - Parameters:
     ///   - input: its standard input.
-    ///   - seconds: how long it may take.
+    ///   - seconds: the time limit.
     /// - Returns: its exit code.
     package func runVisibly(input: Bytes, seconds: Int) async throws(DumpsError) -> Int32 {
         try await run(input, seconds) { input, started in
@@ -134,13 +134,14 @@ package struct ExternalProgram: Sendable {
             group.cancelAll()
             return first
         }
-        // Subprocess stops ending the group when the shell has ended. Processes that ignore SIGTERM may be left.
+        // Once the shell has exited, Subprocess no longer stops its process group. Kill processes that have ignored
+        // SIGTERM.
         if options.createSession, case .failure = first { started.killGroup() }
         return try (first ?? .failure(.late(seconds: seconds))).get()
     }
 
-    /// A file that contains the input. With a pipe, a program that does not read all of its input would end this
-    /// process by SIGPIPE.
+    /// Opens a file that contains the input. If it were a pipe, a program that does not read all of its input would
+    /// cause a SIGPIPE, which kills this process.
     private static func descriptor(for input: Bytes?) throws(DumpsError) -> Int32 {
         guard let input else { return STDIN_FILENO }
         do throws(BundleError) {
@@ -172,7 +173,7 @@ package struct ExternalProgram: Sendable {
     }
 }
 
-/// The started process, kept so that its group can be ended.
+/// The started process, kept so that its process group can be killed.
 private final class StartedProcess: Sendable {
     private let identifier = Mutex<Int32?>(nil)
 
@@ -185,18 +186,20 @@ private final class StartedProcess: Sendable {
     }
 }
 
-// Why there is no result. An exit code is a result, even if it is not zero.
+// The reasons that a run has no result. A nonzero exit code is a result too.
 extension DumpsError {
-    /// The program is not on the `PATH`.
+    /// An error for a program that is not on the `PATH`.
     fileprivate static let programNotFound = Self(.missing, problem: "it is not on the PATH")
     fileprivate static let outputTooLarge = Self(.overLimit, problem: "its output is too large")
     fileprivate static let endedBySignal = Self(.program, problem: "it was killed by a signal")
 
-    /// The program was ended because it took too long.
+    /// Returns an error for a program that was stopped because it took too long.
     fileprivate static func late(seconds: Int) -> Self {
         Self(.timeout, problem: "it was stopped because it took longer than \(Counted.text(seconds, "second"))")
     }
 
-    /// - Parameter problem: the system's message, or the program's.
+    /// Returns an error for a program that could not be run.
+    ///
+    /// - Parameter problem: the message of the system or the program.
     package static func programFailed(_ problem: String) -> Self { Self(.program, problem: problem) }
 }

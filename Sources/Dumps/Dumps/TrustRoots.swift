@@ -2,12 +2,14 @@ import RemoteSettingsHTTP
 import SnapshotBundle
 
 extension DumpsConfiguration {
-    /// - Throws: `HTTPError` if the server is not a usable URL.
+    /// Parses the server's URL.
+    ///
+    /// - Throws: `HTTPError` if it is not a usable URL.
     package func serverURL() throws(HTTPError) -> ServerURL {
         try ServerURL(server, allowPlainHTTP: allowsPlainHTTP)
     }
 
-    /// The trust policy, with the configured roots, or with the built-in ones of Mozilla's servers if none are
+    /// Returns the trust policy, with the configured roots, or with the built-in ones of Mozilla's servers if none are
     /// configured.
     ///
     /// - Parameter file: the name of the configuration, for the error.

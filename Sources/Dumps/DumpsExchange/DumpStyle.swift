@@ -30,7 +30,7 @@ struct DumpStyle: Hashable, Sendable {
     /// The style of application-services' `dump-get`: serde_json's pretty form, without a newline at the end.
     static let applicationServices = DumpStyle(keys: .sorted, records: .byID, endsWithNewline: false)
 
-    /// The style of Firefox's `services/settings/dumps`, as its update script writes them.
+    /// Returns the style of Firefox's `services/settings/dumps`, as written by Firefox's update script.
     static func firefox(_ id: CollectionID) -> DumpStyle {
         // This collection is reviewed by people, so Firefox's script sorts it.
         id.name == "search-config-v2"
@@ -41,6 +41,8 @@ struct DumpStyle: Hashable, Sendable {
 
 /// Generated metadata for a collection that was imported without metadata.
 enum DumpMetadata {
+    /// Creates the metadata.
+    ///
     /// - Parameter style: the style of the file, if it differs from its project's style.
     static func make(_ id: CollectionID, _ style: DumpStyle?) -> JSONValue {
         var members = [

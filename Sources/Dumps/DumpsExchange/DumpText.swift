@@ -1,7 +1,7 @@
 import RemoteSettingsModel
 
-/// Writes JSON in the format of other projects' collection files: unescaped UTF-8, and numbers in their shortest plain
-/// form.
+/// A writer of JSON in the format of other projects' collection files: unescaped UTF-8, and numbers in their shortest
+/// plain form.
 enum DumpText {
     /// Returns the content of a collection's file.
     static func document(_ records: [JSONValue], timestamp: Timestamp, style: DumpStyle) -> [UInt8] {

@@ -1,13 +1,13 @@
 import Dumps
 import RemoteSettingsModel
 
-// The sentences about imports, exports and mirrors.
+// Errors about imports, exports and mirrors.
 extension DumpsError {
-    /// Makes an error about a file, a directory or a collection.
+    /// Creates an error about a file, a directory or a collection.
     ///
     /// - Parameters:
-    ///   - entry: the entry, record or member in it; `nil` for the whole.
-    ///   - expected: what was expected; `nil` if `found` says all.
+    ///   - entry: the entry, record or member in it; `nil` if the problem concerns the whole.
+    ///   - expected: the expectation; `nil` if `found` is self-explanatory.
     init(
         _ code: FailureCode, _ place: String, entry: String? = nil, expected: String? = nil, found: String,
         remedy: String
@@ -17,19 +17,19 @@ extension DumpsError {
             remedy: remedy)
     }
 
-    /// The same error about another file.
+    /// Returns the same error for a different file.
     func moved(to file: String, entry: String?) -> Self {
         Self(code, file: file, entry: entry, problem: problem, remedy: remedy)
     }
 
-    /// The folder contains something that is not part of a mirror.
+    /// Returns an error for a folder that contains files that are not part of a mirror.
     static func notAMirror(_ folder: String, found: String) -> Self {
         Self(
             file: folder, problem: "expected an empty folder or a mirror, found \(VisibleText.escape(found))",
             remedy: "choose another folder, or empty this one")
     }
 
-    /// The path of the mirror's URL cannot be a folder.
+    /// Returns an error for a mirror's URL whose path cannot be used as a folder.
     static func unusableURL(_ url: String) -> Self {
         Self(
             file: "--url \(VisibleText.escape(url))",
@@ -37,13 +37,13 @@ extension DumpsError {
                 + "text", remedy: "choose another path")
     }
 
-    /// Another process publishes into the same folder.
+    /// Returns an error for a folder into which another process is publishing.
     static func mirrorIsBusy(_ folder: String) -> Self {
         Self(
             .busy, file: folder, problem: "another process is publishing there", remedy: "try again when it is done")
     }
 
-    /// A file that was just written has disappeared.
+    /// Returns an error for a file that has disappeared right after it was written.
     static func vanished(_ path: String) -> Self {
         Self(
             .missing, file: path, problem: "this file was just written and is gone",

@@ -10,7 +10,7 @@ import FoundationEssentials
 import Foundation
 #endif
 
-/// What a certificate is for.
+/// The role of a certificate in a chain.
 package enum CertificateRole: String, CaseIterable, Sendable {
     /// A certificate that apps pin and that issues intermediate certificates.
     case root
@@ -21,10 +21,10 @@ package enum CertificateRole: String, CaseIterable, Sendable {
 
     /// Checks a name for a certificate of this role.
     ///
-    /// A signing certificate has a DNS name, which clients compare. The others have up to 64 visible characters (RFC
-    /// 5280, appendix A).
+    /// The name of a signing certificate is a DNS name, which clients compare. The names of the others are up to 64
+    /// visible characters (RFC 5280, appendix A).
     ///
-    /// - Parameter place: where the name is from, for the error.
+    /// - Parameter place: the source of the name, for the error.
     /// - Throws: ``SigningKeyError``.
     package func check(_ name: String, place: String) throws(SigningKeyError) {
         switch self {
@@ -57,13 +57,13 @@ package enum CertificateRole: String, CaseIterable, Sendable {
     private static func shown(_ name: String) -> String { "\"\(VisibleText.excerpt(name, limit: 80))\"" }
 }
 
-/// A certificate, reduced to the properties that this package uses. Reading one verifies nothing.
+/// A certificate with the properties that this package uses. Parsing one does not verify it.
 package struct SigningCertificate: Sendable {
     package let x509: Certificate
 
-    /// Reads the certificates of a PEM text, in the text's order.
+    /// Parses the certificates in PEM data, in the same order.
     ///
-    /// - Throws: ``SigningKeyError`` if there is none, or if one of them cannot be read.
+    /// - Throws: ``SigningKeyError`` if there is none, or if one of them cannot be parsed.
     package static func all(of pem: Bytes, place: String) throws(SigningKeyError) -> [SigningCertificate] {
         try all(of: PEMText.normalized(pem), place: place)
     }
@@ -75,7 +75,7 @@ package struct SigningCertificate: Sendable {
                 place, expected: "certificates as PEM", found: found, remedy: "give the file that rsdump keys wrote")
         }
         guard !blocks.isEmpty else { throw refused("none") }
-        guard blocks.count <= Limits().chainCertificates else { throw refused("\(blocks.count) certificates") }
+        guard blocks.count <= Limits.chainCertificates else { throw refused("\(blocks.count) certificates") }
         do {
             return try blocks.map { SigningCertificate(x509: try Certificate(pemEncoded: $0)) }
         } catch {
@@ -117,7 +117,7 @@ package struct SigningCertificate: Sendable {
 
     package var notBefore: Timestamp { Timestamp(x509.notValidBefore) }
     package var notAfter: Timestamp { Timestamp(x509.notValidAfter) }
-    /// SHA-256 of the DER. Apps pin it if this is a root certificate.
+    /// The SHA-256 of the DER. For a root certificate, this is the hash that apps pin.
     package var sha256: RemoteSettingsModel.SHA256Digest? {
         (try? x509.serializeAsPEM().derBytes).flatMap { RemoteSettingsModel.SHA256Digest(SHA256.hash(data: $0)) }
     }
@@ -139,33 +139,34 @@ package struct SigningCertificate: Sendable {
 }
 
 extension SigningCertificate {
-    /// Whether `issuer` has the name that this certificate gives for its issuer, and the key that signed this
+    /// Returns whether `issuer` issued this certificate: its name is this certificate's issuer, and its key signed this
     /// certificate.
     package func isIssued(by issuer: SigningCertificate) -> Bool {
         x509.issuer == issuer.x509.subject && issuer.x509.publicKey.isValidSignature(x509.signature, for: x509)
     }
 }
 
-/// A root or intermediate certificate with its key, which issues other certificates. No I/O, no clock.
+/// A root or intermediate certificate with its key, which can issue other certificates. No I/O, no clock.
 ///
-/// The certificates have the profile that content signatures require: a P-384 key, with code signing as the only
+/// The certificates have the profile that content signatures require: a P-384 key, and code signing as the only
 /// purpose.
 package struct CertificateAuthority: Sendable {
-    /// This authority's own certificate, then its issuers. The root is last.
+    /// This authority's own certificate, then its issuers, with the root last.
     package let certificates: [SigningCertificate]
     package let key: PrivateKey
 
     package var certificate: SigningCertificate { certificates[0] }
 
-    /// SHA-256 of the root certificate's DER. Clients pin it.
+    /// The SHA-256 of the root certificate's DER, which clients pin.
     package var root: RemoteSettingsModel.SHA256Digest? { certificates.last?.sha256 }
 
-    /// Makes a root certificate.
+    /// Creates an authority with a new root certificate.
     ///
     /// - Parameters:
     ///   - key: the root's key.
-    ///   - days: how long the certificate is valid after `now`. Its validity begins a day before `now`.
-    /// - Throws: ``SigningKeyError`` if the name cannot be in a certificate.
+    ///   - days: the number of days after `now` for which the certificate is valid. Its validity begins one day before
+    ///     `now`.
+    /// - Throws: ``SigningKeyError`` if a certificate cannot contain the name.
     package init(rootNamed name: String, key: PrivateKey, days: Int, now: Timestamp) throws {
         try CertificateRole.root.check(name, place: "the name")
         let subject = try DistinguishedName { CommonName(name) }
@@ -176,7 +177,7 @@ package struct CertificateAuthority: Sendable {
         self.key = key
     }
 
-    /// Makes an authority from a key and its certificates.
+    /// Creates an authority from a key and its certificates.
     ///
     /// - Parameter certificates: the authority's own certificate, then its issuers.
     /// - Throws: ``SigningKeyError`` if the first certificate is not for the key, or if it may not issue others.
@@ -200,9 +201,9 @@ package struct CertificateAuthority: Sendable {
     /// Issues an intermediate certificate.
     ///
     /// - Parameters:
-    ///   - days: how long the certificate is valid after `now`. It ends with this authority's own certificate at the
-    ///     latest.
-    /// - Returns: an authority that has the new certificate and, after it, this authority's certificates.
+    ///   - days: the number of days after `now` for which the certificate is valid. It expires no later than this
+    ///     authority's own certificate.
+    /// - Returns: an authority with the new certificate, followed by this authority's certificates.
     package func issueIntermediate(
         named name: String, key: PrivateKey, days: Int, now: Timestamp
     ) throws -> CertificateAuthority {
@@ -222,8 +223,9 @@ package struct CertificateAuthority: Sendable {
     /// Issues a signing certificate and returns a signer that uses it.
     ///
     /// - Parameters:
-    ///   - from: when its validity begins; `nil` for a day before `now`.
-    ///   - days: how long it is valid after `now`. It ends with this authority's own certificate at the latest.
+    ///   - from: the start of its validity; `nil` for one day before `now`.
+    ///   - days: the number of days after `now` for which it is valid. It expires no later than this authority's own
+    ///     certificate.
     package func issueSigner(
         _ name: SignerName = .remoteSettings, key: PrivateKey = PrivateKey(), from: Timestamp? = nil, days: Int = 70,
         now: Timestamp
@@ -234,7 +236,7 @@ package struct CertificateAuthority: Sendable {
 
     /// Issues a signing certificate for a key.
     ///
-    /// - Returns: the certificate, then its issuers. The root is last.
+    /// - Returns: the certificate, then its issuers, with the root last.
     package func issueSigner(
         _ name: SignerName, for key: PublicKey, from: Timestamp? = nil, days: Int, now: Timestamp
     ) throws -> [SigningCertificate] {
@@ -250,7 +252,7 @@ package struct CertificateAuthority: Sendable {
         return [certificate] + certificates
     }
 
-    /// Issues the certificate that a request asks for.
+    /// Issues the requested certificate.
     ///
     /// - Returns: the certificate and then its issuers, as PEM.
     /// - Throws: ``SigningKeyError`` if the request is not signed by its own key, or if that key is not a P-384 key.
@@ -272,7 +274,7 @@ package struct CertificateAuthority: Sendable {
         _ subject: DistinguishedName, _ publicKey: Certificate.PublicKey, from: Timestamp, until: Timestamp,
         at now: Timestamp, _ extensions: Certificate.Extensions
     ) throws -> SigningCertificate {
-        // Clients refuse a certificate that was issued while the clock was wrong by years.
+        // If the clock is wrong by years, clients would refuse the certificate, so do not issue it.
         for issuer in certificates where now < issuer.notBefore || now >= issuer.notAfter {
             throw SigningKeyError(
                 issuer.name,
@@ -287,13 +289,14 @@ package struct CertificateAuthority: Sendable {
 
     /// Builds and signs a certificate.
     ///
-    /// - Parameter issuer: `nil` if the certificate signs itself.
+    /// - Parameter issuer: the issuer's certificate; `nil` for a self-signed certificate.
     private static func certificate(
         _ subject: DistinguishedName, _ publicKey: Certificate.PublicKey, issuer: Certificate?, _ issuerKey: PrivateKey,
         from: Timestamp, until: Timestamp, _ extensions: Certificate.Extensions
     ) throws -> SigningCertificate {
         var extensions = extensions
-        // OpenSSL tells two roots of the same name apart by these (RFC 5280, sections 4.2.1.1 and 4.2.1.2).
+        // OpenSSL needs these extensions to distinguish two roots with the same name (RFC 5280, sections 4.2.1.1 and
+        // 4.2.1.2).
         try extensions.append(.init(SubjectKeyIdentifier(hash: publicKey), critical: false))
         if let issuer {
             let own = try issuer.extensions.subjectKeyIdentifier ?? SubjectKeyIdentifier(hash: issuer.publicKey)
@@ -317,18 +320,18 @@ package struct CertificateAuthority: Sendable {
 }
 
 extension Timestamp {
-    /// A date before 1970 becomes 1970.
+    /// Converts a date. Dates before 1970 become 1970.
     fileprivate init(_ date: Date) {
         self.init(milliseconds: UInt64(clamping: Int64(date.timeIntervalSince1970)) * 1000)
     }
 
-    /// The timestamp in whole seconds, which is what certificates hold.
+    /// The timestamp in whole seconds, which is the precision of certificates.
     fileprivate var date: Date { Date(timeIntervalSince1970: Double(seconds)) }
 
     fileprivate func adding(days: Int) -> Timestamp { advanced(by: .seconds(days.saturatingDays)) }
 }
 
 extension Int {
-    /// This number of days in seconds. It is clamped to a century, forward or backward.
+    /// This number of days in seconds, limited to 100 years in either direction.
     fileprivate var saturatingDays: Int { Swift.max(-36_525, Swift.min(self, 36_525)) * 86_400 }
 }

@@ -3,12 +3,13 @@ import RemoteSettingsModel
 import SwiftASN1
 import X509
 
-/// A request for a certificate (PKCS#10). The holder of the issuer's key answers it, usually on another machine.
+/// A request for a certificate (PKCS#10). The owner of the issuer's key issues the certificate, usually on a different
+/// machine.
 package struct CertificateRequest: Sendable {
     private let request: CertificateSigningRequest
     private let place: String
 
-    /// Makes a request for a key and signs it with that key.
+    /// Creates a request for a key, and signs it with that key.
     package init(named name: String, key: PrivateKey) throws {
         request = try CertificateSigningRequest(
             version: .v1, subject: DistinguishedName { CommonName(name) }, privateKey: .init(key.p384),
@@ -16,7 +17,7 @@ package struct CertificateRequest: Sendable {
         place = name
     }
 
-    /// Reads the only request in a PEM text. Other text around it is ignored.
+    /// Parses the only request in PEM data. Other text around it is ignored.
     ///
     /// - Throws: ``SigningKeyError`` if there is none, or more than one.
     package init(pem: Bytes, place: String) throws(SigningKeyError) {
@@ -37,21 +38,21 @@ package struct CertificateRequest: Sendable {
 
     package func pem() throws -> Bytes { Bytes(utf8: try request.serializeAsPEM().pemString + "\n") }
 
-    /// The name that the request asks for.
+    /// The requested name.
     package var name: String? {
         let commonName = request.subject.lazy.joined().first { $0.type == .RDNAttributeType.commonName }
         return commonName.flatMap { String($0.value) }
     }
 
-    /// SHA-256 of the public key's DER (SubjectPublicKeyInfo), by which people compare two requests; `nil` if the key
-    /// is not a P-384 key.
+    /// The SHA-256 of the public key's DER (SubjectPublicKeyInfo), which people compare to identify a request; `nil` if
+    /// the key is not a P-384 key.
     package var keyDigest: RemoteSettingsModel.SHA256Digest? {
         P384.Signing.PublicKey(request.publicKey).flatMap {
             RemoteSettingsModel.SHA256Digest(SHA256.hash(data: $0.derRepresentation))
         }
     }
 
-    /// Returns the key that the request is for.
+    /// Returns the key to certify, after checking that it signed the request.
     ///
     /// - Throws: ``SigningKeyError`` if that key did not sign the request, or if it is not a P-384 key.
     func verifiedKey() throws(SigningKeyError) -> PublicKey {

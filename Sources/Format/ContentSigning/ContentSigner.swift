@@ -8,10 +8,10 @@ import FoundationEssentials
 import Foundation
 #endif
 
-/// Signs payloads under one signing certificate, as the signer of a Remote Settings server does.
+/// Signs payloads with the key of a signing certificate, like the signer of a Remote Settings server.
 ///
-/// A signature is made with P-384 and SHA-384 over `Content-Signature:`, a zero byte and the payload. Its text is r and
-/// s in base64url.
+/// The signed message is `Content-Signature:`, a zero byte and the payload. The algorithm is ECDSA with P-384 and
+/// SHA-384, and the signature is the values r and s in base64url.
 package protocol PayloadSigner: Sendable {
     var certificates: SignerChain { get }
 
@@ -24,7 +24,7 @@ package protocol PayloadSigner: Sendable {
 extension PayloadSigner {
     /// The first DNS name of the signing certificate.
     package var name: SignerName { certificates.name }
-    /// The signing certificate, the intermediate one and the root, as PEM.
+    /// The signing certificate, the intermediate certificate and the root, as PEM.
     package var chain: Bytes { certificates.pem }
 }
 
@@ -33,7 +33,7 @@ package struct ContentSigner: PayloadSigner {
     package let certificates: SignerChain
     private let key: PrivateKey
 
-    /// Makes a signer from a key and its certificates.
+    /// Creates a signer from a key and its certificates.
     ///
     /// - Throws: ``SigningKeyError`` if the signing certificate is not for the key.
     package init(key: PrivateKey, certificates: SignerChain) throws(SigningKeyError) {
@@ -47,13 +47,13 @@ package struct ContentSigner: PayloadSigner {
         self.key = key
     }
 
-    /// Makes a signer from a key and its chain.
+    /// Creates a signer from a key and its chain.
     ///
     /// - Parameters:
-    ///   - chain: PEM. The signing certificate is first and the root is last.
-    ///   - place: where the chain comes from, for the error.
+    ///   - chain: PEM with the signing certificate first and the root last.
+    ///   - place: the source of the chain, for the error.
     /// - Throws: ``SigningKeyError`` if the first certificate is not for the key, or if it is not a signing
-    ///   certificate. Whether the chain is valid and trusted is not checked.
+    ///   certificate. It does not check whether the chain is valid and trusted.
     package init(key: PrivateKey, chain: Bytes, place: String) throws(SigningKeyError) {
         try self.init(key: key, certificates: SignerChain(chain, place: place))
     }
@@ -70,12 +70,12 @@ package struct ContentSigner: PayloadSigner {
     }
 }
 
-/// Signs payloads with a key that this process never holds.
+/// Signs payloads with a key that never enters this process.
 package struct ExternalSigner: PayloadSigner {
-    /// Signs a message with P-384 over its SHA-384.
+    /// Signs a message with ECDSA, P-384 and SHA-384.
     ///
-    /// Returns the signature as r and s, 48 bytes each (IEEE P1363, the form of PKCS#11), or as DER (RFC 3279, the form
-    /// of OpenSSL).
+    /// Returns the signature as r and s, 48 bytes each (IEEE P1363, the format of PKCS#11), or as DER (RFC 3279, the
+    /// format of OpenSSL).
     package typealias Sign = @Sendable (_ message: Bytes) async throws -> Bytes
 
     package let certificates: SignerChain
@@ -115,7 +115,7 @@ package struct ExternalSigner: PayloadSigner {
 private let contentSignaturePrefix = Array("Content-Signature:\0".utf8)
 
 extension P384.Signing.ECDSASignature {
-    /// The text of a content signature.
+    /// The text form of a content signature.
     fileprivate var base64URL: String {
         String(rawRepresentation.base64EncodedString().map { $0 == "+" ? "-" : $0 == "/" ? "_" : $0 })
     }

@@ -1,24 +1,24 @@
 import Crypto
 import RemoteSettingsModel
 
-/// A P-384 private key, which signs content and certificates. It can be read from and written as PEM.
+/// A P-384 private key, which signs content and certificates. It can be parsed from PEM and exported as PEM.
 ///
 /// Its description never reveals the key.
 package struct PrivateKey: Sendable, CustomStringConvertible {
     let p384: P384.Signing.PrivateKey
 
-    /// Makes a new key from the system's source of randomness.
+    /// Generates a key from the system's random number generator.
     package init() {
         p384 = P384.Signing.PrivateKey()
     }
 
-    /// Reads a PEM text: `PRIVATE KEY` (PKCS#8) or `EC PRIVATE KEY` (SEC 1), not encrypted. No I/O.
+    /// Parses PEM data: `PRIVATE KEY` (PKCS#8) or `EC PRIVATE KEY` (SEC 1), not encrypted. No I/O.
     ///
     /// Text around the key is ignored, because `openssl ecparam` writes parameters before it. A line feed may be
-    /// written as `\n`, because some environment variables hold only one line.
+    /// written as `\n`, because in some systems an environment variable must be a single line.
     ///
     /// - Parameter place: the file or environment variable, for error messages.
-    /// - Throws: ``SigningKeyError``, which describes the text that was found instead.
+    /// - Throws: ``SigningKeyError``, which describes the unsuitable text.
     package init(pem: Bytes, place: String) throws(SigningKeyError) {
         func refused(_ found: String) -> SigningKeyError {
             SigningKeyError(
@@ -43,7 +43,7 @@ package struct PrivateKey: Sendable, CustomStringConvertible {
         }
     }
 
-    /// The key as `PRIVATE KEY` (PKCS#8), with a line feed at the end.
+    /// The key as `PRIVATE KEY` (PKCS#8), with a trailing line feed.
     package var pem: Bytes { Bytes(utf8: p384.pemRepresentation + "\n") }
 
     package var publicKey: PublicKey { PublicKey(p384: p384.publicKey) }
@@ -55,7 +55,7 @@ package struct PrivateKey: Sendable, CustomStringConvertible {
     package var description: String { "a P-384 private key" }
 }
 
-/// A P-384 public key, read from PEM. The private key may be in hardware that never exports it.
+/// A P-384 public key, parsed from PEM. Its private key may be in hardware that never exports it.
 package struct PublicKey: Sendable {
     let p384: P384.Signing.PublicKey
 
@@ -63,10 +63,10 @@ package struct PublicKey: Sendable {
         self.p384 = p384
     }
 
-    /// Reads a `PUBLIC KEY` PEM text (RFC 5280, SubjectPublicKeyInfo). No I/O.
+    /// Parses PEM data with a `PUBLIC KEY` (RFC 5280, SubjectPublicKeyInfo). No I/O.
     ///
     /// - Parameter place: the file, for error messages.
-    /// - Throws: ``SigningKeyError``, which describes the text that was found instead.
+    /// - Throws: ``SigningKeyError``, which describes the unsuitable text.
     package init(pem: Bytes, place: String) throws(SigningKeyError) {
         func refused(_ found: String) -> SigningKeyError {
             SigningKeyError(
@@ -87,10 +87,10 @@ package struct PublicKey: Sendable {
     }
 }
 
-/// Reads PEM text from files and environment variables.
+/// Splits PEM data from files and environment variables into blocks.
 enum PEMText {
     /// Returns the text without a byte order mark, empty lines, or white space around lines. An escaped `\n` or `\r`
-    /// also ends a line.
+    /// counts as a line break.
     static func normalized(_ text: Bytes) -> String {
         let unescaped = text.withoutByteOrderMark.text.replacing("\\n", with: "\n").replacing("\\r", with: "\n")
         let isSpace: (UInt8) -> Bool = { $0 == 0x20 || $0 == 0x09 }

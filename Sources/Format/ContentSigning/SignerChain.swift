@@ -2,21 +2,21 @@ import Crypto
 import RemoteSettingsModel
 import SnapshotBundle
 
-/// A signing certificate with its issuers, up to the root. None of it is secret.
+/// A signing certificate with its issuers, up to the root. All of it is public.
 package struct SignerChain: Sendable {
     let name: SignerName
-    /// PEM: the signing certificate, the intermediate one and the root.
+    /// PEM with the signing certificate, the intermediate certificate and the root.
     let pem: Bytes
     let key: P384.Signing.PublicKey
     let place: String
 
-    /// Reads a chain.
+    /// Parses a chain.
     ///
     /// - Parameters:
-    ///   - pem: the signing certificate is first and the root is last.
-    ///   - place: where the chain comes from, for errors.
-    /// - Throws: ``SigningKeyError`` if the first certificate is not a signing certificate. Whether the chain is valid
-    ///   and trusted is not checked.
+    ///   - pem: the certificates, with the signing certificate first and the root last.
+    ///   - place: the source of the chain, for errors.
+    /// - Throws: ``SigningKeyError`` if the first certificate is not a signing certificate. It does not check whether
+    ///   the chain is valid and trusted.
     package init(_ pem: Bytes, place: String) throws(SigningKeyError) {
         let text = PEMText.normalized(pem)
         let leaf = try SigningCertificate.first(of: text, place: place)
@@ -27,7 +27,7 @@ package struct SignerChain: Sendable {
                 remedy: "issue the certificate again with: rsdump keys issue")
         }
         self.name = SignerName(name)
-        // Only certificates are kept. The chain becomes public, and somebody may have put a key into the same file.
+        // Keep only the certificates: the chain becomes public, and the same file may also contain a private key.
         self.pem = Bytes(utf8: PEMText.blocks(text).filter { $0.contains("BEGIN CERTIFICATE-") }.joined())
         self.key = key
         self.place = place

@@ -1,17 +1,17 @@
 import RemoteSettingsModel
 
-/// Why a key, a certificate or a request for one cannot be made or used.
+/// An error that explains why a key, a certificate or a certificate request cannot be created or used.
 package struct SigningKeyError: CodedError {
     package let code: FailureCode
     /// The file, the environment variable or the directory.
     let place: String
-    /// What was expected; `nil` if ``found`` says all.
+    /// A description of the expected content; `nil` if ``found`` is sufficient.
     let expected: String?
     let found: String
-    /// What to do next.
+    /// The next step for the user.
     let remedy: String
 
-    /// Makes an error.
+    /// Creates an error.
     ///
     /// - Parameter code: `usage`, `untrusted` or `busy`.
     package init(

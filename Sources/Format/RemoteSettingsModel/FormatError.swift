@@ -1,15 +1,15 @@
-/// Why a text, a document or a compressed stream is not in its format.
+/// An error that explains why a text, a document or a compressed stream does not have the required format.
 package struct FormatError: CodedError {
-    /// What is wrong: a code for programs, and a sentence for people.
+    /// The reason: a code for programs, and a sentence for people.
     package let reason: Reason
-    /// The position of the fault, in bytes from the document's start; `nil` if the fault has no single place.
+    /// The position of the fault, in bytes from the start of the document; `nil` if the fault has no single position.
     package let offset: Int?
 
-    /// Makes an error.
+    /// Creates an error.
     ///
     /// - Parameters:
-    ///   - reason: what is wrong.
-    ///   - offset: the position of the fault, in bytes from the document's start.
+    ///   - reason: the reason for the error.
+    ///   - offset: the position of the fault, in bytes from the start of the document.
     package init(_ reason: Reason, at offset: Int? = nil) {
         self.reason = reason
         self.offset = offset
@@ -18,9 +18,9 @@ package struct FormatError: CodedError {
     package struct Reason: Hashable, Sendable, CustomStringConvertible {
         let code: FailureCode
         package let description: String
-        /// The type or rule that the text breaks; `nil` if the sentence is not about one.
+        /// The expected type, or the violated rule; `nil` if the sentence is not about one.
         package let expected: String?
-        /// What is there in its place.
+        /// The actual value or type in place of the expected one.
         package let found: String?
 
         package init(_ code: FailureCode, _ description: String, expected: String? = nil, found: String? = nil) {
@@ -33,7 +33,7 @@ package struct FormatError: CodedError {
 
     package var code: FailureCode { reason.code }
 
-    /// The line of the fault, counted from 1.
+    /// Returns the line number of the fault, starting at 1.
     package func line(in document: Bytes) -> Int {
         document.withSpan { $0.line(at: offset ?? 0) }
     }
@@ -43,54 +43,54 @@ extension FormatError: CustomStringConvertible {
     package var description: String { offset.map { "\(reason) at byte \($0)" } ?? "\(reason)" }
 }
 
-// JSON.
+// MARK: JSON
 extension FormatError.Reason {
-    /// The document ends within a value.
+    /// The document is truncated inside a value.
     package static let unexpectedEnd = Self(.malformed, "the JSON document ends too early")
 
-    /// A byte that is not allowed here. `expected` describes what is.
+    /// A byte is not allowed in its position. `expected` describes the allowed ones.
     static func unexpectedByte(_ byte: UInt8, expected: String) -> Self {
         Self(.malformed, "\(shown(byte)) where \(expected) is expected")
     }
 
-    /// A string or key that is not UTF-8 (RFC 8259, section 8.1).
+    /// A string or key is not UTF-8 (RFC 8259, section 8.1).
     static let invalidUTF8 = Self(.malformed, "the text is not UTF-8")
 
-    /// Half of a surrogate pair, written as `\uD800`…`\uDFFF`, without the other half. It encodes no character.
+    /// An escape from `\uD800` to `\uDFFF` is half of a surrogate pair without the other half.
     static let loneSurrogate = Self(.malformed, "half of a surrogate pair without the other half")
 
-    /// A character below U+0020 that is not escaped in a string (RFC 8259, section 7).
+    /// A character below U+0020 is not escaped in a string (RFC 8259, section 7).
     static func controlCharacter(_ byte: UInt8) -> Self {
         Self(.malformed, "the control character \(shown(byte)) must be escaped in a string")
     }
 
-    /// A backslash before a character that RFC 8259, section 7, does not list.
+    /// A backslash precedes a character that cannot be escaped (RFC 8259, section 7).
     static let invalidEscape = Self(.malformed, "unknown escape in a string")
 
-    /// A number that does not match the grammar of RFC 8259, section 6.
+    /// A number does not match the grammar of RFC 8259, section 6.
     static let invalidNumber = Self(.malformed, "not a JSON number (RFC 8259, section 6)")
 
-    /// An integer outside -2^63…2^64-1, or a number that a double cannot hold. Canonical JSON cannot express it.
+    /// Canonical JSON cannot express a number: an integer is outside -2^63…2^64-1, or a double cannot represent it.
     package static func numberOutOfRange(_ text: String) -> Self {
         Self(
             .overLimit,
             "the number \(text.prefix(40)) is out of range: integers go from -2^63 to 2^64-1, others must fit a double")
     }
 
-    /// A key that appears twice in one object.
+    /// A key appears twice in one object.
     static func duplicateKey(_ key: String) -> Self {
         Self(.malformed, "the key \(VisibleText.quote(key)) appears twice in one object")
     }
 
-    /// A key that the object must have.
+    /// An object lacks a required key.
     package static func missingKey(_ key: String) -> Self {
         Self(.malformed, "the key \(VisibleText.quote(key)) is missing")
     }
 
-    /// A key that the object must not have.
+    /// An object has an unknown key, which is not allowed there.
     static func unknownKey(_ key: String) -> Self { Self(.malformed, "unknown key \(VisibleText.quote(key))") }
 
-    /// A value whose type is not `expected`.
+    /// The type of a value is not `expected`.
     package static func wrongType(expected: String, found: String) -> Self {
         Self(
             .malformed, "\(VisibleText.excerpt(found)) where \(expected) is expected", expected: expected, found: found)
@@ -114,7 +114,7 @@ extension FormatError.Reason {
         Self(.overLimit, "more than \(limit) values (Limits.jsonValues)")
     }
 
-    /// There is more than white space after the document's value.
+    /// The document's value is followed by something other than white space.
     static let trailingData = Self(.malformed, "there is text after the end of the document")
 
     private static func shown(_ byte: UInt8) -> String {
@@ -124,13 +124,13 @@ extension FormatError.Reason {
     }
 }
 
-// Changesets and payloads. Their JSON can be read, but it is not what the server's API promises.
+// MARK: Changesets and payloads. Their JSON is valid, but violates the rules of the server's API.
 extension FormatError {
     private init(_ code: FailureCode, _ sentence: String) { self.init(Reason(code, sentence)) }
 
     private init(_ sentence: String) { self.init(.content, sentence) }
 
-    /// The collection's metadata, in this member, is damaged. The error's position counts from the metadata's start.
+    /// The collection's metadata in this member is damaged. The position in `error` is relative to the metadata.
     static func metadata(_ error: FormatError, member: String) -> Self {
         Self(error.code, "the collection's \(member) is damaged: \(error) of its text")
     }
@@ -155,7 +155,8 @@ extension FormatError {
         Self(.overLimit, "more than \(limit) records (Limits.records)")
     }
 
-    /// A record has more than `limit` of `what`. It begins at the byte `offset`.
+    /// A record has more than `limit` of `what` (bytes or members, for example). The record begins at the byte
+    /// `offset`.
     static func recordTooLarge(offset: Int, what: String, limit: Int) -> Self {
         Self(
             .overLimit,
@@ -167,7 +168,7 @@ extension FormatError {
         Self("record \(VisibleText.quote(record)) has an invalid attachment: \(VisibleText.excerpt(problem))")
     }
 
-    /// The metadata names another collection than the request did.
+    /// The metadata is that of a different collection than the requested one.
     static func otherCollection(expected: CollectionID, found: String) -> Self {
         Self("expected the metadata of \(expected), found that of \(VisibleText.excerpt(found))")
     }
@@ -176,17 +177,17 @@ extension FormatError {
     static let otherMirroredMetadata = Self(
         "a mirror may change only x5u in the metadata that it received, but other members differ too")
 
-    /// The records are not in the order of their ids, or the text around them is not that of a signed payload.
+    /// The records are not sorted by id, or the text around them is not that of a signed payload.
     static func notCanonical(problem: String) -> Self {
         Self(.malformed, "not a canonical payload: \(problem)")
     }
 }
 
-// Names, base64, and compressed streams.
+// MARK: Names, base64, and compressed streams
 extension FormatError {
-    /// A name that breaks a rule.
+    /// A name violates a rule.
     ///
-    /// - Parameter what: what is named, such as `bucket id`.
+    /// - Parameter what: the kind of name, such as `bucket id`.
     package static func invalidName(_ what: String, found: String, expected: String) -> Self {
         Self(
             Reason(
@@ -196,11 +197,11 @@ extension FormatError {
 
     package static func base64(_ problem: String) -> Self { Self(.malformed, problem) }
 
-    /// A deflate or gzip stream is damaged. The sentences follow "found".
+    /// A deflate or gzip stream is damaged. This sentence and the next ones are fragments that follow the word "found".
     static let corruptStream = Self(.damaged, "a corrupt stream")
-    /// The stream holds more than it should.
+    /// The stream contains more bytes than expected.
     static let streamTooLong = Self(.damaged, "more")
-    /// The stream ends before it should.
+    /// The stream contains fewer bytes than expected.
     package static let streamTooShort = Self(.damaged, "less")
     /// There are bytes after the end of the stream.
     package static let trailingBytes = Self(.damaged, "bytes after the end of the stream")

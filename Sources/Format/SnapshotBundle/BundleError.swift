@@ -1,27 +1,28 @@
 import RemoteSettingsModel
 
-/// Why a file, a bundle, a lock file, a signature or a catalogue cannot be read, trusted or written.
+/// An error that explains why a file, a bundle, a lock file, a signature or a catalogue cannot be read, trusted or
+/// written.
 package struct BundleError: CodedError {
     package let code: FailureCode
-    /// The file, as the caller named it; empty if the error is not about a file.
+    /// The file, as specified by the caller; empty if the error is not about a file.
     package let file: String
-    /// The entry inside the file, or the key path in a document; `nil` for the file as a whole.
+    /// The entry in the file, or the key path in a document; `nil` for the file as a whole.
     package let entry: String?
-    /// The expected value; `nil` if ``found`` is a whole sentence.
+    /// The expected value; `nil` if ``found`` is a complete sentence.
     package let expected: String?
     package let found: String
-    /// What to do next; `nil` if the sentence says it.
+    /// The next step for the user; `nil` if the sentence already includes it.
     package let remedy: String?
-    /// The system call that failed, as a verb that the path follows; `nil` if none did.
+    /// The failed system call as a verb, which precedes the path in the message; `nil` if none failed.
     let operation: String?
-    /// The system's number of the error (`errno`); 0 if no system call failed.
+    /// The system's error number (`errno`); 0 if no system call failed.
     package let errorNumber: Int32
-    /// Why each signature is not valid; empty for an error that is not about several signatures.
+    /// The reason why each signature is not valid; empty unless the error is about several signatures.
     package let signatures: [SignatureFailure]
 
-    /// Makes an error about the content of a file.
+    /// Creates an error about the content of a file.
     ///
-    /// - Parameter remedy: what to do next; `nil` for the usual advice.
+    /// - Parameter remedy: the next step for the user; `nil` for the usual advice.
     package init(
         _ code: FailureCode, file: String, entry: String? = nil, expected: String? = nil, found: String,
         remedy: String? = nil
@@ -46,7 +47,7 @@ package struct BundleError: CodedError {
         self.signatures = signatures
     }
 
-    /// Makes an error that is not about a file.
+    /// Creates an error that is not about a file.
     init(_ code: FailureCode, _ sentence: String, signatures: [SignatureFailure] = []) {
         self.init(code, file: "", found: sentence, remedy: nil, errorNumber: 0, signatures: signatures)
     }
@@ -64,7 +65,7 @@ package struct BundleError: CodedError {
         }
     }
 
-    /// What to do about a lock file that an edit or a merge has damaged.
+    /// The advice for a lock file that was damaged by an edit or a merge.
     static let lockRemedy =
         "in a merge conflict, run `rsdump merge`; otherwise restore the file from version control, or remove it and run "
         + "`rsdump refresh`"
@@ -73,13 +74,13 @@ package struct BundleError: CodedError {
 extension BundleError: CustomStringConvertible {
     package var description: String { remedy.map { "\(sentence); \($0)" } ?? sentence }
 
-    /// What is wrong, with the file's name and without the remedy.
+    /// The problem, with the file's name and without the remedy.
     package var sentence: String {
         let place = operation.map { "cannot \($0) \(file)" } ?? file
         return place.isEmpty ? problem : "\(place): \(problem)"
     }
 
-    /// What is wrong, without the file's name and without the remedy.
+    /// The problem, without the file's name and without the remedy.
     package var problem: String {
         guard !file.isEmpty else { return found }
         let place = entry.map { "\(VisibleText.excerpt($0)): " } ?? ""
@@ -89,11 +90,11 @@ extension BundleError: CustomStringConvertible {
 }
 
 extension BundleError {
-    /// Whether the data was read, but a signature or its certificate chain does not verify.
+    /// Whether the data could be read, but a signature or its certificate chain does not verify.
     package var isOfTrust: Bool { code == .untrusted || code == .certificate }
 }
 
-// Failed system calls on files.
+// MARK: Failed system calls on files
 extension BundleError {
     /// Whether a system call on a path failed.
     package var isOfSystem: Bool { operation != nil }
@@ -103,21 +104,21 @@ extension BundleError {
     static let notRegular: Int32 = -1
     /// The path is a symbolic link.
     static let isLink: Int32 = -2
-    /// The path is a directory that no command of this tool made, and it is not empty.
+    /// The path is a directory that is not empty and was not created by a command of this tool.
     static let isForeign: Int32 = -3
 
-    /// Makes an error about a failed system call.
+    /// Creates an error about a failed system call.
     ///
     /// - Parameters:
-    ///   - operation: a verb that the path follows, such as `open`.
-    ///   - errno: the system's number of the error, or one of those above.
+    ///   - operation: a verb that precedes the path in the message, such as `open`.
+    ///   - errno: the system's error number, or one of the constants above.
     package init(_ operation: String, _ path: String, errno: Int32 = errno) {
         let (reason, remedy) = Self.reason(errno)
         self.init(
             .storage, file: path, found: reason, remedy: remedy, operation: operation, errorNumber: errno)
     }
 
-    /// A bundle, or a source of one, cannot be opened, read or mapped.
+    /// A bundle, or a file to pack into one, cannot be opened, read or mapped.
     package static func unreadable(
         _ path: String, entry: String? = nil, expected: String = "a readable regular file", found: String,
         errorNumber: Int32 = 0
@@ -127,25 +128,25 @@ extension BundleError {
             remedy: "check the path and this user's permission to read it", errorNumber: errorNumber)
     }
 
-    /// Whether the path is a pipe, a device, a link or a directory. That is a mistake of the caller and not a failure
+    /// Whether the path is a pipe, a device, a link or a directory. This is a mistake of the caller and not a failure
     /// of the machine.
     package var isWrongKind: Bool { [Self.notRegular, Self.isLink, Self.isForeign, EISDIR].contains(errorNumber) }
 
     package var isMissing: Bool { errorNumber == ENOENT || errorNumber == ENOTDIR }
 
-    /// Whether the bytes to write could not be read, because the mapped file that they are in was cut short.
+    /// Whether the bytes to write could not be read, because the mapped file that contains them was truncated.
     package var isOfSource: Bool { errorNumber == EFAULT }
 
-    /// The number of a write where nothing may be written.
+    /// The error number of a write to a read-only location.
     package static var readOnly: Int32 { EROFS }
 
-    /// Whether a rename failed because the target is on another volume.
+    /// Whether a rename failed because the target is on a different volume.
     package var isOfOtherVolume: Bool { errorNumber == EXDEV }
 
-    /// Whether the file has more bytes than the caller reads.
+    /// Whether the file is larger than the caller's limit.
     package var isTooLarge: Bool { errorNumber == EFBIG }
 
-    /// Why a system call failed, and what to do.
+    /// Returns the reason why a system call failed, and the advice for the user.
     private static func reason(_ errno: Int32) -> (String, remedy: String?) {
         switch errno {
         case notRegular: ("it is a pipe or a device, not a regular file", "give the path of a regular file")

@@ -12,10 +12,11 @@ enum BundleFormat {
     /// The length of `attachments/` and 64 lower-case hexadecimal digits.
     static let attachmentNameLength = 76
 
-    /// The size of a prefix that contains any bundle's head, even with the longest bucket and collection ids.
+    /// The size of a prefix that is long enough for the head of any bundle, even with the longest bucket and collection
+    /// ids.
     static let headBytes = 1024
 
-    /// Returns a manifest's timestamp; `nil` if it is too long.
+    /// Returns the timestamp of a manifest; `nil` if it has too many digits.
     static func timestamp(_ milliseconds: UInt64) -> Timestamp? {
         milliseconds < 1_000_000_000_000_000_000 ? Timestamp(milliseconds: milliseconds) : nil
     }

@@ -1,25 +1,25 @@
 import RemoteSettingsModel
 
-/// Reads the JSON of a manifest or a lock, where the members of every object have a fixed order. Errors name the line
-/// and the key path.
+/// Parses the JSON of a manifest or a lock file, in which the members of every object have a fixed order. Errors
+/// contain the line and the key path.
 struct DocumentReader {
     private var reader: JSONReader
     private let file: String
-    /// The entry of the file that is the document; `nil` if the document is the whole file.
+    /// The entry of the file that contains the document; `nil` if the document is the whole file.
     private let entry: String?
-    /// What to do about a document that is not in its format; `nil` for the usual advice.
+    /// The advice for a document that does not have the required format; `nil` for the usual advice.
     private let remedy: String?
-    /// The code of an error for a key of a later version.
+    /// The error code for a key that a later version may have added.
     private let laterCode: FailureCode
     private var keys: [String] = []
 
-    /// Begins to read the `manifest.json` of a bundle. Later formats of a bundle have another version.
+    /// Creates a reader for the `manifest.json` of a bundle. Later bundle formats have a different version number.
     init(manifest text: Bytes, file: String, limits: Limits) {
         (reader, self.file, entry) = (JSONReader(text, limits: limits), file, BundleFormat.manifest)
         (remedy, laterCode) = (nil, .malformed)
     }
 
-    /// Begins to read the lock `file`.
+    /// Creates a reader for the lock file `file`.
     init(lock text: Bytes, file: String, limits: Limits) {
         (reader, self.file, entry) = (JSONReader(text, limits: limits), file, nil)
         (remedy, laterCode) = (BundleError.lockRemedy, .unknownVersion)
@@ -50,7 +50,7 @@ struct DocumentReader {
         }
     }
 
-    /// Reads a collection's name from a string or key that was just read.
+    /// Parses a collection's name from a string or key that was just read.
     func collection(_ name: String) throws(BundleError) -> CollectionID {
         do throws(FormatError) {
             return try CollectionID(name)
@@ -59,7 +59,7 @@ struct DocumentReader {
         }
     }
 
-    /// Reads the document's format, which must be its first member, and checks it.
+    /// Reads the document's format version, which must be its first member, and checks it.
     mutating func version(_ key: String, is expected: Int) throws(BundleError) {
         let found = try json { (reader) throws(FormatError) in try reader.nextKey() }
         guard found == key else {
@@ -71,7 +71,7 @@ struct DocumentReader {
         }
     }
 
-    /// Enters an object. Its members are then read one after another.
+    /// Enters an object. Then read its members, one after the other.
     mutating func begin() throws(BundleError) { try json { (reader) throws(FormatError) in try reader.beginObject() } }
 
     /// Checks that the object has no further members.
@@ -100,7 +100,7 @@ struct DocumentReader {
         return try read(&self)
     }
 
-    /// Reads all members of the next object, whatever their keys are.
+    /// Reads all members of the next object, with any keys.
     mutating func members(_ read: (inout DocumentReader, String) throws(BundleError) -> Void) throws(BundleError) {
         try begin()
         while let key = try json({ (reader) throws(FormatError) in try reader.nextKey() }) {
@@ -110,13 +110,13 @@ struct DocumentReader {
         }
     }
 
-    /// Whether the next member has this key.
+    /// Returns whether the next member has this key.
     func isNext(_ key: String) -> Bool {
         var copy = reader
         return (try? copy.nextKey()) == key
     }
 
-    /// Reads the next member, an array.
+    /// Reads the next member, which must be an array.
     mutating func array<Element>(
         _ key: String, _ read: (inout DocumentReader) throws(BundleError) -> Element
     ) throws(BundleError) -> [Element] {
@@ -137,7 +137,7 @@ struct DocumentReader {
         try json { (reader) throws(FormatError) in try reader.string() }
     }
 
-    /// Whether a string is next.
+    /// Returns whether the next value is a string.
     func isStringNext() -> Bool {
         var copy = reader
         return (try? copy.string()) != nil
@@ -147,7 +147,7 @@ struct DocumentReader {
         try string(key, expected: "a string") { $0 }
     }
 
-    /// Reads a member whose string must be one that `value` understands.
+    /// Reads a member whose value is a string that `value` converts; if `value` returns `nil`, the string is invalid.
     mutating func string<Value>(
         _ key: String, expected: String, _ value: (String) -> Value?
     ) throws(BundleError) -> Value {
@@ -160,7 +160,7 @@ struct DocumentReader {
         }
     }
 
-    /// Reads a member whose number must be one that `value` accepts.
+    /// Reads a member whose value is a number that `value` converts; if `value` returns `nil`, the number is invalid.
     mutating func number<Value>(
         _ key: String, expected: String, _ value: (UInt64) -> Value?
     ) throws(BundleError) -> Value {

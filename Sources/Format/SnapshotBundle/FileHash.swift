@@ -3,7 +3,7 @@ import RemoteSettingsModel
 extension FileStore {
     /// Hashes a whole file with little memory.
     ///
-    /// - Returns: the hasher, which can continue, and the number of bytes that it has hashed.
+    /// - Returns: a hasher with the state after the file, which can hash more bytes, and the size of the file.
     package static func hash(_ path: String) throws(BundleError) -> (hasher: ContentHasher, size: Int) {
         var hasher = ContentHasher()
         var size = 0
@@ -14,13 +14,13 @@ extension FileStore {
         return (hasher, size)
     }
 
-    /// The SHA-256 of a file, and its size in bytes.
+    /// Returns the SHA-256 of a file, and its size in bytes.
     package static func digestAndSize(of path: String) throws(BundleError) -> (digest: SHA256Digest, size: Int) {
         let (hasher, size) = try hash(path)
         return (hasher.finish(), size)
     }
 
-    /// The SHA-256 of a file.
+    /// Returns the SHA-256 of a file.
     package static func digest(of path: String) throws(BundleError) -> SHA256Digest {
         try hash(path).hasher.finish()
     }

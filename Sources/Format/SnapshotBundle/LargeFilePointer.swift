@@ -1,18 +1,17 @@
 import RemoteSettingsModel
 
-/// The text that Git LFS commits in place of a file. It is also in the work tree where the filter of Git LFS is not set
-/// up.
+/// The text that Git LFS commits in place of a file. The work tree contains it too if Git LFS is not installed there.
 package struct LargeFilePointer: Hashable, Sendable {
     /// The hash of the file.
     package let sha256: SHA256Digest
     /// The size of the file in bytes.
     package let size: Int
 
-    /// The most bytes of a pointer, by the specification of Git LFS.
+    /// The maximum size of a pointer in bytes, according to the specification of Git LFS.
     package static let mostBytes = 1024
     private static let firstLine = "version https://git-lfs.github.com/spec/v1\n"
 
-    /// Reads a pointer; `nil` if the bytes are anything else.
+    /// Parses a pointer; `nil` if the bytes are anything else.
     package init?(_ bytes: Bytes) {
         guard Self.isAtStart(of: bytes), bytes.count <= Self.mostBytes else { return nil }
         var (hash, count): (SHA256Digest?, Int?)
@@ -24,21 +23,23 @@ package struct LargeFilePointer: Hashable, Sendable {
         (sha256, size) = (hash, count)
     }
 
-    /// Whether the bytes begin like a pointer.
+    /// Returns whether the bytes begin like a pointer.
     package static func isAtStart(of bytes: Bytes) -> Bool { bytes.starts(with: firstLine.utf8) }
 
-    /// Whether the file at a path is a pointer. Does I/O.
+    /// Returns whether the file at a path is a pointer. Does I/O.
     package static func isAt(_ path: String) throws(BundleError) -> Bool {
         guard let size = try FileStore.size(path), size <= mostBytes else { return false }
         return try FileStore.read(path, limit: mostBytes).map { isAtStart(of: $0) } ?? false
     }
 
-    /// What a message says was found.
+    /// The description of a pointer in messages, after the word "found".
     package static let name = "a pointer of Git LFS"
-    /// What to do about a pointer in a work tree.
+    /// The advice for a pointer in a work tree.
     package static let remedy = "install git-lfs, and run `git lfs install` and `git lfs pull`"
 
-    /// - Throws: ``BundleError`` with the code `missing` if the bytes begin like one.
+    /// Refuses a pointer in place of a file.
+    ///
+    /// - Throws: ``BundleError`` with the code `missing` if the bytes begin like a pointer.
     static func refuse(_ bytes: Bytes, file: String, expected: String) throws(BundleError) {
         guard isAtStart(of: bytes) else { return }
         throw BundleError(.missing, file: file, expected: expected, found: name, remedy: remedy)

@@ -1,6 +1,6 @@
 import RemoteSettingsModel
 
-/// Makes record ids from text.
+/// Derives record ids from text.
 package enum RecordIdentifier {
     /// Returns a valid id for a text: the text itself if it is a valid id, otherwise its valid characters and part of
     /// its SHA-256, so that different texts have different ids.

@@ -7,10 +7,11 @@ func systemError(_ code: Int32) -> String {
     unsafe strerror(code).map { unsafe String(cString: $0) } ?? "error \(code)"
 }
 
-/// The largest number of bytes for one call. Linux transfers at most 2 GiB at once, and Darwin fails for more.
+/// The largest number of bytes for one call. Linux transfers at most 2 GiB at a time, and on Darwin a larger number is
+/// an error.
 private let mostAtOnce = 1 << 30
 
-/// Reads until `buffer` is full or the file ends.
+/// Reads until `buffer` is full or the end of the file is reached.
 ///
 /// - Parameter offset: the position in the file; `nil` for the descriptor's current position.
 /// - Returns: the number of bytes read; `nil` after a failure, with the reason in `errno`.

@@ -5,10 +5,10 @@ package struct FilterContext: Sendable, Hashable {
     package let root: FilterObject
     package let preferences: FilterPreferences
 
-    /// Makes a context.
+    /// Creates a context.
     ///
     /// - Parameter root: the names that an expression can start with: the record itself for a rule over records
-    ///   (``init(record:limits:)``), or `{env: …}` for an app, which `app(…)` makes.
+    ///   (``init(record:limits:)``), or `{env: …}` for an app, which `app(…)` creates.
     package init(root: FilterObject, preferences: FilterPreferences = FilterPreferences()) {
         self.root = root
         self.preferences = preferences
@@ -17,12 +17,12 @@ package struct FilterContext: Sendable, Hashable {
     /// The context of an app that provides no information about itself: `{env: {}}`.
     package static let empty = FilterContext(root: FilterObject([(key: "env", value: .object(FilterObject()))]))
 
-    /// Makes the environment that the filters of Mozilla's collections test.
+    /// Creates the environment that the filters of Mozilla's collections use.
     ///
-    /// It has `channel`, `version`, `locale`, `formFactor`, `country`, `distribution`, `appinfo.ID` and `appinfo.OS`.
-    /// It has `os.{name,version}`, as in Mozilla's guide, and `appinfo.os.{name,version}`, as in Mozilla's mobile
-    /// client. `os.isWindows`, `os.isMac` and `os.isLinux` are derived from the name, as in Gecko. Arguments that are
-    /// `nil` are `undefined` in filters.
+    /// It contains `channel`, `version`, `locale`, `formFactor`, `country`, `distribution`, `appinfo.ID` and
+    /// `appinfo.OS`. It contains `os.{name,version}`, as in Mozilla's guide, and `appinfo.os.{name,version}`, as in
+    /// Mozilla's mobile client. `os.isWindows`, `os.isMac` and `os.isLinux` are derived from the name, as in Gecko.
+    /// Arguments that are `nil` are `undefined` in filters.
     ///
     /// - Parameter custom: additional members of `env`. As in Mozilla's mobile client, they override the members above.
     package static func app(
@@ -52,7 +52,7 @@ package struct FilterContext: Sendable, Hashable {
     }
 }
 
-/// Preferences for `preferenceValue`, `preferenceIsUserSet` and `preferenceExists`.
+/// The preferences for `preferenceValue`, `preferenceIsUserSet` and `preferenceExists`.
 package struct FilterPreferences: Sendable, Hashable {
     /// All existing preferences and their values.
     package var values: [ExactString: FilterValue]

@@ -1,8 +1,8 @@
 import RemoteSettingsModel
 
-/// An expression of the filter language: JEXL as implemented in Mozilla's Remote Settings clients.
+/// An expression of the filter language, which is JEXL as implemented in Mozilla's Remote Settings clients.
 ///
-/// It is parsed once and can be evaluated many times. It uses no I/O, clock or state.
+/// It is parsed once and can be evaluated many times. Evaluation uses no I/O, no clock and no mutable state.
 ///
 ///     let filter = try FilterExpression(parsing: "env.version|versionCompare('110.0a1') >= 0")
 ///     filter.matches(.app(version: "128.5"))  // true
@@ -30,7 +30,7 @@ package struct FilterExpression: Sendable {
         return try evaluator.run()
     }
 
-    /// Whether the value is `true`. Any other value, and any error, is `false`.
+    /// Returns whether the value is `true`. For any other value, and for an error, the result is `false`.
     package func matches(_ context: FilterContext) -> Bool { outcome(in: context) == .passed }
 
     /// Evaluates the expression like ``matches(_:)``, and returns the reason for the result.

@@ -1,17 +1,17 @@
 import RemoteSettingsModel
 
-/// Decides which records of a collection an app sees: records without a filter, and records whose filter is `true`.
+/// Decides which records of a collection an app gets: records without a filter, and records whose filter is `true`.
 ///
-/// A collection has few distinct filters, and each is evaluated once. Therefore use one value for all records of a
-/// context.
+/// A collection has few distinct filters, and each is evaluated only once per `RecordFilter`. So use one value for all
+/// records with the same context.
 package struct RecordFilter: Sendable {
-    /// The member of a record that holds its filter.
+    /// The member of a record that contains its filter.
     package static let fieldName = "filter_expression"
 
     /// The beginning of the member in canonical JSON.
     private static let member = ByteSearch("\"\(fieldName)\":".utf8)
 
-    /// The number of distinct filters whose outcomes are kept. Any further filter is evaluated again for each record.
+    /// The number of distinct filters whose outcomes are cached. Further filters are evaluated again for each record.
     private static var rememberedOutcomes: Int { 1000 }
 
     package let context: FilterContext
@@ -23,7 +23,7 @@ package struct RecordFilter: Sendable {
         self.limits = limits
     }
 
-    /// Whether `record` is for this context: it has no filter, a blank filter, or a filter that is `true`.
+    /// Returns whether `record` is for this context: it has no filter, a blank filter, or a filter that is `true`.
     static func includes(record: Record, context: FilterContext, limits: FilterLimits = FilterLimits()) -> Bool {
         var filter = RecordFilter(context: context, limits: limits)
         return filter.includes(record)
@@ -31,7 +31,7 @@ package struct RecordFilter: Sendable {
 
     package mutating func includes(_ record: Record) -> Bool { outcome(of: record).isIncluded }
 
-    /// Decides as ``includes(_:)`` does, and gives the reason.
+    /// Makes the same decision as ``includes(_:)``, and returns the reason.
     package mutating func outcome(of record: Record) -> FilterOutcome {
         guard Self.mentionsFilter(record.json) else { return .passed }
         switch record.field(Self.fieldName) {
@@ -58,9 +58,9 @@ package struct RecordFilter: Sendable {
         return outcome
     }
 
-    /// Whether the canonical JSON of one or more records contains the filter member anywhere.
+    /// Returns whether the canonical JSON of one or more records contains the filter member anywhere.
     ///
-    /// Most records have none, and searching bytes costs a fraction of reading records. Canonical JSON writes a
+    /// Most records have none, and searching the bytes is much faster than parsing records. Canonical JSON escapes a
     /// quotation mark in a string as `\"`, so a string cannot look like the member.
     private static func mentionsFilter(_ json: Bytes) -> Bool {
         json.withSpan { Self.member.first(in: $0) != nil }
@@ -68,10 +68,10 @@ package struct RecordFilter: Sendable {
 }
 
 extension FilterContext {
-    /// Makes a context with the record itself at the root, for rules over records such as `fromLang == "en" &&
+    /// Creates a context with the record itself at the root, for rules over records such as `fromLang == "en" &&
     /// attachment.size < 1000000`.
     ///
-    /// - Throws: ``FormatError`` if the record's JSON cannot be read.
+    /// - Throws: ``FormatError`` if the record's JSON cannot be parsed.
     package init(record: Record, limits: Limits = Limits()) throws(FormatError) {
         let json = try JSONValue(parsing: record.json, limits: limits)
         guard case .object(let root) = FilterValue(json) else {

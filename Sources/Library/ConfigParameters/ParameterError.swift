@@ -1,16 +1,16 @@
 import RemoteSettingsModel
 
-/// Why a record is not a value of a parameter, or why a file cannot be read as in-app defaults.
+/// An error for a record that is not a valid parameter, or for a file that cannot be read as in-app defaults.
 package struct ParameterError: CodedError {
     package let code: FailureCode
     /// The record's id; `nil` for a file.
     package let record: String?
-    /// The line in the file, counted from 1; `nil` if it has no lines.
+    /// The line in the file, starting with 1; `nil` for a file without lines.
     package var line: Int?
-    /// What is wrong, as a sentence without the record or the file.
+    /// The problem, as a sentence that does not name the record or the file.
     package let problem: String
 
-    /// Makes an error about a file of in-app defaults.
+    /// Creates an error about a file of in-app defaults.
     init(_ code: FailureCode = .malformed, line: Int? = nil, problem: String) {
         self.code = code
         self.line = line
@@ -18,7 +18,7 @@ package struct ParameterError: CodedError {
         record = nil
     }
 
-    /// Makes an error about a record.
+    /// Creates an error about a record.
     package init(record: String, _ problem: Problem) {
         self.record = record
         self.problem = problem.sentence
@@ -43,7 +43,7 @@ extension ParameterError: CustomStringConvertible {
 }
 
 extension ParameterError {
-    /// What is wrong with a record.
+    /// A problem with a record.
     package struct Problem: Hashable, Sendable {
         let sentence: String
 

@@ -2,8 +2,8 @@ import RemoteSettingsModel
 
 /// The positions of a parameter record's members in its canonical JSON.
 ///
-/// One pass over the bytes finds all of them, because a set of thousands of parameters is read before an app gets its
-/// first value. The pass reads only the structure. A value is read when it is asked for.
+/// They are found in one pass over the bytes, because thousands of parameters may have to be scanned before an app gets
+/// its first value. The pass parses only the structure; a value is parsed when it is needed.
 struct ParameterMembers {
     private(set) var key: Range<Int>?
     private(set) var value: Range<Int>?
@@ -13,7 +13,7 @@ struct ParameterMembers {
 
     /// Finds the members.
     ///
-    /// - Returns: `nil` if the text is not an object in canonical JSON.
+    /// - Returns: `nil` if the bytes are not an object in canonical JSON.
     init?(scanning json: Span<UInt8>) {
         guard json.count >= 2, json[0] == UInt8(ascii: "{") else { return nil }
         var position = 1

@@ -1,16 +1,16 @@
 import RemoteSettingsModel
 import TargetFilter
 
-/// One record of a parameter set: a value of a parameter, and the condition for it.
+/// One record of a parameter set: a value of a parameter, and the condition for its use.
 ///
-/// The article <doc:ParameterRecords> defines the format. The whole record is kept, so that no member is lost that this
-/// version does not know.
+/// The article <doc:ParameterRecords> defines the format. The whole record is kept, including members that this version
+/// does not know.
 package struct ParameterRecord: Sendable {
-    /// The value that a record gives its parameter.
+    /// The value that a record assigns to its parameter.
     package enum Content: Sendable {
         /// The value, as canonical JSON.
         case value(Bytes)
-        /// No value. If this record decides, the app's own default applies.
+        /// No value. If this record has the highest rank, the app's own default applies.
         case inAppDefault
     }
 
@@ -22,7 +22,7 @@ package struct ParameterRecord: Sendable {
     private let valueRange: Range<Int>?
     /// The position of the filter in the record's JSON, including its quotation marks; `nil` if there is none.
     private let filterRange: Range<Int>?
-    /// The priority that the record states; `nil` if it does not state one.
+    /// The priority stated in the record; `nil` if there is none.
     package let priority: Int64?
 
     package static let keyMember = "key"
@@ -31,9 +31,9 @@ package struct ParameterRecord: Sendable {
     package static let inAppDefaultMember = "in_app_default"
     package static let rampMember = "ramp"
 
-    /// The largest number of Unicode scalars in a key.
+    /// The maximum number of Unicode scalars in a key.
     package static var keyScalars: Int { 256 }
-    /// The largest absolute value of a priority. Every JSON reader keeps whole numbers up to it exact.
+    /// The maximum absolute value of a priority. All JSON parsers represent whole numbers up to this one exactly.
     package static var largestPriority: Int64 { (1 << 53) - 1 }
 
     package var id: String { record.id }
@@ -43,23 +43,24 @@ package struct ParameterRecord: Sendable {
     /// Whether the record applies only under a condition.
     package var hasFilter: Bool { filterRange != nil }
 
-    /// The condition as it was written; `nil` for a record that applies to every app.
+    /// The condition as written; `nil` for a record that applies to every app.
     package var filter: String? {
         guard let filterRange else { return nil }
         var reader = JSONReader(record.json[filterRange], limits: Limits())
         return try? reader.string()
     }
 
-    /// The plan behind the condition; `nil` if there is none. It is for people; only the condition decides.
+    /// The rollout plan that the condition was generated from; `nil` if there is none. It is for display only and has
+    /// no effect.
     package var ramp: Ramp? { Ramp(record.field(Self.rampMember)) }
 
-    /// The record's rank. Of a key's records that apply, the one with the highest rank decides.
+    /// The record's rank. Among a key's records that apply, the one with the highest rank is used.
     ///
     /// A record without a priority has priority 0. A record with neither a priority nor a filter is the parameter's
     /// default and ranks below all others.
     package var rank: Int64 { priority ?? (hasFilter ? 0 : .min) }
 
-    /// Reads a record.
+    /// Creates a parameter from a record.
     ///
     /// - Throws: ``ParameterError`` with the record's id if it is not a parameter.
     package init(_ record: Record) throws(ParameterError) {
@@ -101,7 +102,7 @@ package struct ParameterRecord: Sendable {
         return key
     }
 
-    /// Whether a text can be the name of a parameter, as ``key`` describes.
+    /// Returns whether a string is a valid name of a parameter, as defined by ``key``.
     package static func isKey(_ text: String) -> Bool {
         let scalars = text.unicodeScalars
         return !scalars.isEmpty && scalars.count <= keyScalars
@@ -118,7 +119,7 @@ package struct ParameterRecord: Sendable {
         return number
     }
 
-    /// Reads the filter. A filter of only white space counts as none, as everywhere in Remote Settings.
+    /// Checks the filter. A filter that contains only white space is ignored, as everywhere in Remote Settings.
     private static func filter(
         _ range: Range<Int>?, _ json: Bytes, _ failure: (ParameterError.Problem) -> ParameterError
     ) throws(ParameterError) -> Range<Int>? {

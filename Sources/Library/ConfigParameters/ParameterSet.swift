@@ -1,25 +1,25 @@
 import RemoteSettingsModel
 import TargetFilter
 
-/// The parameters of one state of a collection, found by their keys.
+/// The parameters of one state of a collection, with lookup by key.
 ///
-/// Making a set takes a single pass over the records. Filters are evaluated and values are read when a key is asked
-/// for.
+/// Creating a set requires a single pass over the records. Filters are evaluated and values are parsed when a key is
+/// looked up.
 package struct ParameterSet: Sendable {
-    /// The records, in the order of the table that they come from, which is by id.
+    /// The records, in the order of their table, which is sorted by id.
     package let records: [ParameterRecord]
-    /// The first record of each key.
+    /// The position of the first record of each key.
     private var firstOfKey: [ExactString: Int32] = [:]
-    /// The next record of the same key for each record; -1 after the last.
+    /// For each record, the position of the next record of the same key; -1 after the last.
     private var nextOfKey: [Int32]
 
-    /// Makes a set without parameters.
+    /// Creates a set without parameters.
     package init() {
         records = []
         nextOfKey = []
     }
 
-    /// Makes a set from a table's records.
+    /// Creates a set from a table's records.
     ///
     /// - Throws: ``ParameterError`` for the first record that is not a parameter.
     package init(_ table: some Sequence<Record>) throws(ParameterError) {
@@ -36,7 +36,7 @@ package struct ParameterSet: Sendable {
         nextOfKey = Array(repeating: -1, count: records.count)
         firstOfKey.reserveCapacity(records.count)
         for position in records.indices.reversed() {
-            // A collection has far fewer than 2^31 records (`Limits.records`).
+            // The conversion cannot truncate: a collection has far fewer than 2^31 records (`Limits.records`).
             let number = Int32(truncatingIfNeeded: position)
             if let next = firstOfKey.updateValue(number, forKey: records[position].key.exact) {
                 nextOfKey[position] = next
@@ -53,7 +53,7 @@ package struct ParameterSet: Sendable {
 
     package func contains(_ key: String) -> Bool { firstOfKey[key] != nil }
 
-    /// The records of a key in the order in which they are tried: by rank, then by id.
+    /// Returns the records of a key in the order in which they are tried: by rank, then by id.
     package func candidates(for key: String) -> [ParameterRecord] {
         guard let first = firstOfKey[key] else { return [] }
         var found: [ParameterRecord] = []
@@ -62,21 +62,21 @@ package struct ParameterSet: Sendable {
             found.append(records[position])
             position = Int(nextOfKey[position])
         }
-        // The sort is stable, so records of the same rank stay in the order of their ids.
+        // `sort` is stable, so records of the same rank remain sorted by id.
         if found.count > 1 { found.sort { $0.rank > $1.rank } }
         return found
     }
 
-    /// The record that decides a key; `nil` if no record's filter passes.
+    /// Returns the record that determines a key's value; `nil` if no record's filter passes.
     ///
-    /// Of the records whose filter passes, the one with the highest rank decides. If ranks are equal, the one with the
-    /// smallest id does.
+    /// Among the records whose filter passes, it is the one with the highest rank. If ranks are equal, it is the one
+    /// with the smallest id.
     ///
     /// - Parameter filter: evaluates filters in one context. Use the same one for all keys, so that each distinct
-    ///   filter is evaluated once.
+    ///   filter is evaluated only once.
     package func winner(for key: String, _ filter: inout RecordFilter) -> ParameterRecord? {
         guard let first = firstOfKey[key] else { return nil }
-        // Most keys have one record.
+        // A fast path: most keys have only one record.
         if nextOfKey[Int(first)] < 0 {
             let only = records[Int(first)]
             return Self.outcome(of: only, &filter).isIncluded ? only : nil
@@ -90,21 +90,21 @@ package struct ParameterSet: Sendable {
     }
 }
 
-/// Which of a key's records decides in one context, and why the others do not.
+/// The record that determines a key's value in one context, and the reasons that the others do not.
 package struct ParameterExplanation: Sendable {
     package enum Verdict: Hashable, Sendable {
         case wins
-        /// Its filter passes as well, but the record with this id comes before it.
+        /// The record's filter passes, but the record with this id precedes it.
         case outranked(by: String)
-        /// Its filter does not pass.
+        /// The record's filter does not pass.
         case excluded(FilterOutcome)
     }
 
     package struct Candidate: Sendable {
         package let parameter: ParameterRecord
         package let verdict: Verdict
-        /// The plan behind the record's filter, and the share that it has reached by the context's `env.now`; `nil` if
-        /// there is no plan.
+        /// The plan that the record's filter was generated from, and its share at the time `env.now` of the context;
+        /// `nil` if there is no plan.
         package let ramp: (plan: Ramp, share: Int)?
     }
 
@@ -112,13 +112,13 @@ package struct ParameterExplanation: Sendable {
     /// The key's records by rank, then by id.
     package let candidates: [Candidate]
 
-    /// The record that decides; `nil` if none applies. The app's own default is then used.
+    /// The record that determines the value; `nil` if none applies. The app's own default is then used.
     package var winner: ParameterRecord? { candidates.first { $0.verdict == .wins }?.parameter }
 }
 
 extension ParameterSet {
-    /// Explains which record decides a key, as ``winner(for:_:)`` finds it, with all records of the key and the reason
-    /// for each. Evaluates all of the key's filters.
+    /// Returns the record that ``winner(for:_:)`` finds for a key, together with all other records of the key and the
+    /// reasons that they were not chosen. Evaluates all of the key's filters.
     package func explanation(of key: String, _ filter: inout RecordFilter) -> ParameterExplanation {
         var winner: String?
         var explained: [ParameterExplanation.Candidate] = []

@@ -1,14 +1,14 @@
 import RemoteSettingsModel
 import TargetFilter
 
-/// A share of all installations that grows according to a plan, as a filter over `env.now` and `env.id`.
+/// A gradual rollout plan: a share of all installations that grows over time, expressed as a filter over `env.now` and
+/// `env.id`.
 ///
-/// Every step selects from the start of the same sample, so an installation that is in one step is also in all later
-/// ones.
+/// Every step selects from the start of the same sample, so an installation in one step is also in all later ones.
 package struct Ramp: Hashable, Sendable {
     package struct Step: Hashable, Sendable {
         package let from: Timestamp
-        /// The share from that time on, in steps of 0.0001 %, from 1 to ``Ramp/all``.
+        /// The share from that time on, in units of 0.0001 %, from 1 to ``Ramp/all``.
         package let share: Int
 
         package init(from: Timestamp, share: Int) {
@@ -19,13 +19,13 @@ package struct Ramp: Hashable, Sendable {
 
     /// The share that includes all installations.
     package static var all: Int { 1_000_000 }
-    /// The largest number of steps in a plan.
+    /// The maximum number of steps in a plan.
     package static var mostSteps: Int { 50 }
 
     /// The steps. Both their times and their shares increase.
     package let steps: [Step]
 
-    /// Makes a plan.
+    /// Creates a plan.
     ///
     /// - Returns: `nil` unless there are 1 to ``mostSteps`` steps whose times and shares increase.
     package init?(steps: [Step]) {
@@ -36,12 +36,12 @@ package struct Ramp: Hashable, Sendable {
         self.steps = steps
     }
 
-    /// The share at a time, in steps of 0.0001 %; 0 before the first step.
+    /// Returns the share at a time, in units of 0.0001 %; 0 before the first step.
     package func share(at time: Timestamp) -> Int { steps.last { $0.from <= time }?.share ?? 0 }
 }
 
 extension Ramp {
-    /// The plan as a filter. The share of all installations does not require `env.id`.
+    /// Returns the plan as a filter. A step with all installations does not use `env.id`.
     ///
     /// - Parameter seed: the seed of the sample, as a literal of the filter language.
     package func filter(seed: String) -> String {
@@ -52,19 +52,19 @@ extension Ramp {
         return parts.joined(separator: " || ")
     }
 
-    /// The filter for the installations between two shares, in steps of 0.0001 %.
+    /// Returns a filter for the installations between two shares, in units of 0.0001 %.
     package static func sample(_ seed: String, from: Int, to: Int) -> String {
         let isWhole = from % 10_000 == 0 && to % 10_000 == 0
         let (unit, total) = isWhole ? (10_000, 100) : (1, all)
         return "[env.id, \(seed)]|bucketSample(\(from / unit), \((to - from) / unit), \(total))"
     }
 
-    /// The plan as it is written in a record, for people: a list of times in milliseconds and shares.
+    /// The plan as stored in a record for display: an array of times in milliseconds and shares.
     package var member: JSONValue {
         .array(steps.map { .array([.count($0.from.milliseconds), .count($0.share)]) })
     }
 
-    /// Reads a plan.
+    /// Parses a plan.
     ///
     /// - Parameter member: a record's ``member``.
     /// - Returns: `nil` if it is not a plan.
@@ -87,7 +87,7 @@ extension Ramp: CustomStringConvertible {
         steps.map { "\(Self.percent($0.share)) from \(Self.date($0.from))" }.joined(separator: ", ")
     }
 
-    /// A share as text for people: `5 %`, `0.25 %`, `all`.
+    /// Returns a share for display, such as `5 %`, `0.25 %` or `all`.
     package static func percent(_ share: Int) -> String {
         if share >= all { return "all" }
         let fraction = String(10_000 + share % 10_000).dropFirst()

@@ -1,15 +1,15 @@
 import RemoteSettingsModel
 
-/// The types of strings, by the rules of Firebase's console.
+/// The recognition of types in strings, by the rules of Firebase's console.
 ///
-/// All values that the console publishes are strings. The console checks their types before that. The types never
-/// change what an app gets.
+/// The console publishes all values as strings, after checking that they have the chosen type. The types have no effect
+/// on the values that an app gets.
 package enum ValueText {
-    /// Whether the string is `true` or `false`, in any case.
+    /// Returns whether the string is `true` or `false`, in any case.
     package static func isBoolean(_ text: String) -> Bool { ["true", "false"].contains(text.lowercased()) }
 
-    /// Whether the string is a number: digits with an optional sign and fraction, such as `-1.50`, `.5` or `007`.
-    /// Leading spaces are ignored.
+    /// Returns whether the string is a number: digits with an optional sign and fraction, such as `-1.50`, `.5` or
+    /// `007`. Leading spaces are ignored.
     package static func isNumber(_ text: String) -> Bool {
         let digits = text.utf8.drop { $0 == UInt8(ascii: " ") }
         let parts = digits.dropFirst(digits.first == UInt8(ascii: "-") ? 1 : 0)
@@ -18,7 +18,7 @@ package enum ValueText {
             && parts.allSatisfy { $0.allSatisfy { (48...57).contains($0) } }
     }
 
-    /// The string as a JSON document of any type; `nil` if it is not one.
+    /// Parses the string as a JSON document of any type; returns `nil` if it is not one.
     package static func json(_ text: String) -> JSONValue? {
         try? JSONValue(parsing: Bytes(utf8: text), limits: Limits())
     }

@@ -3,14 +3,10 @@ import RemoteSettings
 import RemoteSettingsHTTP
 import RemoteSettingsModel
 
-#if canImport(Darwin)
-import Darwin
-#endif
-
-/// Runs `body` to its end while the calling thread waits. The body never needs the calling thread.
+/// Runs `body` to completion while the calling thread waits. The body never needs the calling thread.
 ///
-/// Before iOS 18 and macOS 15, the body needs a thread of Swift's pool. Tasks that block all of them would wait
-/// forever, so the program stops.
+/// Before iOS 18 and macOS 15, the body needs a thread of Swift's concurrency pool. If waiting tasks blocked all these
+/// threads, they would wait forever, so a call on such a thread stops the program.
 func blocking<Value: Sendable, Failure: Error>(
     _ body: @escaping @Sendable () async throws(Failure) -> Value
 ) throws(Failure) -> Value {
@@ -35,7 +31,7 @@ func blocking<Value: Sendable, Failure: Error>(
     }
 }
 
-/// Runs `body` to its end while the calling thread waits, and throws in the cases of Mozilla's binding.
+/// Runs `body` to completion while the calling thread waits, and converts its error to the type of Mozilla's binding.
 func blockingCall<Value: Sendable>(
     _ body: @escaping @Sendable () async throws(RemoteSettings.RemoteSettingsError) -> Value
 ) throws(RemoteSettingsError) -> Value {
@@ -46,7 +42,7 @@ func blockingCall<Value: Sendable>(
     }
 }
 
-/// Whether a task is running that is not on the main thread.
+/// Whether the current code runs in a task that is not on the main thread.
 private var isOnThreadOfPool: Bool {
     #if canImport(Darwin)
     if pthread_main_np() != 0 { return false }

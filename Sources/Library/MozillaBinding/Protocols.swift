@@ -6,13 +6,13 @@ import FoundationEssentials
 import Foundation
 #endif
 
-/// What an app calls on a ``RemoteSettingsService``, with exactly the requirements of Mozilla's Swift binding.
+/// The interface of a ``RemoteSettingsService``, with exactly the requirements of Mozilla's Swift binding.
 public protocol RemoteSettingsServiceProtocol: AnyObject, Sendable {
-    /// The base URL of the server's API.
+    /// Returns the base URL of the server's API.
     func clientUrl() -> String
-    /// The client of a collection of the service's bucket. Does no I/O.
+    /// Creates a client for a collection in the service's bucket. Does no I/O.
     func makeClient(collectionName: String) -> RemoteSettingsClient
-    /// Sets the receiver of each sync's outcome.
+    /// Sets the receiver of sync outcomes.
     func setTelemetry(telemetry: any RemoteSettingsTelemetry)
     /// Syncs the collections of all clients. Uses the network, and blocks the calling thread.
     ///
@@ -22,37 +22,37 @@ public protocol RemoteSettingsServiceProtocol: AnyObject, Sendable {
     func updateConfig(config: RemoteSettingsConfig) throws
 }
 
-/// What an app calls on a ``RemoteSettingsClient``, with exactly the requirements of Mozilla's Swift binding.
+/// The interface of a ``RemoteSettingsClient``, with exactly the requirements of Mozilla's Swift binding.
 ///
-/// A stand-in that was written for the binding fits, and may throw errors of its own.
+/// A test double written for the binding can conform to it without changes, and may throw its own errors.
 public protocol RemoteSettingsClientProtocol: AnyObject, Sendable {
-    /// The name of the collection, without its bucket.
+    /// Returns the name of the collection, without its bucket.
     func collectionName() -> String
-    /// A record's attachment.
+    /// Returns a record's attachment.
     ///
     /// If it is neither stored nor packaged, the call uses the network and blocks the calling thread.
     func getAttachment(record: RemoteSettingsRecord) throws -> Data
-    /// The timestamp of what is held, in milliseconds since 1970.
+    /// Returns the timestamp of the local records, in milliseconds since 1970; `nil` if there are none.
     func getLastModifiedTimestamp() -> UInt64?
-    /// The records that are held; `nil` if there are none.
+    /// Returns the local records; `nil` if there are none.
     ///
-    /// If nothing is held and `syncIfEmpty` is set, the collection is synced first. The call then uses the network and
+    /// If there are none and `syncIfEmpty` is set, the collection is synced first. The call then uses the network and
     /// blocks the calling thread.
     func getRecords(syncIfEmpty: Bool) -> [RemoteSettingsRecord]?
-    /// The records of ``getRecords(syncIfEmpty:)``, by their ids.
+    /// Returns the records of ``getRecords(syncIfEmpty:)``, by id.
     func getRecordsMap(syncIfEmpty: Bool) -> [String: RemoteSettingsRecord]?
-    /// Removes what is stored of the collection.
+    /// Removes the stored data of the collection.
     func resetStorage() throws
-    /// Ends the client. Its syncs fail from now on, including those under way. Reads are still answered.
+    /// Shuts down the client. Its syncs fail from now on, including running ones. Reads still work.
     func shutdown()
     /// Syncs this collection. Uses the network, and blocks the calling thread.
     func sync() throws
 }
 
 extension RemoteSettingsClientProtocol {
-    /// The records that are held; `nil` if there are none. Never uses the network.
+    /// Returns the local records; `nil` if there are none. Never uses the network.
     public func getRecords() -> [RemoteSettingsRecord]? { getRecords(syncIfEmpty: false) }
 
-    /// The records that are held, by their ids; `nil` if there are none. Never uses the network.
+    /// Returns the local records, by id; `nil` if there are none. Never uses the network.
     public func getRecordsMap() -> [String: RemoteSettingsRecord]? { getRecordsMap(syncIfEmpty: false) }
 }

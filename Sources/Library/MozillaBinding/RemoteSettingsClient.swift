@@ -6,42 +6,43 @@ import FoundationEssentials
 import Foundation
 #endif
 
-/// A client whose calls block the calling thread, in the shape of Mozilla's Swift binding. It is for code that moves
-/// over.
+/// A client whose methods block the calling thread, with the interface of Mozilla's Swift binding, for code that
+/// migrates from it.
 ///
-/// The class can be subclassed for tests. ``init(noHandle:)`` makes a client that holds nothing.
+/// The class can be subclassed for tests. ``init(noHandle:)`` creates a client without any records.
 open class RemoteSettingsClient: RemoteSettingsClientProtocol, @unchecked Sendable {
-    // It is unchecked because the compiler checks `Sendable` only for final classes. Its only stored property is a
+    // `@unchecked`, because the compiler checks `Sendable` only for final classes. The only stored property is a
     // `Sendable` constant.
 
-    /// Selects the initialiser of an inert object.
+    /// A marker that selects the initializer of an inert object.
     public struct NoHandle: Sendable {
-        /// The only value.
+        /// Creates the only value of this type.
         public init() {}
     }
 
-    /// The same client for asynchronous code, with everything that the binding lacks.
+    /// The underlying asynchronous client, which also has the features that the binding lacks.
     public let asynchronous: RemoteSettings.RemoteSettingsClient
 
-    /// The blocking calls of an existing client.
+    /// Creates a blocking interface for an existing client.
     public init(_ client: RemoteSettings.RemoteSettingsClient) {
         asynchronous = client
     }
 
-    /// A client without storage and network, for subclasses in tests. It holds nothing, and its syncs fail.
+    /// Creates a client without storage and network, for subclasses in tests. It has no records, and its syncs fail.
     public init(noHandle: NoHandle) {
         asynchronous = RemoteSettings.RemoteSettingsService.inert().makeClient(collectionName: "inert")
     }
 
-    /// The same as ``init(noHandle:)``. Subclasses that were written for the binding must implement it.
+    /// Creates a client without storage and network, like ``init(noHandle:)``. Subclasses written for the binding have
+    /// to implement this initializer.
     public required init(unsafeFromHandle handle: UInt64) {
         asynchronous = RemoteSettings.RemoteSettingsService.inert().makeClient(collectionName: "inert")
     }
 
-    /// The name that the client was made with.
+    /// Returns the name that the client was created with.
     open func collectionName() -> String { asynchronous.collectionName() }
 
-    /// A record's attachment from the storage directory, the package or the network.
+    /// Returns a record's attachment from the storage directory, a packaged bundle or the network.
     ///
     /// If the network is needed, the call blocks the calling thread.
     ///
@@ -54,9 +55,10 @@ open class RemoteSettingsClient: RemoteSettingsClientProtocol, @unchecked Sendab
         }
     }
 
-    /// Like ``getAttachment(record:)``, for the attachment at a location that a record of the collection names.
+    /// Returns the attachment at a location that is stated by a record of the collection. See
+    /// ``getAttachment(record:)``.
     ///
-    /// - Throws: `RemoteSettingsError`, also if no record has an attachment there.
+    /// - Throws: `RemoteSettingsError`, also if no record has an attachment at this location.
     public func getAttachment(location: String) throws -> Data {
         let client = asynchronous
         return try blockingCall { () async throws(RemoteSettings.RemoteSettingsError) in
@@ -64,13 +66,14 @@ open class RemoteSettingsClient: RemoteSettingsClientProtocol, @unchecked Sendab
         }
     }
 
-    /// The collection's timestamp, in milliseconds since 1970; `nil` if nothing is held. Never uses the network.
+    /// Returns the collection's timestamp, in milliseconds since 1970; `nil` if there is no local state. Never uses the
+    /// network.
     open func getLastModifiedTimestamp() -> UInt64? { asynchronous.getLastModifiedTimestamp() }
 
-    /// The records that are for this app, sorted by id; `nil` if nothing is held. All are of one state of the
-    /// collection.
+    /// Returns the records that match this app's context, sorted by id; `nil` if there is no local state. All belong to
+    /// one state of the collection.
     ///
-    /// - Parameter syncIfEmpty: whether the collection is synced first if nothing is held. The call then uses the
+    /// - Parameter syncIfEmpty: whether to sync the collection first if there is no local state. The call then uses the
     ///   network and blocks the calling thread.
     open func getRecords(syncIfEmpty: Bool) -> [RemoteSettingsRecord]? {
         let client = asynchronous
@@ -81,14 +84,14 @@ open class RemoteSettingsClient: RemoteSettingsClientProtocol, @unchecked Sendab
         }
     }
 
-    /// The records of ``getRecords(syncIfEmpty:)``, by their ids.
+    /// Returns the records of ``getRecords(syncIfEmpty:)``, by id.
     open func getRecordsMap(syncIfEmpty: Bool) -> [String: RemoteSettingsRecord]? {
         getRecords(syncIfEmpty: syncIfEmpty).map { records in
             Dictionary(records.lazy.map { ($0.id, $0) }) { first, _ in first }
         }
     }
 
-    /// Removes everything that is stored of the collection. Packaged records are then used again. Does I/O.
+    /// Removes all stored data of the collection. Packaged records are then used again. Does I/O.
     ///
     /// - Throws: `RemoteSettingsError.Other` if the files cannot be removed, or if another process is writing.
     open func resetStorage() throws {
@@ -96,12 +99,12 @@ open class RemoteSettingsClient: RemoteSettingsClientProtocol, @unchecked Sendab
         try blockingCall { () async throws(RemoteSettings.RemoteSettingsError) in try await client.resetStorage() }
     }
 
-    /// Ends this client. Its syncs fail, including those under way. Reads are still answered.
+    /// Shuts down this client. Its syncs fail from now on, including running ones. Reads still work.
     open func shutdown() { asynchronous.shutdown() }
 
-    /// Brings the collection to the server's state. Uses the network, and blocks the calling thread.
+    /// Updates the collection to the server's state. Uses the network, and blocks the calling thread.
     ///
-    /// - Throws: `RemoteSettingsError`. The records that were held stay.
+    /// - Throws: `RemoteSettingsError`. The current records remain in use.
     open func sync() throws {
         let client = asynchronous
         _ = try blockingCall { () async throws(RemoteSettings.RemoteSettingsError) in try await client.sync() }

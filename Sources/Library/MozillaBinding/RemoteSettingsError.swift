@@ -6,7 +6,8 @@ import FoundationEssentials
 import Foundation
 #endif
 
-/// Why a call failed, in the cases of Mozilla's Swift binding. `RemoteSettings.RemoteSettingsError` has more of them.
+/// The reason that a call failed, with the cases of Mozilla's Swift binding. `RemoteSettings.RemoteSettingsError` is
+/// more detailed.
 ///
 /// Closed: no version adds a case.
 public enum RemoteSettingsError: Error, Hashable, Sendable {
@@ -14,7 +15,7 @@ public enum RemoteSettingsError: Error, Hashable, Sendable {
     case Network(reason: String)
     /// The server asked clients to send no requests for this many seconds.
     case Backoff(seconds: UInt64)
-    /// Anything else. The reason says what to do next.
+    /// Any other failure. The reason suggests what to do.
     case Other(reason: String)
 
     init(_ error: RemoteSettings.RemoteSettingsError) {

@@ -1,78 +1,79 @@
 import RemoteSettings
 
-/// A service whose calls block the calling thread, in the shape of Mozilla's Swift binding. It is for code that moves
-/// over.
+/// A service whose methods block the calling thread, with the interface of Mozilla's Swift binding, for code that
+/// migrates from it.
 ///
 /// A file that imports `RemoteSettingsBlocking` gets this class under the name `RemoteSettingsService`. A file that
-/// imports `RemoteSettings` gets the asynchronous one, which is also ``asynchronous``. Both use the same collections
-/// and storage.
+/// imports `RemoteSettings` gets the asynchronous one, which is also available as ``asynchronous``. Both use the same
+/// collections and storage.
 ///
-/// Since iOS 18 and macOS 15, the work that a call waits for never runs on the threads of Swift's tasks. So any number
-/// of calls may be made at once in tasks, in actors and on queues. On older systems, a call that needs the network must
-/// not be made in a task or actor: it stops the program with a message. Make it on a dispatch queue, or use
-/// ``asynchronous``. A call on the main thread stops the app for as long as the network takes.
+/// Since iOS 18 and macOS 15, the work behind a call never runs on the threads of Swift's concurrency pool, so any
+/// number of concurrent calls is possible in tasks, in actors and on queues. On older systems, a call that needs the
+/// network must not be made in a task or actor: it stops the program with a message. Make it on a dispatch queue, or
+/// use ``asynchronous``. A call on the main thread blocks the app for as long as the network takes.
 ///
-/// The class can be subclassed for tests. ``init(noHandle:)`` makes a service that has nothing and does nothing.
+/// The class can be subclassed for tests. ``init(noHandle:)`` creates a service without storage and network.
 open class RemoteSettingsService: RemoteSettingsServiceProtocol, @unchecked Sendable {
-    // It is unchecked because the compiler checks `Sendable` only for final classes. Its only stored property is a
+    // `@unchecked`, because the compiler checks `Sendable` only for final classes. The only stored property is a
     // `Sendable` constant.
 
-    /// Selects the initialiser of an inert object.
+    /// A marker that selects the initializer of an inert object.
     public struct NoHandle: Sendable {
-        /// The only value.
+        /// Creates the only value of this type.
         public init() {}
     }
 
-    /// The same service for asynchronous code, with everything that the binding lacks.
+    /// The underlying asynchronous service, which also has the features that the binding lacks.
     public let asynchronous: RemoteSettings.RemoteSettingsService
 
-    /// Makes a service. Does no I/O. A mistake in the configuration is logged at once as an error, and every sync
-    /// throws it.
+    /// Creates a service. Does no I/O. An error in the configuration is logged at once, and every sync throws it.
     ///
     /// - Parameters:
-    ///   - storageDir: the path of a directory for what syncs store. It is made when it is first needed.
-    ///   - config: the server, what is packaged, and whom to trust.
+    ///   - storageDir: the path of a directory for synced data. It is created when it is first needed.
+    ///   - config: the configuration, such as the server, the packaged snapshots and the trusted roots.
     public init(storageDir: String, config: RemoteSettingsConfig) {
         asynchronous = RemoteSettings.RemoteSettingsService(storageDir: storageDir, config: config)
     }
 
-    /// The blocking calls of an existing service.
+    /// Creates a blocking interface for an existing service.
     public init(_ service: RemoteSettings.RemoteSettingsService) {
         asynchronous = service
     }
 
-    /// A service without storage and network, for subclasses in tests. Its clients hold nothing, and its syncs fail.
+    /// Creates a service without storage and network, for subclasses in tests. Its clients have no records, and its
+    /// syncs fail.
     public init(noHandle: NoHandle) {
         asynchronous = .inert()
     }
 
-    /// The same as ``init(noHandle:)``. Subclasses that were written for the binding must implement it.
+    /// Creates a service without storage and network, like ``init(noHandle:)``. Subclasses written for the binding have
+    /// to implement this initializer.
     public required init(unsafeFromHandle handle: UInt64) {
         asynchronous = .inert()
     }
 
-    /// The server's base URL; empty if the configured one is not valid.
+    /// Returns the server's base URL; empty if the configured one is not valid.
     open func clientUrl() -> String { asynchronous.clientUrl() }
 
-    /// Makes a client for a collection. Does no I/O.
+    /// Creates a client for a collection. Does no I/O.
     ///
-    /// - Parameter collectionName: the collection's name, in the configured bucket; or `bucket/name`.
+    /// - Parameter collectionName: the collection's name in the configured bucket, or `bucket/name`.
     open func makeClient(collectionName: String) -> RemoteSettingsClient {
         RemoteSettingsClient(asynchronous.makeClient(collectionName: collectionName))
     }
 
-    /// The same as ``makeClient(collectionName:)``.
+    /// Creates a client for a collection, like ``makeClient(collectionName:)``.
     public func makeClient(collection: String) -> RemoteSettingsClient { makeClient(collectionName: collection) }
 
-    /// Sets the receiver of the outcomes of syncs, including those under way.
+    /// Sets the receiver of sync outcomes, including those of running syncs.
     open func setTelemetry(telemetry: any RemoteSettingsTelemetry) {
         asynchronous.setTelemetry(telemetry: telemetry)
     }
 
-    /// Brings every collection that has a client to the server's state. Uses the network, and blocks the calling
+    /// Updates every collection that has a client to the server's state. Uses the network, and blocks the calling
     /// thread.
     ///
-    /// - Returns: the names of the collections that have changed, sorted, each as its client was made with.
+    /// - Returns: the names of the changed collections, sorted, each as given to ``makeClient(collectionName:)``.
     /// - Throws: `RemoteSettingsError` if the server's list of collections could not be fetched, if every collection
     ///   failed, or if the service has no client, so that there is nothing to sync.
     @discardableResult
@@ -81,7 +82,7 @@ open class RemoteSettingsService: RemoteSettingsServiceProtocol, @unchecked Send
         return try blockingCall { () async throws(RemoteSettings.RemoteSettingsError) in try await service.sync() }
     }
 
-    /// Puts another configuration in force, for existing clients as well. Syncs that are under way end.
+    /// Replaces the configuration, for existing clients as well. Running syncs are cancelled.
     ///
     /// - Throws: `RemoteSettingsError.Other` if the configuration is not valid.
     open func updateConfig(config: RemoteSettingsConfig) throws {

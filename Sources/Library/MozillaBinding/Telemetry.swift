@@ -1,37 +1,38 @@
 import RemoteSettings
 import RemoteSettingsModel
 
-/// Receives the outcome of every sync, as in Mozilla's Swift binding. It can be
-/// `RemoteSettingsConfig.telemetry`, too.
+/// A receiver of the outcome of every sync, as in Mozilla's Swift binding. It can also be used as
+/// `RemoteSettingsConfig.telemetry`.
 public protocol RemoteSettingsTelemetry: RemoteSettings.RemoteSettingsTelemetry {
-    /// Called once for each outcome, from any thread. It must not block.
+    /// Receives one outcome. It is called on any thread and must not block.
     func reportUptake(extras: UptakeEventExtras)
 }
 
 extension RemoteSettingsTelemetry {
-    /// Passes the outcome on to ``reportUptake(extras:)``, in the words of Mozilla's mobile client.
+    /// Forwards the outcome to ``reportUptake(extras:)``, in the terms of Mozilla's mobile client.
     public func reportUptake(_ event: UptakeEvent) { reportUptake(extras: UptakeEventExtras(event)) }
 }
 
-/// An outcome in the words of Mozilla's mobile client, for its Glean metric `uptake_remotesettings`. All values are
-/// text.
+/// An outcome in the terms of Mozilla's mobile client, for its Glean metric `uptake_remotesettings`. All values are
+/// strings.
 public struct UptakeEventExtras: Hashable, Sendable {
-    /// `success`, `up_to_date`, `network_error`, `backoff_error`, `signature_error`, `server_error` or `unknown_error`.
+    /// The result: `success`, `up_to_date`, `network_error`, `backoff_error`, `signature_error`, `server_error` or
+    /// `unknown_error`.
     public var value: String?
-    /// `settings-sync`, `settings-changes-monitoring`, or `bucket/collection`.
+    /// The source: `settings-sync`, `settings-changes-monitoring`, or `bucket/collection`.
     public var source: String?
-    /// In milliseconds.
+    /// The time between the last change on the server and the server's response, in milliseconds.
     public var age: String?
-    /// What started the sync.
+    /// The cause of the sync.
     public var trigger: String?
-    /// In milliseconds since 1970.
+    /// The collection's timestamp afterwards, in milliseconds since 1970.
     public var timestamp: String?
-    /// In milliseconds.
+    /// The duration of the attempt in milliseconds.
     public var duration: String?
-    /// The status of a failure as a name, such as `SignRetryError`. It distinguishes more kinds than ``value``.
+    /// The name of the failure, such as `SignRetryError`. It distinguishes more cases than ``value``.
     public var errorName: String?
 
-    /// Extras; each parameter is the property of the same name.
+    /// Creates extras. Each parameter sets the property of the same name.
     public init(
         value: String? = nil, source: String? = nil, age: String? = nil, trigger: String? = nil,
         timestamp: String? = nil, duration: String? = nil, errorName: String? = nil
@@ -47,7 +48,7 @@ public struct UptakeEventExtras: Hashable, Sendable {
 }
 
 extension UptakeEventExtras {
-    /// The same outcome in the words of Mozilla's mobile client.
+    /// Converts an outcome to the terms of Mozilla's mobile client.
     public init(_ event: UptakeEvent) {
         self.init(
             value: event.status.mobileName, source: event.source, age: event.age.map { "\($0.wholeMilliseconds)" },
@@ -57,7 +58,7 @@ extension UptakeEventExtras {
 }
 
 extension UptakeEvent.Status {
-    /// The one of seven names that Mozilla's mobile client has for it.
+    /// The name of this status in Mozilla's mobile client, which distinguishes only seven.
     fileprivate var mobileName: String {
         switch self {
         case .success, .upToDate: rawValue
@@ -69,7 +70,7 @@ extension UptakeEvent.Status {
         }
     }
 
-    /// `sign_retry_error` as `SignRetryError`; `nil` if the status is not a failure.
+    /// The status in camel case, such as `SignRetryError` for `sign_retry_error`; `nil` if the status is not a failure.
     fileprivate var errorName: String? {
         switch self {
         case .success, .upToDate: nil

@@ -3,10 +3,10 @@ import RemoteSettings
 import RemoteSettingsModel
 import SnapshotBundle
 
-// What is exported by its name wins over what other imports of the file bring under that name. So a file may import
-// this module beside RemoteSettings, RemoteConfiguration or RemoteSettingsTesting, which bring the asynchronous
-// service, and beside MozillaAppServices. Of RemoteSettings, only what the binding's calls need is exported: a file
-// that needs more imports it as well.
+// Types that are exported by name take precedence over types of the same name from the file's other imports. So a file
+// may import this module together with RemoteSettings, RemoteConfiguration or RemoteSettingsTesting, which export the
+// asynchronous service, and with MozillaAppServices. From RemoteSettings, only the types used by the binding's methods
+// are exported: a file that needs others has to import RemoteSettings as well.
 @_exported import MozillaBinding
 @_exported import class MozillaBinding.RemoteSettingsClient
 @_exported import protocol MozillaBinding.RemoteSettingsClientProtocol

@@ -7,24 +7,25 @@ import FoundationEssentials
 import Foundation
 #endif
 
-/// A test's expectation that was not met. XCTest and Swift Testing both show a thrown error's description.
+/// An error for a test's expectation that was not met. XCTest and Swift Testing both show a thrown error's description.
 public struct UnmetExpectation: Error, Hashable, Sendable, CustomStringConvertible {
-    /// What was expected, and what was found.
+    /// The expected and the actual result, as a sentence.
     public let description: String
 
-    /// Makes an error.
+    /// Creates an error.
     ///
-    /// - Parameter description: what was expected, and what was found, as a sentence.
+    /// - Parameter description: the expected and the actual result, as a sentence.
     public init(_ description: String) { self.description = description }
 }
 
 extension UnmetExpectation: LocalizedError {
-    /// The same as ``description``.
+    /// The description of the error, for `LocalizedError`.
     public var errorDescription: String? { description }
 }
 
 extension RemoteSettingsClient {
-    /// Expects that the records for this app have exactly these ids, in any order. Never uses the network.
+    /// Checks that the records that match this app's context have exactly these ids, in any order. Never uses the
+    /// network.
     ///
     /// - Throws: ``UnmetExpectation`` with the missing records and the unexpected ones.
     public func expectRecords(_ ids: [String]) throws {
@@ -43,7 +44,7 @@ extension RemoteSettingsClient {
         }
     }
 
-    /// Expects a record with these values in these fields. Never uses the network.
+    /// Checks that a record has these values in these fields. Never uses the network.
     ///
     /// - Throws: ``UnmetExpectation`` with the first field that differs.
     public func expectRecord(_ id: String, _ fields: [String: RemoteSettingsJSON] = [:]) throws {
@@ -58,14 +59,14 @@ extension RemoteSettingsClient {
         }
     }
 
-    /// Expects that `work` changes the collection, and waits for the first change in ``changes()``.
+    /// Checks that `work` changes the collection, and waits for the first change in ``changes()``.
     ///
     /// - Parameters:
-    ///   - timeout: the longest wait after `work` has ended.
+    ///   - timeout: the longest wait after `work` has finished.
     ///   - isolation: the caller's isolation, in which `work` runs.
-    ///   - work: changes the collection, for example by a write to the server and a sync.
+    ///   - work: a closure that changes the collection, for example by a write to the server and a sync.
     /// - Returns: the change.
-    /// - Throws: ``UnmetExpectation`` if there is no change, and what `work` throws.
+    /// - Throws: ``UnmetExpectation`` if there is no change, and the errors of `work`.
     @discardableResult
     public func expectChange(
         within timeout: Duration = .seconds(5), isolation: isolated (any Actor)? = #isolation,
@@ -94,15 +95,15 @@ extension RemoteSettingsClient {
 }
 
 extension OriginTransport {
-    /// Expects a number of requests to the server while `work` runs.
+    /// Checks that a number of requests is sent to the server while `work` runs.
     ///
     /// - Parameters:
     ///   - count: the number of requests.
     ///   - text: a part of the path and query of the requests to count; `nil` to count all requests.
     ///   - isolation: the caller's isolation, in which `work` runs.
     ///   - work: the code that may send requests.
-    /// - Returns: what `work` returns.
-    /// - Throws: ``UnmetExpectation`` with the list of requests, and what `work` throws.
+    /// - Returns: the result of `work`.
+    /// - Throws: ``UnmetExpectation`` with the list of requests, and the errors of `work`.
     @discardableResult
     public func expectRequests<Value>(
         _ count: Int, to text: String? = nil, isolation: isolated (any Actor)? = #isolation,
@@ -119,14 +120,14 @@ extension OriginTransport {
     }
 }
 
-/// Expects that a condition becomes true. It is checked every five milliseconds.
+/// Waits for a condition to become true, checking it every five milliseconds.
 ///
 /// - Parameters:
-///   - what: the condition in words.
+///   - what: a description of the condition, for the error.
 ///   - timeout: the longest wait.
 ///   - isolation: the caller's isolation, in which `condition` is checked.
 ///   - condition: the condition to check.
-/// - Throws: ``UnmetExpectation`` if it does not become true, and what `condition` throws.
+/// - Throws: ``UnmetExpectation`` if the condition does not become true in time, and the errors of `condition`.
 public func expectSoon(
     _ what: String, within timeout: Duration = .seconds(5), isolation: isolated (any Actor)? = #isolation,
     _ condition: () async throws -> Bool

@@ -1,2 +1,2 @@
-// A test imports this module, and gets the test server and the library that the app uses.
+// A test that imports this module also gets the library that the app uses.
 @_exported import RemoteConfiguration

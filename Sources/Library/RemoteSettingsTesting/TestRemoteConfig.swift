@@ -2,13 +2,13 @@ import Observation
 import RemoteConfiguration
 import RemoteSettingsModel
 
-/// A remote config whose values a test sets, for code that takes a `RemoteConfigReading`.
+/// A remote config whose values a test sets, for code that accepts a `RemoteConfigReading`.
 ///
 ///     let config = TestRemoteConfig(["banner": "Welcome"], defaults: ["price": 3])
 ///     let page = Page(config: config)
 ///     config.set("Goodbye", forKey: "banner")
 ///
-/// A value takes effect at once, and observers are told as they are of an activation.
+/// A value takes effect at once, and observers are notified as for an activation.
 public final class TestRemoteConfig: RemoteConfigReading, Sendable {
     private struct State {
         var values: [ExactString: RemoteConfigValue]
@@ -18,10 +18,10 @@ public final class TestRemoteConfig: RemoteConfigReading, Sendable {
     private let state: Mutex<State>
     private let observation = ValuesObservation()
 
-    /// Makes a remote config.
+    /// Creates a remote config.
     ///
     /// - Parameters:
-    ///   - values: the values in the place of the server's, by key.
+    ///   - values: the values that replace those of the server, by key.
     ///   - defaults: the app's defaults.
     public init(
         _ values: [String: any RemoteConfigDefault] = [:], defaults: [String: any RemoteConfigDefault] = [:]
@@ -31,10 +31,10 @@ public final class TestRemoteConfig: RemoteConfigReading, Sendable {
         state = Mutex(State(values: values, defaults: defaults))
     }
 
-    /// Represents all values for Observation.
+    /// A property that represents all values for Observation.
     private var observed: Bool { true }
 
-    /// Sets a value in the place of the server's; `nil` removes it, so that the default is used.
+    /// Sets a value as if it came from the server; `nil` removes it, so that the default is used.
     public func set(_ value: (any RemoteConfigDefault)?, forKey key: String) {
         let value = value.map { RemoteConfigValue($0) }
         guard #available(iOS 17, macOS 14, tvOS 17, watchOS 10, visionOS 1, *) else {
@@ -43,7 +43,7 @@ public final class TestRemoteConfig: RemoteConfigReading, Sendable {
         observation.registrar.withMutation(of: self, keyPath: \.observed) { state.withLock { $0.values[key] = value } }
     }
 
-    /// The current values.
+    /// Returns a snapshot of the current values.
     public func snapshot() -> RemoteConfigSnapshot {
         if #available(iOS 17, macOS 14, tvOS 17, watchOS 10, visionOS 1, *) {
             observation.registrar.access(self, keyPath: \.observed)

@@ -10,23 +10,23 @@ import RemoteSettingsHTTP
 ///     let app = App(service: test.service)
 ///     try await test.service.sync()
 ///
-/// Only the server is simulated. Collections are signed when they are written, and verified as in an app. Code that was
-/// written for Mozilla's binding takes `RemoteSettingsBlocking.RemoteSettingsService(test.service)`.
+/// Only the server is simulated. Collections are signed when they are written, and verified as in an app. For code
+/// written for Mozilla's binding, pass `RemoteSettingsBlocking.RemoteSettingsService(test.service)`.
 public final class TestService: Sendable {
-    /// The server. A test can make it fail.
+    /// The server. A test can inject faults into it.
     public let origin: OriginTransport
     /// The service that the app uses.
     public let service: RemoteSettingsService
 
-    /// Makes a service and its server.
+    /// Creates a service and its server.
     ///
     /// - Parameters:
-    ///   - time: a clock that a test moves; `nil` for the system's clock. With the system's clock, pauses between two
-    ///     attempts of a request take two milliseconds, but waits of 30 seconds or more, such as time-outs, take their
-    ///     full time.
-    ///   - updates: an update channel on which a test makes announcements; `nil` for none.
-    ///   - configure: changes the configuration, such as its `appContext` or `packaged`.
-    /// - Throws: an error if the server's keys cannot be made.
+    ///   - time: a clock controlled by the test; `nil` for the system's clock. With the system's clock, waits between
+    ///     two attempts of a request take two milliseconds, but waits of 30 seconds or more, such as timeouts, take
+    ///     their full time.
+    ///   - updates: an update channel on which the test makes announcements; `nil` for none.
+    ///   - configure: a closure that changes the configuration, such as its `appContext` or `packaged`.
+    /// - Throws: an error if the server's keys cannot be created.
     public convenience init(
         time: SteppedTime? = nil, updates: ScriptedUpdates? = nil,
         configure: (inout RemoteSettingsConfig) -> Void = { _ in }
@@ -34,8 +34,8 @@ public final class TestService: Sendable {
         self.init(try OriginTransport(), time: time, updates: updates, configure: configure)
     }
 
-    /// Makes a service with an existing server, as ``init(time:updates:configure:)`` does with a new one. It simulates
-    /// the app's next start, or another device.
+    /// Creates a service with an existing server, to simulate the app's next start or a second device. See
+    /// ``init(time:updates:configure:)``.
     public init(
         _ origin: OriginTransport, time: SteppedTime? = nil, updates: ScriptedUpdates? = nil,
         configure: (inout RemoteSettingsConfig) -> Void = { _ in }
@@ -45,7 +45,7 @@ public final class TestService: Sendable {
             config.environment = time.environment
             origin.wait = time.environment.sleep
         } else {
-            // Pauses are short, but time-outs are real.
+            // Shorten waits between attempts, but not timeouts.
             config.environment.sleep = {
                 try await Task.sleep(for: $0 >= .seconds(30) ? $0 : min($0, .milliseconds(2)))
             }
@@ -56,14 +56,14 @@ public final class TestService: Sendable {
         service = RemoteSettingsService(storageDir: ":memory:", config: config)
     }
 
-    /// A collection of the server that a test can write to. It is made if there is none with this name.
+    /// Returns a collection of the server that a test can write to. It is created if it does not exist.
     ///
     /// - Parameter name: the name of a collection in the bucket `main`, or `bucket/name`.
     public func collection(_ name: String) throws -> ServerCollection {
         try origin.collection(name.contains("/") ? name : "main/\(name)")
     }
 
-    /// A remote config that reads a collection of this service and asks the server on each fetch.
+    /// Creates a remote config that reads a collection of this service and contacts the server on each fetch.
     public func remoteConfig(collection: String = "config") -> RemoteConfig {
         RemoteConfig(
             collection: collection, service: service, settings: RemoteConfigSettings(minimumFetchInterval: 0))

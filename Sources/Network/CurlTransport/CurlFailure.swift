@@ -10,9 +10,9 @@ struct CurlFailure {
     /// The `errno` of the last failed system call; 0 for none.
     let systemError: Int32
     let inBody: Bool
-    /// The answer's `Content-Length`; `nil` if it has none.
+    /// The response's `Content-Length`; `nil` if it has none.
     let announced: Int?
-    /// The number of bytes of the body received.
+    /// The number of body bytes received so far.
     let received: Int
     let headSeconds: Int
 
@@ -30,7 +30,7 @@ struct CurlFailure {
             .truncated(expected: announced, received: received)
         case CURLE_OK, CURLE_GOT_NOTHING, CURLE_PARTIAL_FILE:
             .connection("closed before the answer arrived")
-        // A connection that breaks during the handshake does not show that the server's certificate is wrong.
+        // If the connection broke during the handshake, the server's certificate may be fine, so do not blame TLS.
         case CURLE_SSL_CONNECT_ERROR where systemError != 0:
             .connection(text)
         case CURLE_SSL_CONNECT_ERROR, CURLE_PEER_FAILED_VERIFICATION, CURLE_SSL_CERTPROBLEM, CURLE_SSL_CIPHER,

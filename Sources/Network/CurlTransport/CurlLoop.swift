@@ -3,10 +3,10 @@ import CPlatform
 import RemoteSettingsHTTP
 import RemoteSettingsModel
 
-/// Runs libcurl on a thread of its own, and passes orders from other threads to it.
+/// Runs libcurl on a dedicated thread, and passes commands from other threads to it.
 @safe
 final class CurlLoop: Sendable {
-    /// The thread's next orders, which it carries out in this sequence.
+    /// Commands that wait for the thread. It executes them in this order.
     private struct Orders {
         var started: [(id: UInt64, request: HTTPRequest, answer: AnswerBuffer)] = []
         var resumed: [UInt64] = []
@@ -20,16 +20,16 @@ final class CurlLoop: Sendable {
         var orders = Orders()
         var count: UInt64 = 0
         var isClosed = false
-        /// libcurl's handle; `nil` while the thread does not run.
+        /// libcurl's multi handle; `nil` while the thread is not running.
         var multi: UnsafeMutableRawPointer?
 
-        /// Wakes the thread so that it reads its orders.
+        /// Wakes the thread so that it reads its commands.
         func wake() {
             if let multi = unsafe multi { unsafe rs_curl_multi_wakeup(multi) }
         }
     }
 
-    /// The argument of the thread's function. It keeps the loop alive until the thread ends.
+    /// The argument of the thread's function. It keeps the loop alive until the thread exits.
     @safe
     private final class Thread {
         let loop: CurlLoop
@@ -41,8 +41,8 @@ final class CurlLoop: Sendable {
         }
     }
 
-    /// The first wait after an event. libcurl 7.88 sometimes forgets that it has more to do, so after each event it is
-    /// called again soon, and then at growing intervals.
+    /// The first wait after an event. libcurl 7.88 sometimes does not report that it has more to do, so the loop calls
+    /// it again soon after each event, and then at growing intervals.
     private static let shortestWait = Duration.milliseconds(10)
     private static let longestWait = Duration.seconds(60)
 
@@ -86,7 +86,7 @@ final class CurlLoop: Sendable {
         }
     }
 
-    /// Stops a transfer. Does nothing if it has ended.
+    /// Stops a transfer. Does nothing if it has already finished.
     func drop(_ id: UInt64) {
         state.withLock { state in
             guard unsafe state.multi != nil else { return }
@@ -95,7 +95,7 @@ final class CurlLoop: Sendable {
         }
     }
 
-    /// Ends the thread when its transfers have ended.
+    /// Makes the thread exit when its transfers have finished.
     func close() {
         state.withLock {
             $0.isClosed = true
@@ -142,7 +142,7 @@ final class CurlLoop: Sendable {
             let left = transfers.values.compactMap(\.deadline).min().map { $0 - now } ?? patience
             // libcurl shortens the wait to its own time-outs.
             unsafe rs_curl_multi_poll(multi, Int32((max(.zero, min(left, patience)) / .milliseconds(1)).rounded(.up)))
-            // If nothing has happened, the next wait is longer.
+            // If nothing has happened, wait longer the next time.
             patience = ContinuousClock.now - now < patience ? Self.shortestWait : min(patience * 2, Self.longestWait)
         }
         unsafe rs_curl_multi_cleanup(multi)
@@ -169,17 +169,17 @@ final class CurlLoop: Sendable {
         }
     }
 
-    /// Ends a transfer, and lets libcurl read its connection again for the other transfers.
+    /// Removes a transfer, and makes libcurl read its connection again for the other transfers.
     ///
-    /// If the buffer of one transfer is full, an HTTP/2 connection of libcurl 7.88 keeps what it has read for the
-    /// others. When that transfer ends, the others are not told. They would wait until the server sends more, which it
-    /// never does after a GOAWAY.
+    /// When the buffer of one transfer is full, an HTTP/2 connection of libcurl 7.88 keeps the bytes that it has
+    /// already read for the other transfers. When the full transfer is removed, libcurl does not resume the others.
+    /// They would wait until the server sends more, which it never does after a GOAWAY.
     private func end(_ id: UInt64, of transfers: inout [UInt64: CurlTransfer]) {
         guard let port = transfers.removeValue(forKey: id)?.localPort, port > 0 else { return }
         transfers.values.first { $0.isReading && $0.localPort == port }?.readAgain()
     }
 
-    /// Whether the thread can end. It then accepts no further orders.
+    /// Returns whether the thread can exit. If so, the loop accepts no further commands.
     private func isDone() -> Bool {
         state.withLock { state in
             guard state.isClosed, state.orders.isEmpty else { return false }

@@ -1,17 +1,17 @@
 import CCurl
 import RemoteSettingsHTTP
 
-/// One running request of libcurl. It is created, used and released on the loop's thread. Releasing it ends the
+/// One running libcurl request. It is created, used and released on the loop's thread. Releasing it cancels the
 /// request.
 @safe
 final class CurlTransfer {
-    /// The number of unread bytes at which reading from the connection pauses. libcurl's own buffer adds to it.
+    /// The number of unread bytes at which reading from the connection pauses. libcurl buffers some bytes in addition.
     static let mostBuffered = 1 << 20
     private static let wireBuffer = 64 << 10
 
-    /// libcurl's handle; `nil` if libcurl has no memory. The answer has then failed.
+    /// libcurl's easy handle; `nil` if libcurl could not allocate it, in which case the response has already failed.
     let handle: UnsafeMutableRawPointer?
-    /// The time at which the answer fails if nothing more of it arrives; `nil` while the transfer is paused.
+    /// The time at which the transfer fails unless more of the response arrives; `nil` while the transfer is paused.
     private(set) var deadline: ContinuousClock.Instant?
 
     private let multi: UnsafeMutableRawPointer
@@ -22,7 +22,7 @@ final class CurlTransfer {
     private var isPaused = false
     private var isRepetition = false
     private var fields: UnsafeMutablePointer<curl_slist>?
-    // libcurl writes to it for as long as the handle exists.
+    // The buffer for libcurl's error message, which libcurl may write to while the handle exists.
     private let message: UnsafeMutablePointer<CChar>
 
     init(
@@ -61,7 +61,7 @@ final class CurlTransfer {
         unsafe rs_curl_set_http_only(handle)
         let isSecure = request.url.scheme == .https
         set(CURLOPT_HTTP_VERSION, Int(isSecure ? CURL_HTTP_VERSION_2TLS : CURL_HTTP_VERSION_1_1))
-        // A request waits for the first connection, which shows whether it can carry many requests.
+        // A request waits for the first connection to open, which shows whether the connection can be shared (HTTP/2).
         set(CURLOPT_PIPEWAIT, isSecure ? 1 : 0)
         set(CURLOPT_HTTP09_ALLOWED, 0)
         set(CURLOPT_FOLLOWLOCATION, 0)
@@ -74,7 +74,7 @@ final class CurlTransfer {
         if let certificateAuthorities { set(CURLOPT_CAINFO, certificateAuthorities) }
         set(CURLOPT_PATH_AS_IS, 1)
         set(CURLOPT_URL, request.url.description)
-        // This suppresses libcurl's own field, because the request has one.
+        // Suppresses libcurl's default `Accept` field, because the request has one.
         var lines = ["Accept:"]
         for field in request.headers.fields {
             lines.append(field.value.isEmpty ? "\(field.name);" : "\(field.name): \(field.value)")
@@ -100,10 +100,10 @@ final class CurlTransfer {
         }
     }
 
-    // MARK: The server's side
+    // MARK: Receiving
 
     private func receivedHeaderLine(_ line: UnsafeRawBufferPointer) -> Bool {
-        // Fields after a chunked body are trailers.
+        // Header lines after a chunked body are trailers.
         guard !answer.hasHead else { return true }
         guard let isComplete = unsafe head.add(line) else { return false }
         if isComplete {
@@ -123,7 +123,7 @@ final class CurlTransfer {
         if isPaused { deadline = nil }
     }
 
-    /// Continues after the reader has emptied the buffer.
+    /// Continues the transfer after the reader has emptied the buffer.
     func resume() {
         guard isPaused else { return }
         isPaused = false
@@ -147,9 +147,9 @@ final class CurlTransfer {
         unsafe rs_curl_easy_pause(handle, CURLPAUSE_CONT)
     }
 
-    // MARK: The end
+    // MARK: Finishing
 
-    /// Reports the end, or sends the request once more if the server has not processed it.
+    /// Passes the result to the reader, or sends the request once more if the server has not processed it.
     func isOver(after result: CURLcode) -> Bool {
         if result == CURLE_OK, answer.hasHead {
             answer.finish()
@@ -163,9 +163,9 @@ final class CurlTransfer {
         return true
     }
 
-    /// Whether a connection that other requests had used has ended before a byte of this request's answer arrived.
+    /// Returns whether a reused connection broke before any byte of this request's response arrived.
     ///
-    /// libcurl itself repeats requests that a GOAWAY has left out, but it mistakes some of them for failures.
+    /// libcurl repeats requests that the server refused with a GOAWAY, but it reports some of them as failed instead.
     private func isUnprocessed(_ result: CURLcode) -> Bool {
         guard !isRepetition, head.bytes == 0 else { return false }
         switch result {
@@ -186,7 +186,7 @@ final class CurlTransfer {
         unsafe rs_curl_multi_add_handle(multi, handle)
     }
 
-    /// Whether the request has failed because of a time-out, or could not be started.
+    /// Returns whether the request has timed out or could not be started.
     func isLate(at now: ContinuousClock.Instant) -> Bool {
         guard let handle = unsafe handle else { return true }
         guard let deadline, deadline <= now else { return false }
@@ -211,16 +211,16 @@ final class CurlTransfer {
     }
 }
 
-/// Collects the lines of an answer's head, which libcurl passes one by one.
+/// Collects the header lines of a response, which libcurl passes one by one.
 struct HeadLines {
-    /// The largest size of the head in bytes, including earlier interim answers.
+    /// The largest size of the head in bytes, including the heads of interim responses (1xx).
     static let mostBytes = 256 << 10
 
     private(set) var status = 0
     private(set) var headers = HTTPHeaders()
     private(set) var isMultiplexed = false
     private(set) var bytes = 0
-    /// Why the head was refused.
+    /// The reason why the head was refused; `nil` if it was not.
     private(set) var problem: String?
 
     var contentLength: Int? { headers["Content-Length"].flatMap { Int($0) } }
@@ -233,7 +233,7 @@ struct HeadLines {
         guard bytes <= Self.mostBytes else { return refuse("its head is longer than \(Self.mostBytes) bytes") }
         let text = String(decoding: line.prefix { $0 != UInt8(ascii: "\r") && $0 != UInt8(ascii: "\n") }, as: UTF8.self)
         if text.hasPrefix("HTTP/"), let code = text.split(separator: " ").dropFirst().first {
-            // An interim answer (RFC 9110 §15.2) came before this one.
+            // An interim response (RFC 9110 §15.2) may have come before this one, so discard its fields.
             headers = HTTPHeaders()
             isMultiplexed = text.hasPrefix("HTTP/2 ")
             status = Int(code) ?? 0

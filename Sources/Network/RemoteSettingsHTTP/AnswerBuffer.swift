@@ -1,14 +1,14 @@
 import RemoteSettingsModel
 
-/// Carries an answer from a transport's callbacks to the only task that reads it, through a ``BufferedBody``.
+/// Passes a response from a transport's callbacks to the one task that reads it, through a ``BufferedBody``.
 ///
-/// It holds the bytes that have arrived and are not read yet. At `mostBuffered` bytes or more, it pauses the source
-/// until the reader has taken them.
+/// It buffers the bytes that have arrived and have not been read yet. At `mostBuffered` bytes or more, it pauses the
+/// source until the reader has consumed them.
 package final class AnswerBuffer: Sendable {
     package struct Head: Sendable {
         package let status: Int
         package let headers: HTTPHeaders
-        /// Whether the connection carries many requests at once (HTTP/2).
+        /// Whether the connection carries several requests at the same time (HTTP/2).
         package let isMultiplexed: Bool
 
         package init(status: Int, headers: HTTPHeaders, isMultiplexed: Bool = false) {
@@ -24,33 +24,33 @@ package final class AnswerBuffer: Sendable {
         var isPaused = false
         /// The number of pieces that have arrived.
         var pieces = 0
-        /// The end of the body. It is set once, but a cancellation replaces it.
+        /// How the body finished; `nil` while it is still arriving. It is set once, but a cancellation replaces it.
         var end: Result<Void, HTTPError>?
-        /// The number of changes of this state, by which a reader that is about to wait notices a change.
+        /// A counter of changes to this state. A reader that is about to wait compares it to notice a change.
         var changes = 0
-        /// The only reader, if it waits for a change.
+        /// The suspended reader; `nil` if no reader is waiting.
         var reader: CheckedContinuation<Void, Never>?
     }
 
     private let mostBuffered: Int
     private let state = Mutex(State())
 
-    /// Makes a buffer.
+    /// Creates a buffer.
     ///
     /// - Parameter mostBuffered: the number of unread bytes at which the source is paused.
     package init(mostBuffered: Int) {
         self.mostBuffered = mostBuffered
     }
 
-    // MARK: The reader's side
+    // MARK: The reader
 
     fileprivate func head() async -> Result<Head, HTTPError> {
         await wait { $0.head }
     }
 
-    /// Waits for bytes and takes all that have arrived; `nil` at the body's end.
+    /// Waits until bytes have arrived and returns all of them; `nil` at the end of the body.
     ///
-    /// - Parameter resume: called if the source is paused.
+    /// - Parameter resume: resumes the source. It is called only if the source is paused.
     fileprivate func next(resume: () -> Void) async -> Result<[UInt8]?, HTTPError> {
         let (piece, wasPaused) = await wait { state -> (Result<[UInt8]?, HTTPError>, Bool)? in
             if !state.bytes.isEmpty {
@@ -67,7 +67,7 @@ package final class AnswerBuffer: Sendable {
         return piece
     }
 
-    /// Ends the reader's wait at once, and drops what has not been read.
+    /// Cancels the reader's wait immediately, and discards the unread bytes.
     fileprivate func cancel(_ error: HTTPError) {
         change { state in
             if state.head == nil { state.head = .failure(error) }
@@ -101,11 +101,11 @@ package final class AnswerBuffer: Sendable {
         reader?.resume()
     }
 
-    // MARK: The source's side
+    // MARK: The source
 
     package var hasHead: Bool { state.withLock { $0.head != nil } }
 
-    /// The number of pieces that have arrived, and whether the source is paused; `nil` after the body's end.
+    /// The number of pieces that have arrived, and whether the source is paused; `nil` once the body has finished.
     package var arrivals: (pieces: Int, isPaused: Bool)? {
         state.withLock { $0.end == nil ? ($0.pieces, $0.isPaused) : nil }
     }
@@ -114,7 +114,7 @@ package final class AnswerBuffer: Sendable {
         change { $0.head = $0.head ?? .success(head) }
     }
 
-    /// Adds bytes.
+    /// Appends bytes.
     ///
     /// - Parameter pause: pauses the source. It is called when the buffer is full, before a reader can resume the
     ///   source. It must not call this buffer.
@@ -134,7 +134,7 @@ package final class AnswerBuffer: Sendable {
         change { $0.end = $0.end ?? .success(()) }
     }
 
-    /// Fails the head if it has not arrived, otherwise the body. Bytes that arrived before can still be read.
+    /// Fails the head if it has not arrived, otherwise the body. Bytes that arrived earlier can still be read.
     package func fail(_ error: HTTPError) {
         change { state in
             if state.head == nil { state.head = .failure(error) }
@@ -150,11 +150,11 @@ package final class BufferedBody: HTTPBody {
     private let resume: @Sendable () -> Void
     private let stop: @Sendable () -> Void
 
-    /// Makes a body.
+    /// Creates a body.
     ///
     /// - Parameters:
     ///   - resume: resumes the source after a pause.
-    ///   - stop: ends the transfer. It may be called more than once.
+    ///   - stop: cancels the transfer. It may be called more than once.
     package init(
         _ answer: AnswerBuffer, url: HTTPURL, resume: @escaping @Sendable () -> Void,
         stop: @escaping @Sendable () -> Void
@@ -169,7 +169,7 @@ package final class BufferedBody: HTTPBody {
         stop()
     }
 
-    /// Waits for the answer's head.
+    /// Waits for the head of the response.
     package func head() async throws(HTTPError) -> AnswerBuffer.Head {
         try await cancelling { [answer] in await answer.head() }
     }

@@ -2,18 +2,17 @@ import RemoteSettingsModel
 
 /// The base URL of a server's attachments: `capabilities.attachments.base_url` in its root document.
 ///
-/// Its host is usually a CDN and not the server. The locations of attachments come from records and are checked here,
-/// so that none of them leads to another host or out of the base URL's path.
+/// Its host is usually a CDN and not the server itself. The locations of attachments come from records, so this type
+/// checks that none of them leads to a different host or outside the base URL's path.
 package struct AttachmentsURL: Hashable, Sendable {
-    /// The URL, with a slash at the end of its path.
+    /// The URL, whose path ends with a slash.
     package let url: HTTPURL
 
-    /// Reads the base URL.
+    /// Parses the base URL.
     ///
-    /// - Parameter baseURL: the URL as served. A missing slash at its end is accepted, and so is a URL relative to the
-    ///   server.
+    /// - Parameter baseURL: the URL as served. It may be relative to the server, and its trailing slash may be missing.
     /// - Throws: ``HTTPError`` with ``HTTPError/Reason/invalidURL(_:)``, or with ``HTTPError/Reason/insecure`` if the
-    ///   URL is plain `http` and the server's is not, or if the server's configuration does not allow it.
+    ///   URL is plain `http` and the server's is not, or if the server's configuration does not allow plain `http`.
     package init(_ baseURL: String, of server: ServerURL) throws(HTTPError) {
         let given = try server.root.resolving(baseURL)
         guard given.query == nil else {
@@ -23,7 +22,7 @@ package struct AttachmentsURL: Hashable, Sendable {
         url = given.path.hasSuffix("/") ? given : given.appending(path: "/")
     }
 
-    /// The URL of an attachment.
+    /// Returns the URL of an attachment.
     ///
     /// - Parameter location: the record's `attachment.location`: a relative path, percent-encoded or not.
     /// - Throws: ``HTTPError`` with ``HTTPError/Reason/badLocation(_:)`` if the location is empty, absolute or longer
@@ -49,7 +48,8 @@ package struct AttachmentsURL: Hashable, Sendable {
             if URLReference.isDot(segment) || URLReference.isDoubleDot(segment) {
                 throw refuse("it has a . or .. segment")
             }
-            // Some servers and caches read an encoded slash or backslash as a separator, and NUL as the end.
+            // Some servers and caches interpret an encoded slash or backslash as a separator, and NUL as the end of the
+            // path.
             let decoded = PercentEncoding.decode(String(segment)).utf8
             guard decoded.allSatisfy({ $0 > 0x1F && $0 != 0x7F && $0 != 0x2F && $0 != 0x5C }) else {
                 throw refuse("it has an encoded separator or control character")
@@ -58,10 +58,10 @@ package struct AttachmentsURL: Hashable, Sendable {
         return url.appending(path: path)
     }
 
-    /// Whether a location is a relative path that has only letters, digits and `-._~`, and no `.` or `..` segments.
+    /// Returns whether a location is a relative path of letters, digits and `-._~` without `.` and `..` segments.
     ///
-    /// Servers write nearly all locations like this. Such a location passes every check of ``attachment(_:)`` and does
-    /// not change when it is encoded.
+    /// Nearly all locations on real servers are like this. Such a location passes every check of ``attachment(_:)``,
+    /// and percent-encoding does not change it.
     private static func isPlain(_ location: String) -> Bool {
         var (length, segment, dots) = (0, 0, 0)
         for byte in location.utf8 {
@@ -82,7 +82,8 @@ package struct AttachmentsURL: Hashable, Sendable {
         return length > 0 && length <= 2048 && (segment != dots || segment == 0)
     }
 
-    /// The URL of the zip of a collection's attachments. Servers offer it if `metadata.attachment.bundle` is true.
+    /// Returns the URL of the ZIP file with a collection's attachments. Servers offer it if
+    /// `metadata.attachment.bundle` is true.
     func zip(_ collection: CollectionID) -> HTTPURL {
         url.appending(path: "bundles/\(collection.bucket)--\(collection.name).zip")
     }

@@ -1,9 +1,9 @@
 import RemoteSettingsModel
 
-/// The holds that servers have asked for with the headers `Backoff` and `Retry-After`. A hold forbids requests until a
-/// given time.
+/// The backoff periods that servers requested with the headers `Backoff` and `Retry-After`. Each one forbids requests
+/// to one origin until a given time.
 ///
-/// Holds apply to later runs too: read ``ServerClient/backoff`` at the end of a run, and pass it to the next one.
+/// A backoff also applies to later runs: read ``ServerClient/backoff`` after a run, and pass it to the next one.
 package struct BackoffState: Sendable, Hashable {
     package struct Hold: Sendable, Hashable {
         /// The scheme, host and port, as in ``HTTPURL/origin``.
@@ -16,8 +16,8 @@ package struct BackoffState: Sendable, Hashable {
         }
     }
 
-    /// The largest number of origins that are remembered. A server's redirects and chains can lead to any number of
-    /// origins.
+    /// The largest number of origins to store. Redirects and certificate chain URLs from a server can lead to any
+    /// number of origins.
     private static let mostOrigins = 256
 
     private var times: [String: Timestamp] = [:]
@@ -26,25 +26,25 @@ package struct BackoffState: Sendable, Hashable {
         for hold in holds { extend(hold.origin, until: hold.until) }
     }
 
-    /// All holds, sorted by origin.
+    /// All backoff periods, sorted by origin.
     package var holds: [Hold] {
         times.map { Hold(origin: $0.key, until: $0.value) }.sorted { $0.origin < $1.origin }
     }
 
-    /// The holds that are in force at `now`.
+    /// Returns the backoff periods that are in effect at `now`.
     package func holds(at now: Timestamp) -> [Hold] {
         holds.filter { $0.until > now }
     }
 
-    /// When requests to this origin are allowed again; `nil` if there is no hold.
+    /// Returns the time at which requests to this origin are allowed again; `nil` if the origin has no backoff.
     func until(_ origin: String) -> Timestamp? { times[origin] }
 
-    /// Whether there is no hold on any origin.
+    /// Whether no origin has a backoff.
     var isEmpty: Bool { times.isEmpty }
 
-    /// Adds a hold. A longer hold of the same origin stays.
+    /// Adds a backoff period. If the origin already has a longer one, the longer one remains.
     ///
-    /// If there are more than 256 origins, the one whose hold ends first is forgotten.
+    /// If there are more than 256 origins, the backoff that expires first is removed.
     mutating func extend(_ origin: String, until: Timestamp) {
         times[origin] = max(times[origin] ?? until, until)
         guard times.count > Self.mostOrigins, let first = times.min(by: { $0.value < $1.value }) else { return }

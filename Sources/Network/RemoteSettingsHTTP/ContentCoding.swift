@@ -1,9 +1,9 @@
 import RemoteSettingsModel
 
 extension HTTPResponse {
-    /// The same answer with its body decompressed if it is gzip and `request` accepts gzip. Does no I/O.
+    /// Returns the response with a decompressed body if the body is gzip and `request` accepts gzip. Does no I/O.
     ///
-    /// The headers stay as the server sent them (RFC 9110 §8.4).
+    /// The headers remain as the server sent them (RFC 9110 §8.4).
     ///
     /// - Throws: ``HTTPError`` with `badEncoding` if there is not enough memory for zlib.
     func decoded(for request: HTTPRequest) throws(HTTPError) -> HTTPResponse {

@@ -3,64 +3,69 @@ import SnapshotBundle
 
 /// A part of a download. The receiver gets all parts in order.
 package enum DownloadPart: Sendable, Hashable {
-    /// The bytes that follow belong at this offset. It comes first, and again whenever the transfer was resumed.
+    /// The offset in the file of the bytes that follow. This part comes first, and again whenever the transfer was
+    /// resumed.
     ///
-    /// The new offset is the one that was reached. If it is 0, the receiver must discard everything that it has.
+    /// After a resumption, the offset is the number of bytes received so far. If it is 0, the receiver must discard all
+    /// bytes that it has.
     case start(Int)
     case bytes([UInt8])
 }
 
-/// The beginning of a file, which an earlier download received.
+/// The beginning of a file that an earlier download received.
 package struct ResumePoint: Sendable {
     let offset: Int
     let hasher: ContentHasher
 
+    /// Creates a resume point.
+    ///
     /// - Parameters:
     ///   - offset: the number of bytes that the receiver has.
-    ///   - hasher: has hashed these bytes.
+    ///   - hasher: a hasher that has consumed these bytes.
     package init(offset: Int, hasher: ContentHasher) {
         self.offset = offset
         self.hasher = hasher
     }
 }
 
-/// The progress of a download. It interprets each answer (RFC 9110 §14).
+/// The state of one download. It interprets each response (RFC 9110 §14).
 ///
-/// **One rule decides which bytes are the file: those whose size and hash the record states.** A server or a CDN may
-/// compress a file although it was asked not to, and a transport may decompress a file that is itself compressed. So
-/// if an answer gives wrong bytes, and there is another way to the file, it is requested once more in that way.
+/// **Only the size and hash in the record decide which bytes are the right file.** A server or a CDN may compress a
+/// file although the request forbids it, and a transport may decompress a file that is compressed by design. So if a
+/// response gives wrong bytes, and there is a different way to read the file, the download requests it once more and
+/// reads it in that way.
 struct Transfer {
-    /// A way to the file.
+    /// A way to read the file from a response.
     private enum Way {
-        /// The rest of a file, after bytes of an earlier answer.
+        /// The rest of a file, after bytes from an earlier response.
         case part
-        /// The bytes of the answer as they are, even if it names a `Content-Encoding`.
+        /// The bytes of the response as sent, even if it has a `Content-Encoding`.
         case asSent
-        /// The bytes of the answer without their `Content-Encoding`.
+        /// The bytes of the response after its `Content-Encoding` is decoded.
         case decoded
     }
 
     let url: HTTPURL
-    /// What the record states; `nil` for a file that no record names.
+    /// The size and hash in the record; `nil` for a file without a record.
     let expected: (size: Int, digest: SHA256Digest)?
     /// The largest size of the whole file in bytes.
     let limit: Int
     /// The number of bytes that the receiver has.
     private(set) var offset = 0
-    /// The file that the server may send a delta to; `nil` if none is accepted.
+    /// The client's older version of the file, to which the server may send a delta; `nil` if no delta is accepted.
     private(set) var held: HeldFile?
-    /// Whether the last request accepted a delta. The answer may be one even if it does not name its coding, because a
-    /// proxy may have dropped that header.
+    /// Whether the last request accepted a delta. If so, the response may be a delta even without a `Content-Encoding`,
+    /// because a proxy may have removed that header.
     private var acceptedDelta = false
     private var hasher = ContentHasher()
     private var validator: String?
-    /// The way of the last answer.
+    /// The way in which the last response is read.
     private var way = Way.asSent
-    /// The other way in which the last answer can be read.
+    /// The alternative way to read the last response.
     private var other: Way?
-    /// The ways that gave wrong bytes.
+    /// The ways that have produced wrong bytes.
     private var wrong: [Way] = []
-    /// The codings that the last answer names; empty for none.
+    /// The value of the last response's `Content-Encoding`; empty if there is none.
     private var coding = ""
 
     init(
@@ -78,9 +83,9 @@ struct Transfer {
 
     /// Prepares the next request.
     ///
-    /// - Returns: its headers. They accept no compression except a delta, because most files are compressed already.
+    /// - Returns: its headers. They accept no compression except a delta, because most files are already compressed.
     mutating func nextHeaders() -> [HTTPHeaders.Field] {
-        // A range of a coded answer is one of the coded bytes.
+        // A range of a coded response counts the coded bytes, so a decoded file cannot be resumed.
         if way == .decoded || wrong.contains(.part) { restart() }
         (way, other, coding) = (.asSent, nil, "")
         acceptedDelta = held != nil
@@ -93,13 +98,13 @@ struct Transfer {
         return fields
     }
 
-    /// Starts again from the first byte in another way, if an error leaves one.
+    /// Starts again from the first byte and reads the file in a different way, if `error` leaves one.
     ///
-    /// - Returns: whether it does. Each way is taken once at most, so a download ends.
+    /// - Returns: whether it does. Each way is tried at most once, so a download always finishes.
     mutating func takeOtherWay(after error: HTTPError) -> Bool {
         switch error.code {
         case .content: break
-        // A server without the delta may also answer with an error.
+        // A server that cannot send the delta may also respond with an error.
         case .status, .redirect: guard acceptedDelta, !error.isRetryable else { return false }
         default: return false
         }
@@ -112,11 +117,11 @@ struct Transfer {
         return true
     }
 
-    /// The error that ends the download. It names the answer's coding.
+    /// Returns the error to throw for a failed download. It adds the response's coding to the message.
     func final(_ error: HTTPError) -> HTTPError {
         guard !coding.isEmpty else { return error }
         let name = VisibleText.excerpt(coding, limit: 40)
-        // A transport that decodes by itself may take a body that it cannot decode for a broken connection.
+        // A transport that decodes bodies may report a body that it cannot decode as a broken connection.
         if error.code == .broken {
             return HTTPError(error.url, .init(.broken, "\(error.reason) (with the Content-Encoding \(name))"))
         }
@@ -133,10 +138,10 @@ struct Transfer {
         (offset, hasher, validator) = (0, ContentHasher(), nil)
     }
 
-    /// Reads the head of an answer with the status 200, 206 or 416, and has its body decoded if that is its way.
+    /// Reads the head of a response with the status 200, 206 or 416, and decodes its body if necessary.
     ///
-    /// - Returns: the announced sizes of this answer's body and of the whole file in bytes; `nil` for an unknown one.
-    ///   With 416, nothing is missing.
+    /// - Returns: the announced sizes of this response's body and of the whole file in bytes; `nil` for an unknown
+    ///   size. With 416, the file is already complete.
     mutating func begin(_ answer: inout Answer) throws(HTTPError) -> (body: Int?, file: Int?) {
         coding = answer.encoding
         let range = answer.response.headers["Content-Range"].flatMap { ContentRange($0) }
@@ -173,11 +178,11 @@ struct Transfer {
         return (answer.contentLength, answer.contentLength)
     }
 
-    /// The ways in which a coded answer can be read, the more probable one first.
+    /// Returns the ways in which a coded response can be read, the more likely one first.
     private func ways(of answer: Answer) -> [Way] {
         if answer.response.isDecoded { return [.decoded] }
         guard answer.isGzip else { return [.asSent] }
-        // No hash could tell which one is right.
+        // Without an expected hash, there is no way to find out which one is right.
         guard let expected else { return [.decoded] }
         return answer.contentLength == expected.size ? [.asSent, .decoded] : [.decoded, .asSent]
     }
@@ -212,9 +217,9 @@ struct Transfer {
         return (range.count, contentRange.size)
     }
 
-    /// Takes the next bytes before the receiver gets them.
+    /// Checks and hashes the next bytes before the receiver gets them.
     ///
-    /// - Parameter received: the number of bytes of this answer's body so far, including these.
+    /// - Parameter received: the number of bytes of this response's body so far, including these.
     mutating func take(_ piece: [UInt8], received: Int, of length: Int?, in answer: Answer) throws(HTTPError) {
         if let length, received > length {
             throw HTTPError(answer.url, .badRange("more than the announced \(length) bytes"))
@@ -224,7 +229,7 @@ struct Transfer {
         offset += piece.count
     }
 
-    /// Checks that the whole file is the one that the record states.
+    /// Checks that the size and hash of the whole file match the record.
     func checkWhole(_ answer: Answer) throws(HTTPError) {
         guard let expected else { return }
         let digest = hasher.finish()
@@ -238,7 +243,7 @@ struct Transfer {
                     + "found \(found); try again later"))
     }
 
-    /// A strong `ETag`, otherwise `Last-Modified`. Only these are allowed in `If-Range` (RFC 9110 §13.1.5).
+    /// Returns a strong `ETag`, or else `Last-Modified`. Only these are allowed in `If-Range` (RFC 9110 §13.1.5).
     private static func validator(of headers: HTTPHeaders) -> String? {
         if let tag = headers["ETag"], tag.hasPrefix("\""), tag.utf8.count <= 256, isFieldValue(tag) { return tag }
         return headers["Last-Modified"].flatMap { $0.utf8.count <= 64 && isFieldValue($0) ? $0 : nil }
@@ -249,11 +254,11 @@ struct Transfer {
     }
 }
 
-/// The `Content-Range` of an answer (RFC 9110 §14.4) in the unit `bytes`.
+/// The `Content-Range` header of a response (RFC 9110 §14.4), in the unit `bytes`.
 struct ContentRange: Hashable {
-    /// The range; `nil` in the form `bytes */1234`, which says that there is no such range.
+    /// The range; `nil` in the form `bytes */1234`, which means that the requested range does not exist.
     var range: ClosedRange<Int>?
-    /// The size of the whole file in bytes; `nil` if the server does not know it.
+    /// The size of the whole file in bytes; `nil` if the server does not state it.
     var size: Int?
 
     init?(_ text: String) {

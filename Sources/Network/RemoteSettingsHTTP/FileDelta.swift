@@ -2,45 +2,46 @@ import CPlatform
 import RemoteSettingsModel
 import SnapshotBundle
 
-/// Writes a file as a delta to another one, in the form `dcz` of RFC 9842. A delta consists of the SHA-256 of the other
-/// file, and a zstd frame that refers to its bytes.
+/// Encodes a file as a delta to an older file, in the format `dcz` of RFC 9842. A delta consists of the SHA-256 of the
+/// older file, and a zstd frame that refers to its bytes.
 package enum FileDelta {
     package static let coding = "dcz"
-    /// The beginning of each delta, before the SHA-256. The two form a zstd frame that decoders skip.
+    /// The first bytes of each delta. Together with the SHA-256 that follows, they form a zstd frame that decoders
+    /// skip.
     private static let magic: [UInt8] = [0x5E, 0x2A, 0x4D, 0x18, 0x20, 0, 0, 0]
     package static let headBytes = magic.count + 32
 
-    /// The smallest size for a delta. Below it, a delta saves little more than its own request headers cost.
+    /// The smallest size of a file for a delta. Below it, a delta saves little more than its request headers cost.
     private static let least = 4 << 10
-    /// The largest size of both files together in bytes, because they are in memory at once.
+    /// The largest total size of both files in bytes, because both are in memory at the same time.
     package static let mostBytes = 16 << 20
 
-    /// Whether a delta between files of these sizes in bytes is useful, and possible on this system.
+    /// Returns whether a delta between files of these sizes in bytes is useful, and possible on this system.
     package static func isWorthwhile(from old: Int, to new: Int) -> Bool {
         new >= least && old >= least && old.saturatingAdding(new) <= mostBytes && rs_zstd_load() == 1
     }
 
     static func head(_ dictionary: SHA256Digest) -> [UInt8] { magic + dictionary.bytes }
 
-    /// The window that a decoder must accept, in bytes (RFC 9842, section 5): 8 MiB, or a quarter more than the
-    /// dictionary, but at most 128 MiB.
+    /// Returns the window size in bytes that a decoder must support (RFC 9842, section 5): 8 MiB, or 1.25
+    /// times the size of the dictionary, but at most 128 MiB.
     private static func window(_ dictionary: Int) -> Int {
         min(128 << 20, max(8 << 20, dictionary.saturatingAdding(dictionary / 4)))
     }
 
-    /// The logarithm of the largest window that is accepted.
+    /// Returns the base-2 logarithm of the largest window that this decoder accepts.
     static func mostWindowLog(_ dictionary: Int) -> Int32 {
         Int32(Int.bitWidth - (window(dictionary) - 1).leadingZeroBitCount)
     }
 
-    /// The logarithm of the window to encode with. The whole file fits into it, so that all of it can refer to the
-    /// dictionary, unless decoders do not have to accept such a window.
+    /// Returns the base-2 logarithm of the window to encode with. The whole file fits into the window, so that every
+    /// part of it can refer to the dictionary, unless decoders are not required to support a window of that size.
     static func windowLog(of size: Int, _ dictionary: Int) -> Int32 {
         let most = Int.bitWidth - 1 - window(dictionary).leadingZeroBitCount
         return Int32(min(most, max(10, Int.bitWidth - max(0, size - 1).leadingZeroBitCount)))
     }
 
-    /// Whether these bytes are a delta from the held file to the newer one.
+    /// Returns whether these bytes are a valid delta from the older file to the newer one.
     package static func isSound(_ delta: Bytes, from held: HeldFile, size: Int) -> Bool {
         guard isWorthwhile(from: held.bytes.count, to: size) else { return false }
         do throws(FormatError) {
@@ -53,7 +54,8 @@ package enum FileDelta {
         }
     }
 
-    /// The file that `Available-Dictionary` names (RFC 9842, section 2.2); `nil` if the header is not valid.
+    /// Returns the digest in the header `Available-Dictionary` (RFC 9842, section 2.2); `nil` if the header is not
+    /// valid.
     package static func dictionary(_ availableDictionary: String) -> SHA256Digest? {
         guard availableDictionary.utf8.count == 46, availableDictionary.hasPrefix(":"),
             availableDictionary.hasSuffix(":")
@@ -62,13 +64,14 @@ package enum FileDelta {
             .flatMap { SHA256Digest($0) }
     }
 
-    /// The header `Use-As-Dictionary` of a file that may become a dictionary. It says which requests may name the file,
-    /// and by which id.
+    /// Returns the header `Use-As-Dictionary` for a file that clients may use as a dictionary. It states which requests
+    /// may use the file, and the file's id.
     ///
     /// - Parameters:
     ///   - path: the path of the file's URL.
     ///   - size: the file's size in bytes.
-    /// - Returns: `nil` if the file cannot become a dictionary, or if its path has more than plain names.
+    /// - Returns: `nil` if the file cannot be a dictionary, or if its path has characters other than letters, digits
+    ///   and `-._/`.
     package static func useAsDictionary(_ path: String, size: Int) -> String? {
         let isPlain = path.utf8.allSatisfy { byte in
             UInt8(ascii: "a")...UInt8(ascii: "z") ~= byte || UInt8(ascii: "A")...UInt8(ascii: "Z") ~= byte
@@ -78,9 +81,9 @@ package enum FileDelta {
         return "match=\"\(path[...slash])*\", id=\"\(path[path.index(after: slash)...])\", type=raw"
     }
 
-    /// Makes the smallest delta that zstd can make. It takes about a second for each 2 MB.
+    /// Creates the smallest delta that zstd can produce. This needs about one second for each 2 MB.
     ///
-    /// - Returns: `nil` if it is not smaller than half of the file, if it is not useful, or if it fails.
+    /// - Returns: `nil` if the delta is larger than half of the file, if it is not useful, or if zstd fails.
     package static func made(of new: Bytes, from old: Bytes, named digest: SHA256Digest) -> [UInt8]? {
         guard isWorthwhile(from: old.count, to: new.count) else { return nil }
         let windowLog = windowLog(of: new.count, old.count)
@@ -97,20 +100,20 @@ package enum FileDelta {
     }
 }
 
-/// A file that the client has, to which a server may send a newer one as a delta.
+/// A file that the client has. A server may send a newer version of it as a delta.
 package struct HeldFile: Sendable {
     let bytes: Bytes
     let digest: SHA256Digest
-    /// The last part of the file's location, by which a server may know it.
+    /// The last part of the file's location, which the server may use as the file's id.
     let name: String
     /// The SHA-256 that the newer file must have.
     let newer: SHA256Digest
 
-    /// Takes a file that the client has.
+    /// Creates a description of a file that the client has.
     ///
     /// - Parameters:
-    ///   - digest: the SHA-256 of the held bytes, which has been checked.
-    ///   - location: the held file's `attachment.location`.
+    ///   - digest: the SHA-256 of `bytes`. The caller has verified it.
+    ///   - location: the file's `attachment.location`.
     ///   - newer: the SHA-256 that the newer file must have.
     package init(_ bytes: Bytes, digest: SHA256Digest, location: String, newer: SHA256Digest) {
         self.bytes = bytes
@@ -119,13 +122,13 @@ package struct HeldFile: Sendable {
         name = location.split(separator: "/").last.map { String($0) } ?? ""
     }
 
-    /// The headers of a request for the newer file (RFC 9842, section 2.2).
+    /// The additional headers of a request for the newer file (RFC 9842, section 2.2).
     var headers: [HTTPHeaders.Field] {
         var fields = [
             HTTPHeaders.Field("Accept-Encoding", "\(FileDelta.coding), identity"),
             HTTPHeaders.Field("Available-Dictionary", ":\(Self.base64(digest.bytes)):"),
         ]
-        // A string of a structured field. No name that a server makes has a character that would have to be escaped.
+        // A structured field string must escape some characters. Names that servers generate never contain them.
         let isPlain = !name.isEmpty && name.utf8.allSatisfy { (0x20...0x7E).contains($0) && $0 != 0x22 && $0 != 0x5C }
         if isPlain { fields.append(HTTPHeaders.Field("Dictionary-ID", "\"\(name)\"")) }
         return fields
@@ -147,7 +150,8 @@ package struct HeldFile: Sendable {
 
 /// Decodes one delta, piece by piece, into memory of the size that the file must have.
 ///
-/// A delta cannot make it use more memory, because the file's memory is also its window. Threads must not share it.
+/// A malicious delta cannot make it use more memory, because the file's memory is also the decoding window. It is not
+/// safe to use from several threads.
 @safe
 package final class DeltaDecoder {
     /// The largest size of a piece of the decoded file in bytes.
@@ -155,21 +159,22 @@ package final class DeltaDecoder {
 
     private let held: HeldFile
     private let size: Int
-    /// Memory for ``size`` bytes.
+    /// A buffer of ``size`` bytes.
     private let output: UnsafeMutableRawBufferPointer
     private let decoder: OpaquePointer
     private var head: [UInt8] = []
     private var produced = 0
     private var isAtEnd = false
 
-    /// Allocates the memory.
+    /// Creates a decoder and allocates its memory.
     ///
     /// - Parameter size: the size that the file must have in bytes, at least 1.
     /// - Throws: ``FormatError`` if there is no libzstd, or not enough memory.
     package init(from held: HeldFile, size: Int) throws(FormatError) {
         guard rs_zstd_load() == 1 else { throw .delta("libzstd.so.1 cannot be loaded") }
         let output = UnsafeMutableRawBufferPointer.allocate(byteCount: max(1, size), alignment: 16)
-        // The memory outlives the closure, because this object keeps the storage of `held.bytes`, which never changes.
+        // The dictionary's memory stays valid after the closure returns, because this object keeps the storage of
+        // `held.bytes`, which never changes.
         let decoder = unsafe held.bytes.withUnsafeBytes { prefix in
             unsafe rs_zstd_decoder_make(
                 prefix.baseAddress, prefix.count, output.baseAddress, output.count,
@@ -211,7 +216,7 @@ package final class DeltaDecoder {
         }
     }
 
-    /// Checks that the file is complete and is the requested one.
+    /// Checks that the file is complete and has the requested hash.
     package func finish() throws(FormatError) {
         guard isAtEnd else { throw .delta("it ends early") }
         guard produced == size else {
@@ -224,7 +229,7 @@ package final class DeltaDecoder {
         }
     }
 
-    /// The next bytes of the file from `offset` on, at most ``pieceBytes``. Call it after ``finish()``.
+    /// Returns the next bytes of the file from `offset` on, at most ``pieceBytes``. Call it after ``finish()``.
     package func piece(at offset: Int) -> [UInt8] {
         unsafe Array(UnsafeRawBufferPointer(rebasing: output[offset..<min(offset + Self.pieceBytes, size)]))
     }

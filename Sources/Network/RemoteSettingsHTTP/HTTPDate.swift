@@ -1,11 +1,11 @@
 import RemoteSettingsModel
 
-/// Reads and writes dates in headers, in the three forms that a recipient must accept (RFC 9110 §5.6.7).
+/// Parses and formats dates in headers. It accepts the three formats that a recipient must accept (RFC 9110 §5.6.7).
 package enum HTTPDate {
-    /// Reads a date.
+    /// Parses a date.
     ///
-    /// - Parameter now: decides the century of the obsolete form with a two-digit year.
-    /// - Returns: `nil` for anything but a valid date from 1970 on. The weekday is not checked against the date.
+    /// - Parameter now: the current time, which decides the century of the obsolete format with a two-digit year.
+    /// - Returns: `nil` unless the text is a valid date from 1970 on. The weekday is not compared with the date.
     package static func parse(_ text: String, now: Timestamp) -> Timestamp? {
         let words = text.split(separator: " ", omittingEmptySubsequences: true).map(String.init)
         switch words.count {
@@ -31,7 +31,7 @@ package enum HTTPDate {
         }
     }
 
-    /// The time in the form that senders must use: `Sun, 06 Nov 1994 08:49:37 GMT`.
+    /// Returns the time in the format that senders must use: `Sun, 06 Nov 1994 08:49:37 GMT`.
     package static func text(_ time: Timestamp) -> String {
         let day = Int(clamping: time.milliseconds / 86_400_000)
         let (year, month, dayOfMonth) = Timestamp.civil(daysSince1970: day)
@@ -59,7 +59,7 @@ package enum HTTPDate {
         return Int(text)
     }
 
-    /// The full year. A date that would be more than 50 years ahead is in the past century.
+    /// Returns the full year. A year that would be more than 50 years in the future belongs to the past century.
     private static func fullYear(_ short: Int, now: Timestamp) -> Int {
         let thisYear = Timestamp.civil(daysSince1970: Int(clamping: now.milliseconds / 86_400_000)).year
         let year = thisYear - thisYear % 100 + short

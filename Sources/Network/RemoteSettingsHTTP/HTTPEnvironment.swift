@@ -4,21 +4,21 @@ import RemoteSettingsModel
 package struct HTTPEnvironment: Sendable {
     /// The current date and time.
     package var now: @Sendable () -> Timestamp
-    /// Waits. It throws if the task is cancelled meanwhile.
+    /// Waits. It throws if the task is cancelled during the wait.
     package var sleep: @Sendable (Duration) async throws -> Void
     /// A random number from 0 up to, but not including, 1.
     package var random: @Sendable () -> Double
-    /// The time since a fixed moment, for deadlines. Nobody can set it, and it does not count the time that the machine
-    /// sleeps.
+    /// The time since a fixed moment, for deadlines. Changing the system clock does not affect it, and it does not
+    /// count the time that the machine sleeps.
     package var uptime: @Sendable () -> Duration
 
-    /// Makes an environment.
+    /// Creates an environment.
     ///
     /// - Parameters:
-    ///   - now: the current date and time.
+    ///   - now: returns the current date and time.
     ///   - sleep: waits; throws if the task is cancelled.
-    ///   - random: a number from 0 up to, but not including, 1.
-    ///   - uptime: a time that only grows. It may begin anywhere.
+    ///   - random: returns a number from 0 up to, but not including, 1.
+    ///   - uptime: returns a time that never decreases. It may start at any value.
     package init(
         now: @escaping @Sendable () -> Timestamp,
         sleep: @escaping @Sendable (Duration) async throws -> Void,

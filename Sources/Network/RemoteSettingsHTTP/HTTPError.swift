@@ -1,45 +1,45 @@
 import RemoteSettingsModel
 
-/// Why a request failed, or why a collection's state was refused.
+/// An error that explains why a request failed, or why a collection's state was refused.
 package struct HTTPError: CodedError {
-    /// The requested URL, after redirects, or the text that should have been a URL; empty if the error has none.
+    /// The requested URL, after redirects, or the invalid string in place of a URL; empty if the error has none.
     let url: String
-    /// What went wrong.
+    /// The reason for the error.
     let reason: Reason
 
-    /// Makes an error.
+    /// Creates an error.
     ///
     /// - Parameters:
-    ///   - url: the URL or text. A user name and password in it are left out, so that neither gets into a log.
-    ///   - reason: what went wrong.
+    ///   - url: the URL or string. Its user name and password are removed, so that they do not appear in logs.
+    ///   - reason: the reason for the error.
     package init(_ url: String, _ reason: Reason) {
         self.url = Self.withoutUserInformation(url)
         self.reason = reason
     }
 
-    /// Makes an error.
+    /// Creates an error.
     ///
     /// - Parameters:
     ///   - url: the requested URL, after redirects.
-    ///   - reason: what went wrong.
+    ///   - reason: the reason for the error.
     package init(_ url: HTTPURL, _ reason: Reason) {
         self.url = url.description
         self.reason = reason
     }
 
-    /// What went wrong: a code for programs, and a sentence and a remedy for people.
+    /// The reason for an error: a code for programs, and a sentence and a remedy for people.
     package struct Reason: Hashable, Sendable, CustomStringConvertible {
         let code: FailureCode
         package let description: String
-        /// What to do next; `nil` if the sentence says it.
+        /// The next step for the user; `nil` if the sentence already includes it.
         let remedy: String?
         /// The phase that took too long; `nil` for all other errors.
         let phase: TimeoutPhase?
-        /// The status of the answer; `nil` if the status is not the error.
+        /// The status of the response; `nil` if the status is not the reason for the error.
         let status: Int?
-        /// What is wrong with a collection's state; `nil` if only a request failed.
+        /// The fault in a collection's state; `nil` if only a request failed.
         let fault: StateFault?
-        /// Whether the answer came from something else than an HTTP server, so the same request fails again.
+        /// Whether something other than an HTTP server responded, so that the same request would fail again.
         let isFinal: Bool
 
         package init(
@@ -60,11 +60,11 @@ package struct HTTPError: CodedError {
     package enum TimeoutPhase: String, Hashable, Sendable {
         /// Making the connection, including the TLS handshake.
         case connect
-        /// Waiting for the head of the answer.
+        /// Waiting for the head of the response.
         case head
         /// Waiting for the next piece of the body.
         case body
-        /// A whole document or download, including repetitions.
+        /// A whole document or download, including repeated requests.
         case answer
         /// All requests of a run.
         case run
@@ -72,7 +72,7 @@ package struct HTTPError: CodedError {
 
     package var code: FailureCode { reason.code }
 
-    /// What is wrong with a collection's state; `nil` if only a request failed.
+    /// The fault in a collection's state; `nil` if only a request failed.
     package var fault: StateFault? { reason.fault }
 
     /// Whether the same request may succeed a little later: after a time-out, a broken connection, 429 or 5xx.
@@ -84,8 +84,8 @@ package struct HTTPError: CodedError {
         }
     }
 
-    /// Whether the server cannot be used now: it was not reached, broke off, was too slow, or answered with an error of
-    /// its own (5xx) that does not say when to come back.
+    /// Whether the server is temporarily unusable: it was unreachable, broke the connection, was too slow, or responded
+    /// with a server error (5xx) without `Retry-After`.
     package var isUnavailability: Bool {
         switch code {
         case .unreachable, .timeout, .tls, .broken, .status(500...599): true
@@ -93,15 +93,16 @@ package struct HTTPError: CodedError {
         }
     }
 
-    /// Whether no answer began: there was no connection, or no head of an answer in time.
+    /// Whether no response began: there was no connection, or the head of the response did not arrive in time.
     package var isUnanswered: Bool { code == .unreachable || reason.phase == .connect || reason.phase == .head }
 
-    /// The time until which the server asked for no requests, and how far it is away; `nil` if it did not ask.
+    /// The time until which the server asked clients to send no requests, and the number of seconds until then; `nil`
+    /// if it did not ask.
     package var hold: (until: Timestamp, seconds: Int)? {
         if case .backoff(let until, let seconds) = code { (until, seconds) } else { nil }
     }
 
-    /// The status of the answer; `nil` if the status is not the error.
+    /// The status of the response; `nil` if the status is not the reason for the error.
     package var status: Int? { reason.status }
 
     private static func withoutUserInformation(_ text: String) -> String {
@@ -114,15 +115,15 @@ package struct HTTPError: CodedError {
 }
 
 extension HTTPError: CustomStringConvertible {
-    /// The error on one line without control characters, whatever the server sent.
+    /// The error on one line, with all control characters replaced by spaces.
     package var description: String { reason.remedy.map { "\(problem); \($0)" } ?? problem }
 
-    /// What went wrong, without advice.
+    /// The problem, without advice.
     package var problem: String {
         Self.printable(url.isEmpty ? "\(reason)" : "\(VisibleText.excerpt(url, limit: 300)): \(reason)")
     }
 
-    /// `text` with its control characters replaced by spaces.
+    /// Returns `text` with its control characters replaced by spaces.
     static func printable(_ text: String) -> String {
         let isControl: (Unicode.Scalar) -> Bool = { $0.value < 0x20 || (0x7F...0x9F).contains($0.value) }
         guard text.unicodeScalars.contains(where: isControl) else { return text }
@@ -132,11 +133,11 @@ extension HTTPError: CustomStringConvertible {
     }
 }
 
-// The sentences.
+// The reasons and their sentences.
 extension HTTPError.Reason {
     package static let cancelled = Self(.cancelled, "cancelled")
 
-    /// The URL is plain `http` on another machine, which the configuration does not allow.
+    /// The URL is plain `http` on a remote host, which the configuration does not allow.
     package static let insecure = Self(
         .usage, "plain http is not allowed; use https, or allow plain http for this server in the configuration")
 
@@ -145,7 +146,9 @@ extension HTTPError.Reason {
     /// An attachment's `location` is not a simple path below the attachments' base URL.
     static func badLocation(_ why: String) -> Self { Self(.usage, "the attachment's location is refused: \(why)") }
 
-    /// - Parameter body: the beginning of the answer, at most ``ServerClient/errorBodyBytes``.
+    /// The server responded with an error status.
+    ///
+    /// - Parameter body: the beginning of the response, at most ``ServerClient/errorBodyBytes``.
     package static func status(_ code: Int, body: String) -> Self {
         let text = sentence(inJSON: body) ?? body
         return Self(
@@ -153,7 +156,7 @@ extension HTTPError.Reason {
             status: code)
     }
 
-    /// The sentence for people in Kinto's JSON document of an error; `nil` for any other body.
+    /// Returns the human-readable sentence in Kinto's JSON error document; `nil` for any other body.
     private static func sentence(inJSON body: String) -> String? {
         guard body.hasPrefix("{"), let error = try? JSONValue(parsing: Bytes(utf8: body), limits: Limits()) else {
             return nil
@@ -183,7 +186,9 @@ extension HTTPError.Reason {
 
     package static func connection(_ why: String) -> Self { Self(.broken, "the connection broke: \(why)") }
 
-    /// - Parameter expected: `nil` if the answer did not announce its length.
+    /// The body is incomplete.
+    ///
+    /// - Parameter expected: the announced length in bytes; `nil` if the response did not announce it.
     package static func truncated(expected: Int?, received: Int) -> Self {
         let text =
             expected.map { "the body ended after \(received) of \($0) bytes" }
@@ -203,7 +208,9 @@ extension HTTPError.Reason {
 
     static func badRedirect(_ why: String) -> Self { Self(.redirect, "the redirect cannot be followed: \(why)") }
 
-    /// - Parameter limit: in bytes after decompression.
+    /// The body is too large.
+    ///
+    /// - Parameter limit: the limit in bytes, after decompression.
     static func tooLarge(limit: Int) -> Self {
         Self(.content, "the body is longer than the limit of \(limit) bytes")
     }
@@ -216,7 +223,7 @@ extension HTTPError.Reason {
         Self(.content, "the answer is not the requested part of the file: \(why)")
     }
 
-    /// The answer is not an event stream, or it is one that cannot be read further.
+    /// The response is not an event stream, or it is an event stream that cannot be read any further.
     static func notAnEventStream(_ why: String) -> Self {
         Self(.content, "the answer is not a usable event stream: \(why)")
     }
@@ -230,7 +237,7 @@ extension HTTPError.Reason {
         Self(.backoff(until: until, seconds: seconds), "the server asked to wait; try again in \(seconds) s")
     }
 
-    /// The server's root document has no base URL of attachments.
+    /// The server's root document has no base URL for attachments.
     static let noAttachments = Self(
         .missing, "this server offers no attachments (capabilities.attachments.base_url is missing)",
         remedy: "fetch the collection without them (attachments: none in dumps.yaml)")

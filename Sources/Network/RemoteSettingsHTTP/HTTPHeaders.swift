@@ -1,13 +1,13 @@
-/// Header fields in the order in which they were sent. Names are compared without regard to case (RFC 9110 §5.1).
+/// Header fields in the order in which they were sent. Names are case-insensitive (RFC 9110 §5.1).
 package struct HTTPHeaders: Hashable, Sendable {
     /// One header field.
     package struct Field: Hashable, Sendable {
-        /// The field's name, in the case in which it was sent.
+        /// The field's name, with its original case.
         package let name: String
         /// The field's value, including white space around it.
         package let value: String
 
-        /// Makes a field. Neither its name nor its value is checked.
+        /// Creates a field. Neither its name nor its value is checked.
         package init(_ name: String, _ value: String) {
             self.name = name
             self.value = value
@@ -17,25 +17,25 @@ package struct HTTPHeaders: Hashable, Sendable {
     /// All fields, in the order in which they were sent.
     public private(set) var fields: [Field]
 
-    /// Makes headers.
+    /// Creates headers.
     ///
     /// - Parameter fields: the fields, in the order in which they are sent.
     package init(_ fields: [Field] = []) {
         self.fields = fields
     }
 
-    /// Adds a field after the others, even if another one has the same name.
+    /// Adds a field after the others, even if a field with the same name exists.
     package mutating func add(_ name: String, _ value: String) {
         fields.append(Field(name, value))
     }
 
-    /// The first field of this name, without white space around its value.
+    /// The first field with this name, without white space around its value.
     package subscript(_ name: String) -> String? {
         for field in fields where Self.equal(field.name, name) { return Self.trimmed(field.value) }
         return nil
     }
 
-    /// The values of all fields of this name.
+    /// Returns the values of all fields with this name.
     func all(_ name: String) -> [String] {
         var values: [String] = []
         for field in fields where Self.equal(field.name, name) { values.append(Self.trimmed(field.value)) }
@@ -43,7 +43,7 @@ package struct HTTPHeaders: Hashable, Sendable {
     }
 
     private static func equal(_ a: String, _ b: String) -> Bool {
-        // In most cases the lengths differ, or the name is written in its usual case.
+        // Compare the cheap cases first: in most comparisons the lengths differ, or the name has its usual case.
         guard a.utf8.count == b.utf8.count else { return false }
         return a == b || a.utf8.elementsEqual(b.utf8) { lowercase($0) == lowercase($1) }
     }
@@ -65,10 +65,10 @@ package struct HTTPHeaders: Hashable, Sendable {
 
 /// The `User-Agent` of a client. Servers require a name and a version.
 package struct UserAgent: Sendable, Hashable, CustomStringConvertible {
-    /// The text `name/version`.
+    /// The string `name/version`.
     package let description: String
 
-    /// Makes a user agent. Characters that a product token cannot contain (RFC 9110 §10.1.5) become `-`.
+    /// Creates a user agent. Characters that a product token cannot contain (RFC 9110 §10.1.5) are replaced by `-`.
     package init(name: String, version: String) {
         description = "\(Self.token(name))/\(Self.token(version))"
     }

@@ -1,25 +1,25 @@
 import RemoteSettingsModel
 
-/// Sends one `GET` request and returns the answer as it arrives. It is the only way to the network.
+/// Sends one `GET` request and returns the response as it arrives. All network access goes through this protocol.
 ///
-/// A transport is simple. It follows no redirects, repeats nothing, keeps no cookies and no cache, and sends only the
-/// request's headers, `Host`, and what the connection requires. `ServerClient` decides everything that depends on
-/// status, headers and bytes, once for all transports.
+/// A transport is simple. It does not follow redirects or repeat requests, has no cookies and no cache, and sends only
+/// the request's headers, `Host`, and the headers that the connection requires. `ServerClient` makes every decision
+/// that depends on status, headers and bytes, in one place for all transports.
 ///
 /// A transport guarantees:
-/// - time: the head of the answer arrives within ``HTTPRequest/headTimeout``, and the body never pauses for longer than
-///   ``HTTPRequest/idleTimeout``. Otherwise the call fails with ``HTTPError/Reason/timeout(_:seconds:)``;
-/// - memory: the body is read only as fast as ``HTTPBody/next()`` asks for it;
-/// - completeness: a body that ends before its `Content-Length`, its last chunk or the end of its compressed stream
+/// - time: the head of the response arrives within ``HTTPRequest/headTimeout``, and the body never pauses for longer
+///   than ``HTTPRequest/idleTimeout``. Otherwise the call fails with ``HTTPError/Reason/timeout(_:seconds:)``;
+/// - memory: the body is read only as fast as the caller calls ``HTTPBody/next()``;
+/// - completeness: a body that stops before its `Content-Length`, its last chunk or the end of its compressed stream
 ///   fails with ``HTTPError/Reason/truncated(expected:received:)``, or with ``HTTPError/Reason/connection(_:)`` if the
-///   transport does not know more;
-/// - compression: none. The body is passed on as it arrives on the wire, and `ServerClient` decompresses it. A
+///   transport has no more precise information;
+/// - compression: none. The transport returns the body as it arrives on the wire, and `ServerClient` decompresses it. A
 ///   transport that always decompresses sets ``HTTPResponse/isDecoded``, and enforces ``HTTPRequest/wireLimit``. The
-///   headers are those that the server sent;
-/// - cancellation: in a cancelled task, `send` and `next` end soon, with ``HTTPError/Reason/cancelled``. Releasing the
+///   headers are unchanged;
+/// - cancellation: in a cancelled task, `send` and `next` soon throw ``HTTPError/Reason/cancelled``. Releasing the
 ///   response stops its transfer.
 ///
-/// This transport answers from a table. It is complete, and enough for tests:
+/// This transport responds from a table. It is complete, and sufficient for tests:
 /// ```swift
 /// struct TableTransport: HTTPTransport {
 ///     var documents: [String: [UInt8]]
@@ -39,7 +39,7 @@ import RemoteSettingsModel
 /// }
 /// ```
 package protocol HTTPTransport: Sendable {
-    /// Sends the request and waits for the head of the answer. An answer with any status is returned, not thrown.
+    /// Sends the request and waits for the head of the response. A response with any status is returned, not thrown.
     ///
     /// - Throws: ``HTTPError`` with the request's URL.
     func send(_ request: HTTPRequest) async throws(HTTPError) -> HTTPResponse
@@ -51,20 +51,20 @@ package struct HTTPRequest: Sendable, Hashable {
     package var url: HTTPURL
     /// The header fields to send.
     package var headers: HTTPHeaders
-    /// The longest time from the call until the head of the answer, including the connection.
+    /// The longest time from the call until the head of the response, including the time to connect.
     package var headTimeout: Duration
-    /// The longest wait for more of the body.
+    /// The longest wait for the next bytes of the body.
     package var idleTimeout: Duration
     /// The largest size of the body on the wire in bytes. Only transports that decompress must check it.
     package var wireLimit: Int
 
-    /// Makes a request.
+    /// Creates a request.
     ///
     /// - Parameters:
     ///   - url: the URL of the request.
     ///   - headers: the header fields to send.
-    ///   - headTimeout: the longest time from the call until the head of the answer, including the connection.
-    ///   - idleTimeout: the longest wait for more of the body.
+    ///   - headTimeout: the longest time from the call until the head of the response, including the time to connect.
+    ///   - idleTimeout: the longest wait for the next bytes of the body.
     ///   - wireLimit: the largest size of the body on the wire in bytes; `.max` for no limit.
     init(
         url: HTTPURL, headers: HTTPHeaders, headTimeout: Duration, idleTimeout: Duration, wireLimit: Int = .max
@@ -77,25 +77,25 @@ package struct HTTPRequest: Sendable, Hashable {
     }
 }
 
-/// The head of an answer, with a body that is still to be read.
+/// The head of a response, and its body, which has not been read yet.
 package struct HTTPResponse {
     /// The status code, from 100 to 599.
     package var status: Int
-    /// The header fields of the answer.
+    /// The header fields of the response.
     var headers: HTTPHeaders
-    /// The body, which arrives while it is read.
+    /// The body, which arrives as it is read.
     package var body: any HTTPBody
-    /// Whether the body is already decompressed although the headers name a `Content-Encoding`.
+    /// Whether the body is already decompressed although the headers contain a `Content-Encoding`.
     var isDecoded: Bool
-    /// Whether the answer came over a connection that carries many requests at once (HTTP/2).
+    /// Whether the response came over a connection that carries several requests at the same time (HTTP/2).
     package var isMultiplexed = false
 
-    /// Makes a response.
+    /// Creates a response.
     ///
     /// - Parameters:
     ///   - status: the status code, from 100 to 599.
-    ///   - headers: the header fields of the answer.
-    ///   - body: the body, which arrives while it is read.
+    ///   - headers: the header fields of the response.
+    ///   - body: the body, which arrives as it is read.
     ///   - isDecoded: whether the transport has already decompressed the body.
     package init(status: Int, headers: HTTPHeaders, body: any HTTPBody, isDecoded: Bool = false) {
         self.status = status
@@ -105,10 +105,10 @@ package struct HTTPResponse {
     }
 }
 
-/// The body of an answer, read piece by piece by one reader.
+/// The body of a response. A single reader reads it piece by piece.
 package protocol HTTPBody {
-    /// Waits for the next bytes, at least one; `nil` at the body's end.
+    /// Waits for the next bytes, at least one; returns `nil` at the end of the body.
     ///
-    /// - Throws: ``HTTPError`` with the request's URL. Nothing can be read after an error.
+    /// - Throws: ``HTTPError`` with the request's URL. After an error, nothing more can be read.
     mutating func next() async throws(HTTPError) -> [UInt8]?
 }

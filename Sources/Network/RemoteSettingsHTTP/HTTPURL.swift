@@ -1,10 +1,10 @@
 import RemoteSettingsModel
 
-/// An absolute `http` or `https` URL, checked and normalised (RFC 3986), without user name, password or fragment.
+/// An absolute `http` or `https` URL, validated and normalized (RFC 3986), without user name, password or fragment.
 ///
 /// The scheme and host are in lower case, the scheme's default port is omitted, and dot segments are removed.
-/// Characters that a URL cannot contain (spaces, quotes, anything beyond ASCII) are percent-encoded as UTF-8. Equal
-/// URLs have equal text.
+/// Characters that a URL cannot contain (spaces, quotes, all non-ASCII characters) are percent-encoded as UTF-8. Equal
+/// URLs have equal strings.
 package struct HTTPURL: Hashable, Sendable {
     /// The two schemes that are accepted.
     package enum Scheme: String, Hashable, Sendable {
@@ -28,12 +28,12 @@ package struct HTTPURL: Hashable, Sendable {
     /// The longest accepted URL in bytes, both as given and after percent-encoding.
     static let longest = 8192
 
-    /// Makes a URL of parts that are already checked and percent-encoded.
+    /// Creates a URL from parts that are already validated and percent-encoded.
     private init(
         checking reference: String, scheme: Scheme, host: String, port: Int?, path: String, query: String?
     ) throws(HTTPError) {
         self.init(scheme: scheme, host: host, port: port, path: path, query: query)
-        // This type must be able to read whatever it prints.
+        // This type must be able to parse its own description.
         guard description.utf8.count <= Self.longest else {
             throw HTTPError(
                 VisibleText.excerpt(reference, limit: 80),
@@ -49,7 +49,7 @@ package struct HTTPURL: Hashable, Sendable {
         self.query = query
     }
 
-    /// Reads an absolute URL. A fragment is dropped.
+    /// Parses an absolute URL. A fragment is dropped.
     ///
     /// - Throws: ``HTTPError`` with ``HTTPError/Reason/invalidURL(_:)``.
     package init(_ text: String) throws(HTTPError) {
@@ -91,7 +91,7 @@ package struct HTTPURL: Hashable, Sendable {
             checking: reference, scheme: scheme, host: host, port: port, path: path, query: query)
     }
 
-    /// The scheme, host and port. A hold (`Backoff`, `Retry-After`) applies to all URLs of one origin.
+    /// The scheme, host and port. A backoff (`Backoff`, `Retry-After`) applies to all URLs of one origin.
     package var origin: String {
         "\(scheme.rawValue)://\(host)" + (port.map { ":\($0)" } ?? "")
     }
@@ -107,7 +107,7 @@ package struct HTTPURL: Hashable, Sendable {
             }
     }
 
-    /// The first value of a query parameter, percent-decoded; `nil` if there is none.
+    /// Returns the first value of a query parameter, percent-decoded; `nil` if there is none.
     func queryValue(_ name: String) -> String? {
         guard let query else { return nil }
         for field in query.split(separator: "&") {
@@ -118,7 +118,7 @@ package struct HTTPURL: Hashable, Sendable {
         return nil
     }
 
-    /// This URL with `suffix` after its path and with another query. Both must be percent-encoded.
+    /// Returns this URL with `suffix` after its path and with a different query. Both must be percent-encoded.
     func appending(path suffix: String, query: String? = nil) -> HTTPURL {
         HTTPURL(scheme: scheme, host: host, port: port, path: path + suffix, query: query)
     }
@@ -160,7 +160,7 @@ package struct HTTPURL: Hashable, Sendable {
                 && address.contains(UInt8(ascii: ":"))
                 && address.allSatisfy { PercentEncoding.isHex($0) || $0 == 0x3A || $0 == 0x2E }
         }
-        // Empty labels are excluded, so no dot is first or follows another dot.
+        // Starting with a dot makes a leading dot count as an empty label, just like two dots in a row.
         var previous = UInt8(ascii: ".")
         for byte in host.utf8 {
             switch byte {
@@ -188,7 +188,7 @@ struct URLReference {
     var path: String
     var query: String?
 
-    /// Splits a reference.
+    /// Splits a URL reference.
     ///
     /// - Throws: ``HTTPError`` with ``HTTPError/Reason/invalidURL(_:)``.
     init(_ text: String) throws(HTTPError) {
@@ -214,7 +214,7 @@ struct URLReference {
         } else if let first = rest.split(separator: "/", maxSplits: 1, omittingEmptySubsequences: false).first,
             first.contains(":")
         {
-            // RFC 3986 §4.2: the first segment of a relative path has no colon.
+            // The first segment of a relative path must not contain a colon (RFC 3986 §4.2).
             throw HTTPError(text, .invalidURL("the text before its first colon is not a scheme"))
         }
         if rest.hasPrefix("//") {
@@ -242,8 +242,8 @@ struct URLReference {
         return encoded
     }
 
-    /// Removes the dot segments of a path that starts with `/` (RFC 3986 §5.2.4). `%2e` counts as a dot, as browsers
-    /// and servers read it.
+    /// Removes the dot segments of a path that starts with `/` (RFC 3986 §5.2.4). `%2e` counts as a dot, because
+    /// browsers and servers interpret it as one.
     static func removingDotSegments(_ path: String) -> String {
         var kept: [String] = []
         let segments = path.split(separator: "/", omittingEmptySubsequences: false).dropFirst()

@@ -1,6 +1,6 @@
 import RemoteSettingsModel
 
-/// The ``HTTPEnvironment/uptime`` by which work must be done, and the limit that it is derived from.
+/// The ``HTTPEnvironment/uptime`` at which work must be finished, and the time limit that it comes from.
 struct Deadline {
     let end: Duration
     let phase: HTTPError.TimeoutPhase
@@ -12,26 +12,27 @@ struct Deadline {
         self.seconds = seconds
     }
 
-    /// Checks the deadline.
+    /// Throws an error if the deadline has passed.
     ///
-    /// - Throws: ``HTTPError/Reason/timeout(_:seconds:)`` if it has passed.
+    /// - Throws: ``HTTPError/Reason/timeout(_:seconds:)``.
     func check(_ uptime: Duration, of url: HTTPURL) throws(HTTPError) {
         if uptime >= end { throw HTTPError(url, .timeout(phase, seconds: seconds)) }
     }
 }
 
-/// A body from the transport, with limits on its bytes, its throughput and its time.
+/// A body from the transport, with limits on its size, its throughput and its total time.
 ///
-/// Compressed bodies are measured before decompression, because a gzip stream can go on for ever without giving a byte.
+/// Compressed bodies are measured before decompression, because a gzip stream can continue forever without producing a
+/// byte.
 struct MeteredBody: HTTPBody {
     private var wire: any HTTPBody
     private let request: HTTPRequest
     private let deadline: Deadline
     private let limits: Limits
     private let uptime: @Sendable () -> Duration
-    /// The number of bytes that the body may still have.
+    /// The number of bytes that may still arrive.
     private var left: Int
-    /// The time waited since the throughput was last checked. The bytes received in that time are counted too.
+    /// The time spent waiting since the throughput was last checked. The bytes received in that time are counted too.
     private var waited: Duration = .zero
     private var received = 0
 

@@ -34,7 +34,7 @@ extension ServerClient {
         let announced = answer.contentLength
         if let announced, announced > limit { throw HTTPError(answer.url, .tooLarge(limit: limit)) }
         var body: [UInt8] = []
-        // The header may be false, so no more than 4 MiB are allocated before the bytes arrive.
+        // The server controls this header, so no more than 4 MiB are allocated before the bytes arrive.
         body.reserveCapacity(min(announced ?? 0, 4 << 20))
         while let piece = try await nextPiece(of: &answer) {
             guard piece.count <= limit - body.count else { throw HTTPError(answer.url, .tooLarge(limit: limit)) }
@@ -43,8 +43,8 @@ extension ServerClient {
         if !answer.isCompressed, let announced, announced != body.count {
             throw HTTPError(answer.url, .truncated(expected: announced, received: body.count))
         }
-        // Not even the head of a compressed stream has arrived. Without a length, nothing else shows that an answer is
-        // cut.
+        // A compressed stream always has a head, so an empty body is incomplete. Without a content length, nothing else
+        // shows that the response was cut off.
         if answer.isCompressed, body.isEmpty {
             throw HTTPError(answer.url, .truncated(expected: announced, received: 0))
         }
@@ -59,16 +59,16 @@ extension ServerClient {
         return piece
     }
 
-    /// The deadline for work that begins now. It is never later than the end of the run.
+    /// Returns the deadline for work that begins now. It is never later than the deadline of the run.
     func deadline(_ phase: HTTPError.TimeoutPhase, seconds: Int) -> Deadline {
         let own = Deadline(phase, seconds: seconds, from: environment.uptime())
         return own.end < runDeadline.end ? own : runDeadline
     }
 
-    /// Pauses before a repetition.
+    /// Waits before a request is repeated.
     ///
-    /// - Throws: `error` if a repetition cannot help, if there have been `Limits.tries` attempts, or if there is no
-    ///   time for another one. If the server has asked for a pause, it throws
+    /// - Throws: `error` if repeating the request cannot help, if there have been `Limits.tries` attempts, or if there
+    ///   is no time for one more. If the server has requested a backoff, it throws
     ///   ``HTTPError/Reason/backoff(until:seconds:)`` instead.
     func pauseIfRepeatable(_ error: HTTPError, attempts: Int, until deadline: Deadline) async throws(HTTPError) {
         let pause = retryPauses.pause(after: attempts, random: environment.random())

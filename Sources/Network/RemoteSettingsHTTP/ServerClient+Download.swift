@@ -6,16 +6,16 @@ extension ServerClient {
     ///
     /// - Parameters:
     ///   - location: the record's `attachment.location`.
-    ///   - size: the size that the record states, in bytes.
-    ///   - digest: the SHA-256 that the record states.
-    ///   - resume: what an earlier call has received.
-    ///   - held: a file to which the server may send a delta (RFC 9842), if the download does not resume. If anything
-    ///     is wrong with the answer, the whole file is requested once, without a delta.
-    ///   - receive: called first with ``DownloadPart/start(_:)`` and then with bytes. A second start means what
-    ///     ``DownloadPart/start(_:)`` says. The next bytes are read after it has returned.
+    ///   - size: the size in the record, in bytes.
+    ///   - digest: the SHA-256 in the record.
+    ///   - resume: the part of the file that an earlier call received.
+    ///   - held: an older file to which the server may send a delta (RFC 9842), if the download does not resume. If
+    ///     anything is wrong with the response, the whole file is requested once, without a delta.
+    ///   - receive: called first with ``DownloadPart/start(_:)`` and then with bytes. See ``DownloadPart/start(_:)``
+    ///     for a second start. The next bytes are read after it has returned.
     /// - Returns: the number of bytes that a delta saved; 0 if the whole file was sent.
-    /// - Throws: ``HTTPError``, with the code `content` if the server has other bytes than the record states; or the
-    ///   error that `receive` throws.
+    /// - Throws: ``HTTPError``, with the code `content` if the bytes do not match the record; or the error that
+    ///   `receive` throws.
     @discardableResult
     package func attachment(
         _ location: String, at base: AttachmentsURL, size: Int, digest: SHA256Digest, resume: ResumePoint? = nil,
@@ -28,7 +28,8 @@ extension ServerClient {
             receive: receive)
     }
 
-    /// Downloads the zip of a collection's attachments. It is a cache, so it may be missing (404) or outdated.
+    /// Downloads the ZIP file with a collection's attachments. The server generates it as a cache, so it may be missing
+    /// (404) or outdated.
     ///
     /// - Throws: ``HTTPError``, or the error that `receive` throws.
     package func attachmentsZip(
@@ -44,7 +45,7 @@ extension ServerClient {
         var transfer = start
         let deadline = deadline(.answer, seconds: limits.downloadSeconds)
         var attempts = 0
-        // The receiver may throw an `HTTPError` too.
+        // `receive` may also throw an `HTTPError`, which must not be mistaken for an error of the transfer.
         var isOfReceiver = false
         while true {
             attempts += 1
@@ -102,9 +103,10 @@ extension ServerClient {
         return 0
     }
 
-    /// Decodes an answer that is a delta to the held file.
+    /// Decodes a response that is a delta to the client's older file.
     ///
-    /// A delta may be larger than the file, because Mozilla's job makes such deltas of data that cannot be compressed.
+    /// A delta may be larger than the file, because Mozilla's job creates such deltas for data that cannot be
+    /// compressed.
     ///
     /// - Parameter size: the size that the file must have in bytes.
     /// - Returns: the file, which has the requested hash, and the size of the delta in bytes.

@@ -1,14 +1,14 @@
 import RemoteSettingsModel
 
-/// The answer at the end of a chain of redirects.
+/// The final response after all redirects.
 struct Answer {
     var response: HTTPResponse
     let url: HTTPURL
 
-    /// The announced length of the body on the wire in bytes; `nil` if there is none, or if it is not a valid number.
+    /// The announced length of the body on the wire in bytes; `nil` if it is missing or not a valid number.
     var contentLength: Int? { response.headers["Content-Length"].flatMap { ContentRange.number($0) } }
 
-    /// The codings of the body according to the headers, in lower case; empty if there is none.
+    /// The codings of the body according to the headers, in lower case; empty if there are none.
     var encoding: String {
         let codings = response.headers.all("Content-Encoding").map { $0.lowercased() }
         return codings.filter { $0 != "identity" && !$0.isEmpty }.joined(separator: ", ")
@@ -18,20 +18,20 @@ struct Answer {
 
     var isGzip: Bool { encoding == "gzip" || encoding == "x-gzip" }
 
-    /// Whether the body is a delta to the file that the request named (RFC 9842).
+    /// Whether the body is a delta to the older file that the request referred to (RFC 9842).
     var isDelta: Bool { response.status == 200 && encoding == FileDelta.coding }
 
-    /// Checks the coding.
+    /// Checks the content coding.
     ///
-    /// - Throws: ``HTTPError/Reason/badEncoding(_:)`` for any compression except gzip, and for more than one.
+    /// - Throws: ``HTTPError/Reason/badEncoding(_:)`` for any compression except gzip, and for several codings.
     func checkEncoding() throws(HTTPError) {
         guard !isCompressed || isGzip else {
             throw HTTPError(url, .badEncoding("\(VisibleText.excerpt(encoding, limit: 40)) was not requested"))
         }
     }
 
-    /// Refuses a length that is not a number, and several lengths that differ. HTTP libraries treat them differently:
-    /// some use the leading digits, and some use the first length.
+    /// Refuses a `Content-Length` that is not a number, and several ones that differ. HTTP libraries disagree about
+    /// such headers: some use the leading digits, and some use the first header.
     ///
     /// - Throws: ``HTTPError/Reason/notHTTP(_:)`` for such a length.
     func checkLength() throws(HTTPError) {
@@ -45,26 +45,26 @@ struct Answer {
 }
 
 extension ServerClient {
-    /// Redirects followed for one request.
+    /// The largest number of redirects that are followed for one request.
     static var redirects: Int { 5 }
-    /// The part of an error answer's body that is kept for the error message, in bytes.
+    /// The number of bytes of an error response's body that are kept for the error message.
     static var errorBodyBytes: Int { 2 << 10 }
 
-    /// Sends one request and follows its redirects, without repetitions.
+    /// Sends one request and follows its redirects. It does not repeat a failed request.
     ///
     /// - Parameters:
     ///   - headers: the headers of the requests, in addition to `User-Agent`.
     ///   - limit: the largest size of the body in bytes after decompression.
-    ///   - idleSeconds: the longest wait for more of a body that may last for any time. Such a body has no limits on
-    ///     its bytes, throughput and time. `nil` for a body with limits.
-    ///   - accepts: the accepted statuses of an answer. Any other status is thrown as an error.
+    ///   - idleSeconds: the longest wait for the next bytes of a body that may last for any time. Such a body has no
+    ///     limits on its size, throughput and total time. `nil` for a body with limits.
+    ///   - accepts: returns whether a status is accepted. A response with any other status is thrown as an error.
     func exchange(
         _ start: HTTPURL, headers: [HTTPHeaders.Field], limit: Int, until deadline: Deadline, idleSeconds: Int? = nil,
         accepts: (Int) -> Bool
     ) async throws(HTTPError) -> Answer {
         var url = start
         let (sum, isOver) = limit.addingReportingOverflow(limits.wireExcessBytes)
-        // There are so few URLs that a set would cost more than it saves.
+        // There are so few redirects that a set would cost more than it saves.
         var seen = [start]
         while true {
             try await waitForHold(on: url)
@@ -140,7 +140,7 @@ extension ServerClient {
         }
     }
 
-    /// Makes the error for an answer with a status that is not accepted.
+    /// Returns the error for a response whose status is not accepted.
     private func failure(_ answer: inout Answer) async -> HTTPError {
         let status = answer.response.status
         var body: [UInt8] = []

@@ -1,37 +1,37 @@
 import RemoteSettingsModel
 
 extension ServerClient {
-    /// The longest pause, in seconds, that this package waits for when a server asks. A longer one is an error.
+    /// The longest backoff, in seconds, that the client waits for. A longer one is an error.
     static var patienceSeconds: Int { 5 }
-    /// Milliseconds between two requests to a server that has asked for a `Backoff` during the current run.
+    /// The pause in milliseconds between two requests to a server that sent `Backoff` during the current run.
     static var gentlePauseMilliseconds: Int { 200 }
 
     struct StandingHold {
         let until: Timestamp
         let left: Duration
-        /// The time left in whole seconds, rounded up.
+        /// The remaining time in whole seconds, rounded up.
         var seconds: Int {
             let (seconds, rest) = left.components
             return Int(clamping: seconds) + (rest > 0 ? 1 : 0)
         }
     }
 
-    /// The hold that applies now to a URL's origin.
+    /// Returns the backoff that is in effect now for a URL's origin.
     func standingHold(on url: HTTPURL) -> StandingHold? {
         let refusals = shared.withLock { $0.refusals }
-        // In this common case, the origin's text is not built.
+        // In this common case, avoid building the origin's string.
         if holdsAtStart.isEmpty, refusals.isEmpty { return nil }
         let origin = url.origin
         guard let until = [holdsAtStart, refusals].compactMap({ $0.until(origin) }).max() else { return nil }
         let left = until.elapsed(since: environment.now())
-        // No hold is ever set further ahead. The clock has been changed since then, so the hold is ignored.
+        // A stored backoff is never longer than this, so the clock must have been changed since then. Ignore it.
         guard left > .zero, left <= .seconds(Limits.backoffSeconds) else { return nil }
         return StandingHold(until: until, left: left)
     }
 
-    /// Waits for a short hold to end.
+    /// Waits until a short backoff expires.
     ///
-    /// - Throws: ``HTTPError/Reason/backoff(until:seconds:)`` for a longer hold, or if further answers prolong it.
+    /// - Throws: ``HTTPError/Reason/backoff(until:seconds:)`` for a longer backoff, or if further responses extend it.
     func waitForHold(on url: HTTPURL) async throws(HTTPError) {
         var waits = 0
         while let hold = standingHold(on: url) {
@@ -43,7 +43,7 @@ extension ServerClient {
         }
     }
 
-    /// Waits until requests are allowed again to an origin that asked for a `Backoff` in this run.
+    /// Waits until the next request is allowed to an origin that sent `Backoff` in this run.
     func keepPace(with url: HTTPURL) async throws(HTTPError) {
         let now = environment.uptime()
         let pause = Duration.milliseconds(Self.gentlePauseMilliseconds)
@@ -58,10 +58,11 @@ extension ServerClient {
         if wait > .zero { try await sleep(wait, of: url.description) }
     }
 
-    /// Records `Backoff` and `Retry-After` of an answer with any status.
+    /// Records the headers `Backoff` and `Retry-After` of a response with any status.
     ///
-    /// If the server refuses to work (429, 5xx), both stop the current run. With any other error, `Retry-After` stops
-    /// it too. With any other answer, they apply to the next run, and the current one slows down.
+    /// If the server refuses the request (429 or 5xx), both headers stop the current run. With any other error status,
+    /// only `Retry-After` stops it. With a successful status, they apply to the next run, and the current one slows
+    /// down.
     func recordHold(_ answer: Answer) {
         let headers = answer.response.headers
         let now = environment.now()
@@ -88,7 +89,7 @@ extension ServerClient {
         onEvent(.hold(hold))
     }
 
-    /// Reports an `Alert` once.
+    /// Reports an `Alert` header, unless the same text was already reported.
     func recordAlert(_ answer: Answer) {
         guard let text = answer.response.headers["Alert"].map({ String($0.prefix(4096)) }), !text.isEmpty else {
             return
@@ -99,14 +100,14 @@ extension ServerClient {
 }
 
 extension HTTPHeaders {
-    /// The time that `Retry-After` asks for, in seconds or as a date; zero if there is no valid value.
+    /// Returns the wait that `Retry-After` requests, in seconds or as a date; zero if there is no valid value.
     ///
     /// - Parameter longest: the largest number of seconds to return.
     func retryAfter(now: Timestamp, atMost longest: Int) -> Duration {
         guard let text = self["Retry-After"] else { return .zero }
         if let seconds = Self.seconds(text, atMost: longest) { return .seconds(seconds) }
         guard let end = HTTPDate.parse(text, now: now) else { return .zero }
-        // If the server sends `Date`, its own clock is used, so that a wrong clock here does not matter.
+        // Compare with the server's `Date` if there is one, so that a wrong local clock does not matter.
         let reference = self["Date"].flatMap { HTTPDate.parse($0, now: now) } ?? now
         return max(.zero, min(end.elapsed(since: reference), .seconds(longest)))
     }

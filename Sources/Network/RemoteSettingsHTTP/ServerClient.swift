@@ -1,19 +1,19 @@
 import RemoteSettingsModel
 
-/// A client of a Remote Settings server (protocol v1 and v2), over any ``HTTPTransport``.
+/// A client for a Remote Settings server (protocol v1 and v2), over any ``HTTPTransport``.
 ///
-/// One object serves one run, such as a refresh or a sync. The run begins when the object is created; ``startingRun()``
-/// makes the client of the next run. Many tasks may use it at once, and it holds no lock while it waits. It follows
-/// redirects, and repeats requests that may succeed a moment later. It limits every body, and the time of every
-/// document, download and run.
+/// One object is for one run, such as a refresh or a sync. The run begins when the object is created; ``startingRun()``
+/// creates the client for the next run. Several tasks may use it at the same time, and it locks no mutex while it
+/// waits. It follows redirects, and repeats requests that may succeed a moment later. It limits the size of every body,
+/// and the time of every document, download and run.
 ///
-/// It obeys `Backoff` and `Retry-After`. While a hold applies, requests to that origin fail with
-/// ``HTTPError/Reason/backoff(until:seconds:)`` without using the network. The client waits only for holds of up to
-/// ``patienceSeconds``. A hold that comes with an error applies at once. A hold that comes with a good answer
-/// delays the next run. The current run then continues at a slower pace (``gentlePauseMilliseconds``), because it
-/// would never finish with a server that always asks for a hold.
+/// It honors `Backoff` and `Retry-After`. While a backoff is in effect, requests to that origin fail with
+/// ``HTTPError/Reason/backoff(until:seconds:)`` without using the network. The client itself waits only for a backoff
+/// of at most ``patienceSeconds``. A backoff in an error response is in effect immediately. A backoff in a successful
+/// response delays only the next run, because otherwise a run would never finish with a server that always sends one.
+/// The current run continues at a slower pace (``gentlePauseMilliseconds``).
 ///
-/// It neither parses nor verifies what it returns.
+/// It neither parses nor verifies the documents that it returns.
 package final class ServerClient: Sendable {
     package let server: ServerURL
     package let limits: Limits
@@ -21,26 +21,26 @@ package final class ServerClient: Sendable {
     let userAgent: UserAgent
     let environment: HTTPEnvironment
     let retryPauses: RetryPauses
-    /// The headers of requests for changesets.
+    /// The additional headers of requests for changesets.
     private let preferences: [HTTPHeaders.Field]
     let onEvent: @Sendable (HTTPEvent) -> Void
     let shared: Shared
     let runDeadline: Deadline
-    /// The holds from earlier runs.
+    /// The backoff periods from earlier runs.
     let holdsAtStart: BackoffState
-    /// The origins that asked for a `Backoff` in this run, and the uptime from which each allows requests again.
+    /// The origins that sent `Backoff` in this run, and the uptime from which each accepts the next request.
     let pace = Mutex<[String: Duration]>([:])
 
-    /// The state that a client shares with the clients that it makes for further runs.
+    /// The state that a client shares with the clients of later runs.
     final class Shared: Sendable {
         struct State {
-            /// All holds.
+            /// All backoff periods.
             var backoff: BackoffState
-            /// The holds that came with errors. They stop current runs.
+            /// The backoff periods from error responses. They also stop runs that are in progress.
             var refusals = BackoffState()
             var metrics = HTTPMetrics()
             var alerts: Set<String> = []
-            /// The origins whose last answer came over a connection that carries many requests at once.
+            /// The origins whose last response came over a connection that carries several requests at the same time.
             var multiplexed: Set<String> = []
         }
 
@@ -51,7 +51,7 @@ package final class ServerClient: Sendable {
         func withLock<Value: Sendable>(_ body: (inout State) -> Value) -> Value { state.withLock { body(&$0) } }
     }
 
-    /// Begins the first run.
+    /// Creates the client of the first run.
     ///
     /// - Parameters:
     ///   - backoff: the ``backoff`` of the previous run.
@@ -90,28 +90,29 @@ package final class ServerClient: Sendable {
         holdsAtStart = shared.withLock { $0.backoff }
     }
 
-    /// Makes the client of another run.
+    /// Returns a client for the next run.
     ///
-    /// It shares the holds, the metrics and the alerts, and obeys all holds that are known now. Its `Limits.runSeconds`
-    /// start anew.
+    /// It shares the backoff periods, the metrics and the alerts with this client, and honors all backoff periods that
+    /// are known now. Its `Limits.runSeconds` start from zero.
     package func startingRun() -> ServerClient {
         ServerClient(
             server: server, transport: transport, userAgent: userAgent, limits: limits, environment: environment,
             retryPauses: retryPauses, preferences: preferences, shared: shared, onEvent: onEvent)
     }
 
-    /// The holds that servers have asked for so far, for the next run.
+    /// The backoff periods that servers have requested so far, for the next run.
     package var backoff: BackoffState { shared.withLock { $0.backoff } }
 
-    /// The counts of requests so far.
+    /// The request counts so far.
     package var metrics: HTTPMetrics { shared.withLock { $0.metrics } }
 
-    /// Whether the last answer of the URL's origin came over a connection that carries many requests at once (HTTP/2).
+    /// Returns whether the last response from the URL's origin came over a connection that carries several requests at
+    /// the same time (HTTP/2).
     package func isMultiplexed(_ url: HTTPURL) -> Bool {
         shared.withLock { !$0.multiplexed.isEmpty && $0.multiplexed.contains(url.origin) }
     }
 
-    /// Fetches the server's root document. Its `capabilities.attachments.base_url` makes an ``AttachmentsURL``.
+    /// Fetches the server's root document, whose `capabilities.attachments.base_url` is used for an ``AttachmentsURL``.
     package func rootDocument() async throws(HTTPError) -> ServerDocument {
         try await document(server.root, limit: limits.rootDocumentBytes).document
     }
@@ -119,8 +120,8 @@ package final class ServerClient: Sendable {
     /// Fetches the monitor's changeset: every collection with the time of its last change, newest first.
     ///
     /// - Parameters:
-    ///   - expected: the timestamp of a push message; `nil` to send 0.
-    ///   - since: the monitor's timestamp at the last poll; `nil` to ask for everything.
+    ///   - expected: the timestamp from a push message; `nil` to send 0.
+    ///   - since: the monitor's timestamp at the last poll; `nil` to request all entries.
     package func monitor(
         expected: Timestamp? = nil, since: Timestamp? = nil
     ) async throws(HTTPError) -> ChangesetAnswer {
@@ -132,9 +133,9 @@ package final class ServerClient: Sendable {
     /// Fetches a collection's changeset.
     ///
     /// - Parameters:
-    ///   - expected: the collection's timestamp in the monitor; `nil` to send 0, for which a cache may have an outdated
-    ///     answer.
-    ///   - since: the timestamp of the local state; `nil` to ask for everything.
+    ///   - expected: the collection's timestamp in the monitor; `nil` to send 0, for which a cache may return an
+    ///     outdated response.
+    ///   - since: the timestamp of the local state; `nil` to request all records.
     func changeset(
         _ collection: CollectionID, expected: Timestamp? = nil, since: Timestamp? = nil
     ) async throws(HTTPError) -> ChangesetAnswer {
@@ -145,12 +146,12 @@ package final class ServerClient: Sendable {
 
     /// Fetches a certificate chain (PEM).
     ///
-    /// Errors do not quote the answer. An `x5u` may lead to any machine, and what that machine answers must not get
-    /// into logs.
+    /// Error messages do not quote the response. An `x5u` may lead to any host, whose responses must not appear in
+    /// logs.
     ///
-    /// - Parameter x5u: the URL in a signature, as served. It may be relative to the server's root. Plain `http` is
-    ///   refused, even for addresses of this machine, unless the server's own URL is plain, because an `x5u` is not
-    ///   verified.
+    /// - Parameter x5u: the URL in a signature, as served. It may be relative to the server's root. The URL is not
+    ///   verified, so plain `http` is refused, even for loopback addresses, unless the server's own URL is plain
+    ///   `http`.
     func chain(x5u: String) async throws(HTTPError) -> ServerDocument {
         let url = try server.root.resolving(x5u)
         try server.checkReference(url)
@@ -168,7 +169,8 @@ package final class ServerClient: Sendable {
         do {
             return try await changeset(url(false), since: since, limit: limit)
         } catch {
-            // Some servers accept `_since` only in double quotes. Without them, old ones answer 400 and others 422.
+            // Some servers accept `_since` only in double quotes. Without the quotes, old servers respond with 400 and
+            // others with 422.
             guard let status = error.status, status == 400 || status == 422, since != nil else { throw error }
         }
         return try await changeset(url(true), since: since, limit: limit)
@@ -189,26 +191,27 @@ package final class ServerClient: Sendable {
     }
 }
 
-/// An event during a request, to be shown to people.
+/// An event during a request, for display to people.
 package enum HTTPEvent: Sendable, Hashable {
-    /// The server's `Alert` header (JSON in the protocol), usually about a deprecation. Each text is reported once.
+    /// The server's `Alert` header (JSON according to the protocol), usually about a deprecation. Each text is reported
+    /// once.
     case alert(String, url: HTTPURL)
     /// The request failed and will be repeated after a pause. `attempt` counts from 1.
     case retry(HTTPError, attempt: Int, after: Duration)
     case redirect(from: HTTPURL, to: HTTPURL)
-    /// The answer's bytes were not the file, so the whole file is requested in another way.
+    /// The response did not contain the right file, so the client requests the whole file in a different way.
     case wholeFile(HTTPError)
-    /// The server asked for no requests until the end of this hold.
+    /// The server asked clients to send no requests until this backoff expires.
     case hold(BackoffState.Hold)
 }
 
-/// The counts of a client's requests so far.
+/// Counts of the requests that a client has sent so far.
 package struct HTTPMetrics: Sendable, Hashable {
-    /// The number of requests sent, including redirects and repetitions.
+    /// The number of requests sent, including redirects and repeated requests.
     package var requests = 0
     /// The number of requests that repeated a failed one.
     var retries = 0
-    /// The number of bytes of bodies received, after decompression.
+    /// The number of body bytes received, after decompression.
     package var bodyBytes = 0
 
     init() {}

@@ -2,8 +2,8 @@ import RemoteSettingsModel
 
 /// The base URL of a Remote Settings server, such as `https://firefox.settings.services.mozilla.com/v2`.
 ///
-/// It must be `https`, except on this machine (`localhost`, 127.0.0.0/8, `[::1]`) or if the caller explicitly allows
-/// plain `http`.
+/// It must use `https`, except for a loopback address (`localhost`, 127.0.0.0/8, `[::1]`) or if the caller explicitly
+/// allows plain `http`.
 package struct ServerURL: Hashable, Sendable {
     /// Mozilla's production server.
     package static let prod = ServerURL(host: "firefox.settings.services.mozilla.com")
@@ -12,7 +12,7 @@ package struct ServerURL: Hashable, Sendable {
     /// Mozilla's development server.
     package static let dev = ServerURL(host: "remote-settings-dev.allizom.org")
 
-    /// The URL, without a slash at the end of its path.
+    /// The URL, without a trailing slash.
     package let url: HTTPURL
     let allowsPlainHTTP: Bool
 
@@ -21,10 +21,10 @@ package struct ServerURL: Hashable, Sendable {
         allowsPlainHTTP = false
     }
 
-    /// Reads a base URL, or one of the names `prod`, `stage` and `dev`.
+    /// Parses a base URL, or one of the names `prod`, `stage` and `dev`.
     ///
-    /// If a path ends in neither `/v1` nor `/v2`, the newest supported version is used, `/v2`. A slash at the end is
-    /// accepted.
+    /// If the path does not end with `/v1` or `/v2`, the newest supported version, `/v2`, is appended. A trailing slash
+    /// is accepted.
     ///
     /// - Throws: ``HTTPError`` with ``HTTPError/Reason/invalidURL(_:)`` or ``HTTPError/Reason/insecure``.
     package init(_ text: String, allowPlainHTTP: Bool = false) throws(HTTPError) {
@@ -59,26 +59,26 @@ package struct ServerURL: Hashable, Sendable {
         guard url.scheme == .https || url.isLoopback || allowsPlainHTTP else { throw HTTPError(url, .insecure) }
     }
 
-    /// Checks a URL that the server sent. It must not be less secure than the server's own.
+    /// Checks a URL that the server sent. It must not be less secure than the server's own URL.
     func checkReference(_ url: HTTPURL) throws(HTTPError) {
         try checkScheme(of: url)
         guard url.scheme == .https || self.url.scheme == .http else { throw HTTPError(url, .insecure) }
     }
 
-    /// The base URL without the version of the protocol. A server has the same collections under `/v1` and `/v2`.
+    /// The base URL without the protocol version. A server has the same collections under `/v1` and `/v2`.
     package var withoutVersion: String { String(url.description.dropLast(3)) }
 
-    /// Whether both are the same server, whatever the version of the protocol.
+    /// Returns whether both are the same server, regardless of the protocol version.
     package func isSameServer(as other: ServerURL) -> Bool { withoutVersion == other.withoutVersion }
 
-    /// The base URL with a slash at its end: the URL of the root document, and the base of relative references.
+    /// The base URL with a trailing slash: the URL of the root document, and the base of relative references.
     package var root: HTTPURL { url.appending(path: "/") }
 
-    /// Makes the URL of a changeset.
+    /// Returns the URL of a changeset.
     ///
     /// - Parameters:
     ///   - expected: the collection's timestamp in the monitor, which bypasses outdated caches; `nil` to send 0.
-    ///   - since: the timestamp of the local state.
+    ///   - since: the timestamp of the local state; `nil` to request all records.
     ///   - quoted: whether to put `_since` in double quotes, as old servers require.
     func changeset(
         _ collection: CollectionID, expected: Timestamp?, since: Timestamp?, quoted: Bool = false
@@ -89,7 +89,7 @@ package struct ServerURL: Hashable, Sendable {
             path: "/buckets/\(collection.bucket)/collections/\(collection.name)/changeset", query: query)
     }
 
-    /// The URL of the monitor's changeset, which has every collection with the time of its last change.
+    /// Returns the URL of the monitor's changeset, which lists every collection with the time of its last change.
     func monitor(expected: Timestamp?, since: Timestamp?, quoted: Bool = false) -> HTTPURL {
         var query = "_expected=\(expected?.milliseconds ?? 0)"
         if let since { query += quoted ? "&_since=%22\(since)%22" : "&_since=\(since)" }

@@ -1,19 +1,19 @@
 import RemoteSettingsModel
 
 extension ServerURL {
-    /// The URL of the update channel, an event stream beside the buckets.
+    /// The URL of the server's update channel, an event stream.
     package var updates: HTTPURL { url.appending(path: "/updates") }
 }
 
 extension ServerClient {
     /// Opens the server's update channel, an event stream that may last for any time.
     ///
-    /// A connection that fails or ends is not made again. No `Last-Event-ID` is sent, so the first event states the
-    /// server's current state.
+    /// It does not reconnect after a failure or when the stream finishes. No `Last-Event-ID` is sent, so the first
+    /// event describes the server's current state.
     ///
     /// - Parameter url: the event stream; `nil` for the server's own, `<base URL>/updates`. Redirects are followed.
-    /// - Throws: ``HTTPError``; for example `status` for any status except 200, and `notAnEventStream` for an answer of
-    ///   another type.
+    /// - Throws: ``HTTPError``; for example `status` for any status except 200, and `notAnEventStream` for a response
+    ///   with a different content type.
     package func updates(at url: HTTPURL? = nil) async throws(HTTPError) -> UpdateStream {
         let url = url ?? server.updates
         try server.checkScheme(of: url)
@@ -23,7 +23,7 @@ extension ServerClient {
                 .init("Accept", UpdateStream.contentType), .init("Accept-Encoding", "identity"),
                 .init("Cache-Control", "no-store"),
             ], limit: .max, until: deadline(.answer, seconds: limits.documentSeconds),
-            idleSeconds: limits.updateIdleSeconds, accepts: { $0 == 200 })
+            idleSeconds: Limits.updateIdleSeconds, accepts: { $0 == 200 })
         let type = answer.response.headers["Content-Type"] ?? "nothing"
         let name = type.prefix { $0 != ";" && $0 != " " }
         guard name.lowercased() == UpdateStream.contentType else {
@@ -42,10 +42,10 @@ extension ServerClient {
 /// It buffers one received piece, one line and one event, and reads only as fast as ``next()`` is called.
 package struct UpdateStream {
     static let contentType = "text/event-stream"
-    /// The largest number of bytes of one connection. On a usual day, far fewer than these 64 MiB arrive.
+    /// The largest number of bytes of one connection. In normal operation, far fewer than these 64 MiB arrive in a day.
     static let mostBytes = 64 << 20
 
-    /// The URL that the stream comes from, after redirects.
+    /// The URL of the stream, after redirects.
     let url: HTTPURL
     private var body: any HTTPBody
     private var reader = EventStreamReader()
@@ -58,9 +58,9 @@ package struct UpdateStream {
         self.url = url
     }
 
-    /// Waits for the next message; `nil` if the server has ended the stream.
+    /// Waits for the next message; returns `nil` if the server has closed the stream.
     ///
-    /// - Throws: ``HTTPError`` if the connection breaks, if nothing arrives for as long as the transport waits, or if
+    /// - Throws: ``HTTPError`` if the connection breaks, if nothing arrives within the transport's idle time-out, or if
     ///   the stream, a line or an event exceeds its limit. In a cancelled task, the error is `cancelled`.
     package mutating func next() async throws(HTTPError) -> UpdateMessage? {
         while true {
@@ -72,7 +72,7 @@ package struct UpdateStream {
         }
     }
 
-    /// The next message in the bytes that have already arrived.
+    /// Returns the next message in the bytes that have already arrived; `nil` if they contain no complete one.
     private mutating func buffered() throws(HTTPError) -> UpdateMessage? {
         let event: StreamedEvent?
         do throws(FormatError) {

@@ -2,13 +2,13 @@ import CPlatform
 import Dispatch
 import RemoteSettingsModel
 
-/// Runs tasks on its own threads, so that they continue while every thread of Swift's pool is blocked.
+/// Runs tasks on separate threads, so that they continue while every thread of Swift's task pool is blocked.
 ///
-/// Child tasks inherit the threads, but unstructured tasks do not. Below a task that somebody may wait for with a
-/// blocked thread, each unstructured task must therefore be started by ``start(_:)``. No job may block these threads.
+/// Child tasks inherit these threads, but unstructured tasks do not. If a blocked thread may wait for a task, start
+/// every unstructured task inside it with ``start(_:)``. Code on these threads must never block.
 ///
-/// Before iOS 18 and macOS 15, a task cannot choose where it runs (``areAvailable``). Tasks then run on Swift's pool,
-/// and a task must not be blocked until another one has ended.
+/// Before iOS 18 and macOS 15, a task cannot choose its executor (``areAvailable``). Tasks then run on Swift's task
+/// pool, and code must not block a thread until a different task finishes.
 package final class WorkThreads: Sendable {
     private struct State {
         var jobs: [UnownedJob] = []
@@ -16,7 +16,7 @@ package final class WorkThreads: Sendable {
     }
 
     private static let shared = WorkThreads()
-    private static let isOff = Atomic(false)
+    private static let isOff = Mutex(false)
     private static let timers = DispatchQueue(label: "remote-settings.timers")
 
     private let most = max(2, sysconf(Int32(_SC_NPROCESSORS_ONLN)))
@@ -32,11 +32,11 @@ package final class WorkThreads: Sendable {
         return preferred != nil
     }
 
-    /// Makes this process behave like one on an older system, for tests.
-    package static func turnOff() { isOff.store(true, ordering: .relaxed) }
+    /// Disables these threads in this process, as on an older system, for tests.
+    package static func turnOff() { isOff.withLock { $0 = true } }
 
     @available(iOS 18, macOS 15, tvOS 18, watchOS 11, visionOS 2, *)
-    private static var preferred: (any TaskExecutor)? { isOff.load(ordering: .relaxed) ? nil : shared }
+    private static var preferred: (any TaskExecutor)? { isOff.withLock { $0 } ? nil : shared }
 
     /// Starts a task on these threads.
     @discardableResult
@@ -53,9 +53,9 @@ package final class WorkThreads: Sendable {
         return try await withTaskExecutorPreference(preferred, operation: body)
     }
 
-    /// Waits. Throws `CancellationError` if the task is cancelled meanwhile.
+    /// Suspends the task. Throws `CancellationError` if the task is cancelled during the wait.
     package static func sleep(for duration: Duration) async throws {
-        // `Task.sleep` requires a thread of the pool when it ends.
+        // `Task.sleep` needs a free thread of Swift's task pool to resume.
         guard isCurrent else { return try await Task.sleep(for: duration) }
         let (end, continuation) = AsyncStream<Void>.makeStream()
         let milliseconds = Int(clamping: duration.wholeMilliseconds.saturatingAdding(1))
@@ -64,7 +64,7 @@ package final class WorkThreads: Sendable {
         try Task.checkCancellation()
     }
 
-    /// Whether the current task prefers these threads.
+    /// Whether the current task runs on these threads.
     private static var isCurrent: Bool {
         guard #available(iOS 18, macOS 15, tvOS 18, watchOS 11, visionOS 2, *) else { return false }
         let mine = unsafe shared.asUnownedTaskExecutor()
@@ -88,7 +88,7 @@ package final class WorkThreads: Sendable {
                 return nil
             }, unsafe context.toOpaque())
         guard status != 0 else { return }
-        // The system cannot start another thread. One of Dispatch's threads does the work as far as it can.
+        // The system cannot create a thread, so fall back to a Dispatch thread.
         unsafe context.release()
         DispatchQueue.global().async(execute: body)
     }

@@ -6,13 +6,14 @@ struct ChangesetRequest {
     let since: Timestamp?
     let bucket: String?
     let collection: String?
-    /// The largest number of changes to return, newest first; `nil` for all. Only v1 has this parameter.
+    /// The largest number of changes to return, newest first; `nil` for all. Only v1 has this parameter (`_limit`).
     let limit: Int?
     private let expected: Timestamp
 
-    /// Reads and checks the parameters. `_expected` is mandatory.
+    /// Parses and checks the parameters. `_expected` is mandatory.
     ///
-    /// On v1, an empty parameter counts as missing, and none may be repeated. On v2, the last value counts.
+    /// On v1, an empty parameter counts as missing, and no parameter may be repeated. On v2, the last value of a
+    /// repeated parameter counts.
     ///
     /// - Throws: `OriginProblem` if a parameter is missing or wrong. On v2, also if ``isSatisfied``.
     init(_ query: QueryParameters, _ version: APIVersion) throws(OriginProblem) {
@@ -23,7 +24,7 @@ struct ChangesetRequest {
                 try query.only(name).flatMap { $0.isEmpty ? nil : $0 }
             }
             guard let text = try filled("_expected") else { throw .invalid("_expected", "Required") }
-            // Clients use it only to make a URL that no cache has, so any text is accepted.
+            // Clients use `_expected` only to create a URL that bypasses caches, so any value is accepted.
             expected = Timestamp.unquoting(text) ?? Timestamp(milliseconds: 0)
             since = try filled("_since").map { text throws(OriginProblem) in
                 guard let since = Timestamp.unquoting(text), since <= .latestSince else {
@@ -52,8 +53,8 @@ struct ChangesetRequest {
         }
     }
 
-    /// Whether the client has not heard of a newer state, because `_expected` is earlier than `_since`, the timestamp
-    /// of its data.
+    /// Whether there is nothing to send, because `_expected` (the newest state that the client has heard of) is earlier
+    /// than `_since` (the state that it already has).
     var isSatisfied: Bool { since.map { expected.milliseconds > 0 && expected < $0 } ?? false }
 }
 
@@ -61,7 +62,7 @@ extension Timestamp {
     /// The largest value of `_since` that Mozilla's servers accept: the beginning of the year 2100.
     fileprivate static let latestSince = Timestamp(milliseconds: 4_102_444_800_000)
 
-    /// Reads a timestamp with or without quotation marks.
+    /// Parses a timestamp with or without quotation marks.
     static func unquoting(_ text: String) -> Timestamp? {
         let isQuoted = text.utf8.count > 2 && text.utf8.first == 0x22 && text.utf8.last == 0x22
         return Timestamp(isQuoted ? String(text.dropFirst().dropLast()) : text)
@@ -69,7 +70,7 @@ extension Timestamp {
 }
 
 extension QueryParameters {
-    /// The number in `_limit`; `nil` if it is missing, empty or 0, which means no limit in Kinto.
+    /// Returns the number in `_limit`; `nil` if it is missing, empty or 0, which means "no limit" in Kinto.
     fileprivate func limit() throws(OriginProblem) -> Int? {
         guard let text = try only("_limit"), !text.isEmpty else { return nil }
         guard let number = Int64(text), number >= 0 else {

@@ -1,11 +1,11 @@
 import RemoteSettingsModel
 
-/// A value that is made once, by the first task that needs it. After a failure, the next use tries again.
+/// A value that the first task that needs it creates. After a failure, the next use tries again.
 final class Lazily<Value: Sendable>: Sendable {
     private let value = Mutex<Value?>(nil)
 
     func get<Failure: Error>(_ make: () throws(Failure) -> Value) throws(Failure) -> Value {
-        // The lock is held while the value is made, so that an expensive value is never made twice.
+        // The lock is kept while the value is created, so that an expensive value is never created twice.
         var failure: Failure?
         let value = value.withLock { value -> Value? in
             if let value { return value }

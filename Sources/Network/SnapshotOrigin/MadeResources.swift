@@ -1,10 +1,10 @@
 import RemoteSettingsModel
 import SnapshotBundle
 
-/// The resources that one state of a server makes on the first request and then keeps.
+/// A cache for the resources that one state of a server creates on the first request.
 final class MadeResources: Sendable {
     enum Key: Hashable {
-        /// The monitor's changeset with this number of the newest entries.
+        /// The monitor's changeset with this number of newest entries.
         case monitor(Int)
         case zip(CollectionID)
     }

@@ -3,20 +3,20 @@ import RemoteSettingsModel
 import SnapshotBundle
 
 extension Origin {
-    /// Answers a `GET` or `HEAD`, or returns the work that leads to the answer.
+    /// Returns the response to a `GET` or `HEAD` request, or the work that creates it.
     ///
     /// - Parameters:
     ///   - path: the path of the request as it was sent.
     ///   - query: the text after the question mark.
     ///   - dictionary: the SHA-256 of a file that the client has, if it accepts a delta from it.
-    ///   - withReceivedMetadata: whether changesets also have the metadata that this server received.
-    ///   - now: the current time. As on Mozilla's server, the monitor redirects if `_since` is too long ago.
-    /// - Throws: `BundleError` if a bundle cannot be read any more.
+    ///   - withReceivedMetadata: whether changesets also contain the metadata that this server received.
+    ///   - now: the current time. The monitor redirects if `_since` is too long ago, like Mozilla's server.
+    /// - Throws: `BundleError` if a bundle can no longer be read.
     package func prepare(
         path: Substring, query: Substring?, dictionary: SHA256Digest? = nil, withReceivedMetadata: Bool = false,
         now: Timestamp
     ) throws(BundleError) -> PreparedAnswer {
-        // Bytes are compared, because finding the boundaries of characters costs more than the rest of an answer.
+        // Compare bytes, because splitting by characters costs more than the rest of the response.
         let parts = path.utf8.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false)
             .dropFirst().map(Substring.init)[...]
         guard let first = parts.first else { return .ready(.unknown) }
@@ -89,7 +89,7 @@ extension Origin {
         }
     }
 
-    /// Redirects a path that ends with slashes to the path without them.
+    /// Returns a redirect from a path with trailing slashes to the same path without them.
     private func withoutSlashes(_ version: APIVersion, _ parts: [Substring], _ query: Substring?) -> OriginAnswer {
         let path = parts[..<((parts.lastIndex { !$0.isEmpty } ?? -1) + 1)].map { "/\($0)" }.joined()
         guard let path = PercentEncoding.complete(path) else { return .problem(.notFound, .unknown) }
@@ -100,7 +100,7 @@ extension Origin {
         of collection: ServedCollection, _ request: ChangesetRequest, _ query: QueryParameters,
         _ withReceivedMetadata: Bool
     ) throws(BundleError) -> OriginAnswer {
-        // v1 compares numbers, so nothing is newer than a time in the future. v2 accepts only timestamps that the
+        // v1 compares numbers, so a time in the future is later than every change. v2 accepts only timestamps that the
         // collection has had.
         let since = request.since.map { request.version == .v1 ? min($0, collection.timestamp) : $0 }
         if let limit = request.limit {
@@ -118,7 +118,7 @@ extension Origin {
     private func monitorAnswer(
         _ request: ChangesetRequest, _ query: QueryParameters, now: Timestamp
     ) -> OriginAnswer {
-        // v2 answers any `_since`.
+        // v2 never redirects, even if `_since` is very old.
         if request.version == .v1, let since = request.since, Self.isTooOld(since, now: now) {
             return redirect(request, query, bucket: "monitor", name: "changes", .monitor)
         }
@@ -127,10 +127,10 @@ extension Origin {
                 since: request.since, bucket: request.bucket, collection: request.collection, limit: request.limit))
     }
 
-    /// The monitor as one of Kinto's lists. Mozilla's jobs read it, and so did Firefox before it read changesets.
+    /// Returns the monitor as a Kinto list. Mozilla's jobs read it, and so did Firefox before it used changesets.
     ///
-    /// It is one page, newest entry first, whatever `_limit`, `_sort` and `_fields` say. Its only filters are `_since`,
-    /// `bucket` and `collection`.
+    /// The list is a single page, newest entry first, and `_limit`, `_sort` and `_fields` are ignored. The only filters
+    /// are `_since`, `bucket` and `collection`.
     private func monitorList(_ query: QueryParameters, now: Timestamp) -> OriginAnswer {
         do throws(OriginProblem) {
             let (bucket, collection) = (try query.only("bucket"), try query.only("collection"))
@@ -155,12 +155,12 @@ extension Origin {
         }
     }
 
-    /// Whether v1's monitor redirects to the full list, so that caches keep fewer answers.
+    /// Returns whether v1's monitor redirects to the full list, so that caches store fewer responses.
     static func isTooOld(_ since: Timestamp, now: Timestamp) -> Bool {
         since.milliseconds == 0 || now.elapsed(since: since) > .seconds(21 * 86_400)
     }
 
-    /// Redirects to the full list: the same URL without `_since`.
+    /// Returns a redirect to the full list: the same URL without `_since`.
     private func redirect(
         _ request: ChangesetRequest, _ query: QueryParameters, bucket: String, name: String, _ route: OriginRoute
     ) -> OriginAnswer {

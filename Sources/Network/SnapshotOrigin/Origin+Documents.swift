@@ -2,13 +2,13 @@ import RemoteSettingsModel
 import SnapshotBundle
 
 extension Origin {
-    /// The monitor's changeset.
+    /// Returns the monitor's changeset.
     ///
     /// - Parameters:
-    ///   - since: the time after which the listed collections have changed; `nil` for all.
+    ///   - since: only collections that have changed after this time are listed; `nil` for all.
     ///   - bucket: the bucket of the listed collections; `nil` for all. `collection` restricts the name in the same
     ///     way.
-    ///   - limit: the largest number of entries; `nil` for all. The newest are kept.
+    ///   - limit: the largest number of entries; `nil` for all. The newest entries are kept.
     package func monitorChangeset(
         since: Timestamp? = nil, bucket: String? = nil, collection: String? = nil, limit: Int? = nil
     ) -> OriginResource {
@@ -21,16 +21,16 @@ extension Origin {
                 gzip: body.count > 256 ? .compressing : .none, isKept: isKept)
         }
         guard bucket == nil, collection == nil, limit == nil else { return resource(isKept: false) }
-        // The answer depends only on the number of newer entries, so only a few answers are kept.
+        // The response depends only on the number of newer entries, so only a few responses have to be cached.
         let count = since.map { since in monitor.entries.count { $0.timestamp > since } } ?? monitor.entries.count
         return (try? made.get(.monitor(count), { resource(isKept: true) })) ?? resource(isKept: false)
     }
 
-    /// The monitor as one of Kinto's lists, with the parameters of
+    /// Returns the monitor as a Kinto list, with the parameters of
     /// ``monitorChangeset(since:bucket:collection:limit:)``.
     ///
-    /// Kinto's entity tags are timestamps, which clients read. A gzip form would require a tag of its own, so there is
-    /// none.
+    /// Kinto's entity tags are timestamps, and clients parse them. A gzip variant would need a different tag, so there
+    /// is none.
     func monitorList(since: Timestamp?, bucket: String?, collection: String?) -> OriginResource {
         OriginResource(
             .monitor, type: "application/json", tag: "\(monitor.timestamp)", lastModified: monitor.timestamp,
@@ -38,7 +38,8 @@ extension Origin {
             content: .segments([monitor.list(since: since, bucket: bucket, collection: collection)]), isKept: false)
     }
 
-    /// The zip of a collection's attachments, if its metadata offers one (`attachment.bundle`).
+    /// Returns the ZIP file with a collection's attachments, if the collection's metadata offers one
+    /// (`attachment.bundle`).
     ///
     /// - Throws: `BundleError` if the bundle cannot be read.
     func attachmentsZip(_ id: CollectionID) throws(BundleError) -> OriginResource? {
@@ -53,7 +54,7 @@ extension Origin {
         }
     }
 
-    /// A file below the attachments' base URL, or the work that makes it.
+    /// Returns a file below the attachments base URL, or the work that creates it.
     ///
     /// - Parameter location: the percent-decoded location.
     /// - Throws: `BundleError` if a bundle cannot be read.

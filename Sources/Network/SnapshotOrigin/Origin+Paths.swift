@@ -3,19 +3,19 @@ import RemoteSettingsModel
 import SnapshotBundle
 
 extension Origin {
-    /// Lists every resource that has a path of its own, without a query. A mirror of plain files consists of these.
+    /// Lists every resource that has a separate path without a query. A mirror of plain files consists of these.
     ///
-    /// Changesets are full ones. ``ServedCollection/delta(since:_:)`` makes the deltas, one for each state in
+    /// Changesets are full ones. ``ServedCollection/delta(since:_:)`` returns the deltas, one for each state in
     /// ``ServedCollection/history``.
     ///
-    /// A record can name the location of a document that the server makes itself. Such a path is listed twice: first
-    /// for the document, which the server answers with, and then for the attachment.
+    /// A record can contain the location of a document that the server generates. Such a path is listed twice: first
+    /// for the document, which the server returns at that path, and then for the attachment.
     ///
     /// - Parameters:
-    ///   - earlier: returns the bytes of an earlier delta, by its path here.
-    ///   - add: receives a percent-encoded path that begins with `/`, and the resource at that path. Resources are made
-    ///     one at a time, so that they are never all in memory.
-    /// - Throws: `BundleError` if a bundle cannot be read, or what `add` throws.
+    ///   - earlier: returns the bytes of a delta from an earlier run, by its path in the mirror.
+    ///   - add: receives a percent-encoded path that begins with `/`, and the resource at that path. Resources are
+    ///     created one at a time, so that they are never all in memory.
+    /// - Throws: `BundleError` if a bundle cannot be read, or the error that `add` throws.
     package func forEachPath(
         earlier: (String) throws -> Bytes? = { _ in nil },
         _ add: (_ path: String, _ resource: OriginResource) throws -> Void
@@ -26,7 +26,7 @@ extension Origin {
             try add("\(prefix)buckets/monitor/collections/changes/changeset", monitorChangeset())
             for collection in collections {
                 let path = "\(prefix)buckets/\(collection.id.bucket)/collections/\(collection.id.name)/changeset"
-                // Files cannot know what a client prefers.
+                // A plain file cannot depend on a client's preference, so always include the received metadata.
                 try add(path, try collection.changeset(true))
             }
         }
@@ -41,7 +41,7 @@ extension Origin {
             else { continue }
             try add("/attachments/\(path)", file)
         }
-        // An edge with Mozilla's rules finds a delta by the names of both files. The manifests are for people.
+        // A CDN with Mozilla's rules finds a delta by the names of both files. The manifests are for people.
         var manifests: [ExactString: [ExactString: [JSONValue]]] = [:]
         for (place, pair) in deltas.all {
             guard let path = PercentEncoding.complete(place) else { continue }

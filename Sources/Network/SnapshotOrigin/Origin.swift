@@ -1,10 +1,10 @@
 import RemoteSettingsModel
 import SnapshotBundle
 
-/// One state of a server: everything that the server answers while this state lasts.
+/// One immutable state of a server: all data for its responses while this state is current.
 ///
-/// It never changes. A server replaces it as a whole, so that every answer comes from one state. It uses no network and
-/// reads no clock. Bundles are read in place. It is a class, so that a request holds it by a single reference.
+/// A server replaces it as a whole, so that every response comes from a single state. It uses no network and no clock,
+/// and reads bundles in place. It is a class, so that a request keeps it alive with a single reference.
 package final class Origin: Sendable {
     package let address: OriginAddress
     /// The collections, sorted by name.
@@ -14,7 +14,7 @@ package final class Origin: Sendable {
     /// The monitor's timestamp: the time of the newest change in any collection; 0 if there are no collections.
     package var monitorTimestamp: Timestamp { monitor.timestamp }
 
-    /// The locations that collections claim for different attachments, one line each, for reports.
+    /// The locations at which several collections have different attachments, one line each, for reports.
     package var conflicts: [String] { attachments.conflicts }
 
     let byID: [CollectionID: ServedCollection]
@@ -23,18 +23,18 @@ package final class Origin: Sendable {
     let attachments: AttachmentIndex
     let deltas: AttachmentDeltas
     let chains: [ExactString: OriginResource]
-    /// The monitor's timestamp as Mozilla's push service reads it.
+    /// The monitor's timestamp in the format that Mozilla's push service reads.
     let broadcasts: OriginResource
     let heartbeat: OriginResource
     let version: OriginResource
     let made = MadeResources()
 
-    /// Reads the bundles' manifests. Does no other I/O.
+    /// Creates a state. Reads the bundles' manifests, and does no other I/O.
     ///
     /// - Parameters:
     ///   - collections: the collections, without duplicates.
     ///   - softwareVersion: the version in the root document and in `__version__`.
-    ///   - deltas: the deltas that were made for earlier states.
+    ///   - deltas: the cached deltas of earlier states.
     /// - Throws: `BundleError`.
     package init(
         _ collections: [ServedCollection], address: OriginAddress, softwareVersion: String, limits: Limits = Limits(),
@@ -89,7 +89,7 @@ package final class Origin: Sendable {
             freshness: freshness, content: .segments([body]))
     }
 
-    /// Makes each changeset and its compressed form in advance, so that no request waits for them.
+    /// Creates each changeset and its compressed variant in advance, so that no request has to wait for them.
     ///
     /// - Throws: `BundleError` if a bundle cannot be read.
     package func warmUp() throws(BundleError) {

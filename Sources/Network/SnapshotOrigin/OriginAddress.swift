@@ -1,14 +1,14 @@
 import RemoteSettingsHTTP
 import RemoteSettingsModel
 
-/// The address at which clients reach a server. The server's documents use it in URLs.
+/// The address at which clients reach a server. It appears in the URLs of the server's documents.
 package struct OriginAddress: Hashable, Sendable, CustomStringConvertible {
-    /// The base URL: `https://host:port`, then a path if there is one, without a slash at the end.
+    /// The base URL: `https://host:port`, then a path if there is one, without a trailing slash.
     package let url: String
-    /// The host and port, in the form of the monitor's entries.
+    /// The host and port, in the format of the monitor's entries.
     let host: String
 
-    /// Reads an address.
+    /// Parses an address.
     ///
     /// - Parameter text: an absolute URL without a query, such as `https://mirror.example.org`.
     /// - Throws: `HTTPError` if the text is not such a URL.
@@ -23,7 +23,7 @@ package struct OriginAddress: Hashable, Sendable, CustomStringConvertible {
 
     package var description: String { url }
 
-    /// The path before every path of the server, without a slash at the end; usually empty.
+    /// The prefix of every path of the server, without a trailing slash; usually empty.
     package var path: String {
         guard let start = url.firstRange(of: "://")?.upperBound, let slash = url[start...].firstIndex(of: "/") else {
             return ""
@@ -31,7 +31,7 @@ package struct OriginAddress: Hashable, Sendable, CustomStringConvertible {
         return String(url[slash...])
     }
 
-    /// The base URL of attachments, with a slash at the end.
+    /// The base URL of attachments, with a trailing slash.
     var attachments: String { "\(url)/attachments/" }
 
     func chain(_ name: String) -> String { "\(url)/chains/\(name)" }
@@ -42,7 +42,7 @@ package enum APIVersion: String, Hashable, Sendable, CaseIterable {
     case v1
     case v2
 
-    /// The version that a request's path names; `nil` for other paths.
+    /// Creates the version at the beginning of a request's path; `nil` for other paths.
     package init?(path: some StringProtocol) {
         let first = path.utf8.dropFirst().prefix { $0 != UInt8(ascii: "/") }
         guard let version = Self.allCases.first(where: { $0.rawValue.utf8.elementsEqual(first) }) else { return nil }

@@ -1,27 +1,27 @@
 import SnapshotBundle
 
-/// A server's answer to a request, as a value. The HTTP server sends it.
+/// A server's response to a request, as a value that the HTTP server sends.
 package enum OriginAnswer: Sendable {
     case resource(OriginResource)
-    /// 307 to another URL of the same server.
+    /// 307, a redirect to a different URL of the same server.
     case redirect(String, OriginRoute)
     /// 204: nothing can be newer than what the client has.
     case noContent(OriginRoute)
     case problem(OriginProblem, OriginRoute)
-    /// The path is not part of the API. The HTTP server may answer it in another way.
+    /// The path is not part of the API. The HTTP server may respond in its own way.
     case unknown
 }
 
-/// An answer, or the work that leads to it, after the path and the query have been understood.
+/// A response, or the work that creates it. The request has already been parsed and checked.
 package enum PreparedAnswer: Sendable {
     case ready(OriginAnswer)
-    /// A delta, a list or an archive, which the first request for it makes. This may take long, so the HTTP server does
-    /// this work where it delays no other answer.
+    /// The work for a delta, a list or an archive that the first request for it creates. It may take long, so the HTTP
+    /// server does it where it delays no other response.
     case making(@Sendable () throws(BundleError) -> OriginAnswer)
 
-    /// Does the work, if there is any. Reads bundles.
+    /// Returns the response, after doing the work for it if necessary. Reads bundles.
     ///
-    /// - Throws: `BundleError` if a bundle cannot be read any more.
+    /// - Throws: `BundleError` if a bundle can no longer be read.
     package func answer() throws(BundleError) -> OriginAnswer {
         switch self {
         case .ready(let answer): answer
@@ -30,7 +30,7 @@ package enum PreparedAnswer: Sendable {
     }
 }
 
-/// What an answer is about, for statistics. There is a fixed number of values.
+/// The kind of request, for statistics. The set of values is fixed.
 package enum OriginRoute: String, Hashable, Sendable, CaseIterable {
     case root
     case monitor

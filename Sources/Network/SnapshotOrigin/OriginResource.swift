@@ -1,15 +1,15 @@
 import RemoteSettingsModel
 import SnapshotBundle
 
-/// Something that a server sends: its bytes, and what HTTP says about them. It never changes.
+/// An immutable resource that a server sends: its bytes and its HTTP metadata.
 ///
-/// It is a class, because the HTTP server keeps its responses by the resource's identity.
+/// It is a class, because the HTTP server caches responses by the identity of the resource.
 package final class OriginResource: Sendable {
-    /// How long caches may keep an answer.
+    /// The time for which caches may store a response.
     package enum Freshness: Hashable, Sendable {
-        /// The number of seconds for which the answer may be kept, because it changes with the collection.
+        /// The number of seconds for which the response may be stored, because it changes with the collection.
         case seconds(Int)
-        /// The answer never changes, because its URL names the content.
+        /// The response never changes, because its URL identifies the content.
         case immutable
         case none
 
@@ -25,9 +25,9 @@ package final class OriginResource: Sendable {
 
     enum GzipSource: Sendable {
         case none
-        /// The gzip form reuses the deflated bytes of the bundle.
+        /// The gzip variant reuses the deflated bytes of the bundle.
         case wrapped([Bytes])
-        /// The gzip form is made on the first request and kept.
+        /// The gzip variant is created on the first request and cached.
         case compressing
     }
 
@@ -38,15 +38,15 @@ package final class OriginResource: Sendable {
     package let lastModified: Timestamp?
     package let freshness: Freshness
     package let content: OriginContent
-    /// Whether the server answers the same request with this same object again.
+    /// Whether the server uses this same object again for the same request.
     ///
-    /// If so, it is useful to keep the responses that are made from it.
+    /// If so, the HTTP server can cache the responses that it creates from the object.
     package let isKept: Bool
-    /// Whether the content is a delta of the resource to another file (RFC 9842).
+    /// Whether the content is a delta (RFC 9842) from an older file to the resource.
     package let isDelta: Bool
-    /// The value of `Use-As-Dictionary`; `nil` if a client cannot ask for a later version as a delta from this one.
+    /// The value of `Use-As-Dictionary`; `nil` if a client cannot request a later version as a delta from this one.
     package let useAsDictionary: String?
-    /// Whether the content depends on the request's `Prefer` (RFC 7240).
+    /// Whether the content depends on the request's header `Prefer` (RFC 7240).
     package let dependsOnPreference: Bool
     private let gzipSource: GzipSource
     private let compressed = Lazily<[Bytes]?>()
@@ -69,8 +69,8 @@ package final class OriginResource: Sendable {
         gzipSource = gzip
     }
 
-    /// Makes the answer with a delta in place of the file itself. A client decodes it to the same file, so all else
-    /// that is said about the file stays true.
+    /// Creates the resource with a delta in place of the file. A client decodes the delta to the same file, so all
+    /// other properties are those of the file.
     init(_ file: OriginResource, asDelta delta: Bytes, tag: String) {
         route = file.route
         contentType = file.contentType
@@ -85,7 +85,7 @@ package final class OriginResource: Sendable {
         gzipSource = .none
     }
 
-    /// Whether there is a gzip form (RFC 1952). Does not compress anything.
+    /// Whether there is a gzip variant (RFC 1952). Does not compress anything.
     package var hasGzip: Bool {
         if case .none = gzipSource { return false }
         return true
@@ -97,8 +97,8 @@ package final class OriginResource: Sendable {
         return false
     }
 
-    /// The gzip form; `nil` if it would not be smaller. If the bundle does not have it, the first call compresses the
-    /// content.
+    /// Returns the gzip variant; `nil` if it would not be smaller. If the bundle does not contain it, the first call
+    /// compresses the content.
     package func gzip() -> [Bytes]? {
         switch gzipSource {
         case .none: nil
@@ -117,14 +117,14 @@ package final class OriginResource: Sendable {
 
 /// The bytes of a resource.
 package enum OriginContent: Sendable {
-    /// Consecutive slices, in place in a bundle if possible.
+    /// Consecutive slices, which share a bundle's memory if possible.
     case segments([Bytes])
-    /// An entry that is deflated in its bundle. It is inflated while it is sent.
+    /// An entry that is deflated in its bundle. It is inflated while it is being sent.
     case packed(PackedEntry)
 
-    /// Reads an attachment of a bundle in place. Nothing is verified.
+    /// Finds an attachment in a bundle, without copying or verifying it.
     ///
-    /// - Returns: `nil` if the bundle does not have it.
+    /// - Returns: `nil` if the bundle does not contain it.
     /// - Throws: `BundleError` if the bundle's structure is wrong.
     package init?(_ digest: SHA256Digest, of bundle: BundleReader) throws(BundleError) {
         guard let entry = try bundle.packedAttachment(digest) else { return nil }
@@ -135,7 +135,7 @@ package enum OriginContent: Sendable {
         self = entry.isDeflated ? .packed(entry) : .segments([entry.bytes])
     }
 
-    /// Roughly the memory that ``Pieces`` uses in addition to what it returns, in bytes.
+    /// The approximate memory in bytes that ``Pieces`` uses in addition to the returned bytes.
     package var unpackingBytes: Int {
         if case .packed = self { Inflater.memoryBytes } else { 0 }
     }
@@ -148,15 +148,15 @@ package enum OriginContent: Sendable {
         }
     }
 
-    /// All bytes in order. If the content is deflated, only one piece is in memory at a time.
+    /// Returns all bytes in order, piece by piece. If the content is deflated, only one piece is in memory at a time.
     ///
     /// - Throws: `BundleError` if there is not enough memory.
     package func pieces() throws(BundleError) -> Pieces { try Pieces(self) }
 
-    /// Returns the content piece by piece. Threads must not share it.
+    /// Reads the content piece by piece. It is not safe to use from several threads.
     package final class Pieces {
         private var segments: ArraySlice<Bytes> = []
-        /// The rest of a slice that was too long.
+        /// The rest of a slice that was longer than the requested number of bytes.
         private var rest: Bytes?
         private var unpacking: PackedEntry.Unpacking?
         private var left: Int
@@ -169,12 +169,12 @@ package enum OriginContent: Sendable {
             }
         }
 
-        /// The next bytes; `nil` at the end. Stored content comes in its slices, deflated content in pieces of at most
-        /// 64 KiB.
+        /// Returns the next bytes; `nil` after the last ones. Stored content is returned in its slices, deflated
+        /// content in pieces of at most 64 KiB.
         ///
         /// - Parameter most: the largest number of bytes to return, at least 1.
-        /// - Throws: `BundleError` if the deflate stream is damaged, or if its length is not the one in its directory
-        ///   entry.
+        /// - Throws: `BundleError` if the deflate stream is damaged, or if its length differs from the one in the ZIP
+        ///   directory.
         package func next(atMost most: Int = .max) throws(BundleError) -> Bytes? {
             guard let unpacking else {
                 guard let segment = rest ?? segments.popFirst() else { return nil }

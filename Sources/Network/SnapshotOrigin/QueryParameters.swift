@@ -12,10 +12,10 @@ struct QueryParameters {
         }
     }
 
-    /// The last value of a parameter.
+    /// The last value of a parameter; `nil` if there is none.
     subscript(name: String) -> String? { values(name).last }
 
-    /// The value of a parameter that must not be repeated.
+    /// Returns the value of a parameter that must not be repeated.
     func only(_ name: String) throws(OriginProblem) -> String? {
         let values = values(name)
         guard values.count <= 1 else { throw .invalid(name, "it is repeated") }
@@ -24,7 +24,7 @@ struct QueryParameters {
 
     var names: [String] { pairs.map { Self.decode($0.name) } }
 
-    /// The end of a URL: the question mark and all parameters except one; empty if there is no other.
+    /// Returns the query part of a URL: the question mark and all parameters except one; empty if there are no others.
     func suffix(without name: String? = nil) -> String {
         let kept = pairs.filter { pair in name.map { !Self.isName($0, pair.name) } ?? true }
         let text = kept.map { pair in

@@ -5,13 +5,13 @@ import RemoteSettingsHTTP
 import FoundationNetworking
 #endif
 
-/// One running request in `URLSession`. It builds an answer from what the session's delegate receives.
+/// One running request in `URLSession`. It builds a response from the callbacks of the session's delegate.
 ///
-/// If tasks can be suspended, the task is suspended while the buffer is full.
+/// On systems where a task can be suspended, it is suspended while the buffer is full.
 struct URLSessionTransfer: Sendable {
     #if canImport(FoundationNetworking)
-    // Here, a suspended task would start its request again, so the transfer fails instead. Downloads resume at their
-    // offset.
+    // On this system, a suspended task would start its request again, so the transfer fails instead when the buffer is
+    // full. Downloads resume at their offset.
     private static let mostBuffered = 64 << 20
     #else
     private static let mostBuffered = 1 << 20
@@ -24,10 +24,10 @@ struct URLSessionTransfer: Sendable {
         self.request = request
     }
 
-    /// Fails the answer if its head does not arrive in time, or if its body stops.
+    /// Fails the response if its head does not arrive in time, or if its body stops arriving.
     ///
-    /// `URLSession` has a time-out of its own, but any bytes on the wire satisfy it. A head may arrive very slowly, and
-    /// a compressed body may give nothing.
+    /// `URLSession` has a time-out too, but any bytes on the wire reset it. A head may arrive very slowly, and a
+    /// compressed body may produce no bytes.
     func watch(_ task: URLSessionTask) async throws {
         func fail(_ reason: HTTPError.Reason) {
             answer.fail(HTTPError(request.url, reason))
@@ -47,9 +47,9 @@ struct URLSessionTransfer: Sendable {
         }
     }
 
-    /// Takes the head of the answer.
+    /// Processes the head of the response.
     ///
-    /// - Returns: whether the body is wanted.
+    /// - Returns: whether to receive the body.
     func received(_ response: URLResponse) -> Bool {
         guard let response = response as? HTTPURLResponse else {
             answer.fail(HTTPError(request.url, .notHTTP("it has no status")))

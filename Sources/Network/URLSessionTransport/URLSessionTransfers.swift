@@ -5,9 +5,9 @@ import RemoteSettingsModel
 import FoundationNetworking
 #endif
 
-/// The session's delegate. It passes the events of each task to its transfer.
+/// The session's delegate. It passes the callbacks of each task to its transfer.
 ///
-/// A delegate for each task would be simpler, but it gets no data on systems other than Apple's.
+/// A delegate for each task would be simpler, but such a delegate receives no data on non-Apple systems.
 final class URLSessionTransfers: NSObject, URLSessionDataDelegate, Sendable {
     private let transfers = Mutex<[Int: URLSessionTransfer]>([:])
 
@@ -23,7 +23,7 @@ final class URLSessionTransfers: NSObject, URLSessionDataDelegate, Sendable {
         _ session: URLSession, task: URLSessionTask, willPerformHTTPRedirection response: HTTPURLResponse,
         newRequest: URLRequest, completionHandler: @escaping @Sendable (URLRequest?) -> Void
     ) {
-        // The redirect itself is the answer.
+        // Do not follow it: the redirect itself is the response.
         completionHandler(nil)
     }
 

@@ -5,27 +5,28 @@ import RemoteSettingsHTTP
 import FoundationNetworking
 #endif
 
-/// The transport of apps over `URLSession`. On Apple systems it uses the system's proxies, VPNs and App Transport
-/// Security. On other systems it is Foundation's own, over libcurl.
+/// The HTTP transport of apps, over `URLSession`. On Apple systems it uses the system's proxies, VPNs and App Transport
+/// Security. On other systems it uses Foundation's `URLSession`, which is built on libcurl.
 ///
-/// `URLSession` decompresses by itself. It notices a body that is shorter than its `Content-Length`, but not every
-/// truncated compressed stream. Such a stream's content is not valid JSON and is refused. A file that is itself gzip
-/// cannot be had from a server that names gzip as its coding.
+/// `URLSession` always decompresses bodies. It notices a body that is shorter than its `Content-Length`, but not every
+/// truncated compressed stream. The content of such a stream is not valid JSON and is refused. A file that is itself
+/// gzip cannot be downloaded from a server that declares gzip as its `Content-Encoding`.
 ///
-/// Over libcurl it does **not** give some guarantees of a transport, so apps use `CurlTransport` there:
-/// - A body that arrives faster than it is read is buffered. The transfer fails above 64 MiB, but late: an endless body
-///   once filled 23 GB before that.
+/// On systems where `URLSession` uses libcurl, it does **not** meet all guarantees of a transport, so apps use
+/// `CurlTransport` there:
+/// - A body that arrives faster than it is read is buffered. The transfer fails above 64 MiB, but late: in one test, an
+///   endless body used 23 GB before that.
 /// - Compressed bodies are decompressed as fast as they arrive.
 /// - Bytes on the wire are not counted separately from decompressed ones.
 ///
-/// Throughput and time are limited there as everywhere.
+/// The limits on throughput and time apply there too.
 package final class URLSessionTransport: HTTPTransport {
     private let session: URLSession
     private let transfers = URLSessionTransfers()
 
-    /// Makes a transport.
+    /// Creates a transport.
     ///
-    /// - Parameter configuration: the session's configuration. Its cookies and caches are switched off.
+    /// - Parameter configuration: the session's configuration. Its cookies and caches are disabled.
     package init(configuration: URLSessionConfiguration = .ephemeral) {
         configuration.httpShouldSetCookies = false
         configuration.httpCookieAcceptPolicy = .never
@@ -51,7 +52,7 @@ package final class URLSessionTransport: HTTPTransport {
         let task = session.dataTask(with: outgoing)
         transfers.add(transfer, of: task)
         let alarm = WorkThreads.start { _ = try? await transfer.watch(task) }
-        // Releasing the body, or leaving here with an error, stops the transfer.
+        // Releasing the body, or throwing from here, stops the transfer.
         let body = BufferedBody(
             transfer.answer, url: request.url, resume: { task.resume() },
             stop: {

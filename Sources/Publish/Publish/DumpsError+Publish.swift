@@ -2,7 +2,7 @@ import Dumps
 import RemoteSettingsModel
 import SnapshotBundle
 
-// Why a collection cannot be published.
+// The reasons why a collection cannot be published.
 extension DumpsError {
     /// The current timestamp is so far ahead of the clock that apps would refuse the next one.
     package static func clockBehind(_ id: CollectionID, present: Timestamp, time: Timestamp) -> Self {
@@ -13,7 +13,7 @@ extension DumpsError {
             remedy: "correct the clock, or restore the earlier bundle with git, then publish again")
     }
 
-    /// The time that was asked for is not later than the current timestamp.
+    /// The requested time is not later than the current timestamp.
     package static func notLater(_ id: CollectionID, present: Timestamp, time: Timestamp) -> Self {
         Self(
             file: "\(id)",
@@ -28,7 +28,7 @@ extension DumpsError {
             remedy: "restore it with git, or check it with: rsdump verify")
     }
 
-    /// No signature of a configured root vouches for the state that is to be signed again.
+    /// The state that is to be signed again does not verify against a configured root.
     package static func notVouched(_ id: CollectionID, _ problem: String) -> Self {
         Self(
             .untrusted, file: "\(id)",
@@ -36,8 +36,7 @@ extension DumpsError {
             remedy: "publish it from its source, or remove it with: rsdump remove \(id)")
     }
 
-    /// The state differs from the one that the current catalogue lists, and no signature of a configured root vouches
-    /// for it.
+    /// The state differs from the one that the current catalogue lists, and does not verify against a configured root.
     package static func notVouchedInCatalogue(_ id: CollectionID, _ problem: String) -> Self {
         Self(
             file: "\(id)",
@@ -46,7 +45,7 @@ extension DumpsError {
             remedy: "publish it from its source, restore its bundle with git, or remove it with: rsdump remove \(id)")
     }
 
-    /// The current catalogue belongs to another publisher.
+    /// The current catalogue belongs to a different publisher.
     package static func otherPublisher(_ found: PublisherName, configured: PublisherName) -> Self {
         Self(
             file: "\(Catalogue.collection)",
@@ -55,7 +54,7 @@ extension DumpsError {
                 + "\(Catalogue.collection)")
     }
 
-    /// `dumps.yaml` names another publisher than the one that was asked for, or none.
+    /// `dumps.yaml` has a publisher other than the requested one, or none.
     package static func publisherElsewhere(_ publisher: PublisherName, configured: PublisherName?) -> Self {
         Self(
             file: "--publisher \(publisher)",
@@ -63,7 +62,7 @@ extension DumpsError {
             remedy: "leave out --publisher, or write the name into dumps.yaml, under catalogue:")
     }
 
-    /// `--no-catalogue` was given, but `dumps.yaml` names this publisher.
+    /// `--no-catalogue` was given, but `dumps.yaml` has this publisher.
     package static func hasCatalogues(_ configured: PublisherName) -> Self {
         Self(
             file: "--no-catalogue", problem: "dumps.yaml names the publisher \(configured)",
@@ -80,7 +79,7 @@ extension DumpsError {
             remedy: "to begin again at 1, make a later signing certificate with: rsdump keys renew DIR")
     }
 
-    /// The current catalogue cannot be read, or clients that hold it would refuse the next one.
+    /// The current catalogue cannot be read, or clients that have it would refuse the next one.
     package static func nextCatalogue(_ error: BundleError) -> Self {
         if error.code == .rollback { return Self(problem: "\(error)", remedy: "sign with the newer keys") }
         return Self(
@@ -88,7 +87,7 @@ extension DumpsError {
             remedy: "restore the bundle with git, or start over with: rsdump remove \(Catalogue.collection)")
     }
 
-    /// Clients would take the catalogue for unconfirmed before the next run is due.
+    /// Clients would consider the catalogue stale before the next run is due.
     package static func unconfirmedTooEarly(_ id: CollectionID, end: Timestamp, due: Timestamp) -> Self {
         Self(
             file: "\(id)",
@@ -106,22 +105,22 @@ extension DumpsError {
             remedy: "write catalogue: with the publisher's name")
     }
 
-    /// The directory has no collection that a catalogue could confirm.
+    /// The directory has no collections for a catalogue to confirm.
     package static func nothingToConfirm(_ path: String) -> Self {
         Self(
             file: path, problem: "there are no collections to confirm",
             remedy: "publish some with rsdump publish first")
     }
 
-    /// There is a source for the catalogue, but publishing makes the catalogue itself.
+    /// There is a source for the catalogue, but `publish` generates the catalogue.
     package static func sourceOfCatalogue(_ id: CollectionID) -> Self {
         Self(
             file: "\(id)", problem: "publish makes the catalogue itself, so it cannot have a source",
             remedy: "remove the source, or catalogue: in dumps.yaml")
     }
 
-    /// The command of `publish --sign-with` gave no signature. The error does not quote it, because it may contain a
-    /// PIN.
+    /// The command of `publish --sign-with` returned no signature. The error does not quote its output, which may
+    /// contain a PIN.
     package static func noSignature(_ problem: String) -> Self {
         Self(
             .program, file: "--sign-with",
@@ -138,7 +137,7 @@ extension DumpsError {
             remedy: "rsdump log \(id) shows the states")
     }
 
-    /// The current state has the records of an earlier one, so it was rolled back already.
+    /// The current state has the same records as an earlier one, so it was already rolled back.
     package static func rolledBack(_ id: CollectionID, to earlier: Timestamp, next: Timestamp) -> Self {
         Self(
             file: "\(id)",
@@ -146,7 +145,7 @@ extension DumpsError {
             remedy: "for the state of \(next.rfc3339), give --to \(next.rfc3339)")
     }
 
-    /// No signature of a configured root vouches for the earlier state.
+    /// The earlier state does not verify against a configured root.
     package static func earlierNotVouched(_ id: CollectionID, place: String, problem: String) -> Self {
         Self(
             .untrusted, file: "\(id)", entry: place,

@@ -2,18 +2,19 @@ import Dumps
 import RemoteSettingsModel
 import SnapshotBundle
 
-/// An earlier state of a collection, from the commits of the dumps directory, to be published again as a new one.
+/// An earlier state of a collection, from the git history of the dumps directory. A rollback publishes it as a new
+/// state.
 package struct EarlierState: Sendable {
     package let timestamp: Timestamp
-    /// The records, attachments and metadata of the state, to be published like those of a source.
+    /// The records, attachments and metadata of the state, in the form of a source to publish.
     package let source: CollectionSource
 
     /// Finds the newest state that is earlier than the current one, and verifies it. Does I/O and runs git.
     ///
     /// - Parameters:
     ///   - time: the latest time of the state; `nil` for the state before the current one.
-    ///   - policy: must trust the signature at the time in the lock beside the state.
-    /// - Throws: `DumpsError`, or `BundleError` if the lock cannot be read.
+    ///   - policy: the policy that the signature must satisfy, at the time in the lock file of the same commit.
+    /// - Throws: `DumpsError`, or `BundleError` if the lock file cannot be read.
     package init(
         of id: CollectionID, in directory: DumpsDirectory, to time: Timestamp? = nil, by policy: TrustPolicy,
         limits: Limits = Limits()
@@ -31,7 +32,7 @@ package struct EarlierState: Sendable {
         if time == nil, let before = earlier.first(where: { $0.timestamp < wanted.timestamp }) {
             let current = try BundleReader(path: directory.bundlePath(id), limits: limits).payload().records
             let records = try await before.open().payload().records
-            // Somebody who repeats the command does not want the bad state back.
+            // If the same rollback is repeated by mistake, do not publish the bad state again.
             if try Self.written(current) == Self.written(records) {
                 throw DumpsError.rolledBack(id, to: before.timestamp, next: wanted.timestamp)
             }
@@ -67,7 +68,7 @@ package struct EarlierState: Sendable {
         }
     }
 
-    /// The records without `last_modified`, which publishing sets, and without braces.
+    /// Returns the records as JSON without braces and without `last_modified`, which publishing sets.
     private static func written(_ records: RecordTable) throws(FormatError) -> [WrittenRecord] {
         var written: [WrittenRecord] = []
         for record in records {

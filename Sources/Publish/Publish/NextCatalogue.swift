@@ -2,11 +2,11 @@ import Dumps
 import RemoteSettingsModel
 import SnapshotBundle
 
-/// The catalogue that `publish` makes from the current catalogue and from the directory's next states. No I/O, no
-/// clock.
+/// The next catalogue, which `publish` computes from the current catalogue and the next states of the directory. No
+/// I/O, no clock.
 package struct NextCatalogue: Hashable, Sendable {
     package enum Status: String, Hashable, Sendable {
-        /// The states differ from those of the current catalogue, or there is no current catalogue. The number is new.
+        /// The states differ from those in the current catalogue, or there is no current catalogue. The number is new.
         case made
         /// Only the times are new.
         case confirmed
@@ -17,21 +17,23 @@ package struct NextCatalogue: Hashable, Sendable {
     package let status: Status
     /// Collections that the current catalogue does not list.
     package let added: [CollectionID]
-    /// Collections that the current catalogue lists in another state.
+    /// Collections that the current catalogue lists with a different state.
     package let changed: [CollectionID]
-    /// Collections that the current catalogue lists and that the directory no longer has.
+    /// Collections that the current catalogue lists and that are no longer in the directory.
     package let removed: [CollectionID]
 
+    /// Computes the next catalogue.
+    ///
     /// - Parameters:
-    ///   - present: the current catalogue if a configured root vouches for it, else `nil`. A number that nobody signed
-    ///     is not a floor.
+    ///   - present: the current catalogue if it verifies against a configured root, otherwise `nil`. The number of an
+    ///     unverified catalogue is not a minimum for the next one.
     ///   - states: the states of all collections in the new catalogue.
     ///   - timestamp: the catalogue's timestamp if the catalogue differs from the current one.
     ///   - time: the current time.
-    ///   - confirms: whether to renew the times in any case. Otherwise they are renewed when half of `expiresAfter` is
-    ///     over.
-    ///   - begins: when the signing certificate's validity begins; `nil` if that is not known.
-    /// - Throws: `DumpsError` if the publisher is another one, or if the numbers are used up.
+    ///   - confirms: whether to renew the times in any case. Otherwise they are renewed when half of `expiresAfter` has
+    ///     passed.
+    ///   - begins: the start of the signing certificate's validity; `nil` if unknown.
+    /// - Throws: `DumpsError` if the publisher is a different one, or if the highest number is already used.
     package init(
         _ settings: (publisher: PublisherName, expiresAfter: Duration), after present: VerifiedCatalogue?,
         states: [CollectionID: Catalogue.Entry], timestamp: Timestamp, time: Timestamp, confirms: Bool,
@@ -61,7 +63,7 @@ package struct NextCatalogue: Hashable, Sendable {
         }
         let number: UInt64
         if let present, present.catalogue.number == Catalogue.highestNumber {
-            // Clients that hold this number accept 1 again only if a newer certificate signs it.
+            // After the highest number, clients accept 1 again only if a newer certificate signs the catalogue.
             guard let begins, let held = present.certificateBegins, begins > held
             else { throw .numbersUsedUp(Catalogue.collection) }
             number = 1
@@ -76,7 +78,7 @@ package struct NextCatalogue: Hashable, Sendable {
         status = .made
     }
 
-    /// The catalogue as the source of a collection.
+    /// The catalogue in the form of a collection's source.
     var source: CollectionSource {
         let records = catalogue.records.map { id, members in
             let text = JSONText.compact(.object([.init(key: "id", value: .string(id))] + members))

@@ -2,39 +2,39 @@ import Dumps
 import RemoteSettingsModel
 import SnapshotBundle
 
-/// The state that `publish` makes from a collection's sources and its current state. Nothing is signed yet. No I/O, no
-/// clock.
+/// A collection's next state, which `publish` computes from its sources and its current state. It is not signed yet. No
+/// I/O, no clock.
 package struct NextState: Sendable {
     package enum Status: String, Hashable, Sendable {
         case created
         /// Records changed.
         case updated
-        /// Only members of the metadata changed. The timestamp stays, because signatures do not cover the metadata.
+        /// Only members of the metadata changed. The timestamp does not change, because signatures do not cover the
+        /// metadata.
         case metadata
         case unchanged
         /// Only the signatures are new.
         case resigned
-        /// The bundle has other attachments, because the rule in `dumps.yaml` changed.
+        /// The bundle contains different attachments, because the rule in `dumps.yaml` changed.
         case repacked
     }
 
     package let collection: CollectionID
     package private(set) var status: Status
     package let payload: Payload
-    /// How the records differ from those of the current bundle.
+    /// The differences between the records and those of the current bundle.
     package let changes: RecordCounts
     /// The metadata without signatures.
     package let metadata: CollectionMetadata
 
-    /// Makes the next state from a collection's sources and its current bundle.
+    /// Computes the next state from a collection's sources and its current bundle.
     ///
     /// - Parameters:
     ///   - present: the bundle's state; `nil` if there is no bundle.
     ///   - time: the `last_modified` of new and changed records. If the current timestamp is not earlier than `time`,
-    ///     they get the millisecond after the current timestamp.
+    ///     the current timestamp plus one millisecond is used instead.
     ///   - isExact: whether `time` must be later than the current timestamp.
-    /// - Throws: `DumpsError`, also if a value cannot be in a record (a number that is too large,
-    ///   for example).
+    /// - Throws: `DumpsError`, also if a record cannot contain a value, such as a number that is too large.
     package init(
         _ source: CollectionSource, onto present: PresentState?, at time: Timestamp, isExact: Bool, limits: Limits
     ) throws {
@@ -42,10 +42,10 @@ package struct NextState: Sendable {
         let timely = Result { () throws(DumpsError) in
             try Self.timestamp(of: source.id, onto: present, at: time, limits: limits)
         }
-        // A clock that is too far behind is an error only if something changed.
+        // A wrong clock is an error only if something changed, so ignore the error for now.
         let next = (try? timely.get()) ?? time
         let before = present?.payload.records ?? RecordTable()
-        // A record's age counts only if a signature vouches for it.
+        // The timestamps of existing records are kept only if their signature is trusted.
         let known = present?.isVouched == true ? before : RecordTable()
         let all = try Self.records(source.records, onto: known, at: next, limits: limits)
         changes = RecordCounts(from: before, to: all)
@@ -66,7 +66,7 @@ package struct NextState: Sendable {
         metadata = try Self.metadata(source.id, members, at: next, limits: limits)
     }
 
-    /// Keeps the current state, to sign it again, to pack it again or to leave it as it is.
+    /// Keeps the current state, in order to sign it again, to pack it again or to leave it unchanged.
     package init(
         keeping present: PresentState, of id: CollectionID, as status: Status, at time: Timestamp, limits: Limits
     ) throws {
@@ -81,39 +81,39 @@ package struct NextState: Sendable {
 
     package var timestamp: Timestamp { payload.timestamp }
 
-    /// The state as a catalogue lists it.
+    /// The state as an entry of a catalogue.
     var listed: Catalogue.Entry {
         Catalogue.Entry(
             timestamp: timestamp, payload: SHA256Digest(hashing: payload.bytes), records: payload.records.count)
     }
 
-    /// The state, for comparisons. Nothing vouches for it.
+    /// The state as an unverified snapshot, for comparisons.
     package var unsigned: UnverifiedSnapshot {
         UnverifiedSnapshot(collection: collection, payload: payload, metadata: metadata)
     }
 
-    /// This state with another status.
+    /// Returns this state with a different status.
     func with(_ status: Status) -> NextState {
         var state = self
         state.status = status
         return state
     }
 
-    /// The timestamp of a state that differs from the current one.
+    /// Returns the timestamp of a state that differs from the current one.
     static func timestamp(
         of id: CollectionID, onto present: PresentState?, at time: Timestamp, limits: Limits
     ) throws(DumpsError) -> Timestamp {
         guard let present, present.isVouched, case let held = present.payload.timestamp, held >= time else {
             return time
         }
-        // Apps refuse a timestamp that is further ahead of their clocks.
+        // Apps refuse a timestamp that is ahead of their clock by more than this tolerance.
         guard held < time.advanced(by: .seconds(Limits.clockToleranceSeconds)) else {
             throw .clockBehind(id, present: held, time: time)
         }
         return held.advanced(by: .milliseconds(1))
     }
 
-    /// The records, of which those that did not change keep their `last_modified`.
+    /// Returns the records. Unchanged records keep their `last_modified`.
     private static func records(
         _ records: [SourceRecord], onto known: RecordTable, at time: Timestamp, limits: Limits
     ) throws -> RecordTable {
@@ -126,7 +126,9 @@ package struct NextState: Sendable {
         return all.applying(changed, tombstones: [])
     }
 
-    /// - Parameter keeping: the `last_modified` that a record keeps; `nil` if it gets the new one.
+    /// Returns the records as a table.
+    ///
+    /// - Parameter keeping: returns the `last_modified` that a record keeps, or `nil` if it gets the new one.
     private static func records(
         _ records: [SourceRecord], at time: Timestamp, limits: Limits, keeping: @escaping (SourceRecord) -> Timestamp?
     ) throws -> RecordTable {
@@ -152,7 +154,7 @@ package struct NextState: Sendable {
         }
     }
 
-    /// The members of the metadata that come from a source.
+    /// Returns the members of the metadata that come from a source.
     private static func members(of source: CollectionSource) -> [JSONValue.Member] {
         let attachment =
             source.metadata.first { $0.key == "attachment" }?.value
@@ -172,11 +174,11 @@ package struct NextState: Sendable {
     }
 }
 
-/// The parts of the current bundle that count for the next state.
+/// The parts of the current bundle that affect the next state.
 package struct PresentState: Sendable {
     package let payload: Payload
     let metadata: CollectionMetadata
-    /// Whether a signature of a configured root vouches for the state. If not, the records' ages and the timestamp do
-    /// not count. The changes are shown in either case.
+    /// Whether the state verifies against a configured root. If not, its timestamp and those of its records are
+    /// ignored, but the changes are still shown.
     let isVouched: Bool
 }

@@ -1,33 +1,33 @@
 import RemoteSettingsModel
 import SnapshotBundle
 
-/// The inputs of a published state. There is nothing to publish if, and only if, two values are equal.
+/// The inputs of a published state. If two values are equal, there is nothing to publish.
 struct PublishedFrom: Hashable {
-    /// A signature: its chain, and the URL at which clients find that chain.
+    /// The chain of a signature, and the URL from which clients fetch that chain.
     struct Signature: Hashable {
-        /// The chain of the signing key's certificate; `nil` if the bundle has no chain for the signature.
+        /// The hash of the signing key's chain; `nil` if the bundle has no chain for the signature.
         var chain: SHA256Digest?
         var root: SHA256Digest?
-        /// When the chain begins and ends.
+        /// The validity period of the chain.
         var validity: ClosedRange<Timestamp>?
-        /// The URL at which clients fetch the chain.
+        /// The URL from which clients fetch the chain.
         var url: String
     }
 
     /// The SHA-256 of the records with their timestamp.
     var payload: SHA256Digest
-    /// The members of the metadata that people write.
+    /// The members of the metadata that come from source files.
     var metadata: Set<JSONValue.Member>
     var signatures: [Signature]
-    /// The server that apps sync the collection with.
+    /// The server from which apps sync the collection.
     var server: String
     var attachmentRule: String
-    /// Whether the bundle lacks attachments that the rule asks for.
+    /// Whether the bundle lacks attachments that the rule requires.
     var isMissingAttachments: Bool
 }
 
 extension PublishedFrom {
-    /// The inputs of a bundle's state.
+    /// Reads the inputs of a bundle's state.
     init(_ snapshot: Snapshot, _ entry: LockFile.Collection, limits: Limits) throws(FormatError) {
         payload = SHA256Digest(hashing: snapshot.payload.bytes)
         metadata = Set(try snapshot.metadata.writtenMembers(limits: limits))
@@ -39,7 +39,7 @@ extension PublishedFrom {
         isMissingAttachments = entry.omitted.contains { $0.reason == .notImported }
     }
 
-    /// The inputs of the next state.
+    /// Collects the inputs of the next state.
     init(_ state: NextState, _ signatures: [Signature], server: String, rule: String, limits: Limits)
         throws(FormatError)
     {
@@ -51,8 +51,8 @@ extension PublishedFrom {
         isMissingAttachments = false
     }
 
-    /// Whether the signatures of `other` differ only by renewed keys, and the signatures here are all still valid. The
-    /// roots must be the same. Each URL must be the same, or both must follow from their chains.
+    /// Returns whether the signatures of `other` differ only in renewed keys, and the signatures here are all still
+    /// valid. The roots must be the same. The URLs of the chains must be the same, or both derived from the chains.
     func isRenewed(by other: PublishedFrom, at time: Timestamp) -> Bool {
         signatures.count == other.signatures.count
             && zip(signatures, other.signatures).allSatisfy { old, new in
@@ -63,6 +63,8 @@ extension PublishedFrom {
 }
 
 extension PublishedFrom.Signature {
+    /// Describes a signature with this chain.
+    ///
     /// - Parameter url: the URL of the chain; `nil` if the server of the collection also serves the chain.
     init(_ chain: VerifiedChain, url: String? = nil) {
         let digest = SHA256Digest(hashing: chain.pem)
@@ -71,7 +73,7 @@ extension PublishedFrom.Signature {
             url: url ?? Self.url(of: digest))
     }
 
-    /// The URL at which a server has a bundle's chain, relative to the server's own URL.
+    /// Returns the URL from which a server serves a bundle's chain, relative to the server's own URL.
     private static func url(of chain: SHA256Digest) -> String { "chains/\(chain).pem" }
 
     fileprivate var hasOwnURL: Bool { chain.map { url == Self.url(of: $0) } ?? false }

@@ -3,28 +3,28 @@ import Dumps
 import RemoteSettingsModel
 import SnapshotBundle
 
-/// Publishes sources: signs each collection that changed, and packs it into a dumps directory like any other snapshot.
+/// Publishes sources: signs each collection that changed, and packs it into a dumps directory.
 package struct Publisher: Sendable {
     package struct Options: Sendable {
-        /// The time of new timestamps, at which signatures are also verified.
+        /// The time for new timestamps, and for the verification of signatures.
         package var time: Timestamp
-        /// Whether the user asked for this `time`. Another timestamp is then an error.
+        /// Whether the user specified this `time`. It is then an error if a different timestamp would be needed.
         package var isExact = false
-        /// A second signer, for the time in which apps move to another root. Its signatures stand beside the first
-        /// signer's.
+        /// A second signer, for the period in which apps migrate to a different root. Its signatures are added to those
+        /// of the first signer.
         package var overlap: (any PayloadSigner)?
-        /// The server that apps sync with, for `dumps.yaml` and the lock; `nil` for the one in `dumps.yaml`.
+        /// The server from which apps sync, for `dumps.yaml` and the lock file; `nil` for the one in `dumps.yaml`.
         package var server: String?
-        /// The publisher's name for a new `dumps.yaml`, which then asks for a catalogue; `nil` for none.
+        /// The publisher's name for a new `dumps.yaml`, which then requires a catalogue; `nil` for none.
         package var publisher: PublisherName?
-        /// The publisher's name in a new directory if `publisher` is `nil`; `nil` for a new directory without a
-        /// catalogue. A directory that already has collections gets no suggested name.
+        /// The publisher's name for a new directory if `publisher` is `nil`; `nil` for no catalogue in a new directory.
+        /// It has no effect on a directory that already has collections.
         package var suggestedPublisher: PublisherName?
-        /// Whether a new `dumps.yaml` says `catalogue: off`.
+        /// Whether to write `catalogue: off` into a new `dumps.yaml`.
         package var declinesCatalogues = false
         /// The collections whose next states are published even if they violate guards.
         package var accepted: Set<CollectionID> = []
-        /// Whether to refuse a catalogue that clients would take for unconfirmed before the next run is due.
+        /// Whether to refuse a catalogue that clients would consider stale before the next run is due.
         package var staysConfirmed = false
 
         package init(time: Timestamp) {
@@ -36,7 +36,7 @@ package struct Publisher: Sendable {
     package struct Outcome: Sendable {
         package let id: CollectionID
         package let result: Result<NextState, any Error>
-        /// When the first certificate of the published chain expires; `nil` if nothing is published.
+        /// The time when the first certificate of the published chain expires; `nil` if nothing is published.
         package let chainEnd: Timestamp?
         package fileprivate(set) var notes: [String]
         /// The catalogue; `nil` for any other collection.
@@ -47,7 +47,7 @@ package struct Publisher: Sendable {
     private struct Held {
         let unverified: UnverifiedSnapshot
         let entry: LockFile.Collection
-        /// The verified snapshot, or the reason why no signature of a configured root vouches for it.
+        /// The verified snapshot, or the reason why it does not verify against a configured root.
         let vouched: Result<Snapshot, DumpsError>
 
         var present: PresentState {
@@ -56,7 +56,7 @@ package struct Publisher: Sendable {
         }
     }
 
-    /// The server in a new `dumps.yaml` if none is given: `rsdump serve` on this machine.
+    /// The server in a new `dumps.yaml` if none is given: `rsdump serve` on the local machine.
     private static let defaultServer = "http://127.0.0.1:8888/v1"
 
     private let directory: DumpsDirectory
@@ -65,7 +65,9 @@ package struct Publisher: Sendable {
     private let options: Options
     private let limits: Limits
 
-    /// - Parameter policy: the policy of apps. Only what it accepts is published.
+    /// Creates a publisher.
+    ///
+    /// - Parameter policy: the trust policy of the apps. A state is published only if this policy accepts it.
     package init(
         into directory: DumpsDirectory, signer: any PayloadSigner, policy: TrustPolicy, options: Options,
         limits: Limits = Limits()
@@ -77,12 +79,12 @@ package struct Publisher: Sendable {
         self.limits = limits
     }
 
-    /// Makes the collections' next states and the next catalogue. Signs nothing and writes nothing. Does I/O.
+    /// Computes the collections' next states and the next catalogue. Signs nothing and writes nothing. Does I/O.
     ///
-    /// Because this needs no keys, it believes the lock about what is signed.
+    /// This needs no keys. It verifies no signatures, and relies on the lock file for which states are signed.
     ///
-    /// - Parameter accepted: the collections whose violations of guards are accepted; `nil` to skip the guards.
-    /// - Returns: the next states, and the next catalogue, which is `nil` if `dumps.yaml` asks for none.
+    /// - Parameter accepted: the collections whose guard violations are accepted; `nil` to skip the guards.
+    /// - Returns: the next states, and the next catalogue, which is `nil` if `dumps.yaml` requires none.
     package static func preview(
         _ sources: [CollectionSource], in directory: DumpsDirectory, at time: Timestamp, isExact: Bool = false,
         accepted: Set<CollectionID>? = nil, limits: Limits = Limits()
@@ -121,9 +123,9 @@ package struct Publisher: Sendable {
         }
     }
 
-    /// Checks a next state by the collection's guards.
+    /// Checks a next state against the collection's guards.
     ///
-    /// - Returns: the guards that it violates although it is accepted.
+    /// - Returns: the violations that were accepted.
     private static func guarded(
         _ next: NextState, onto present: PresentState?, by configuration: DumpsConfiguration,
         accepted: Set<CollectionID>
@@ -162,9 +164,9 @@ package struct Publisher: Sendable {
             confirms: false, begins: nil)
     }
 
-    /// Checks sources as publishing does, but without a current state. It finds numbers that are out of range, and
-    /// everything else that shows only when records are made. Does I/O only for attachments. Needs neither keys nor a
-    /// directory.
+    /// Checks a source in the same way as publishing does, but without a current state. It finds errors that occur only
+    /// when records are created, such as numbers that are out of range. Does I/O only for attachments. Needs neither
+    /// keys nor a dumps directory.
     ///
     /// - Throws: ``DumpsError``, also if attachments exceed the budget of the configuration.
     package static func check(
@@ -178,10 +180,10 @@ package struct Publisher: Sendable {
         try settings.budget.check(AttachmentSelector(settings.attachments).select(state.payload.records).wanted)
     }
 
-    /// The collections of a directory that have neither a source nor a signature of a configured root, each with the
-    /// reason. Nobody who reviews sources has seen these collections. Does I/O.
+    /// Returns the collections of a directory that have neither a source nor a valid signature of a configured root,
+    /// each with the reason. A reviewer of the sources has never seen such collections. Does I/O.
     ///
-    /// A collection is left out if a server served it without a signature and the configuration accepts that.
+    /// Collections from a server that does not sign them are not included, if the configuration accepts that.
     package static func unvouched(
         in directory: DumpsDirectory, besides sources: Set<CollectionID>, by policy: TrustPolicy,
         limits: Limits = Limits()
@@ -201,24 +203,24 @@ package struct Publisher: Sendable {
         }
     }
 
-    /// Publishes collections independently of one another, and adds them to `dumps.yaml`. Does I/O, no network.
+    /// Publishes each collection independently of the others, and adds them to `dumps.yaml`. Does I/O, no network.
     ///
-    /// If `dumps.yaml` asks for a catalogue, it lists all collections. It is made in the same step, and is the last
-    /// outcome.
+    /// If `dumps.yaml` requires a catalogue, a catalogue of all collections is published in the same transaction. It is
+    /// the last outcome.
     ///
-    /// - Throws: `DumpsError.busy` if another process works in the directory, `BundleError` if apps would not
-    ///   accept the chain, ``DumpsError`` if the catalogue cannot be made or the signer fails, `BundleError`, or
-    ///   `DumpsError`. Nothing has changed then. An error that concerns one collection is in that collection's
-    ///   outcome.
+    /// - Throws: `DumpsError.busy` if a different process works in the directory, `BundleError` if apps would not
+    ///   accept the chain, ``DumpsError`` if the catalogue cannot be created or the signer fails, `BundleError`, or
+    ///   `DumpsError`. In these cases nothing has changed. An error that concerns only one collection is in that
+    ///   collection's outcome.
     package func run(_ sources: [CollectionSource]) async throws -> [Outcome] {
         try await publish(sources.map { ($0.id, $0) }, catalogue: .next)
     }
 
-    /// Confirms the current catalogue: renews the time until which clients take it for current. Does I/O, no network.
+    /// Confirms the current catalogue: extends the time until which clients consider it fresh. Does I/O, no network.
     ///
-    /// If the directory's states are not those that the catalogue lists, makes a new catalogue of them.
+    /// If the directory's states are not those in the catalogue, it creates a new catalogue.
     ///
-    /// - Throws: the errors of ``run(_:)``, and ``DumpsError`` if `dumps.yaml` asks for no catalogue.
+    /// - Throws: the errors of ``run(_:)``, and ``DumpsError`` if `dumps.yaml` requires no catalogue.
     package func confirm() async throws -> [Outcome] {
         guard try directory.configurationOrDefault().catalogue != nil else {
             throw DumpsError.noCatalogueToConfirm(directory.configurationPath)
@@ -228,11 +230,11 @@ package struct Publisher: Sendable {
 
     /// Signs collections again without reading sources. No data changes. Does I/O, no network.
     ///
-    /// If the catalogue gets another signature, it is also confirmed, and so gets a later timestamp. A thief of the
-    /// earlier key may have signed another catalogue with the same timestamp, and clients that hold that one ask only
-    /// for later ones.
+    /// If the catalogue gets a signature from a different key, it is also confirmed, and so gets a later timestamp.
+    /// This matters after a theft of the old key: the thief may have signed a different catalogue with the same
+    /// timestamp, and clients that have it request only later ones.
     ///
-    /// - Parameter names: the collections; if empty, all that the directory has.
+    /// - Parameter names: the collections; empty for all that are in the directory.
     package func resign(_ names: [CollectionID]) async throws -> [Outcome] {
         let lock = try directory.lockFile(limits: limits)
         let unknown = names.filter { lock.collections[$0] == nil }
@@ -245,17 +247,17 @@ package struct Publisher: Sendable {
             ids.filter { $0 != Catalogue.collection }.map { ($0, nil) }, catalogue: .resigned)
     }
 
-    /// What a run does with the catalogue.
+    /// The action of a run on the catalogue.
     private enum CatalogueStep {
-        /// `dumps.yaml` asks for no catalogue, so a collection of that name is like any other.
+        /// None: `dumps.yaml` requires no catalogue, so a collection with the catalogue's name is an ordinary one.
         case none
         case next
         case confirmed
-        /// It is confirmed only if another key has signed it.
+        /// Sign the current catalogue again. It is confirmed only if a different key signs it.
         case resigned
     }
 
-    /// What all collections of a run share.
+    /// The values that are the same for all collections of a run.
     private struct Run {
         let transaction: DumpsTransaction
         let verifier: BundleVerifier
@@ -268,7 +270,7 @@ package struct Publisher: Sendable {
     ) async throws -> [Outcome] {
         let isOfCatalogue = [.confirmed, .resigned].contains(step)
         guard let first = collections.first?.id ?? (isOfCatalogue ? Catalogue.collection : nil) else { return [] }
-        // An error of a chain concerns all collections, so chains are checked before anything is written.
+        // A bad chain is an error for all collections, so check the chains before writing anything.
         _ = try chains(for: first)
         let written = try directory.configurationText().map {
             try ConfigurationReader.read($0, file: directory.configurationPath)
@@ -282,10 +284,10 @@ package struct Publisher: Sendable {
         let server = try self.server(written)
         let newPublisher = try written == nil ? self.newPublisher() : nil
         let configuration = written ?? Self.newConfiguration(newPublisher)
-        // If a signer fails, nothing has been changed.
+        // Nothing is changed before the commit, so a signer that fails leaves the directory as it was.
         let transaction = try await DumpsTransaction.begin(in: directory, limits: limits)
         defer { try? transaction.end() }
-        // A directory that cannot be written is an error of the run, not of each collection.
+        // A directory that is not writable is an error of the run, not of each collection.
         try directory.prepareWork()
         if configuration.catalogue != nil {
             do {
@@ -315,7 +317,7 @@ package struct Publisher: Sendable {
                         "the new dumps.yaml names this publisher \(newPublisher); apps and packagers ask for that "
                             + "name; for another name, give a new directory --publisher, or --no-catalogue for none")
                 }
-                // A catalogue must list every published state, because clients use no others.
+                // If the catalogue cannot be published, nothing is, because clients accept only states that it lists.
                 _ = try outcome.result.get()
                 outcomes.append(outcome)
             }
@@ -332,8 +334,10 @@ package struct Publisher: Sendable {
         return outcomes
     }
 
+    /// Publishes one collection and returns the result.
+    ///
     /// - Parameter check: called with the signed state before it is packed; may throw.
-    /// - Throws: the error of a signer, which concerns all collections
+    /// - Throws: the error of a signer, which affects all collections.
     private func outcome(
         _ id: CollectionID, _ source: CollectionSource?, held: Result<Held?, any Error>, _ run: Run,
         check: (Snapshot) throws -> Void = { _ in }
@@ -344,7 +348,8 @@ package struct Publisher: Sendable {
         do {
             let held = try held.get()
             let rule = run.configuration.settings(of: id).attachments.text
-            // Two runs with the same --at may make two catalogues, and the second one gets the next millisecond.
+            // The time is not exact for a catalogue: two runs with the same --at may create two catalogues, and the
+            // second one then gets a timestamp that is one millisecond later.
             let isExact = options.isExact && !(run.configuration.catalogue != nil && id == Catalogue.collection)
             var violations: [GuardViolation] = []
             let (state, snapshot) = try await next(
@@ -378,7 +383,7 @@ package struct Publisher: Sendable {
         return Outcome(id: id, result: result, chainEnd: end, notes: notes)
     }
 
-    /// Makes the catalogue of the directory's next states, and publishes it like any other collection.
+    /// Creates the catalogue of the directory's next states, and publishes it like any other collection.
     ///
     /// - Returns: `nil` if there is nothing to list.
     private func catalogue(
@@ -405,7 +410,7 @@ package struct Publisher: Sendable {
         let chain = chains[0].verified
         let next = try NextCatalogue(
             (settings.publisher, settings.expiresAfter), after: present, states: states,
-            // A clock that is too far behind is an error only if something changed. The next state then reports it.
+            // A wrong clock is an error only if something changed, so ignore it here. If so, the next state reports it.
             timestamp: (try? NextState.timestamp(of: id, onto: held?.present, at: options.time, limits: limits))
                 ?? options.time,
             time: options.time, confirms: confirms, begins: chain.leafNotBefore)
@@ -422,7 +427,7 @@ package struct Publisher: Sendable {
             id: id, result: made.result, chainEnd: made.chainEnd, notes: notes + made.notes, catalogue: next)
     }
 
-    /// The current catalogue; `nil` if no configured root vouches for one.
+    /// Returns the current catalogue; `nil` if it does not verify against a configured root.
     private func catalogue(of held: Held?) throws(DumpsError) -> VerifiedCatalogue? {
         guard case .success(let snapshot)? = held?.vouched else { return nil }
         return try Result { () throws(BundleError) in
@@ -431,8 +436,8 @@ package struct Publisher: Sendable {
         .mapError(DumpsError.nextCatalogue).get()
     }
 
-    /// Checks that clients take the catalogue for confirmed until the next run is due. Every run confirms the
-    /// catalogue, and the next one is due when half of `expires-after` is over.
+    /// Checks that clients will consider the catalogue fresh until the next run is due. Every run confirms the
+    /// catalogue, and the next run is due when half of `expires-after` has passed.
     private func checkEnd(
         of catalogue: Catalogue, chainEnd: Timestamp?, _ settings: DumpsConfiguration.CatalogueSettings
     ) throws(DumpsError) {
@@ -441,7 +446,7 @@ package struct Publisher: Sendable {
         guard end >= due else { throw .unconfirmedTooEarly(Catalogue.collection, end: end, due: due) }
     }
 
-    /// The states for the next catalogue: those of all collections that a configured root vouches for.
+    /// Returns the states for the next catalogue: those of all collections that verify against a configured root.
     private func listedStates(
         after present: Catalogue?, _ outcomes: [Outcome], _ run: Run, _ notes: inout [String]
     ) throws -> [CollectionID: Catalogue.Entry] {
@@ -454,7 +459,8 @@ package struct Publisher: Sendable {
             do {
                 let state = try directory.listedState(
                     of: id, entry, at: run.transaction.bundlePath(id), limits: limits)
-                // A state that this run published, or that was listed before, has been verified.
+                // Skip states that this run has published, and those in the previous catalogue. They are already
+                // verified.
                 if !published.contains(id), state != listed { try verifyListed(id, entry, run) }
                 states[id] = state
             } catch {
@@ -496,8 +502,10 @@ package struct Publisher: Sendable {
         }
     }
 
+    /// Computes and signs the next state of a collection.
+    ///
     /// - Parameter check: called with the next state before it is signed; may throw.
-    /// - Returns: the next state and the snapshot to pack. The snapshot is `nil` if the current bundle stays.
+    /// - Returns: the next state and the snapshot to pack. The snapshot is `nil` if the current bundle is kept.
     private func next(
         _ id: CollectionID, _ source: CollectionSource?, _ held: Held?, rule: String, server: String, isExact: Bool,
         _ notes: inout [String], check: (NextState) throws -> Void
@@ -508,7 +516,8 @@ package struct Publisher: Sendable {
             source, onto: held?.present, at: options.time, isExact: isExact, limits: limits)
         try check(state)
         guard let held, case .success(let present) = held.vouched else {
-            // An unsigned state sets no minimum, but nobody goes back behind one by accident.
+            // An unverified state sets no binding minimum, but publishing an earlier timestamp than its own is probably
+            // a mistake.
             if let timestamp = held?.unverified.timestamp, state.timestamp < timestamp {
                 throw DumpsError.refused(
                     id,
@@ -537,8 +546,8 @@ package struct Publisher: Sendable {
         return after == before ? (state, nil) : (state.with(.repacked), present)
     }
 
-    /// The current state, if a configured root vouches for it now. Everybody who proposes a change can write a lock, so
-    /// its entry alone is not enough.
+    /// Returns the current state if it verifies against a configured root now. The lock file alone is not sufficient,
+    /// because anyone who proposes a change can modify it.
     private func vouchedNow(_ id: CollectionID, _ held: Held?) throws -> (held: Held, snapshot: Snapshot) {
         guard let held else { throw DumpsError.notLocked([id], directory.lockPath) }
         let present = try held.vouched.get()
@@ -551,7 +560,7 @@ package struct Publisher: Sendable {
         return (held, present)
     }
 
-    /// Signs a current state again.
+    /// Signs the current state again.
     private func resigned(
         _ id: CollectionID, _ held: Held?, _ chains: [Chain], server: String
     ) async throws -> (NextState, Snapshot?) {
@@ -564,7 +573,8 @@ package struct Publisher: Sendable {
         return after == before ? (state.with(.unchanged), nil) : (state, try await signed(state, chains))
     }
 
-    /// The server in the lock's entries. Apps use packaged snapshots only of the server that they sync with.
+    /// Returns the server for the lock file's entries. Apps use packaged snapshots only if these are from the server
+    /// that they sync with.
     private func server(_ configuration: DumpsConfiguration?) throws(DumpsError) -> String {
         let server = options.server ?? configuration?.server ?? Self.defaultServer
         guard server.hasPrefix("http") else {
@@ -576,14 +586,14 @@ package struct Publisher: Sendable {
         return server
     }
 
-    /// A signer with its verified chain, and the parts of a signature that they give.
+    /// A signer with its verified chain, and the description of the signatures that it makes.
     private struct Chain {
         let signer: any PayloadSigner
         let verified: VerifiedChain
         let made: PublishedFrom.Signature
     }
 
-    /// The chains of the signers. Apps must trust the first one now.
+    /// Returns the chains of the signers. Apps must already trust the first one.
     private func chains(for id: CollectionID) throws(BundleError) -> [Chain] {
         func chain(of signer: any PayloadSigner) throws(BundleError) -> Chain {
             let verified = try CertificateChain(pem: signer.chain, limits: limits)
@@ -598,9 +608,9 @@ package struct Publisher: Sendable {
         return [own, try chain(of: other)]
     }
 
-    /// Signs a state, and verifies it as the apps of each root do.
+    /// Signs a state, and verifies it in the same way as the apps that pin each root.
     private func signed(_ state: NextState, _ chains: [Chain]) async throws -> Snapshot {
-        // Apps refuse data that is newer than its verification.
+        // Apps refuse data whose timestamp is too far in the future.
         guard state.timestamp <= options.time.advanced(by: .seconds(Limits.clockToleranceSeconds)) else {
             throw DumpsError.clockBehind(state.collection, present: state.timestamp, time: options.time)
         }
@@ -642,12 +652,12 @@ package struct Publisher: Sendable {
         return made
     }
 
-    /// The name of the publisher for a new `dumps.yaml`.
+    /// Returns the publisher's name for a new `dumps.yaml`; `nil` for none.
     private func newPublisher() throws -> PublisherName? {
         if let publisher = options.publisher { return publisher }
         guard !options.declinesCatalogues else { return nil }
         let lock = try directory.readableLock(limits: limits).lock
-        // A run that was killed before it wrote dumps.yaml may have published under a name. That name stays.
+        // If a run was killed before it wrote dumps.yaml, it may have published under a name. Use that name again.
         return lock.catalogue?.publisher ?? (lock.collections.isEmpty ? options.suggestedPublisher : nil)
     }
 
@@ -657,7 +667,7 @@ package struct Publisher: Sendable {
         return configuration
     }
 
-    /// The text of a new `dumps.yaml` without collections.
+    /// Returns the text of a new `dumps.yaml` without collections.
     private func newText(_ newPublisher: PublisherName?) -> String {
         let signer = policy.signer.map { "\n  signer: \($0)" } ?? ""
         let roots = policy.roots.roots.map { "\n    - \"\($0)\"" }.joined()

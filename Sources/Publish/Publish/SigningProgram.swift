@@ -1,18 +1,20 @@
 import Dumps
 import RemoteSettingsModel
 
-/// The command of `publish --sign-with`. It reads the message from its standard input, and writes the signature
-/// to its standard output.
+/// The command of `publish --sign-with`. It receives the message on its standard input, and writes the signature to its
+/// standard output.
 package struct SigningProgram: Sendable {
-    /// The most bytes of output. A signature has about a hundred.
+    /// The largest output in bytes. A signature needs about 100.
     private static let outputBytes = 4 << 10
 
     private let command: String
     private let seconds: Int
 
+    /// Creates a signing program.
+    ///
     /// - Parameters:
     ///   - command: a shell command.
-    ///   - seconds: the most seconds that it may take.
+    ///   - seconds: the longest time in seconds that the command may run.
     package init(_ command: String, seconds: Int = 120) {
         self.command = command
         self.seconds = seconds
@@ -21,7 +23,7 @@ package struct SigningProgram: Sendable {
     /// Runs the command. Does I/O.
     ///
     /// - Returns: the command's output.
-    /// - Throws: `DumpsError` if it fails, takes too long or writes too much.
+    /// - Throws: `DumpsError` if the command fails, runs too long or writes too much.
     package func sign(_ message: Bytes) async throws(DumpsError) -> Bytes {
         do throws(DumpsError) {
             let finished = try await ExternalProgram(shell: command)

@@ -1,7 +1,7 @@
 #if Server
 import Dumps
 
-// Why a server cannot start.
+// The reasons why a server cannot start.
 extension DumpsError {
     /// The dumps directory has no lock file at this path.
     static func noLock(_ path: String) -> Self {

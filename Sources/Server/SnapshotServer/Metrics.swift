@@ -30,21 +30,23 @@ package final class Metrics: Sendable {
     }
 
     private let counters = Mutex(Counters())
-    private let connections = Atomic(0)
-    private let accepted = Atomic(0)
-    private let reloads = Atomic(0)
+    private let connections = Mutex(0)
+    private let accepted = Mutex(0)
+    private let reloads = Mutex(0)
 
     package init() {}
 
     func connectionOpened() {
-        connections.add(1, ordering: .relaxed)
-        accepted.add(1, ordering: .relaxed)
+        connections.withLock { $0 += 1 }
+        accepted.withLock { $0 += 1 }
     }
 
-    func connectionClosed() { connections.subtract(1, ordering: .relaxed) }
+    func connectionClosed() { connections.withLock { $0 -= 1 } }
 
-    func reloaded() { reloads.add(1, ordering: .relaxed) }
+    func reloaded() { reloads.withLock { $0 += 1 } }
 
+    /// Counts a response.
+    ///
     /// - Parameter bytes: the size of the body.
     func answered(_ route: ServerRoute, status: Int, bytes: Int) {
         counters.withLock { counters in
@@ -95,16 +97,16 @@ package final class Metrics: Sendable {
         family(
             "rsdump_refused_total", "counter", "Connections ended because the client broke a rule or a limit.",
             Refusal.allCases.map { ("{reason=\"\($0.rawValue)\"}", counters.refused[$0] ?? 0) })
-        family("rsdump_connections", "gauge", "Open connections.", [("", connections.load(ordering: .relaxed))])
+        family("rsdump_connections", "gauge", "Open connections.", [("", connections.withLock { $0 })])
         family(
             "rsdump_connections_accepted_total", "counter", "Connections since the start.",
-            [("", accepted.load(ordering: .relaxed))])
+            [("", accepted.withLock { $0 })])
         family(
             "rsdump_untaken_bytes", "gauge", "Bytes in memory that clients have not taken yet.",
             [("", untakenBytes)])
         family(
             "rsdump_reloads_total", "counter", "Times that changed bundles were loaded.",
-            [("", reloads.load(ordering: .relaxed))])
+            [("", reloads.withLock { $0 })])
         let streams = counters.streams
         family("rsdump_updates_total", "counter", "Changes announced.", [("", counters.announced)])
         family("rsdump_update_streams", "gauge", "Open connections that wait for updates.", [("", streams.open)])

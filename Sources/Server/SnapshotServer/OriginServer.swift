@@ -9,19 +9,19 @@ import RemoteSettingsModel
 import ServiceLifecycle
 import SnapshotOrigin
 
-/// A read-only Remote Settings server over a dumps directory: the API, and a page for people. It writes nothing.
+/// A read-only Remote Settings server for a dumps directory, with the API and a web UI. It writes no files.
 package struct OriginServer: Sendable {
     package struct Configuration: Sendable {
         package var host: String
-        /// The port to listen on; 0 for any free one.
+        /// The port to listen on; 0 for any free port.
         package var port: Int
         /// The address at which clients reach the server; `nil` if it is `http://HOST:PORT`.
         package var publicAddress: OriginAddress?
-        /// Where to look for older states; `nil` to use none.
+        /// The places with older states; `nil` to offer no deltas from older states.
         package var history: BundleHistory?
-        /// Whether the server loads changes of the directory.
+        /// Whether the server reloads the directory when it changes.
         package var isWatching = false
-        /// Whether every answer is logged.
+        /// Whether to log every response.
         package var logsRequests = false
         /// The version in the root document and in `__version__`.
         package var softwareVersion = ""
@@ -38,9 +38,12 @@ package struct OriginServer: Sendable {
     private let now: @Sendable () -> Timestamp
     private let logger: Logger
 
+    /// Creates a server. Does no I/O except to read and raise this process's limit of open files.
+    ///
     /// - Parameters:
-    ///   - now: the time of day, for the monitor's answers and for the ages on the page.
-    ///   - logger: gets each refusal, once for each connection, and every answer if `logsRequests` is set.
+    ///   - now: returns the current time, for the monitor's responses and for the ages in the web UI.
+    ///   - logger: receives one message for each connection with a refusal, and every response if `logsRequests` is
+    ///     set.
     package init(
         _ directory: DumpsDirectory, _ configuration: Configuration, limits: ServerLimits = ServerLimits(),
         now: @escaping @Sendable () -> Timestamp, logger: Logger
@@ -48,7 +51,7 @@ package struct OriginServer: Sendable {
         self.directory = directory
         self.configuration = configuration
         var limits = limits
-        // The other open files are for bundles and the system.
+        // Reserve the remaining file descriptors for bundles and the system.
         limits.connections = min(limits.connections, max(64, Self.openFiles() - 512))
         limits.connectionsPerAddress = min(
             limits.connectionsPerAddress, limits.connections / 4 * 3)
@@ -58,17 +61,17 @@ package struct OriginServer: Sendable {
         self.logger = logger
     }
 
-    /// Serves until `SIGTERM` or `SIGINT`, or until the task is cancelled.
+    /// Runs the server until `SIGTERM` or `SIGINT`, or until the task is cancelled.
     ///
-    /// Answers that are being written then have ``ServerLimits/shutdownSeconds`` to finish. Every answer is 503 until
-    /// the bundles have been read and verified.
+    /// Responses that are being written then have ``ServerLimits/shutdownSeconds`` to finish. Until the bundles have
+    /// been read and verified, every response has status 503.
     ///
     /// - Parameters:
-    ///   - publish: publishes a change into the directory, for `POST /demo/publish`. If it is `nil`, that request gets
-    ///     405.
-    ///   - whenReady: called with the first state when it is served.
-    /// - Throws: `DumpsError` if there is no lock, or if the server cannot listen on the address; `BundleError` or
-    ///   `BundleError` if the lock cannot be read.
+    ///   - publish: publishes a change to the directory, for `POST /demo/publish`. If it is `nil`, the response to that
+    ///     request has status 405.
+    ///   - whenReady: called with the first state as soon as it is served.
+    /// - Throws: `DumpsError` if there is no lock file, or if the server cannot listen on the address; `BundleError` if
+    ///   the lock file cannot be read.
     package func run(
         publish: (@Sendable (_ now: Timestamp) async throws -> [String])? = nil,
         whenReady: @escaping @Sendable (ServedState) -> Void
@@ -106,7 +109,7 @@ package struct OriginServer: Sendable {
         group.maximumGracefulShutdownDuration = .seconds(limits.shutdownSeconds)
         do {
             try await ServiceGroup(configuration: group).run()
-            // Hummingbird does not know the connections that wait for updates.
+            // Hummingbird does not manage the connections that wait for updates.
             await updates.allHaveLeft(within: .seconds(limits.shutdownSeconds))
         } catch let error as IOError {
             switch error.errnoCode {
@@ -135,7 +138,7 @@ package struct OriginServer: Sendable {
         .address(configuration.host, port: configuration.port, problem, remedy: remedy)
     }
 
-    /// The address at which clients reach the server when it listens on a port.
+    /// Returns the address at which clients reach the server when it listens on a port.
     private func address(port: Int) throws -> OriginAddress {
         if let address = configuration.publicAddress { return address }
         let host = configuration.host.contains(":") ? "[\(configuration.host)]" : configuration.host
@@ -158,7 +161,7 @@ package struct OriginServer: Sendable {
         }
     }
 
-    /// Raises this process's limit of open files as far as allowed, and returns it.
+    /// Raises this process's limit of open files to the allowed maximum, and returns it.
     private static func openFiles() -> Int {
         var limit = rlimit()
         #if canImport(Glibc)
@@ -175,7 +178,7 @@ package struct OriginServer: Sendable {
 }
 
 extension Logger {
-    /// Drops the frameworks' messages, because this package reports the same in its own words, or they are useless.
+    /// A logger that drops the frameworks' messages, which are useless or duplicate this package's own messages.
     fileprivate static var silent: Logger { Logger(label: "server") { _ in SwiftLogNoOpLogHandler() } }
 }
 #endif

@@ -15,6 +15,8 @@ struct ServedPages: Sendable {
         self.directory = directory
     }
 
+    /// Returns the web UI's response to a request.
+    ///
     /// - Returns: `nil` if the path is not part of the web UI and the client is a program, which then gets the API's
     ///   error. A person who has mistyped an address gets a page with a link back.
     func answer(
@@ -28,7 +30,8 @@ struct ServedPages: Sendable {
     }
 
     private func catalog(_ state: ServedState) -> PageCatalog {
-        // Read for each response, because people edit the file. A directory with only bundles does not have one.
+        // Read this for each response, because people edit the file. A directory that has only bundles has no such
+        // file.
         let configured = (try? directory.configuration())?.collections ?? []
         let pins = Dictionary(configured.compactMap { each in each.pin.map { (each.id, $0) } }) { first, _ in first }
         return PageCatalog(
@@ -50,17 +53,17 @@ struct ServedPages: Sendable {
     }
 }
 
-/// `POST /demo/publish`: changes the collections of `serve --demo`. Only programs on this machine may use it, not web
-/// pages.
+/// Handles `POST /demo/publish`, which changes the collections of `serve --demo`. Only programs on this machine may use
+/// it, not web pages.
 struct DemoControl: Sendable {
     let loader: DumpsLoader
     let state: StateBox
-    /// Publishes a change. Returns the steps taken, one line each.
+    /// Publishes a change, and returns the steps as one line each.
     let publish: @Sendable (_ now: Timestamp) async throws -> [String]
 
     func answer(_ request: Request, isLoopback: Bool, now: Timestamp) async -> Response {
-        // A browser sends the origin of the page that submits a form. Without this check, another site's page could
-        // submit one unnoticed.
+        // Web pages must not use this. A browser sends the header `Origin` with a form, so refuse requests that have
+        // it. Otherwise a different site's page could submit the form unnoticed.
         guard isLoopback, request.headers[.origin] == nil else {
             return response(
                 .forbidden, "error", .string("only programs on this machine may send this, and no web page"))

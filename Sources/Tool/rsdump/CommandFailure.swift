@@ -1,7 +1,7 @@
 import Dumps
 import RemoteSettingsModel
 
-/// An error that ends a command, with a message and an exit code.
+/// An error that makes a command fail, with a message and an exit code.
 struct CommandFailure: Error, CustomStringConvertible {
     let status: ExitStatus
     let description: String
@@ -11,7 +11,7 @@ struct CommandFailure: Error, CustomStringConvertible {
         self.description = description
     }
 
-    /// Wraps an error of a library, with the exit code that belongs to its code.
+    /// Wraps any error, and derives the exit code from the error's failure code.
     init(_ error: any Error) {
         if let failure = error as? CommandFailure {
             self = failure

@@ -28,7 +28,7 @@ enum ExitStatus: Int32 {
              rsdump is working in the directory; run the command again later
         """
 
-    /// The exit code that belongs to the code of an error.
+    /// Creates the exit code for an error's failure code.
     init(_ code: FailureCode) {
         self =
             switch code {

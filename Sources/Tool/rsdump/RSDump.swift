@@ -5,7 +5,7 @@ import Dumps
 /// The command-line tool.
 @main
 struct RSDump: AsyncParsableCommand {
-    /// What `--version` prints and what servers see as `User-Agent`.
+    /// The text that `--version` prints, which is also the `User-Agent`.
     static let version = DumpsConfiguration.tool
 
     static let configuration = CommandConfiguration(
@@ -52,9 +52,9 @@ struct RSDump: AsyncParsableCommand {
             .init(name: "App", subcommands: [Get.self, Values.self]),
         ])
 
-    /// Like ArgumentParser's own `main`, but exits with the codes of ``ExitStatus``.
+    /// Runs the tool like ArgumentParser's `main`, but exits with the codes of ``ExitStatus``.
     static func main() async {
-        // Without this, a process ends with a signal if a mapped file vanishes while it is read.
+        // Without this, a signal kills the process if a mapped file is truncated while it is being read.
         _ = mapped_faults_explain(ExitStatus.someFailed.rawValue)
         do {
             var command = try parseAsRoot()
@@ -68,7 +68,7 @@ struct RSDump: AsyncParsableCommand {
             case .validationFailure:
                 Console.error(fullMessage(for: error))
                 exit(withError: ExitStatus.usage.code)
-            // To the parser, a request for help or for the version is an error too.
+            // The parser reports a request for help or for the version as an error too.
             case .success: exit(withError: error)
             case let code where error is ExitCode: exit(withError: code)
             default:

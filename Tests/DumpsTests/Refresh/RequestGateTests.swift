@@ -85,13 +85,13 @@ struct RequestGateTests {
     }
 
     private final class Door: Sendable {
-        private let isOpen = Atomic(false)
+        private let isOpen = Mutex(false)
         private let passed = Mutex<[Int]>([])
 
         var order: [Int] { passed.withLock { $0 } }
 
-        func open() { isOpen.store(true, ordering: .relaxed) }
-        func opened() async { while !isOpen.load(ordering: .relaxed) { await Task.yield() } }
+        func open() { isOpen.withLock { $0 = true } }
+        func opened() async { while !isOpen.withLock({ $0 }) { await Task.yield() } }
         func pass(_ number: Int) { passed.withLock { $0.append(number) } }
     }
 

@@ -19,7 +19,7 @@ import RemoteSettingsTesting
 
 private let server = try! OriginTransport()
 private let storage = FileManager.default.temporaryDirectory.appending(path: "rs-blocking-\(UUID().uuidString)").path
-private let failed = Atomic(false)
+private let failed = Mutex(false)
 
 /// - Parameter fails: whether the first sync and the first download are tried again, after a pause.
 private func makeService(_ number: Int, fails: Bool) -> RemoteSettingsService {
@@ -44,7 +44,7 @@ private func use(_ service: RemoteSettingsService, _ collection: ServerCollectio
         try service.sync()
     } catch {
         say("failed: \(error)")
-        failed.store(true, ordering: .relaxed)
+        failed.withLock { $0 = true }
     }
 }
 
@@ -100,7 +100,7 @@ enum BlockingProcess {
             }
         }
         try? FileManager.default.removeItem(atPath: storage)
-        exit(failed.load(ordering: .relaxed) ? 1 : 0)
+        exit(failed.withLock { $0 } ? 1 : 0)
     }
 }
 #endif

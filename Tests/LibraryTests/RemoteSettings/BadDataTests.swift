@@ -164,19 +164,19 @@ extension ServerTests {
         @Test func aCheckThatTakesTooLong() async throws {
             try publish(BadData.published)
             let time = SteppedTime()
-            let isEntered = Atomic(false)
-            let mayEnd = Atomic(false)
+            let isEntered = Mutex(false)
+            let mayEnd = Mutex(false)
             let client = client {
                 $0.environment = time.environment
                 $0.validationTimeout = .seconds(20)
                 $0.validate = { _, _, _ in
-                    isEntered.store(true, ordering: .relaxed)
-                    while !mayEnd.load(ordering: .relaxed) { usleep(1000) }
+                    isEntered.withLock { $0 = true }
+                    while !mayEnd.withLock({ $0 }) { usleep(1000) }
                 }
             }
-            defer { mayEnd.store(true, ordering: .relaxed) }
+            defer { mayEnd.withLock { $0 = true } }
             let sync = Task { try await client.sync() }
-            while !isEntered.load(ordering: .relaxed) { try await Task.sleep(for: .milliseconds(1)) }
+            while !isEntered.withLock({ $0 }) { try await Task.sleep(for: .milliseconds(1)) }
             await time.pass(.seconds(21))
             let error = await #expect(throws: RemoteSettingsError.self) { try await sync.value }
             #expect(error.map { "\($0)" }?.contains("did not end within 20") == true)

@@ -13,8 +13,8 @@ extension ServerTests {
 
         /// What the tasks have in common.
         private final class Shared: Sendable {
-            let reads = Atomic(0)
-            let isDone = Atomic(false)
+            let reads = Mutex(0)
+            let isDone = Mutex(false)
             /// What was seen that must not be.
             let wrong = Mutex<[String]>([])
 
@@ -22,7 +22,7 @@ extension ServerTests {
 
             /// Repeats `work` until the end.
             func untilDone(_ work: () async throws -> Void) async rethrows {
-                while !isDone.load(ordering: .relaxed) {
+                while !isDone.withLock({ $0 }) {
                     try await work()
                     await Task.yield()
                 }
@@ -32,7 +32,7 @@ extension ServerTests {
             func check(_ records: [RemoteSettingsRecord]?) {
                 guard let records else { return report("nil, of a packaged collection") }
                 if records.count != 10 || Set(records.map(\.fields)).count != 1 { report("\(records)") }
-                reads.add(1, ordering: .relaxed)
+                reads.withLock { $0 += 1 }
             }
         }
 
@@ -119,10 +119,10 @@ extension ServerTests {
                     }
                 }
                 for state in 1...15 { try write(state, to: collection) }
-                while shared.reads.load(ordering: .relaxed) < 300 { try await Task.sleep(for: .milliseconds(5)) }
+                while shared.reads.withLock({ $0 }) < 300 { try await Task.sleep(for: .milliseconds(5)) }
                 service.shutdown()
                 other.shutdown()
-                shared.isDone.store(true, ordering: .relaxed)
+                shared.isDone.withLock { $0 = true }
                 try await group.waitForAll()
             }
             #expect(shared.wrong.withLock { $0 } == [])

@@ -1,6 +1,6 @@
-/// Collects the problems of one collection's files, so that an author sees all of them at once.
+/// The problems of one collection's files, collected so that an author sees all of them at once.
 package struct ProblemList: Sendable {
-    /// The most problems that are collected. Further ones mostly follow from these.
+    /// The maximum number of problems. More of them are mostly consequences of these.
     private static let most = 50
     package private(set) var problems: [DumpsError] = []
     package var notes: [String] = []

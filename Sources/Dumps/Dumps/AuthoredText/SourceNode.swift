@@ -1,6 +1,6 @@
 import RemoteSettingsModel
 
-/// A value of a source file, whether it is YAML or JSON, with the line that it begins on.
+/// A value of a source file, in YAML or JSON, with the line on which it begins.
 package struct SourceNode: Sendable {
     package enum Content: Sendable {
         case null
@@ -13,7 +13,7 @@ package struct SourceNode: Sendable {
 
     package struct Member: Sendable {
         package let key: String
-        /// The key's line.
+        /// The line of the key.
         package let line: Int
         package let value: SourceNode
 
@@ -49,8 +49,8 @@ package struct SourceNode: Sendable {
 
     package subscript(key: String) -> SourceNode? { members?.first { $0.key.exact == key.exact }?.value }
 
-    /// The line of the value that the keys and indexes lead to. If it is missing, the line of the last value on the
-    /// way.
+    /// Returns the line of the value at a path of keys and indexes. If there is no such value, it is the line of the
+    /// last existing value on the path.
     package func line(at path: some Sequence<String>) -> Int {
         var node = self
         var line = line
@@ -70,7 +70,7 @@ package struct SourceNode: Sendable {
         return line
     }
 
-    /// How an error names the value's kind.
+    /// The kind of the value, as named in errors.
     package var kind: String {
         switch content {
         case .null: "nothing"
@@ -83,7 +83,7 @@ package struct SourceNode: Sendable {
     }
 }
 
-/// Reads a source file strictly. Its JSON goes through this package's own reader, its YAML through libyaml.
+/// A strict parser of source files. It parses JSON with this package's own parser, and YAML with libyaml.
 package struct SourceReader {
     let file: String
     let limits: Limits
@@ -93,7 +93,7 @@ package struct SourceReader {
         self.limits = limits
     }
 
-    /// Reads a text.
+    /// Parses a document.
     ///
     /// - Throws: `DumpsError` with the line of the problem.
     package func node(_ text: Bytes) throws(DumpsError) -> SourceNode {
@@ -138,14 +138,14 @@ extension SourceReader {
         case UInt8(ascii: "\""): return SourceNode(content: .string(try reader.string()), line: line)
         case UInt8(ascii: "t"), UInt8(ascii: "f"): return SourceNode(content: .bool(try reader.bool()), line: line)
         case UInt8(ascii: "n"):
-            // `null()` would return false if an extra comma came before it.
+            // Not `null()`, which returns false instead of throwing if an extra comma precedes the value.
             try reader.skipValue()
             return SourceNode(content: .null, line: line)
         default: return SourceNode(content: .number(try reader.number()), line: line)
         }
     }
 
-    /// Finds the lines of ascending offsets in one pass over the document.
+    /// A counter that finds the lines of ascending offsets in one pass over the document.
     private struct LineCounter {
         private let document: Bytes
         private var offset = 0
@@ -155,7 +155,8 @@ extension SourceReader {
             self.document = document
         }
 
-        /// The line of the first token at or after an offset, and that token's first byte; 0 at the end of the text.
+        /// Returns the line of the first token at or after an offset, and that token's first byte; 0 after the last
+        /// token.
         mutating func next(from start: Int) -> (line: Int, byte: UInt8) {
             document.withSpan { span in
                 while offset < span.count {
@@ -214,11 +215,12 @@ extension SourceReader {
     }
 }
 
-/// What an unquoted YAML scalar means here: what YAML 1.1 and JSON both mean by it, otherwise a string.
+/// The interpretation of unquoted YAML scalars: the one that YAML 1.1 and JSON agree on, otherwise a string.
 package enum PlainScalar {
-    /// Reads an unquoted scalar.
+    /// Parses an unquoted scalar.
     ///
-    /// - Returns: `nil` if YAML readers disagree about the text, such as `no`, `0x1F`, `.5`, `1_000` or `12:30`.
+    /// - Returns: `nil` if YAML parsers interpret the string differently, as for `no`, `0x1F`, `.5`, `1_000` or
+    ///   `12:30`.
     package static func content(_ text: String, limits: Limits) -> SourceNode.Content? {
         switch text {
         case "", "~", "null": return .null
@@ -246,7 +248,7 @@ package enum PlainScalar {
             return digits.dropFirst(2).allSatisfy { allowed.contains($0) }
         }
         guard digits.contains(where: { ("0"..."9").contains($0) }) else { return false }
-        // Floats, integers with a sign, an underscore or a leading zero, and numbers to base 60.
+        // Detects floats, integers with a sign, an underscore or a leading zero, and base-60 numbers.
         let parts = digits.split(separator: "e", maxSplits: 1, omittingEmptySubsequences: false)
         let mantissa = parts[0].split(separator: ".", omittingEmptySubsequences: false)
         func isDigits(_ text: Substring) -> Bool { text.allSatisfy { ("0"..."9").contains($0) || $0 == "_" } }

@@ -1,7 +1,7 @@
 import CYAML
 import RemoteSettingsModel
 
-/// Builds a tree from the events of libyaml's parser.
+/// A builder of a tree from the events of libyaml's parser.
 @safe struct YAMLComposer: ~Copyable {
     private let parser: UnsafeMutablePointer<yaml_parser_t>
     private let text: UnsafeBufferPointer<UInt8>
@@ -9,9 +9,9 @@ import RemoteSettingsModel
     private let canBeJSON: Bool
     private let limits: Limits
 
-    /// Starts a parser over a text.
+    /// Starts a parser of a text.
     ///
-    /// - Parameter text: must stay at its address for as long as the composer is used.
+    /// - Parameter text: the text, which must remain at its address for as long as the composer is used.
     init(
         _ text: UnsafeBufferPointer<UInt8>, file: String, canBeJSON: Bool, limits: Limits
     ) throws(DumpsError) {
@@ -96,13 +96,13 @@ import RemoteSettingsModel
 extension YAMLComposer {
     private struct Event {
         enum Kind {
-            /// The beginning of the stream or of a document.
+            /// The start of the stream or of a document.
             case begin
             case scalar(YAMLNode.Scalar)
             case sequence(isFlow: Bool)
             case mapping(isFlow: Bool)
             case alias
-            /// The end of the list, mapping, document or stream that began last.
+            /// The end of the current list, mapping, document or stream.
             case end
         }
 
@@ -131,7 +131,7 @@ extension YAMLComposer {
         case YAML_SCALAR_EVENT:
             let scalar = unsafe event.data.scalar
             let bytes = unsafe UnsafeBufferPointer(start: scalar.value, count: scalar.length)
-            // The tag `!` before a plain scalar makes it a string, as quotes do (YAML 1.1, section 3.3.2).
+            // The tag `!` before an unquoted scalar makes it a string, like quotes (YAML 1.1, section 3.3.2).
             let isText = unsafe scalar.quoted_implicit == 1 && scalar.style == YAML_PLAIN_SCALAR_STYLE
             return unsafe .scalar(
                 YAMLNode.Scalar(
@@ -155,7 +155,7 @@ extension YAMLComposer {
                 file: file, line: unsafe line(parser.pointee.problem_mark), problem: "not YAML: \(problem)",
                 remedy: "correct this line")
         }
-        // The reader runs ahead of the marks. It knows only the byte offset.
+        // On an error, libyaml's marks are behind its reader, so the line has to be computed from the byte offset.
         let line = unsafe text.span.line(at: parser.pointee.problem_offset, isYAML: true)
         return DumpsError(
             file: file, line: line, problem: "not YAML: \(problem)", remedy: "correct this line")

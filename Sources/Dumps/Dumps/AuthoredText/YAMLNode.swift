@@ -1,6 +1,6 @@
 import RemoteSettingsModel
 
-/// A value of a YAML document as it is written. It is never converted to a number, a date or another type.
+/// A value of a YAML document as written. It is never converted to a number, a date or another type.
 package struct YAMLNode: Sendable {
     package enum Content: Sendable {
         case scalar(Scalar)
@@ -10,59 +10,59 @@ package struct YAMLNode: Sendable {
 
     package struct Scalar: Sendable {
         let string: String
-        /// Whether it is written without quotes, and not as a block.
+        /// Whether the scalar is written without quotes, and not as a block.
         let isPlain: Bool
-        /// The tag in front of it; `nil` if there is none.
+        /// The tag before the scalar; `nil` if there is none.
         let tag: String?
     }
 
-    /// The key is a scalar, and no other member of the mapping has the same text as its key.
+    /// A member of a mapping. The key is a scalar, and keys are unique in their mapping.
     package typealias Member = (key: YAMLNode, value: YAMLNode)
 
     let content: Content
-    /// Counted from 1.
+    /// The line, starting with 1.
     let line: Int
-    /// The place of a scalar, or of the beginning of a list or mapping. It counts the text's Unicode scalars without a
-    /// byte order mark, as libyaml does.
+    /// The range of a scalar, or of the start of a list or mapping. Like libyaml, it counts the Unicode scalars of the
+    /// text without a byte order mark.
     let range: Range<Int>
-    /// Whether it is a list or a mapping in brackets.
+    /// Whether the value is a list or mapping in brackets.
     let isFlow: Bool
 
-    /// The text of a scalar; `nil` for a list or a mapping.
+    /// The string of a scalar; `nil` for a list or a mapping.
     var string: String? { if case .scalar(let scalar) = content { scalar.string } else { nil } }
 
-    /// The value of a mapping's key; `nil` if there is none.
+    /// Returns the value of a mapping's key; `nil` if there is none.
     package subscript(key: String) -> YAMLNode? { members?.first { $0.key.string?.exact == key.exact }?.value }
 
     /// The members of a mapping; `nil` for a list or a scalar.
     var members: [Member]? { if case .mapping(let members) = content { members } else { nil } }
 
-    /// Reads a document. No I/O.
+    /// Parses a document. Does no I/O.
     ///
-    /// The tree is never larger than the text: aliases are refused, and so are keys that are lists or mappings.
+    /// The tree is never larger than the text, because aliases are refused, and so are keys that are lists or mappings.
     ///
     /// - Parameters:
     ///   - text: UTF-8, with or without a byte order mark.
     ///   - file: the file's name, for errors.
-    ///   - canBeJSON: whether the same content could be written as JSON. Some remedies then say so.
-    /// - Returns: `nil` if the text has no document.
+    ///   - canBeJSON: whether the file could be JSON instead, which some remedies then suggest.
+    /// - Returns: `nil` if the text contains no document.
     /// - Throws: ``DumpsError`` with the line of the problem.
     static func composed(
         _ text: Bytes, file: String, canBeJSON: Bool, limits: Limits = Limits()
     ) throws(DumpsError) -> YAMLNode? {
         try refuseDirectives(text, file: file)
         return try unsafe text.array.withUnsafeBufferPointer { (buffer) throws(DumpsError) in
-            // The events point into the buffer, so it must stay until the tree is complete.
+            // The events contain pointers into the buffer, so it must exist until the tree is complete.
             let composer = try unsafe YAMLComposer(buffer, file: file, canBeJSON: canBeJSON, limits: limits)
             return try composer.document()
         }
     }
 
-    /// The largest number of lines that may begin with a percent sign.
+    /// The maximum number of lines that begin with a percent sign.
     private static let mostDirectives = 16
 
     /// Refuses a text with many directives. libyaml compares each `%TAG` with all earlier ones, so a few megabytes of
-    /// them would take minutes.
+    /// them would take minutes to parse.
     private static func refuseDirectives(_ text: Bytes, file: String) throws(DumpsError) {
         let refused = text.withSpan { span -> Int? in
             var (position, count, isLineStart) = (0, 0, true)

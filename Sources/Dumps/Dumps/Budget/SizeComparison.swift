@@ -5,7 +5,7 @@ import SnapshotBundle
 package struct SizeComparison: Sendable {
     private let now: [CollectionID: UInt64]
     private let head: [CollectionID: UInt64]?
-    /// Why the sizes cannot be compared; `nil` if they can.
+    /// The reason that the sizes cannot be compared; `nil` if they can.
     package let problem: String?
 
     /// Reads the sizes. Does I/O and runs git. The growth is unknown outside a repository, or if the lock file was
@@ -39,7 +39,7 @@ package struct SizeComparison: Sendable {
         return Int64(clamping: size) - Int64(clamping: head[id] ?? 0)
     }
 
-    /// Whether the collection is missing from `HEAD`.
+    /// Returns whether the collection is missing from `HEAD`.
     package func isNew(_ id: CollectionID) -> Bool { head.map { $0[id] == nil } ?? false }
 
     /// The total size of all bundles in the lock file, in bytes.

@@ -2,12 +2,12 @@ import RemoteSettingsHTTP
 import RemoteSettingsModel
 import SnapshotBundle
 
-/// The first step of a refresh with a catalogue: fetches the server's catalogue, verifies it, and checks it against the
-/// packaged one.
+/// The first step of a refresh with a catalogue: it fetches the server's catalogue, verifies it, and checks it against
+/// the packaged one.
 struct CatalogueStep: Sendable {
     /// The result of this step.
     struct Result: Sendable {
-        /// The catalogue whose states the refresh takes; `nil` if the server's catalogue failed and none is packaged.
+        /// The catalogue whose states the refresh uses; `nil` if the server's catalogue failed and none is packaged.
         var catalogue: VerifiedCatalogue?
         /// The server's catalogue, if it replaces the packaged one.
         var snapshot: Snapshot?
@@ -21,9 +21,11 @@ struct CatalogueStep: Sendable {
     let now: Timestamp
     let limits: Limits
 
-    /// Fetches the catalogue if the monitor lists a state other than the packaged one. Does I/O and network.
+    /// Fetches the catalogue if the monitor lists a different state than the packaged one. Does I/O and uses the
+    /// network.
     ///
-    /// - Parameter plan: the catalogue's action becomes `unchanged` if nothing of it needs to be written.
+    /// - Parameter plan: the plan of the refresh. The catalogue's action in it becomes `unchanged` if the catalogue
+    ///   need not be written.
     func run(_ plan: inout [PlannedCollection], _ lock: LockFile) async -> Result {
         guard let index = plan.firstIndex(where: { $0.id == Catalogue.collection }) else { return Result() }
         let result = await run(plan[index], lock)
@@ -39,7 +41,8 @@ struct CatalogueStep: Sendable {
             let bundle = held == nil ? nil : try? BundleReader(path: directory.bundlePath(planned.id), limits: limits)
             let base = planned.isBase(bundle?.head) ? try? bundle?.payload() : nil
             var known = planned
-            // Only its number must go forward. Nothing but the catalogue itself vouches for its timestamp.
+            // Only the catalogue's number must increase. Its timestamp is not compared, because only the catalogue
+            // itself signs it.
             known.isVouchedFor = true
             let snapshot = try await fetcher.fetch(known, onto: base, minimum: nil).snapshot
             let found = try verified(snapshot, after: held)
@@ -54,8 +57,8 @@ struct CatalogueStep: Sendable {
         }
     }
 
-    /// The packaged catalogue, if a configured root vouches for it and it is of the configured publisher. The number of
-    /// any other is not a floor.
+    /// Returns the packaged catalogue if it is signed under a configured root and belongs to the configured publisher.
+    /// The number of any other catalogue is not a minimum.
     private func packaged(_ lock: LockFile) -> VerifiedCatalogue? {
         let verifier = BundleVerifier(policy, limits: limits)
         guard let held = try? directory.packagedCatalogue(lock, by: verifier, limits: limits),
@@ -79,11 +82,13 @@ struct CatalogueStep: Sendable {
         }
     }
 
-    /// Whether the new catalogue has more than a new time of confirmation, or half of the packaged one's time is over.
-    /// Otherwise a publisher that confirms its catalogue every night would change the directory every night.
+    /// Returns whether the new catalogue must be written: it has changes other than a new confirmation, or half of the
+    /// packaged confirmation's validity has passed. Without this rule, a publisher that confirms its catalogue every
+    /// night would change the directory every night.
     ///
-    /// A confirmation whose end differs by more than the publisher's term is written at once, because a thief who had
-    /// the key for a day may have made the packaged one, with an end that is far away.
+    /// If the expiry times differ by more than the publisher's validity period, the new confirmation is written at
+    /// once. The packaged one may then be a forgery that expires far in the future, made by an attacker who had the key
+    /// for a short time.
     private func isWorthWriting(
         _ found: VerifiedCatalogue, over held: VerifiedCatalogue, _ planned: PlannedCollection
     ) -> Bool {
@@ -100,7 +105,7 @@ struct CatalogueStep: Sendable {
 }
 
 extension RefreshPlanner {
-    /// What the refresh does with a collection so that it has the state of a catalogue.
+    /// Returns the action that brings a collection to the state in a catalogue.
     ///
     /// - Parameter state: the state of the current bundle; `nil` if it cannot be read.
     func plan(

@@ -1,9 +1,10 @@
 import RemoteSettingsModel
 import SnapshotBundle
 
-// Why a collection, or a whole catalogue, was refused.
+// Reasons to refuse a collection or a whole catalogue.
 extension DumpsError {
-    /// The server's catalogue is malformed, is of another publisher, or cannot follow the packaged one.
+    /// Returns an error for a catalogue that is malformed, belongs to a different publisher, or must not follow the
+    /// packaged one.
     static func catalogue(_ error: BundleError) -> Self {
         Self(error.failureCode ?? .content, kind: .catalogue, problem: "\(error); the bundles are unchanged")
     }
@@ -15,7 +16,7 @@ extension DumpsError {
                 + "in its dumps.yaml")
     }
 
-    /// The server's state of a collection is not the one that its catalogue lists.
+    /// Returns an error for a server whose state of a collection is not the one in its catalogue.
     static func otherState(number: UInt64, listed: Timestamp, found: Timestamp) -> Self {
         let (problem, remedy) =
             found == listed
@@ -33,7 +34,7 @@ extension DumpsError {
             details: .states(listed: listed, found: found))
     }
 
-    /// The catalogue no longer lists the collection.
+    /// Returns an error for a collection that the catalogue no longer lists.
     static func removed(publisher: PublisherName, since: UInt64) -> Self {
         Self(
             .missing, kind: .catalogue,
@@ -41,14 +42,15 @@ extension DumpsError {
             remedy: "to remove it, run rsdump remove")
     }
 
-    /// The catalogue does not list the collection.
+    /// Returns an error for a collection that the catalogue does not list.
     static func unlisted(publisher: PublisherName, number: UInt64) -> Self {
         Self(
             .missing, kind: .catalogue, problem: "catalogue \(number) of \(publisher) does not list it",
             remedy: "correct its name in dumps.yaml, or run rsdump remove")
     }
 
-    /// Nothing has confirmed the catalogue since this time, or for longer than the configuration allows.
+    /// Returns an error for a stale catalogue: it has not been confirmed since this time, or for longer than the
+    /// configuration allows.
     static func unconfirmed(number: UInt64, since: Timestamp) -> Self {
         Self(
             .rollback, kind: .catalogue,
@@ -57,7 +59,7 @@ extension DumpsError {
             remedy: "compare with another server, or ask the publisher")
     }
 
-    /// Other collections of the catalogue failed, so this one was not replaced.
+    /// Returns an error for a collection that was not replaced because others in the catalogue failed.
     static func notWhole(failed: [CollectionID]) -> Self {
         Self(
             .refused, kind: .catalogue,
@@ -66,7 +68,7 @@ extension DumpsError {
             details: .causes(failed))
     }
 
-    /// The failures for which the catalogue was not taken; empty for other errors.
+    /// The collections whose failures prevented the acceptance of the catalogue; empty for other errors.
     var causes: [CollectionID] {
         if case .causes(let causes)? = details { causes } else { [] }
     }

@@ -2,7 +2,8 @@ import RemoteSettingsHTTP
 import RemoteSettingsModel
 import SnapshotBundle
 
-/// Why a refresh of one collection failed: the `code` of an error in reports, and what `acknowledged:` names.
+/// The class of a failed refresh of a collection. It is the `code` of an error in reports, and the `error` in
+/// `acknowledged:`.
 package enum FailureKind: String, CaseIterable, Hashable, Sendable {
     case attachment, backoff, budget, bundle, cancelled, catalogue, changeset, configuration, equivocation, file, future
     case gone
@@ -13,7 +14,7 @@ package enum FailureKind: String, CaseIterable, Hashable, Sendable {
 }
 
 extension FailureKind {
-    /// The class of most errors with a code.
+    /// Creates the usual class of errors with a code.
     init(_ code: FailureCode) {
         self =
             switch code {
@@ -31,7 +32,7 @@ extension FailureKind {
             }
     }
 
-    /// The class of an error that a stage of a refresh threw.
+    /// Creates the class of an error that a step of a refresh has thrown.
     init(of error: any Error) {
         self =
             switch error {
@@ -65,10 +66,10 @@ extension FailureKind {
     }
 }
 
-/// The setting in `dumps.yaml` that says that a collection's failure is known, so that it does not fail the refresh.
+/// The setting in `dumps.yaml` that marks a collection's failure as known, so that it does not fail the whole refresh.
 package struct Acknowledgement: Hashable, Sendable {
     package var kind: FailureKind
-    /// The last day, as the midnight UTC at which that day begins.
+    /// The last day, given by the midnight (UTC) at which it begins.
     package var until: Timestamp
     package var reason: String?
 
@@ -78,7 +79,7 @@ package struct Acknowledgement: Hashable, Sendable {
         self.reason = reason
     }
 
-    /// Whether the last day is over, in UTC.
+    /// Returns whether the last day has passed in UTC.
     package func isOver(at now: Timestamp) -> Bool { Pin.isOver(until, at: now) }
 }
 

@@ -2,16 +2,16 @@ import RemoteSettingsModel
 import SnapshotBundle
 import TargetFilter
 
-/// Decides for each attachment of a collection whether the bundle contains it.
+/// A selector that decides for each attachment of a collection whether it is bundled.
 ///
-/// An attachment that several records share is included if the rule includes it for any of them.
+/// An attachment shared by several records is included if the rule includes it for any of them.
 package struct AttachmentSelector {
     private let rule: AttachmentRule
     private let expression: FilterExpression?
 
-    /// Reads the rule's expression.
+    /// Parses the rule's expression.
     ///
-    /// - Throws: `FilterError` if the expression is not in the filter language.
+    /// - Throws: `FilterError` if the expression is not valid in the filter language.
     package init(_ rule: AttachmentRule) throws(FilterError) {
         self.rule = rule
         guard case .include(let text) = rule.selection else {
@@ -21,10 +21,10 @@ package struct AttachmentSelector {
         expression = try FilterExpression(parsing: text)
     }
 
-    /// Divides the attachments that the records name into those to include, in the order of record ids, and those to
-    /// leave out, with the reason.
+    /// Divides the attachments of the records into those to include, in the order of record ids, and those to leave
+    /// out, with the reason.
     ///
-    /// - Throws: `FormatError` if a record describes its attachment incorrectly.
+    /// - Throws: `FormatError` if a record's description of its attachment is not valid.
     package func select(
         _ records: RecordTable
     ) throws(FormatError) -> (wanted: [WantedAttachment], omitted: [SHA256Digest: OmissionReason]) {
@@ -53,7 +53,7 @@ package struct AttachmentSelector {
     private func reason(against attachment: RecordAttachment, of record: Record, total: UInt64) -> OmissionReason? {
         if case .none = rule.selection { return OmissionReason.none }
         if let expression {
-            // A record does not match if it cannot become a context, or if the expression fails on it.
+            // If the record cannot be converted to a context, or if the expression fails, it does not match.
             guard let context = try? FilterContext(record: record), expression.matches(context) else { return .filter }
         }
         if let limit = rule.maxSize, attachment.size > limit { return .maxSize }

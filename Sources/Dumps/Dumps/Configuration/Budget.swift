@@ -1,15 +1,15 @@
 import RemoteSettingsModel
 import SnapshotBundle
 
-/// The largest sizes that a refresh allows for bundles and attachments, in bytes; `nil` for no limit.
+/// The maximum sizes of bundles and attachments in a refresh, in bytes; `nil` for no limit.
 package struct Budget: Hashable, Sendable {
-    /// The size of a bundle's file.
+    /// The maximum size of a bundle's file.
     package var bundle: UInt64?
-    /// The size of a single attachment, uncompressed.
+    /// The maximum size of a single attachment, uncompressed.
     var attachment: UInt64?
 }
 
-/// Something that exceeds a budget in `dumps.yaml`, with its largest parts.
+/// An excess over a budget in `dumps.yaml`, with the largest contributors.
 package struct BudgetExcess: Hashable, Sendable, Encodable, CustomStringConvertible {
     package enum Subject: String, Hashable, Sendable, Encodable {
         case attachment
@@ -17,7 +17,7 @@ package struct BudgetExcess: Hashable, Sendable, Encodable, CustomStringConverti
         case total
     }
 
-    /// A part of what is too large.
+    /// A contributor to the excess, such as an attachment.
     struct Contributor: Hashable, Sendable, Encodable {
         let name: String
         /// The size in bytes.
@@ -33,8 +33,8 @@ package struct BudgetExcess: Hashable, Sendable, Encodable, CustomStringConverti
     /// The size in bytes of the largest attachment, of the bundle, or of all bundles.
     let size: UInt64
     let limit: UInt64
-    /// The largest parts, the largest first, at most five. The parts of a bundle are counted by their uncompressed
-    /// size.
+    /// The largest contributors, in descending order of size, at most five. For a bundle, the uncompressed sizes of its
+    /// parts are compared.
     let largest: [Contributor]
 
     init(_ subject: Subject, size: UInt64, limit: UInt64, contributors: [Contributor]) {
@@ -60,7 +60,7 @@ package struct BudgetExcess: Hashable, Sendable, Encodable, CustomStringConverti
         }
     }
 
-    /// A short sentence for an existing state that exceeds its budget, because the budget was lowered or added later.
+    /// A short sentence for an existing state that exceeds its budget, because the budget was added or lowered later.
     package var sentence: String {
         switch subject {
         case .attachment:
@@ -70,7 +70,7 @@ package struct BudgetExcess: Hashable, Sendable, Encodable, CustomStringConverti
         }
     }
 
-    /// The size in a readable unit, with the exact bytes if the unit rounds them.
+    /// Returns the size in a readable unit, with the exact number of bytes if that is rounded.
     private func exact(_ bytes: UInt64) -> String {
         bytes < 1024 ? ByteSize.text(bytes) : "\(ByteSize.text(bytes)) (\(bytes) bytes)"
     }
@@ -108,7 +108,8 @@ extension Budget {
 }
 
 extension Budget {
-    /// By how much an existing bundle exceeds the budget; `nil` if it does not. The bundle is opened only if necessary.
+    /// Returns the excess of an existing bundle over the budget; `nil` if there is none. The bundle is opened only if
+    /// necessary.
     ///
     /// - Throws: `BundleError` if the bundle cannot be read.
     package func excess(
@@ -131,7 +132,7 @@ extension Budget {
 }
 
 extension LockFile {
-    /// How much all bundles together exceed the budget; `nil` if they do not.
+    /// Returns the excess of all bundles together over the budget; `nil` if there is none.
     package func excess(over limit: UInt64?) -> BudgetExcess? {
         guard let limit else { return nil }
         let bundles = collections.map { id, entry in

@@ -1,7 +1,7 @@
 import RemoteSettingsModel
 
 extension ConfigurationEditor {
-    /// Pins a collection. A new pin replaces the current one; all other settings stay.
+    /// Pins a collection. A new pin replaces the current one; all other settings are kept.
     ///
     /// - Throws: ``DumpsError`` if the collection is not in the file.
     package mutating func setPin(_ pin: Pin, of id: CollectionID) throws(DumpsError) {
@@ -38,7 +38,7 @@ extension ConfigurationEditor {
         return pin
     }
 
-    /// The present configuration with another pin of a collection.
+    /// Returns the current configuration with the pin of a collection replaced.
     private func configuration(with pin: Pin?, of id: CollectionID) throws(DumpsError) -> DumpsConfiguration {
         var configuration = try ConfigurationReader.read(text, file: file)
         for index in configuration.collections.indices where configuration.collections[index].id == id {
@@ -48,12 +48,12 @@ extension ConfigurationEditor {
     }
 
     private struct Place {
-        /// Where the collection's name is.
+        /// The range of the collection's name.
         var key: Range<Int>
         var keyIndent: Int
-        /// The indentation of its settings.
+        /// The indentation of the collection's settings.
         var indent: Int
-        /// Its settings, if they are not in brackets; `nil` if there are none.
+        /// The collection's settings, if they are not in brackets; `nil` if there are none.
         var settings: YAMLNode?
     }
 
@@ -76,9 +76,10 @@ extension ConfigurationEditor {
         DumpsError(file: file, problem: "it does not name \(id)", remedy: "add it with: rsdump add \(id)")
     }
 
-    /// A double-quoted scalar of YAML (YAML 1.2, 7.3.1).
+    /// Returns a double-quoted YAML scalar (YAML 1.2, 7.3.1).
     private static func quoted(_ text: String) -> String {
-        // Scalars are compared, because Swift joins a quotation mark and a combining mark to one character.
+        // Iterates over scalars, because Swift combines a quotation mark and a following combining mark into one
+        // character.
         "\"" + text.unicodeScalars.map { $0 == "\"" || $0 == "\\" ? "\\\($0)" : "\($0)" }.joined() + "\""
     }
 }

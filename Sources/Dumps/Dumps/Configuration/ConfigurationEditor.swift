@@ -1,13 +1,13 @@
 import RemoteSettingsModel
 
-/// Edits `dumps.yaml` as text. Comments, order and spelling elsewhere in the file stay as they are.
+/// An editor of `dumps.yaml` as text. Comments, order and formatting of the rest of the file are preserved.
 ///
-/// Every result is parsed again. An edit that would have another effect than intended is refused.
+/// Every result is parsed again. An edit that would not have exactly the intended effect is refused.
 package struct ConfigurationEditor {
     package private(set) var text: String
     let file: String
 
-    /// Reads the text to edit.
+    /// Creates an editor.
     ///
     /// - Parameter text: the file's content; `nil` to start a new file.
     /// - Throws: ``DumpsError`` if the file is already invalid.
@@ -17,7 +17,7 @@ package struct ConfigurationEditor {
         _ = try ConfigurationReader.read(self.text, file: file)
     }
 
-    /// The beginning of a new file.
+    /// The initial content of a new file.
     static let start = """
         # Which Remote Settings collections are kept as snapshot bundles here. Refresh them with: rsdump refresh
         version: 1
@@ -29,17 +29,17 @@ package struct ConfigurationEditor {
 
         """
 
-    /// Adds a collection, as ``add(_:attachments:)-([CollectionID],_)`` does.
+    /// Adds a collection. See ``add(_:attachments:)-([CollectionID],_)``.
     ///
-    /// - Returns: `false` if it was already there. Nothing is changed then.
+    /// - Returns: `false` if it was already listed; in that case, nothing is changed.
     package mutating func add(_ id: CollectionID, attachments: String?) throws(DumpsError) -> Bool {
         try !add([id], attachments: attachments).isEmpty
     }
 
-    /// Adds collections in one edit. The text is parsed as often as for a single collection.
+    /// Adds collections in one edit, which parses the text only as often as for a single collection.
     ///
     /// - Parameter attachments: `all` or `none`; `nil` to use the file's default.
-    /// - Returns: the collections that were not there before. If there are none, nothing is changed.
+    /// - Returns: the collections that were not listed before. If there are none, nothing is changed.
     package mutating func add(
         _ ids: [CollectionID], attachments: String?
     ) throws(DumpsError) -> Set<CollectionID> {
@@ -53,7 +53,7 @@ package struct ConfigurationEditor {
         let block = try collectionsBlock()
         let indent = String(repeating: " ", count: block.indent)
         var edited = EditedText(text)
-        // The last place comes first, so that the others stay where they are.
+        // Insert from the last position to the first, so that the other positions remain valid.
         for (position, id) in block.places(for: ids.filter(new.contains)).reversed() {
             let settings = attachments.map { ["\(indent)\(indent)attachments: \($0)"] } ?? []
             edited.insert(["\(indent)\(id):"] + settings, at: position)
@@ -68,9 +68,9 @@ package struct ConfigurationEditor {
         return new
     }
 
-    /// Removes a collection and its settings. Comments stay.
+    /// Removes a collection and its settings. Comments are kept.
     ///
-    /// - Returns: `false` if it was not there. Nothing is changed then.
+    /// - Returns: `false` if it was not listed; in that case, nothing is changed.
     package mutating func remove(_ id: CollectionID) throws(DumpsError) -> Bool {
         var expected = try ConfigurationReader.read(text, file: file)
         guard expected.collections.contains(where: { $0.id == id }) else { return false }
@@ -129,16 +129,16 @@ package struct ConfigurationEditor {
 extension ConfigurationEditor {
     struct Block {
         var indent: Int
-        /// The keys with the positions at which their lines begin.
+        /// The keys with the start positions of their lines.
         var keys: [(name: String, start: Int)]
         var end: Int
 
-        /// The places for new collections.
+        /// Returns the positions at which to insert new collections.
         ///
-        /// If the existing collections are sorted, each new one goes before the first that follows it in the alphabet.
-        /// Otherwise the new ones go to the end, in the given order.
+        /// If the existing collections are sorted, the new ones are inserted in alphabetical order. Otherwise they are
+        /// appended in the given order.
         ///
-        /// - Returns: each collection once, with the position to insert it at, sorted by position.
+        /// - Returns: each collection once, with its position, sorted by position.
         func places(for ids: [CollectionID]) -> [(position: Int, id: CollectionID)] {
             var seen: Set<CollectionID> = []
             let ids = ids.filter { seen.insert($0).inserted }
@@ -161,7 +161,7 @@ extension ConfigurationEditor {
         }
         var block = Block(indent: 2, keys: [], end: edited.nextLine(after: pair.key.range.upperBound))
         for (key, _) in pair.value.members ?? [] {
-            // In the flow form `{a: b}`, the key has more than spaces before it.
+            // In the flow form `{a: b}`, the key is not preceded by spaces only.
             guard let name = key.string, let indent = edited.indent(of: key.range.lowerBound) else {
                 throw byHand(pair.key.line)
             }
@@ -172,7 +172,7 @@ extension ConfigurationEditor {
         return block
     }
 
-    /// The position for a new key of the file's top level: before `collections:` and the comments right above it.
+    /// Returns the position for a new top-level key of the file: before `collections:` and the comments right above it.
     private func topLevelPosition() throws(DumpsError) -> Int {
         let root = try ConfigurationReader.compose(text, file: file)
         let edited = EditedText(text)
@@ -188,7 +188,7 @@ extension ConfigurationEditor {
         return position
     }
 
-    /// Takes over an edited text that means exactly what it should.
+    /// Adopts an edited text if its configuration is exactly the expected one.
     mutating func adopt(_ edited: EditedText, expecting expected: DumpsConfiguration) throws(DumpsError) {
         let edited = edited.text
         guard (try? ConfigurationReader.read(edited, file: file)) == expected else { throw byHand(nil) }

@@ -2,7 +2,7 @@ import RemoteSettingsModel
 import SnapshotBundle
 
 extension ConfigurationReader {
-    /// Reads `pin: TIMESTAMP`, or a mapping of `at`, `reason` and `until`.
+    /// Parses `pin: TIMESTAMP`, or a mapping of `at`, `reason` and `until`.
     func pin(_ node: YAMLNode) throws(DumpsError) -> Pin {
         guard case .mapping(let mapping) = node.content else { return Pin(at: try timestamp(node)) }
         var at: Timestamp?
@@ -22,7 +22,7 @@ extension ConfigurationReader {
         return pin
     }
 
-    /// Reads a mapping of `error`, `until` and `reason`.
+    /// Parses a mapping of `error`, `until` and `reason`.
     func acknowledgement(_ node: YAMLNode) throws(DumpsError) -> Acknowledgement {
         var kind: FailureKind?
         var until: Timestamp?
@@ -80,7 +80,7 @@ extension ConfigurationReader {
 }
 
 extension ConfigurationReader {
-    /// Reads a mapping of `publisher`, `expires-after` and `max-age`.
+    /// Parses a mapping of `publisher`, `expires-after` and `max-age`.
     ///
     /// - Returns: `nil` for the word `off`.
     func catalogue(_ node: YAMLNode) throws(DumpsError) -> DumpsConfiguration.CatalogueSettings? {
@@ -122,7 +122,7 @@ extension ConfigurationReader {
 }
 
 extension Duration {
-    /// Reads a duration: a whole number of at most 6 digits, then `d`, `h` or `m` for days, hours or minutes.
+    /// Parses a duration: a whole number of at most 6 digits, followed by `d`, `h` or `m` for days, hours or minutes.
     package init?(age text: String) {
         let factors: [Character: Int] = ["d": 86_400, "h": 3600, "m": 60]
         guard let unit = text.last, let factor = factors[unit], text.utf8.count <= 7, let count = Int(text.dropLast()),
@@ -143,7 +143,7 @@ extension ConfigurationReader {
 }
 
 extension ConfigurationReader {
-    /// Reads a mapping of `bundle` and `attachment`. If `isOfAll` is set, `total` is allowed too.
+    /// Parses a mapping of `bundle` and `attachment`. If `isOfAll` is set, `total` is allowed too.
     func budget(_ node: YAMLNode, isOfAll: Bool) throws(DumpsError) -> (budget: Budget, total: UInt64?) {
         let known = isOfAll ? ["bundle", "attachment", "total"] : ["bundle", "attachment"]
         var budget = Budget()
@@ -161,7 +161,7 @@ extension ConfigurationReader {
 }
 
 extension ConfigurationReader {
-    /// Reads a mapping of guards. A guard that the mapping does not name keeps its value.
+    /// Parses a mapping of guards. A guard that is not in the mapping keeps its value.
     func guards(_ node: YAMLNode, into guards: inout Guards) throws(DumpsError) {
         for (key, value) in try mapping(node, "guards") {
             guard key.string != "field-types" else {
@@ -212,7 +212,7 @@ extension ConfigurationReader {
         return Int(text)
     }
 
-    /// Reads a percentage from 0 to 999,999, such as `10%` or `0.25%`.
+    /// Parses a percentage from 0 to 999,999, such as `10%` or `0.25%`.
     private func percent(_ node: YAMLNode) -> Guards.Percent? {
         guard let text = node.string, text.hasSuffix("%"), text.utf8.count <= 10 else { return nil }
         let parts = text.dropLast().split(separator: ".", omittingEmptySubsequences: false)

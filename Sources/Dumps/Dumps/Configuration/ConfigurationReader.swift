@@ -2,11 +2,12 @@ import RemoteSettingsModel
 import SnapshotBundle
 import TargetFilter
 
-/// Reads `dumps.yaml` strictly. An unknown key, a wrong type or an impossible value is an error that names its line.
+/// A strict parser of `dumps.yaml`. For an unknown key, a wrong type or an invalid value, it throws an error with the
+/// line.
 package struct ConfigurationReader {
     let file: String
 
-    /// Reads a configuration.
+    /// Parses a configuration.
     ///
     /// - Parameter text: the file's content.
     /// - Throws: ``DumpsError``.
@@ -14,7 +15,7 @@ package struct ConfigurationReader {
         try ConfigurationReader(file: file).configuration(from: text)
     }
 
-    /// Returns the root of the document with its line marks, for an editor that keeps comments.
+    /// Returns the root of the document with its positions, for an editor that preserves comments.
     static func compose(_ text: String, file: String) throws(DumpsError) -> YAMLNode {
         let reader = ConfigurationReader(file: file)
         let root = try reader.compose(text)
@@ -29,7 +30,7 @@ package struct ConfigurationReader {
             "version", "requires", "server", "allow-plain-http", "trust", "catalogue", "attachments", "compression",
             "budget", "guards", "collections",
         ]
-        // The version is checked first, because a file for a later rsdump may have settings that this one does not
+        // Check the version first, because a file for a later rsdump may contain settings that this version does not
         // know.
         if let requirement = root["requires"] { configuration.requires = try checkedRequirement(requirement) }
         for (key, value) in try mapping(root, "the file") {
@@ -225,7 +226,7 @@ extension ConfigurationReader {
     }
 
     func unknown(_ key: YAMLNode, _ known: [String]) -> DumpsError {
-        // Names from the first drafts of 0.1. The error says what each one is called now.
+        // Names used in early drafts of version 0.1, mapped to the current names, which the error states.
         let renamed = ["release": "catalogue", "origin": "publisher"]
         if let name = key.string.flatMap({ renamed[$0] }), known.contains(name) {
             return error(key, "\(shown(key)) is now called \(name)", remedy: "write \(name):")

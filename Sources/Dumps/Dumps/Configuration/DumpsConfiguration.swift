@@ -23,8 +23,8 @@ package struct DumpsConfiguration: Hashable, Sendable {
         package var roots: [SHA256Digest] = []
         /// The required name in the leaf certificate; `nil` for the name that Mozilla uses for the bucket.
         package var signer: String?
-        /// Whether to accept a collection without any signature. Its bundle and its lock entry are then marked
-        /// `unsigned`.
+        /// Whether to accept a collection without any signature. Its bundle and its entry in the lock file are then
+        /// marked `unsigned`.
         package var acceptsUnsigned = false
 
         init() {}
@@ -33,7 +33,7 @@ package struct DumpsConfiguration: Hashable, Sendable {
     /// The section `catalogue:`. The directory then contains the states of one of this publisher's catalogues.
     package struct CatalogueSettings: Hashable, Sendable {
         package var publisher: PublisherName
-        /// How long the catalogue is fresh after a confirmation. Only publishers use this.
+        /// The time for which the catalogue is fresh after a confirmation. Only publishers use this.
         package var expiresAfter = Duration.seconds(7 * 86_400)
         /// The maximum time since the last confirmation; `nil` to use the limit in the confirmation itself.
         package var maxAge: Duration?
@@ -108,7 +108,7 @@ package struct DumpsConfiguration: Hashable, Sendable {
         return (collections + [settings(of: Catalogue.collection)]).sorted { $0.id < $1.id }
     }
 
-    /// Returns the settings of a collection, or the defaults if the file does not list it.
+    /// Returns the settings of a collection; the defaults if the file does not list it.
     package func settings(of id: CollectionID) -> Collection {
         if let own = collections.first(where: { $0.id == id }) { return own }
         var settings = Collection(id: id, attachments: attachments)

@@ -14,7 +14,7 @@ struct EditedText {
         String(String.UnicodeScalarView((hasByteOrderMark ? ["\u{FEFF}"] : []) + scalars))
     }
 
-    /// Whether libyaml treats the scalar as a line break.
+    /// Returns whether libyaml treats the scalar as a line break.
     private static func isLineEnd(_ scalar: Unicode.Scalar) -> Bool {
         switch scalar {
         case "\n", "\r", "\u{85}", "\u{2028}", "\u{2029}": true

@@ -14,12 +14,12 @@ package struct Pin: Hashable, Sendable {
         self.until = until
     }
 
-    /// Whether the pin's last day has passed in UTC.
+    /// Returns whether the pin's last day has passed in UTC.
     package func isOverdue(at now: Timestamp) -> Bool {
         until.map { Self.isOver($0, at: now) } ?? false
     }
 
-    /// Whether a day has passed in UTC.
+    /// Returns whether a day has passed in UTC.
     static func isOver(_ day: Timestamp, at now: Timestamp) -> Bool { now >= day.advanced(by: .seconds(86_400)) }
 
     /// Returns the UTC date of a time, such as `2026-11-21`.
@@ -30,7 +30,7 @@ package struct Pin: Hashable, Sendable {
         text.utf8.count == 10 ? Timestamp(rfc3339: text) : nil
     }
 
-    /// Whether a string is valid as a reason: one line of 1 to 500 characters without control characters.
+    /// Returns whether a string is valid as a reason: one line of 1 to 500 characters without control characters.
     package static func isReason(_ text: String) -> Bool {
         (1...500).contains(text.count)
             && text.unicodeScalars.allSatisfy { scalar in

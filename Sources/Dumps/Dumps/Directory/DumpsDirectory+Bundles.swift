@@ -2,8 +2,8 @@ import RemoteSettingsModel
 import SnapshotBundle
 
 extension DumpsDirectory {
-    /// The lock file for a reader that does not hold the directory's lock, and the collections whose bundles a commit
-    /// is renaming. As soon as there is a redo log, its state is the directory's. Reads files; writes none.
+    /// Returns the lock file for a reader that has not locked the directory, and the collections whose bundles a commit
+    /// is renaming. If there is a redo log, the lock file is the one in it. Reads files; writes none.
     ///
     /// - Throws: `BundleError` if the lock file cannot be read.
     package func readableLock(limits: Limits) throws -> (lock: LockFile, staged: Set<CollectionID>) {
@@ -11,45 +11,45 @@ extension DumpsDirectory {
         return (log.lock, Set(log.staged))
     }
 
-    /// The path of a bundle that ``readableLock(limits:)`` lists. Reads files; writes none.
+    /// Returns the path of a bundle that is listed by ``readableLock(limits:)``. Reads files; writes none.
     package func readablePath(_ id: CollectionID, limits: Limits) throws -> String {
         let staged = try RedoLog.read(in: path, limits: limits)?.staged ?? []
         return try staged.contains(id) && FileStore.exists(packPath(id)) ? packPath(id) : bundlePath(id)
     }
 }
 
-/// A bundle, opened once. All later reads use this open file, because its path may lead to another file by then.
+/// A bundle that was opened once. All later reads use this open file, because a different file may be at its path by
+/// then.
 package struct BundleAtHand: Sendable {
     package let file: MappedFile
     package let reader: BundleReader
 
-    /// Opens a bundle and checks its structure, not its contents. Does I/O.
+    /// Opens a bundle and checks its structure, but not its contents. Does I/O.
     package init(path: String, limits: Limits) throws(BundleError) {
         file = try MappedFile(path: path)
         reader = try BundleReader(file, limits: limits)
     }
 
-    /// Whether it has the content of `entry`, however compressed, and is the file that its lock entry `held` describes.
-    /// Reads the whole file if the entries agree.
+    /// Returns whether the bundle has the content of `entry`, regardless of compression, and is the file that its own
+    /// entry `held` describes. Reads the whole file if the entries agree.
     func isFile(of entry: LockFile.Collection, lockedAs held: LockFile.Collection) -> Bool {
         guard held.content == entry.content, file.bytes.count == held.bundle.size,
             file.digest() == held.bundle.sha256
         else { return false }
-        // The bytes of `entry` have just been verified. Other bytes may come from somebody who adapted the lock to
-        // them.
+        // The bytes of `entry` have just been verified. If this file has other bytes, verify its contents, because an
+        // attacker may have adapted the lock file to them.
         return held.bundle == entry.bundle || (try? reader.verifyContents()) != nil
     }
 }
 
 extension DumpsDirectory {
-    /// Opens the named bundles, or all bundles of the lock, sorted by collection. Reads every byte of them.
+    /// Opens the named bundles, or all bundles in the lock file, sorted by collection. Reads every byte of them.
     ///
-    /// Each bundle must hold exactly the content that the lock names. Signatures are not verified; `rsdump verify` does
-    /// that.
+    /// Each bundle must have exactly the content listed in the lock file. Signatures are not verified; `rsdump verify`
+    /// does that.
     ///
-    /// - Parameter keepingCatalogue: whether to include the catalogue that names the states of the bundles.
-    /// - Throws: ``DumpsError`` if a name is not in the lock, or if the lock lists no bundles; `BundleError` or
-    ///   `BundleError`.
+    /// - Parameter keepingCatalogue: whether to include the catalogue that lists the states of the bundles.
+    /// - Throws: ``DumpsError`` if a name is not in the lock file, or if the lock file lists no bundles; `BundleError`.
     package func lockedBundles(
         _ names: [CollectionID], keepingCatalogue: Bool = false, limits: Limits
     ) throws -> [BundleReader] {

@@ -2,9 +2,10 @@ import RemoteSettingsModel
 import SnapshotBundle
 
 extension DumpsDirectory {
-    /// A bundle's state as a catalogue lists it. It comes from the bundle's manifest; nothing is inflated. Does I/O.
+    /// Returns a bundle's state in the form of an entry in a catalogue. It is read from the bundle's manifest, so
+    /// nothing is inflated. Does I/O.
     ///
-    /// - Parameter path: where the bundle is; `nil` if it is at its own path.
+    /// - Parameter path: the path of the bundle; `nil` for its usual path.
     /// - Throws: `BundleError` if the bundle cannot be read, or is not the one that `entry` describes.
     package func listedState(
         of id: CollectionID, _ entry: LockFile.Collection, at path: String? = nil, limits: Limits
@@ -19,13 +20,13 @@ extension DumpsDirectory {
         return try bundle.listedState()
     }
 
-    /// Checks that the lock file describes the catalogue's bundle: its bytes, what it claims about the signature, and
-    /// the number, unless the root is not trusted. Does I/O.
+    /// Checks that the lock file describes the catalogue's bundle: its bytes, its signature and, if the root is
+    /// trusted, its number. Does I/O.
     ///
-    /// A publisher that continued from another catalogue than the newest one would sign a number twice.
+    /// A publisher that continued from an outdated catalogue would sign the same number twice.
     ///
-    /// - Parameter roots: the trusted roots; `nil` to trust what the lock file claims.
-    /// - Throws: `BundleError`, for example if they disagree.
+    /// - Parameter roots: the trusted roots; `nil` to trust the claims in the lock file.
+    /// - Throws: `BundleError`, for example if the lock file and the bundle disagree.
     package func checkCatalogue(_ lock: LockFile, roots: TrustAnchors?, limits: Limits) throws {
         let path = bundlePath(Catalogue.collection)
         guard let entry = lock.collections[Catalogue.collection] else {
@@ -51,10 +52,9 @@ extension DumpsDirectory {
             found: "\(listed.number) of \(listed.publisher)")
     }
 
-    /// The packaged catalogue, verified at the time in the lock; `nil` if there is none. Does I/O.
+    /// Returns the packaged catalogue, verified as of the time in the lock file; `nil` if there is none. Does I/O.
     ///
-    /// - Throws: `BundleError`, for example if its chain does not end at a root that
-    ///   the verifier trusts.
+    /// - Throws: `BundleError`, for example if its certificate chain does not lead to a root that the verifier trusts.
     package func packagedCatalogue(
         _ lock: LockFile, by verifier: BundleVerifier, limits: Limits
     ) throws -> VerifiedCatalogue? {
@@ -66,7 +66,8 @@ extension DumpsDirectory {
 }
 
 extension BundleReader {
-    /// The bundle's state as a catalogue lists it, from the manifest; nothing is inflated.
+    /// Returns the bundle's state in the form of an entry in a catalogue. It is read from the manifest; nothing is
+    /// inflated.
     ///
     /// - Throws: `BundleError` if the manifest cannot be read.
     func listedState() throws(BundleError) -> Catalogue.Entry {

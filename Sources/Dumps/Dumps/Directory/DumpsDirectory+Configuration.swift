@@ -2,14 +2,14 @@ import RemoteSettingsModel
 import SnapshotBundle
 
 extension DumpsTransaction {
-    /// Edits `dumps.yaml`, and makes it and all other changes of the transaction current. Does I/O.
+    /// Edits `dumps.yaml`, and commits it together with all other changes of the transaction. Does I/O.
     ///
     /// - Parameters:
-    ///   - text: the text to begin with, for a new file; `nil` to begin with what the file has.
-    ///   - edit: changes the text, and may throw.
-    /// - Returns: what `edit` returns, and the resulting configuration.
-    /// - Throws: ``DumpsError``, the errors of ``commit(_:text:)``, or what `edit` throws. Nothing has changed
-    ///   then.
+    ///   - text: the initial text, for a new file; `nil` to edit the current content of the file.
+    ///   - edit: a closure that changes the text, and may throw.
+    /// - Returns: the result of `edit`, and the new configuration.
+    /// - Throws: ``DumpsError``, the errors of ``commit(_:text:)``, or those of `edit`. In that case, nothing has
+    ///   changed.
     @discardableResult
     package func commit<Value>(
         creating text: String? = nil, editing edit: (inout ConfigurationEditor) throws -> Value
@@ -27,13 +27,13 @@ extension DumpsDirectory {
     /// Adds collections to `dumps.yaml`. Creates the file if there is none. Does I/O.
     ///
     /// - Parameters:
-    ///   - ids: the collections. Those that are already named keep their settings.
+    ///   - ids: the collections. Those that are already listed keep their settings.
     ///   - attachments: `all` or `none`, for the new ones; `nil` to use the file's default.
-    ///   - server: the file's new server; `nil` to leave it as it is.
-    ///   - roots: root certificates to add to those that the file trusts.
-    ///   - check: checks the configurations before and after the change, and may throw.
-    /// - Returns: the new collections, and the resulting configuration.
-    /// - Throws: ``DumpsError``, `BundleError`, or what `check` throws. Nothing has changed then.
+    ///   - server: the new server; `nil` to keep the current one.
+    ///   - roots: root certificates to add to the trusted ones.
+    ///   - check: a closure that checks the configurations before and after the change, and may throw.
+    /// - Returns: the new collections, and the new configuration.
+    /// - Throws: ``DumpsError``, `BundleError`, or the errors of `check`. In that case, nothing has changed.
     package func addCollections(
         _ ids: [CollectionID], attachments: String? = nil, server: String? = nil, roots: [SHA256Digest] = [],
         check: (_ before: DumpsConfiguration, _ after: DumpsConfiguration) throws -> Void = { _, _ in }
@@ -54,17 +54,18 @@ extension DumpsDirectory {
     /// Removes collections from `dumps.yaml`, the lock file and the directory. Does I/O.
     ///
     /// - Throws: ``DumpsError``, also if the file does not list one of them; `BundleError` if the lock file cannot be
-    ///   read. Nothing has changed then.
+    ///   read. In that case, nothing has changed.
     package func removeCollections(_ ids: [CollectionID]) async throws {
         guard try FileStore.exists(configurationPath) else { throw DumpsError.notNamed(ids, configurationPath) }
         let transaction = try await DumpsTransaction.begin(in: self)
         defer { try? transaction.end() }
-        // With `catalogue:`, the catalogue belongs to the directory even if the file does not name it.
+        // With `catalogue:`, the catalogue belongs to the directory even if the file does not list it.
         let hasCatalogue = try configuration().catalogue != nil
         try transaction.remove(ids)
         try transaction.commit { editor in
             let missing = try ids.filter { id in
-                // A removal that was killed has just been finished.
+                // A collection in `recovered` may already be gone from the file, because `begin` has just finished a
+                // killed removal.
                 try !editor.remove(id) && !(hasCatalogue && id == Catalogue.collection)
                     && !transaction.recovered.contains(id)
             }
@@ -72,10 +73,10 @@ extension DumpsDirectory {
         }
     }
 
-    /// The collections of the lock file that `dumps.yaml` does not list, sorted. Does I/O.
+    /// Returns the collections of the lock file that `dumps.yaml` does not list, sorted. Does I/O.
     ///
-    /// No refresh would ever look at them again, so a refresh removes them. A directory without `dumps.yaml` has none.
-    /// The file is read here and now: what was read before the directory was locked may be outdated.
+    /// No refresh would update them any more, so a refresh removes them. A directory without `dumps.yaml` has none. The
+    /// file is read again here, because a configuration read before the directory was locked may be outdated.
     ///
     /// - Throws: ``BundleError`` or ``DumpsError``.
     package func unlistedCollections(_ lock: LockFile) throws -> [CollectionID] {

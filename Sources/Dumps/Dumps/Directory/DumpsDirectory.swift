@@ -1,12 +1,12 @@
 import RemoteSettingsModel
 import SnapshotBundle
 
-/// A `dumps/` directory: the paths of its files, and how they are read and replaced.
+/// A `dumps/` directory: the paths of its files, and the methods that read and replace them.
 ///
-/// It contains `dumps.yaml`, `dumps.lock.json` and `<bucket>/<collection>.zip`, which a ``DumpsTransaction`` writes.
-/// Commands work in `.rsdump/`. That directory holds downloads, bundles that are staged, the redo log of a commit,
-/// pauses that the server asked for, and the news that commands have not been told yet. Its own `.gitignore` hides it
-/// from git. A command that leaves nothing to do removes it.
+/// It contains `dumps.yaml`, `dumps.lock.json` and `<bucket>/<collection>.zip`, which are written by a
+/// ``DumpsTransaction``. Commands work in the subdirectory `.rsdump/`, which contains downloads, staged bundles, the
+/// redo log of a commit, backoffs requested by the server, and changes that `--on-change` commands have not been
+/// notified of yet. Its own `.gitignore` excludes it from git. A command that leaves no unfinished work removes it.
 package struct DumpsDirectory: Sendable {
     package let path: String
 
@@ -14,15 +14,16 @@ package struct DumpsDirectory: Sendable {
         self.path = path
     }
 
-    /// Whether `other` is a path of this directory, with links resolved. Does I/O.
+    /// Returns whether `other` is a path of this directory, after resolving links. Does I/O.
     ///
-    /// - Throws: `BundleError` if a path cannot be resolved although something is there.
+    /// - Throws: `BundleError` if an existing path cannot be resolved.
     package func isAt(_ other: String) throws(BundleError) -> Bool {
         guard let own = try FileStore.resolved(path) else { return false }
         return try own == FileStore.resolved(other)
     }
 
-    /// Whether a path is this directory or inside it, with links resolved, even if nothing exists there yet. Does I/O.
+    /// Returns whether a path is this directory or inside it, after resolving links, even if it does not exist yet.
+    /// Does I/O.
     package func holds(_ other: String) throws(BundleError) -> Bool {
         guard let own = try FileStore.resolved(path) else { return false }
         var place = try FileStore.absolute(other)
@@ -34,11 +35,12 @@ package struct DumpsDirectory: Sendable {
         }
     }
 
-    /// Whether `dumps.yaml`, the lock or a locked bundle is at `other` or in it, with links resolved. Does I/O.
+    /// Returns whether `dumps.yaml`, the lock file or a listed bundle is at or inside `other`, after resolving links.
+    /// Does I/O.
     ///
-    /// Replacing `other` would then lose that file.
+    /// Replacing `other` would then destroy that file.
     ///
-    /// - Throws: `BundleError` if the lock cannot be read, or if a path cannot be resolved.
+    /// - Throws: `BundleError` if the lock file cannot be read, or if a path cannot be resolved.
     package func hasFiles(at other: String, limits: Limits) throws -> Bool {
         guard let other = try FileStore.resolved(other) else { return false }
         let folder = other == "/" ? other : "\(other)/"
@@ -46,7 +48,7 @@ package struct DumpsDirectory: Sendable {
         return try files.compactMap(FileStore.resolved).contains { $0 == other || $0.hasPrefix(folder) }
     }
 
-    /// The largest size of `dumps.yaml` in bytes.
+    /// The maximum size of `dumps.yaml` in bytes.
     static let configurationBytes = 4 << 20
 
     package var configurationPath: String { "\(path)/dumps.yaml" }
@@ -54,7 +56,7 @@ package struct DumpsDirectory: Sendable {
 
     package func bundlePath(_ id: CollectionID) -> String { "\(path)/\(LockFile.Bundle.path(of: id))" }
 
-    /// The SHA-256 of a bundle's file; `nil` if there is none. Reads the file.
+    /// Returns the SHA-256 of a bundle's file; `nil` if there is none. Reads the file.
     func bundleHash(_ id: CollectionID) throws(BundleError) -> SHA256Digest? {
         let path = bundlePath(id)
         return try FileStore.size(path) == nil ? nil : FileStore.digest(of: path)
@@ -63,19 +65,19 @@ package struct DumpsDirectory: Sendable {
     package var workPath: String { "\(path)/.rsdump" }
     var stagingPath: String { "\(workPath)/staging" }
 
-    /// The base name of a collection's work files. Ids have no dots, so no two collections share a name.
+    /// Returns the base name of a collection's work files. Ids contain no dots, so no two collections share a name.
     private func workName(_ id: CollectionID) -> String { "\(id.bucket).\(id.name)" }
 
-    /// The path at which a bundle is written before it is renamed into place.
+    /// Returns the path at which a bundle is written before it is renamed to its final path.
     package func packPath(_ id: CollectionID) -> String { "\(path)/\(RedoLog.packPath(of: id))" }
 
-    /// The path of the server's zip of attachments while it is read.
+    /// Returns the path of the server's ZIP file of attachments while it is being read.
     package func serverZIPPath(_ id: CollectionID) -> String { "\(workPath)/\(workName(id)).server.zip.tmp" }
 
-    /// The directory in which a collection's attachments wait to be packed.
+    /// Returns the directory in which a collection's attachments are stored before they are packed.
     package func stagedPath(_ id: CollectionID) -> String { "\(stagingPath)/\(workName(id))" }
 
-    /// The path at which an attachment waits to be packed.
+    /// Returns the path at which an attachment is stored before it is packed.
     package func stagedPath(_ digest: SHA256Digest, of id: CollectionID) -> String { "\(stagedPath(id))/\(digest)" }
 
     package func removeDownloads(of id: CollectionID) throws(BundleError) {
@@ -84,7 +86,7 @@ package struct DumpsDirectory: Sendable {
 
     /// Reads `dumps.yaml`.
     ///
-    /// - Throws: ``BundleError`` or ``DumpsError``. If the file is missing, the error says how to create it.
+    /// - Throws: ``BundleError`` or ``DumpsError``. If the file is missing, the error explains how to create it.
     package func configuration() throws -> DumpsConfiguration {
         guard let text = try configurationText() else {
             throw DumpsError(
@@ -102,7 +104,7 @@ package struct DumpsDirectory: Sendable {
         return try text.map { try ConfigurationReader.read($0, file: configurationPath) } ?? DumpsConfiguration()
     }
 
-    /// The text of `dumps.yaml`; `nil` if there is none.
+    /// Returns the text of `dumps.yaml`; `nil` if there is none.
     package func configurationText() throws -> String? {
         try FileStore.read(configurationPath, limit: Self.configurationBytes).map {
             try Self.configurationText($0, file: configurationPath)
@@ -116,7 +118,7 @@ package struct DumpsDirectory: Sendable {
         return text
     }
 
-    /// Reads the lock; returns an empty one if there is none.
+    /// Reads the lock file; returns an empty one if there is none.
     ///
     /// - Throws: ``BundleError``.
     package func lockFile(limits: Limits) throws -> LockFile {
@@ -126,9 +128,9 @@ package struct DumpsDirectory: Sendable {
 }
 
 extension DumpsDirectory {
-    /// Refuses links in place of work directories, because a pull request can contain one.
+    /// Refuses symbolic links in place of work directories, because a pull request can contain one.
     ///
-    /// Everything behind such a link would be taken for the work of an earlier run and removed.
+    /// Otherwise, files behind the link could be mistaken for the work of an earlier run and removed.
     func refuseLinks() throws(BundleError) {
         for path in [workPath, stagingPath] { try FileStore.refuseLink(path) }
     }
@@ -140,12 +142,12 @@ extension DumpsDirectory {
         try FileStore.makeDirectories(workPath, below: path)
         let ignore = "\(workPath)/.gitignore"
         if try FileStore.size(ignore) == nil {
-            // Collections that are refreshed at the same time may both write this file.
+            // Concurrent refreshes of several collections may both write this file.
             try FileStore.replace(ignore, below: path, with: Bytes(utf8: "*\n"), isContended: true)
         }
     }
 
-    /// Removes what is not needed after a change.
+    /// Removes work files that are no longer needed after a change.
     ///
     /// - Parameter keepingDownloads: whether to keep downloads for the next refresh.
     func finishWork(keepingDownloads: Bool) throws(BundleError) {
@@ -160,21 +162,21 @@ extension DumpsDirectory {
         try removeIdleWork()
     }
 
-    /// Removes bundles that were staged and never committed.
+    /// Removes bundles that were staged but never committed.
     func discardStaged() throws(BundleError) {
         for name in try FileStore.list(workPath) ?? [] where name.hasSuffix(".tmp") {
             try FileStore.remove("\(workPath)/\(name)", below: path)
         }
     }
 
-    /// Removes the work directory if nothing in it is still needed.
+    /// Removes the work directory if it contains nothing that is still needed.
     package func removeIdleWork() throws(BundleError) {
         try refuseLinks()
         let left = try FileStore.list(workPath) ?? []
         if left.allSatisfy({ $0 == ".gitignore" }) { try FileStore.removeTree(workPath, below: path) }
     }
 
-    /// A directory for the files of an archive that is imported. It is removed at the end of the transaction.
+    /// A directory for the files of an imported archive. It is removed when the transaction is finished.
     package var scratchPath: String { "\(workPath)/import" }
 
     /// Creates an empty directory at ``scratchPath``.
@@ -184,6 +186,7 @@ extension DumpsDirectory {
         try FileStore.makeDirectories(scratchPath, below: path)
     }
 
-    /// The file that says what each command of `--on-change` knows, and which of them still have to be told something.
+    /// The path of the file that records the last change each `--on-change` command was notified of, and pending
+    /// notifications.
     package var hooksPath: String { "\(workPath)/on-change.json" }
 }

@@ -1,12 +1,12 @@
 import RemoteSettingsModel
 import SnapshotBundle
 
-// Snapshots that did not come from a server: `import` and `publish`.
+// Staging of snapshots from `import` and `publish`, which do not come from a server.
 extension DumpsTransaction {
-    /// A snapshot to take.
+    /// A snapshot to stage.
     package struct Offer: Sendable {
         package let snapshot: Snapshot
-        /// The attachments that came with it. Their bytes are checked when they are packed.
+        /// The attachments supplied with the snapshot. Their bytes are checked when they are packed.
         let attachments: [SHA256Digest: AttachmentInput]
         /// The source of the snapshot, for the lock file. It must not contain a path of this machine.
         let origin: String
@@ -31,10 +31,10 @@ extension DumpsTransaction {
         case unchanged
     }
 
-    /// Stages an offered snapshot, unless the current bundle is better. Does I/O.
+    /// Stages an offered snapshot, unless the current bundle is at least as good. Does I/O.
     ///
-    /// - Throws: ``DumpsError`` if it must not replace the current bundle, or exceeds a budget; `BundleError` if an
-    ///   attachment does not match its record, or `BundleError`. Nothing is staged then.
+    /// - Throws: ``DumpsError`` if it must not replace the current bundle, or exceeds a budget; `BundleError`, for
+    ///   example if an attachment does not match its record. In that case, nothing is staged.
     package func take(_ offer: Offer, by configuration: DumpsConfiguration) throws -> Taken {
         let (id, snapshot) = (offer.snapshot.collection, offer.snapshot)
         let settings = configuration.settings(of: id)
@@ -56,11 +56,12 @@ extension DumpsTransaction {
     private func check(
         _ snapshot: Snapshot, against held: LockFile.Collection, hasBundle: Bool, isSameState: Bool
     ) throws(DumpsError) {
-        // The timestamp of an unsigned state proves nothing against a signed one.
+        // The timestamp of an unsigned state must not prevent its replacement by a signed one.
         guard held.trust.isSigned || !snapshot.provenance.isSigned else { return }
         let (id, offered) = (snapshot.collection, snapshot.timestamp)
         let removal = "if this is intended, remove the collection first: rsdump remove \(id)"
-        // Without its bundle, the timestamp in a lock entry proves nothing. That there was a signature still counts.
+        // Without the bundle, the timestamp in the lock file proves nothing, but the entry still shows that the
+        // collection was signed.
         guard offered >= held.timestamp || !hasBundle else {
             throw .refused(
                 id,
@@ -80,9 +81,9 @@ extension DumpsTransaction {
         }
     }
 
-    /// The current bundle; `nil` if there is none, or if it is damaged and may be replaced.
+    /// Returns the current bundle; `nil` if there is none, or if it is damaged and may be replaced.
     ///
-    /// A bundle that cannot be read at the moment says nothing about an offer, so it is an error.
+    /// If the bundle cannot be read at the moment, it cannot be compared with the offer, so this method throws.
     private func presentBundle(_ id: CollectionID) throws -> BundleReader? {
         let path = directory.bundlePath(id)
         guard case .file? = try FileStore.kind(path) else { return nil }

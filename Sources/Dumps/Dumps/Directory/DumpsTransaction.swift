@@ -4,17 +4,17 @@ import SnapshotBundle
 /// A change of a dumps directory: of its bundles, its lock file and its `dumps.yaml`. No other code writes them.
 ///
 /// ``begin(in:waiting:replacing:isReadOnly:limits:)`` locks the directory and finishes a commit that was killed. Then
-/// bundles are staged, which means that they are packed beside the current ones. ``commit(_:text:)`` makes all of them
-/// current, or none. ``end(keepingDownloads:)`` removes what is left over.
+/// bundles are staged, that is, packed beside the current ones. ``commit(_:text:)`` makes all of them current, or none.
+/// ``end(keepingDownloads:)`` removes temporary files.
 ///
-/// If the process is killed at any moment, every reader sees the old state or the new one. What makes the difference is
-/// the redo log (`RedoLog`): without it, the next transaction discards what was staged; with it, that one finishes the
-/// commit.
+/// Even if the process is killed, every reader sees either the old state or the new one. This depends on the redo log
+/// (`RedoLog`): if it was not written, the next transaction discards the staged bundles; if it was, the next
+/// transaction finishes the commit.
 package final class DumpsTransaction: Sendable {
     package let directory: DumpsDirectory
     /// The lock file before the change.
     package let before: LockFile
-    /// The collections of a killed commit that ``begin(in:waiting:replacing:isReadOnly:limits:)`` has finished.
+    /// The collections of a killed commit that was finished by ``begin(in:waiting:replacing:isReadOnly:limits:)``.
     package let recovered: [CollectionID]
     let limits: Limits
     private let lock: Mutex<DirectoryLock?>
@@ -44,12 +44,12 @@ package final class DumpsTransaction: Sendable {
     /// Locks the directory, and finishes a commit that was killed. Creates the directory if it is missing. Does I/O.
     ///
     /// - Parameters:
-    ///   - duration: how long to wait for another process, in real time.
-    ///   - lock: the lock file before the change, if the one in the directory cannot be read because git has written
-    ///     conflicts into it.
-    ///   - isReadOnly: whether nothing is written. A commit that was killed is then not finished.
-    /// - Throws: ``DumpsError`` if another process still works in the directory; `BundleError`, `BundleError` if
-    ///   the lock file cannot be read, or `CancellationError`.
+    ///   - duration: the longest wait for another process, in real time.
+    ///   - lock: the lock file before the change, if the one in the directory cannot be parsed because it contains
+    ///     git's conflict markers.
+    ///   - isReadOnly: whether nothing is written. A killed commit is then not finished.
+    /// - Throws: ``DumpsError`` if another process is still working in the directory; `BundleError` if the lock file
+    ///   cannot be read; `CancellationError`.
     package static func begin(
         in directory: DumpsDirectory, waiting duration: Duration = .seconds(1), replacing lock: LockFile? = nil,
         isReadOnly: Bool = false, limits: Limits = Limits()
@@ -71,28 +71,28 @@ package final class DumpsTransaction: Sendable {
         }
     }
 
-    /// The lock file after the change, as far as it is known.
+    /// The lock file after the change, as far as it has been prepared.
     package var after: LockFile { next.withLock { $0.lock } }
 
-    /// Whether a new bundle of the collection is staged.
+    /// Returns whether a new bundle of the collection is staged.
     package func hasStaged(_ id: CollectionID) -> Bool { next.withLock { $0.staged.contains(id) } }
 
-    /// The path of the bundle that ``after`` lists.
+    /// Returns the path of the bundle that ``after`` lists.
     package func bundlePath(_ id: CollectionID) -> String {
         hasStaged(id) ? directory.packPath(id) : directory.bundlePath(id)
     }
 
     /// Packs a snapshot beside the current bundle, and reads the result back. Does I/O.
     ///
-    /// If the current bundle has the same content, however compressed, that bundle stays.
+    /// If the current bundle has the same content, regardless of compression, that bundle is kept.
     ///
     /// - Parameters:
     ///   - records: the snapshot's payload, if it was already compressed.
-    ///   - settings: the collection's settings, of which the budget and the pin are checked.
+    ///   - settings: the collection's settings. The budget and the pin are checked.
     ///   - server: the URL of the server that the snapshot came from, or the source of an import.
     ///   - accepted: the guards that the state violates although it is accepted.
     /// - Returns: the collection's entry in the new lock file.
-    /// - Throws: ``DumpsError``, `BundleError`. Nothing is staged then.
+    /// - Throws: ``DumpsError``, `BundleError`. In that case, nothing is staged.
     package func stage(
         _ snapshot: Snapshot, attachments: [SHA256Digest: AttachmentInput], records: PackedRecords? = nil,
         settings: DumpsConfiguration.Collection, server: String, accepted: [String] = []
@@ -105,7 +105,7 @@ package final class DumpsTransaction: Sendable {
             let writer = BundleWriter(
                 snapshot, attachments: attachments, compression: settings.compression, packedRecords: records,
                 limits: limits)
-            // The commit flushes it.
+            // The commit flushes the file later.
             let written = try writer.write(toNewFile: path, flushing: false)
             try settings.budget.check(size: written.size, of: written.manifest)
             try BundleReader(path: path, limits: limits)
@@ -117,7 +117,7 @@ package final class DumpsTransaction: Sendable {
                 let present = try? BundleAtHand(path: directory.bundlePath(id), limits: limits),
                 present.isFile(of: entry, lockedAs: held)
             {
-                // The file and its `verifiedAt` stay as they are.
+                // Keep the current file and its `verifiedAt`.
                 try FileStore.remove(path)
                 (entry.server, entry.bundle, entry.trust) = (held.server, held.bundle, held.trust)
                 entry.accepted = held.accepted
@@ -132,10 +132,9 @@ package final class DumpsTransaction: Sendable {
         }
     }
 
-    /// Stages a bundle that exists already. The caller has verified it against `entry`. Does I/O.
+    /// Stages an existing bundle, which the caller has verified against `entry`. Does I/O.
     ///
-    /// - Throws: `BundleError` if the bytes have changed since they were verified. Nothing is staged
-    ///   then.
+    /// - Throws: `BundleError` if the bytes have changed since they were verified. In that case, nothing is staged.
     package func stage(_ bundle: Bytes, of id: CollectionID, as entry: LockFile.Collection) throws {
         let path = directory.packPath(id)
         try discard([id])
@@ -158,7 +157,7 @@ package final class DumpsTransaction: Sendable {
         record(entry, of: id, isStaged: true)
     }
 
-    /// Replaces the lock file of the change. The current bundles stay, except those that are staged or removed.
+    /// Replaces the lock file of the change. The current bundles are kept, except those that are staged or removed.
     func keep(_ lock: LockFile) { next.withLock { $0.lock = lock } }
 
     /// Removes collections from the lock file and the directory.
@@ -172,7 +171,7 @@ package final class DumpsTransaction: Sendable {
         }
     }
 
-    /// Drops what was staged of these collections. They stay as they were.
+    /// Discards the staged bundles of these collections, which remain unchanged.
     package func discard(_ ids: some Sequence<CollectionID>) throws(BundleError) {
         for id in ids {
             let wasStaged = next.withLock { next in
@@ -192,18 +191,19 @@ package final class DumpsTransaction: Sendable {
     }
 }
 
-// The commit.
+// MARK: - Commit
 extension DumpsTransaction {
     /// Makes the staged bundles, the lock file and `dumps.yaml` current, all of them or none. Call it at most once.
     /// Does I/O.
     ///
     /// - Parameters:
-    ///   - configuration: the directory's configuration after the change, of which the budget for all bundles is
-    ///     checked, and from which the lock file's catalogue follows; `nil` for a merge, whose lock file names its
-    ///     catalogue.
-    ///   - text: the new text of `dumps.yaml`; `nil` to leave it as it is.
-    /// - Throws: ``DumpsError``, or `BundleError` for a bad catalogue; nothing has changed then.
-    ///   Also `BundleError`: if the redo log could be written, the next transaction finishes the commit.
+    ///   - configuration: the directory's configuration after the change. Its budget for all bundles is checked, and it
+    ///     determines the lock file's reference to the catalogue; `nil` for a merge, whose lock file already has that
+    ///     reference.
+    ///   - text: the new text of `dumps.yaml`; `nil` to keep the current one.
+    /// - Throws: ``DumpsError``, or `BundleError` for an invalid catalogue; in that case, nothing has changed. Also
+    ///   `BundleError` for a failed write: if the redo log was written before, the next transaction finishes the
+    ///   commit.
     package func commit(_ configuration: DumpsConfiguration?, text: String? = nil) throws {
         var next = self.next.withLock { $0 }
         if let configuration {
@@ -212,19 +212,19 @@ extension DumpsTransaction {
             }
             next.lock.catalogue = try configuration.catalogue.flatMap { _ in try catalogue(of: next) }
         }
-        // The lock file in the directory may be unreadable, or may differ from `before`, in a merge.
+        // In a merge, the lock file in the directory may be unreadable, or may differ from `before`.
         let isChanged = next.lock != (try? directory.lockFile(limits: limits))
         guard isChanged || !next.staged.isEmpty || !next.removed.isEmpty else {
             if let text { try directory.writeConfiguration(text) }
             return
         }
         try directory.write(try log(next))
-        // `dumps.yaml` comes before the lock file, because a refresh removes what only the lock file lists.
+        // Write `dumps.yaml` before the lock file, because a refresh removes collections that only the lock file lists.
         if let text { try directory.writeConfiguration(text) }
         try directory.finish(next.lock, staged: next.staged, removed: next.removed)
     }
 
-    /// The catalogue of the next state. An unchanged bundle of a catalogue need not be readable.
+    /// Returns the reference to the catalogue of the next state. If its bundle is unchanged, it need not be readable.
     private func catalogue(of next: Next) throws -> LockFile.CatalogueReference? {
         guard next.lock.collections[Catalogue.collection] != nil else { return nil }
         let isStaged = next.staged.contains(Catalogue.collection)
@@ -243,12 +243,12 @@ extension DumpsTransaction {
             removed: next.removed.sorted(), lock: next.lock)
     }
 
-    /// Removes temporary files, and the directory itself if it was created for this transaction and stayed empty. Then
-    /// unlocks it. Does I/O.
+    /// Removes temporary files, and the directory itself if it was created for this transaction and is still empty.
+    /// Then unlocks it. Does I/O.
     ///
-    /// If a commit could not be finished, everything that the next transaction needs for it stays.
+    /// If a commit could not be finished, all files that the next transaction needs for it are kept.
     ///
-    /// - Parameter keepingDownloads: whether downloads stay for the next refresh, because a collection failed.
+    /// - Parameter keepingDownloads: whether to keep downloads for the next refresh, because a collection failed.
     package func end(keepingDownloads: Bool = true) throws(BundleError) {
         if try FileStore.isDirectory(directory.workPath), try !FileStore.exists(directory.redoLogPath) {
             try directory.finishWork(keepingDownloads: keepingDownloads)
@@ -263,8 +263,8 @@ extension DumpsDirectory {
 
     /// Locks the directory for this process, until the returned lock is released.
     ///
-    /// - Parameter duration: how long to wait for another process, in real time.
-    /// - Throws: ``DumpsError`` if another process still holds the lock; `BundleError`, or `CancellationError`.
+    /// - Parameter duration: the longest wait for another process, in real time.
+    /// - Throws: ``DumpsError`` if another process still has the lock; `BundleError`, or `CancellationError`.
     package func lock(waiting duration: Duration) async throws -> DirectoryLock {
         let end = ContinuousClock.now + duration
         while true {
@@ -274,17 +274,17 @@ extension DumpsDirectory {
         }
     }
 
-    /// Flushes the staged bundles, and writes the redo log. From then on, the new state is the directory's.
+    /// Flushes the staged bundles, and writes the redo log. From then on, readers use the new state.
     fileprivate func write(_ log: RedoLog) throws {
         try prepareWork()
         for id in log.staged { try OutputFile.flush(path: packPath(id)) }
-        // The log survives a failure of the machine only if the directory that contains it does.
+        // Flush the directories that lead to the log, so that it cannot be lost in a power failure.
         try FileStore.flush(directory: workPath)
         try FileStore.flush(directory: path)
         try FileStore.replace(redoLogPath, below: path, with: Bytes(log.text), limit: Limits.lockBytes)
     }
 
-    /// Finishes the commit of a killed process, or discards what it has staged.
+    /// Finishes the commit of a killed process, or discards its staged bundles.
     ///
     /// - Returns: the collections of the commit.
     fileprivate func finishCommit(limits: Limits) throws -> [CollectionID] {
@@ -300,7 +300,8 @@ extension DumpsDirectory {
             if try isBundle(at: packPath(id), entry) {
                 staged.insert(id)
             } else if try !isBundle(at: bundlePath(id), entry) {
-                // Somebody has removed it. The collection stays as it was, and so does the catalogue.
+                // The bundle was removed after the log was written. Keep the collection's old entry, and that of the
+                // catalogue.
                 let before = try? lockFile(limits: limits)
                 (next.collections[id], next.catalogue) = (before?.collections[id], before?.catalogue)
             }
@@ -314,7 +315,7 @@ extension DumpsDirectory {
         return try FileStore.digest(of: path) == entry.bundle.sha256
     }
 
-    /// The steps after the redo log is on the disk. Each of them may be repeated.
+    /// Runs the steps after the redo log was written. All of them can be repeated safely.
     fileprivate func finish(
         _ lock: LockFile, staged: Set<CollectionID>, removed: Set<CollectionID>
     ) throws(BundleError) {
@@ -325,16 +326,16 @@ extension DumpsDirectory {
         for id in removed.sorted() where lock.collections[id] == nil {
             let bucket = FileStore.parent(of: bundlePath(id))
             try FileStore.remove(bundlePath(id), below: path)
-            // It must not come back when the log is gone.
+            // Flush the removal before the log is deleted, so that the bundle cannot reappear after a power failure.
             if try FileStore.isDirectory(bucket) { try FileStore.flush(directory: bucket) }
             try FileStore.removeIfEmpty(bucket)
         }
         try FileStore.remove(redoLogPath, below: path)
-        // A log that came back would count as a commit that was killed.
+        // If the log reappeared after a power failure, the next transaction would repeat the commit.
         try FileStore.flush(directory: workPath)
     }
 
-    /// Replaces the lock file after it has flushed the directories of the bundles that the lock file lists.
+    /// Flushes the directories of the bundles that the lock file lists, then replaces the lock file.
     private func writeLock(_ lock: LockFile) throws(BundleError) {
         for bucket in Set(lock.collections.keys.map(\.bucket)).sorted() {
             let directory = "\(path)/\(bucket)"

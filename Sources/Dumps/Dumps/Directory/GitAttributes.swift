@@ -7,8 +7,8 @@ extension DumpsDirectory {
         "*.zip -text merge=rsdump diff=rsdump",
     ]
 
-    /// Adds lines to the directory's `.gitattributes` that say how git merges and shows its files. Other lines stay.
-    /// Does I/O.
+    /// Adds lines to the directory's `.gitattributes` that configure how git merges and displays its files. Other lines
+    /// are kept. Does I/O.
     ///
     /// - Returns: whether a line was missing.
     /// - Throws: `BundleError`.

@@ -1,12 +1,12 @@
 import RemoteSettingsModel
 
 extension Guards: Encodable {
-    /// Writes the active guards, by name.
+    /// Encodes the active guards, by name.
     package func encode(to encoder: any Encoder) throws {
         try Dictionary(uniqueKeysWithValues: all.map { ($0.name.rawValue, $0.value) }).encode(to: encoder)
     }
 
-    /// The active guards, on one line.
+    /// The active guards on one line.
     package var words: String {
         let words = all.map { "\($0.name.rawValue) \(VisibleText.excerpt($0.value, limit: 100))" }
         return words.isEmpty ? "none" : words.joined(separator: ", ")

@@ -3,7 +3,7 @@ import SnapshotBundle
 
 /// The section `guards:` of `dumps.yaml`: the conditions that a collection's new state must meet to be accepted.
 ///
-/// A signature says who published a state. A guard says whether the state makes sense.
+/// A signature proves who published a state. A guard checks whether the state is plausible.
 package struct Guards: Hashable, Sendable {
     /// The guards, named by their keys in `dumps.yaml`.
     enum Name: String, Hashable, Sendable, CaseIterable, Encodable {
@@ -22,7 +22,7 @@ package struct Guards: Hashable, Sendable {
         case records(Int)
         case percent(Percent)
 
-        /// How many records may differ; `nil` for a percentage if there were no records.
+        /// Returns the number of records that may differ; `nil` for a percentage if there were no records.
         func allowed(of count: Int) -> Int? {
             switch self {
             case .records(let limit): limit
@@ -47,7 +47,7 @@ package struct Guards: Hashable, Sendable {
             self.hundredths = min(max(0, hundredths), 100_000_000)
         }
 
-        /// The share of a number, rounded down.
+        /// Returns this percentage of a number, rounded down.
         func share(of count: Int) -> Int {
             let (product, isTooLarge) = count.multipliedReportingOverflow(by: hundredths)
             return isTooLarge ? Int.max : product / 10_000
@@ -67,15 +67,16 @@ package struct Guards: Hashable, Sendable {
     var maxRemoved: Limit?
     var maxChanged: Limit?
     var maxAdded: Limit?
-    /// The limit for the growth of the number of records, and of their total size.
+    /// The limit on the growth of the number of records, and of their total size.
     var maxGrowth: Percent?
     var requiredIDs: [String] = []
-    /// A JSON Schema of the records. It is never the one that a server sends, because no signature covers metadata.
+    /// A JSON Schema of the records. It always comes from `dumps.yaml`, never from the server, because metadata is not
+    /// signed.
     package var schema: JSONValue?
 
     package init() {}
 
-    /// The guards that differ from the defaults, as `dumps.yaml` would say it.
+    /// The guards that differ from the defaults, as written in `dumps.yaml`.
     var settings: [(name: Name, value: String)] {
         let values: [(Name, String?)] = [
             (.notEmptied, keepsRecords ? nil : "false"), (.minRecords, minRecords.map { "\($0)" }),
@@ -96,17 +97,17 @@ package struct GuardViolation: Hashable, Sendable, Encodable, CustomStringConver
         case count = "records"
     }
 
-    /// The most ids that are named.
+    /// The maximum number of ids in a violation.
     private static let mostIDs = 10
 
     let guarding: Guards.Name
-    /// What was found, as text with its number.
+    /// A description of the actual value, including its number.
     let found: String
-    /// What is allowed, as text.
+    /// A description of the allowed value.
     let limit: String
-    /// The ids of records that violate the guard, at most ten, in the order of ids.
+    /// The ids of the first records that violate the guard, at most ten, sorted.
     let ids: [String]
-    /// How many records violate the guard.
+    /// The number of records that violate the guard.
     let count: Int
 
     init(_ guarding: Guards.Name, found: String, limit: String, ids: [String], count: Int? = nil) {
@@ -117,7 +118,7 @@ package struct GuardViolation: Hashable, Sendable, Encodable, CustomStringConver
         self.count = count ?? ids.count
     }
 
-    /// The violation without the ids. The lock keeps it when somebody accepts the state.
+    /// The violation without the ids. The lock file stores it if the state is accepted nevertheless.
     package var sentence: String { "\(guarding.rawValue): \(found), \(limit)" }
 
     /// Whether the guard also applies if `dumps.yaml` has no guards.
@@ -134,9 +135,9 @@ extension Guards {
     /// Checks a new state. Does no I/O.
     ///
     /// - Parameters:
-    ///   - old: the earlier records; `nil` if there are none, or if they cannot be read. Then only the guards that
-    ///     compare nothing are checked.
-    ///   - oldCount: how many earlier records there were, even if they cannot be read.
+    ///   - old: the earlier records; `nil` if there are none, or if they cannot be read. In that case, guards that
+    ///     compare the states are skipped.
+    ///   - oldCount: the number of earlier records, even if they cannot be read.
     /// - Returns: the violations, in the order of ``Name``.
     package func violations(
         of new: RecordTable, after old: RecordTable?, oldCount: Int? = nil, limits: Limits = Limits()

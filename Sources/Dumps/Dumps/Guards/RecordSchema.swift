@@ -1,19 +1,18 @@
 import RemoteSettingsModel
 import TargetFilter
 
-/// The JSON Schema of a collection's records, in a form that validates quickly. It is of draft 7, which Kinto uses.
+/// The JSON Schema of a collection's records, compiled for fast validation. It must be of draft 7, like Kinto's.
 ///
-/// An unknown keyword is an error, so that a schema never passes what it was meant to refuse. Annotations such as
-/// `title` are allowed and have no effect. `$ref` must stay inside the schema.
+/// An unknown keyword is an error, so that a misspelled rule does not silently allow everything. Annotations such as
+/// `title` are allowed and have no effect. A `$ref` must point into the same schema.
 package struct RecordSchema: Sendable {
-    /// The members that Kinto leaves out when it validates a record (`kinto.views.records`), because the server sets
-    /// them.
+    /// The members that Kinto skips when it validates a record (`kinto.views.records`), because the server sets them.
     package static let unvalidated: Set<ExactString> = ["id", "last_modified", "schema"]
 
-    /// The schema itself, followed by the schemas inside it.
+    /// The root schema, followed by its subschemas.
     let parts: [SchemaPart]
 
-    /// Reads a schema. Does no I/O.
+    /// Compiles a schema. Does no I/O.
     ///
     /// - Throws: ``DumpsError`` for the first keyword that is unknown or has an invalid value.
     package init(_ schema: JSONValue) throws(DumpsError) {
@@ -22,14 +21,15 @@ package struct RecordSchema: Sendable {
         parts = reader.parts
     }
 
-    /// The work for all records of a collection.
+    /// Returns the maximum work for validating all records of a collection.
     package static func budget(_ limits: Limits = Limits()) -> WorkBudget { WorkBudget(steps: limits.schemaSteps) }
 
-    /// Finds what the schema does not allow in a record, in the order of the schema's keywords; at most 20 violations.
+    /// Returns the violations in a record, in the order of the schema's keywords; at most 20.
     ///
     /// The members in ``unvalidated`` are neither checked nor required.
     ///
-    /// - Parameter budget: ``budget(_:)`` at first. If it is exhausted, the last violation says so.
+    /// - Parameter budget: the remaining work, initially ``budget(_:)``. If it is exhausted, the last violation reports
+    ///   that.
     package func violations(of record: JSONValue, budget: inout WorkBudget) -> [SchemaViolation] {
         var validation = SchemaValidation(parts: parts, budget: budget)
         defer { budget = validation.budget }
@@ -43,19 +43,19 @@ package struct RecordSchema: Sendable {
 }
 
 extension DumpsError {
-    /// What is wrong with a schema.
+    /// Returns an error for an invalid schema.
     ///
-    /// - Parameter path: the keys and indexes that lead to the faulty place in the schema.
+    /// - Parameter path: the keys and indexes that lead to the invalid part of the schema.
     static func schema(path: [String], problem: String, remedy: String) -> Self {
         Self(.usage, problem: problem, remedy: remedy, details: .path(path))
     }
 }
 
-/// What is wrong with a record according to its schema.
+/// A violation of a schema by a record.
 package struct SchemaViolation: Hashable, Sendable {
     /// The keys and indexes that lead to the value in the record.
     package let path: [String]
-    /// What was found, and what the schema expects.
+    /// The actual value and the requirement of the schema, as a sentence.
     package let problem: String
 
     init(path: [String], problem: String) {
@@ -63,16 +63,16 @@ package struct SchemaViolation: Hashable, Sendable {
         self.problem = VisibleText.excerpt(problem)
     }
 
-    /// The path as text of bounded length; empty for the record itself.
+    /// The path as text of limited length; empty for the record itself.
     package var place: String {
         path.isEmpty ? "" : VisibleText.excerpt(path.map { VisibleText.excerpt($0, limit: 100) }.joined(separator: "."))
     }
 }
 
-/// One schema, with its keywords in the form that is validated. It refers to the schemas inside it by position.
+/// One schema, with compiled keywords. It refers to its subschemas by their positions.
 struct SchemaPart: Sendable {
     var isNever = false
-    /// The schema that `$ref` refers to. In draft 7, other keywords beside `$ref` have no effect.
+    /// The schema that `$ref` points to. In draft 7, all other keywords next to `$ref` are ignored.
     var reference: Int?
     var types: [SchemaType] = []
     var allowed: SchemaValues?
@@ -110,7 +110,7 @@ struct SchemaPart: Sendable {
 /// The values of `enum` or `const`.
 struct SchemaValues: Sendable {
     let keys: Set<[UInt8]>
-    /// The first of them, for messages.
+    /// The first of the values, for messages.
     let text: String
 
     init(_ values: [JSONValue]) {

@@ -1,15 +1,15 @@
 import RemoteSettingsModel
 import TargetFilter
 
-/// Reads a schema and the schemas inside it. Each is read once, so that a `$ref` may lead back to itself.
+/// A compiler of a schema and its subschemas. Each is compiled once, so that a `$ref` may be recursive.
 struct SchemaReader {
-    /// The largest number of schemas in a schema, including itself.
+    /// The maximum number of subschemas in a schema, including the schema itself.
     private static let most = 10_000
 
     private let document: JSONValue
     private(set) var parts: [SchemaPart] = []
     private var numbers: [[ExactString]: Int] = [:]
-    /// Schemas that have a number but are not read yet.
+    /// The schemas that have a number but are not compiled yet.
     private var waiting: [(number: Int, path: [String], schema: JSONValue)] = []
 
     init(_ document: JSONValue) {
@@ -18,7 +18,7 @@ struct SchemaReader {
 
     mutating func read() throws(DumpsError) {
         _ = try number(of: document, at: [])
-        // This is a loop and not a recursion, because schemas nest as deeply as documents may.
+        // A loop and not a recursion, because schemas can be nested as deeply as documents.
         while let next = waiting.popLast() { parts[next.number] = try part(next.schema, at: next.path) }
     }
 
@@ -124,11 +124,11 @@ struct SchemaReader {
         case "then": part.consequence = try number(of: value, at: path)
         case "else": part.alternative = try number(of: value, at: path)
         case "definitions":
-            // Definitions that nothing refers to are read as well, so that mistakes in them are found.
+            // Compile unused definitions too, so that errors in them are found.
             for definition in try mapping(value, path) {
                 _ = try number(of: definition.value, at: path + [definition.key])
             }
-        // Annotations (draft 7, section 10), and `enumNames`, with which Kinto's editor labels the values of an enum.
+        // Annotations (draft 7, section 10), and `enumNames`, the labels of enum values in Kinto's editor.
         case "$schema", "$id", "$comment", "title", "description", "default", "examples", "readOnly", "writeOnly",
             "contentMediaType", "contentEncoding", "enumNames":
             break
@@ -144,7 +144,7 @@ struct SchemaReader {
             path: path, problem: "\(path.last ?? "the schema") is \(value.kind)", remedy: "write \(expected)")
     }
 
-    /// Reads `#` or a JSON pointer into the schema (RFC 6901, section 6).
+    /// Resolves `#` or a JSON pointer into the schema (RFC 6901, section 6).
     private mutating func reference(_ value: JSONValue, _ path: [String]) throws(DumpsError) -> Int {
         let text = try text(value, path)
         guard text == "#" || text.hasPrefix("#/"), !text.contains("%") else {
@@ -229,7 +229,7 @@ struct SchemaReader {
 }
 
 extension JSONValue {
-    /// How a message describes the value.
+    /// A description of the value's type for messages.
     var kind: String {
         switch self {
         case .null: "null"

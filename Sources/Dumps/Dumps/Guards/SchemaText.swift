@@ -1,7 +1,7 @@
 import RemoteSettingsModel
 import TargetFilter
 
-/// The formats that are checked. All others are annotations, which draft 7 allows (section 7.2).
+/// The formats that are checked. All others are treated as annotations, which draft 7 allows (section 7.2).
 enum SchemaFormat: String, CaseIterable {
     case date
     case dateTime = "date-time"
@@ -18,7 +18,7 @@ enum SchemaFormat: String, CaseIterable {
         "json-pointer", "relative-json-pointer", "data-url", "color", "textarea", "url",
     ]
 
-    /// Finds a format by its name.
+    /// Creates a format from its name.
     ///
     /// - Returns: `nil` for a format that is not checked.
     init?(_ name: String, at path: [String]) throws(DumpsError) {
@@ -33,21 +33,22 @@ enum SchemaFormat: String, CaseIterable {
         }
     }
 
-    /// The steps of a check, apart from those for reading the text.
+    /// The cost of a check in steps, in addition to the length of the string.
     var steps: Int { self == .regex ? FilterLimits.patternInstructions : 100 }
 
     func has(_ text: String) -> Bool {
         switch self {
         case .date: return text.utf8.count == 10 && Self.isTime(text)
         case .dateTime:
-            // With a zone, letters in either case, and leap seconds (RFC 3339, section 5.6), unlike in filters.
+            // Unlike in filters, a time zone is required, and lowercase letters and leap seconds are allowed (RFC 3339,
+            // section 5.6).
             guard (20...100).contains(text.utf8.count) else { return false }
             let upper = text.uppercased().replacing(":60Z", with: ":59Z")
             let zone = upper.utf8.suffix(6)
             let hasZone = zone.last == UInt8(ascii: "Z") || zone.first.map { "+-".utf8.contains($0) } ?? false
             return hasZone && Self.isTime(upper)
         case .uri:
-            // A scheme, a colon (RFC 3986, section 3.1), and only characters that a URI may have.
+            // Requires a scheme and a colon (RFC 3986, section 3.1), and only characters that are allowed in a URI.
             guard let colon = text.utf8.firstIndex(of: UInt8(ascii: ":")), Self.isReference(text) else { return false }
             let scheme = text.utf8[..<colon]
             let isLetter = scheme.first.map { ($0 | 0x20) &- 0x61 < 26 } ?? false

@@ -1,12 +1,12 @@
 import RemoteSettingsModel
 import TargetFilter
 
-/// Validates a value against a schema.
+/// A validation of a value against a schema.
 struct SchemaValidation {
     private static let mostViolations = 20
-    /// The maximum depth of values and references. It also stops circular references.
+    /// The maximum depth of values and references, which also stops circular references.
     private static let deepest = 200
-    /// The steps to validate a value against one schema, apart from those that depend on their sizes.
+    /// The cost of validating a value against one schema in steps, in addition to the cost that depends on their sizes.
     private static let partSteps = 20
 
     let parts: [SchemaPart]
@@ -15,7 +15,8 @@ struct SchemaValidation {
     private var path: [String] = []
     private var depth = 0
     private var hasEnded = false
-    /// The number of nested trials of schemas in `not`, `anyOf` and the like. In a trial, only the result matters.
+    /// The number of nested trials: validations for `not`, `anyOf` and similar keywords, in which only the result
+    /// matters.
     private var trials = 0
     /// Whether the value fails the innermost trial.
     private var hasFailed = false
@@ -25,7 +26,7 @@ struct SchemaValidation {
         self.budget = budget
     }
 
-    /// Validates a record against the root schema, but does not require members that are not validated.
+    /// Validates a record against the root schema. Members that are never validated are not required either.
     mutating func validateRecord(_ record: JSONValue) {
         guard var part = parts.first else { return }
         part.required.removeAll { RecordSchema.unvalidated.contains($0.exact) }
@@ -47,6 +48,8 @@ struct SchemaValidation {
         hasEnded = true
     }
 
+    /// Spends some of the work budget.
+    ///
     /// - Returns: whether the validation may continue.
     private mutating func spend(_ steps: Int) -> Bool {
         if !hasEnded, (try? budget.spend(steps)) == nil {
@@ -86,7 +89,7 @@ struct SchemaValidation {
         return bytes
     }
 
-    /// Whether a value conforms to a schema.
+    /// Returns whether a value conforms to a schema.
     private mutating func fits(_ value: JSONValue, _ number: Int) -> Bool {
         let before = hasFailed
         (trials, hasFailed) = (trials + 1, false)
@@ -121,9 +124,9 @@ struct SchemaValidation {
         if count > bounds.most { report("found \(count) \(what), expected at most \(bounds.most)") }
     }
 
-    /// Whether the pattern occurs in the string.
+    /// Returns whether the pattern occurs in the string.
     ///
-    /// - Returns: `nil` if the search takes too long.
+    /// - Returns: `nil` if the search is too expensive.
     private mutating func matches(_ pattern: TextPattern, _ text: String) -> Bool? {
         do throws(FilterError) {
             return try pattern.occurs(in: text, budget: &budget)
@@ -173,7 +176,7 @@ struct SchemaValidation {
         }
     }
 
-    /// Checks `required`, and dependencies that list members.
+    /// Checks `required`, and `dependencies` that list members.
     private mutating func checkPresence(_ members: [JSONValue.Member], _ part: SchemaPart) {
         let size = members.reduce(0) { $0 + 1 + $1.key.utf8.count / 16 }
         guard spend(size + part.required.count + part.dependencies.reduce(0) { $0 + 1 + $1.keys.count }) else { return }
@@ -242,8 +245,8 @@ struct SchemaValidation {
 }
 
 extension JSONValue {
-    /// Bytes that are identical for two values exactly if JSON Schema treats the values as equal: numbers are compared
-    /// by value, and members in any order.
+    /// Returns bytes that are equal for two values exactly if JSON Schema considers the values equal: numbers are
+    /// compared by value, and the order of members is ignored.
     var comparable: [UInt8] {
         var bytes: [UInt8] = []
         appendComparable(to: &bytes)

@@ -6,8 +6,8 @@ package struct BundleHistory: Sendable {
     package enum Source: Sendable {
         /// The commits up to `HEAD`.
         case git(GitRepository)
-        /// A bundle, or a folder of bundles at any depth. Their names do not matter, because the manifest identifies
-        /// each one. Hidden folders and links are skipped.
+        /// A bundle, or a folder of bundles at any depth. File names are ignored, because each manifest identifies its
+        /// bundle. Hidden folders and links are skipped.
         case path(String)
     }
 
@@ -30,12 +30,12 @@ package struct BundleHistory: Sendable {
         self.bounds = bounds
     }
 
-    /// The history of a dumps directory, from the places that a command line gives.
+    /// Creates the history of a dumps directory, from places given on the command line.
     ///
     /// - Parameters:
-    ///   - places: each is `git`, for the commits of the directory, or a folder of bundles.
+    ///   - places: the places. Each is `git`, for the commits of the directory, or a folder of bundles.
     ///   - directory: the dumps directory.
-    /// - Throws: ``DumpsError`` if git has no such directory, or if a folder does not exist.
+    /// - Throws: ``DumpsError`` if the directory is not in a git repository, or if a folder does not exist.
     package init(of directory: String, in places: [String], limits: Limits = Limits()) async throws(DumpsError) {
         var sources: [Source] = []
         for place in places {
@@ -51,10 +51,11 @@ package struct BundleHistory: Sendable {
 
     /// Finds a collection's bundles.
     ///
-    /// It reads locks and the first bytes of files. It reads a whole bundle only if these do not show its timestamp.
+    /// It reads lock files and the first bytes of files, and reads a whole bundle only if these do not contain its
+    /// timestamp.
     ///
-    /// - Throws: ``DumpsError`` for a path that does not exist, a named file that is not a bundle of the collection,
-    ///   a folder that cannot be read, or a failure of git.
+    /// - Throws: ``DumpsError`` for a path that does not exist, a named file that is not a bundle of the collection, a
+    ///   folder that cannot be read, or a failure of git.
     package func bundles(of id: CollectionID) async throws(DumpsError) -> Listing {
         var listing = Listing()
         for source in sources {
@@ -63,7 +64,7 @@ package struct BundleHistory: Sendable {
             case .path(let path): try find(id, at: path, &listing)
             }
         }
-        // Swift's sort is stable, so bundles with the same data keep their order.
+        // `sort` is stable, so bundles with the same data keep their order.
         listing.bundles.sort { $0.timestamp > $1.timestamp }
         return listing
     }
@@ -81,7 +82,8 @@ package struct BundleHistory: Sendable {
             guard let blob = blobs[index * 2], seen.insert(blob).inserted else { continue }
             do throws(DumpsError) {
                 var timestamp: Timestamp?
-                // The lock is small and already read. The bundle is read only if the lock describes another one.
+                // The lock file is small and already read. The bundle is read only if the lock file describes a
+                // different one.
                 if let lock = blobs[index * 2 + 1], let entry = entries[lock], entry.bundle.size == blob.size {
                     timestamp = entry.timestamp
                 } else {
@@ -99,7 +101,7 @@ package struct BundleHistory: Sendable {
         }
     }
 
-    /// The collection's entry in each of these locks. A lock that cannot be read has no entry.
+    /// Returns the collection's entry in each of these lock files. A lock file that cannot be read has no entry.
     private func entries(
         of id: CollectionID, in locks: Set<GitRepository.Blob>, _ repository: GitRepository
     ) async throws(DumpsError) -> [GitRepository.Blob: LockFile.Collection] {
@@ -110,7 +112,7 @@ package struct BundleHistory: Sendable {
         return entries
     }
 
-    /// A bundle's timestamp according to its own head; `nil` if it is a bundle of another collection.
+    /// Returns a bundle's timestamp according to its own head; `nil` if it is a bundle of a different collection.
     private func timestamp(
         of id: CollectionID, _ blob: GitRepository.Blob, _ path: String, at revision: GitRepository.Revision,
         in repository: GitRepository
@@ -128,7 +130,7 @@ package struct BundleHistory: Sendable {
             try walk(path, names: names, depth: 0, visited: &visited) { look(at: $0, for: id, &listing) }
             return
         }
-        // The user named this file, so every problem with it is an error.
+        // The user specified this file explicitly, so every problem with it is an error.
         do throws(BundleError) {
             let head = try BundleHead.read(path: path)
             guard head.collection == id else {
@@ -146,7 +148,7 @@ package struct BundleHistory: Sendable {
             let head = try BundleHead.read(path: path)
             if head.collection == id { listing.bundles.append(try bundle(at: path, head)) }
         } catch {
-            // A file that does not begin like a bundle is something else, which is allowed.
+            // A file that does not begin like a bundle is not meant to be one, so it is ignored.
             if error.code != .malformed { listing.unusable.append(.bundle(error)) }
         }
     }
@@ -182,7 +184,7 @@ package struct BundleHistory: Sendable {
         try Result { () throws(BundleError) in try FileStore.kind(path) }.mapError(DumpsError.file).get()
     }
 
-    /// The names in a folder; `nil` if the path is not a folder.
+    /// Returns the names in a folder; `nil` if the path is not a folder.
     private func names(in folder: String) throws(DumpsError) -> [String]? {
         try Result { () throws(BundleError) in try FileStore.list(folder) }.mapError(DumpsError.file).get()
     }
@@ -190,15 +192,15 @@ package struct BundleHistory: Sendable {
 
 /// The limits on a search for older states.
 package struct HistoryLimits: Sendable {
-    /// The largest file in version control, in bytes. It is read into memory.
+    /// The maximum size of a file in version control, in bytes. It is read into memory.
     var fileBytes = 1 << 30
-    /// The most files and folders that are searched in a folder of older bundles.
+    /// The maximum number of files and folders that are searched in a folder of older bundles.
     var files = 1_000_000
-    /// The largest depth of a folder of older bundles.
+    /// The maximum depth of a folder of older bundles.
     var depth = 32
-    /// The most revisions that are searched.
+    /// The maximum number of revisions that are searched.
     let revisions = 100_000
-    /// The most seconds that one run of git may take.
+    /// The time limit of one run of git, in seconds.
     var gitSeconds = 120
 
     init() {}

@@ -1,17 +1,17 @@
 import RemoteSettingsModel
 import SnapshotBundle
 
-/// What changed in a collection from one stored state to the next, in the commits of a dumps directory or in copies of
-/// its bundles. Nothing is verified, because the certificates may have expired long ago.
+/// The changes of a collection from each stored state to the next, in the commits of a dumps directory or in copies of
+/// its bundles. Nothing is verified, because the certificates of old states may have expired.
 package struct CollectionLog: Sendable {
-    /// One state, and how it differs from the one before it.
+    /// One state, and its differences from the previous one.
     package struct Entry: Sendable {
-        /// The commit or the file that has the state.
+        /// The commit or the file that contains the state.
         let place: HistoricBundle.Location
-        /// The tags whose commits have the state, sorted; empty unless they were asked for.
+        /// The tags whose commits contain the state, sorted; empty unless they were requested.
         package let tags: [String]
         package let diff: SnapshotDiff
-        /// The changed records that were asked for, in the order of ids.
+        /// The changed records that were requested, in the order of ids.
         package let changes: [RecordChange]
 
         /// The time of the commit; `nil` for a file.
@@ -32,15 +32,15 @@ package struct CollectionLog: Sendable {
     private let repository: GitRepository?
     private let versions: [Version]
     private let tags: [GitRepository.Blob: [String]]
-    /// Files that look like bundles but cannot be read.
+    /// The files that look like bundles but cannot be read.
     package private(set) var unusable: [DumpsError] = []
 
-    /// Whether older commits are missing because only the newest were cloned.
+    /// Whether older commits are missing because the clone is shallow.
     package var isShallow: Bool { repository?.isShallow ?? false }
 
     /// Finds the states in the commits up to `HEAD`. Runs git.
     ///
-    /// - Parameter withTags: whether to find out which tags have each state.
+    /// - Parameter withTags: whether to find the tags that contain each state.
     /// - Throws: ``DumpsError``
     package init(
         of collection: CollectionID, inCommitsOf directory: String, withTags: Bool = false, limits: Limits = Limits()
@@ -53,7 +53,7 @@ package struct CollectionLog: Sendable {
         let blobs = try await repository.blobs([path], at: revisions)
         var versions: [Version] = []
         for (revision, blob) in zip(revisions, blobs) {
-            // A merge may list a commit that has the same state as the next one. The older commit introduced it.
+            // With merges, two consecutive commits can have the same state. Keep the older one, which introduced it.
             if let last = versions.last, last.blob == blob { versions.removeLast() }
             versions.append(Version(place: .revision(revision, path: path), blob: blob, copy: nil))
         }
@@ -76,21 +76,20 @@ package struct CollectionLog: Sendable {
         tags = [:]
     }
 
-    /// Calls `visit` for each change, newest first, until it returns `false`. Two states are in memory at once.
+    /// Calls `visit` for each change, newest first, until it returns `false`. At most two states are in memory at once.
     ///
     /// - Parameters:
     ///   - record: the id of the record whose changes to report; `nil` for all.
-    ///   - field: the field whose changes to report, with the names of enclosing fields before it, joined by dots;
-    ///     `nil` for all.
-    ///   - unusable: called with the reason if a bundle cannot be read. Its neighbours are then compared with each
-    ///     other.
-    /// - Throws: ``DumpsError`` if git fails, and what `visit` throws.
+    ///   - field: the field whose changes to report, as a dot-separated path; `nil` for all.
+    ///   - unusable: a closure that is called with the error if a bundle cannot be read. The states before and after it
+    ///     are then compared with each other.
+    /// - Throws: ``DumpsError`` if git fails, and the errors of `visit`.
     package func forEach(
         record: String? = nil, field: String? = nil, unusable: (any Error) -> Void, _ visit: (Entry) throws -> Bool
     ) async throws {
         var contents: [GitRepository.Blob: Bytes] = [:]
         var newer: (version: Version, state: ComparedSnapshot?)?
-        // A tag also has every state that has not changed since.
+        // A tag also contains every state that has not changed since.
         var waiting: Set<ExactString> = []
         for position in 0...versions.count {
             var older: ComparedSnapshot?
@@ -145,7 +144,7 @@ package struct CollectionLog: Sendable {
 }
 
 extension SnapshotDiff {
-    /// The changed records to report; `nil` if a record or a field was asked for and no change concerns it.
+    /// Returns the changed records to report; `nil` if a record or field was requested that has no changes.
     fileprivate func changes(of record: String?, field: String?) -> [RecordChange]? {
         guard record != nil || field != nil else { return Array(records) }
         let found = records.filter { change in

@@ -1,11 +1,13 @@
 import RemoteSettingsModel
 import SnapshotBundle
 
-// Why an older state could not be read, or two states cannot be compared or merged.
+// Errors about older states that cannot be read, compared or merged.
 extension DumpsError {
     static let noGit = Self(
         problem: "git is not on the PATH", remedy: "install it, or give a folder of older bundles")
 
+    /// Returns an error for a directory outside of any git repository.
+    ///
     /// - Parameter problem: git's own message.
     static func noRepository(directory: String, problem: String) -> Self {
         Self(
@@ -13,7 +15,7 @@ extension DumpsError {
             remedy: "give a bundle or a folder of older bundles instead")
     }
 
-    /// The name does not refer to a commit of the repository.
+    /// Returns an error for a name that does not refer to a commit of the repository.
     static func noRevision(directory: String, name: String, isShallow: Bool) -> Self {
         Self(
             file: directory, problem: "there is no commit named \(VisibleText.quote(name))",
@@ -21,7 +23,7 @@ extension DumpsError {
                 ? "this clone is shallow; run git fetch --unshallow" : "list the commits with: git log")
     }
 
-    /// The place for older bundles is neither `git` nor an existing folder.
+    /// Returns an error for a place for older bundles that is neither `git` nor an existing folder.
     static func noPlace(_ path: String) -> Self {
         Self(file: path, problem: "there is no such folder", remedy: "write git, or name a folder of older bundles")
     }
@@ -32,6 +34,8 @@ extension DumpsError {
             remedy: "give a path below it, such as main/regions.zip")
     }
 
+    /// Returns an error for a failed run of git.
+    ///
     /// - Parameter problem: git's own message.
     static func git(directory: String, command: String, problem: String) -> Self {
         Self(
@@ -39,7 +43,7 @@ extension DumpsError {
             remedy: "check the repository with: git fsck")
     }
 
-    /// The commit has a pointer of Git LFS, and the filter does not give the file.
+    /// Returns an error for a Git LFS pointer in a commit whose file the filter does not return.
     static func largeFile(place: String, problem: String) -> Self {
         Self(
             .program, file: place,
@@ -48,7 +52,7 @@ extension DumpsError {
             remedy: "install git-lfs, and run git lfs install and git lfs fetch --all")
     }
 
-    /// The clone lacks files of the repository, because it was made with a filter.
+    /// Returns an error for files that are missing because the clone was made with a filter.
     static func partialClone(directory: String, problem: String) -> Self {
         Self(
             .program, file: directory,
@@ -57,7 +61,7 @@ extension DumpsError {
             remedy: "fetch all with: git fetch --refetch --no-filter")
     }
 
-    /// The clone lacks the commit from which two sides come, because only the newest commits were cloned.
+    /// Returns an error for a common ancestor that is missing because the clone is shallow.
     static func noAncestor(directory: String) -> Self {
         Self(
             .program, file: directory,
@@ -65,16 +69,18 @@ extension DumpsError {
             remedy: "fetch the others with: git fetch --unshallow")
     }
 
-    /// There is more than the search allows. `limit` says what there is too much of.
+    /// Returns an error for a search that exceeds a limit.
+    ///
+    /// - Parameter limit: the name of the things that are too many, such as `bytes`.
     static func overLimit(place: String, limit: String, allowed: Int) -> Self {
         Self(
             .refused, file: place, problem: "expected at most \(allowed) \(limit), found more",
             remedy: "give the path of one bundle instead")
     }
 
-    /// A bundle or a lock file cannot be read, or has been replaced since it was found.
+    /// Returns an error for a bundle or lock file that cannot be read, or was replaced after it was found.
     static func bundle(_ error: BundleError) -> Self {
-        // Whoever names an older bundle that cannot be opened has named the wrong one.
+        // If a file given by the user cannot be opened, that is a usage error.
         Self(error.code == .storage ? .usage : error.failureCode ?? .damaged, kind: .bundle, problem: "\(error)")
     }
 
@@ -82,7 +88,7 @@ extension DumpsError {
         Self(error.failureCode ?? .storage, kind: .file, problem: "\(error)")
     }
 
-    /// Neither state of a collection can be merged.
+    /// Returns an error for a collection of which neither state can be merged.
     static func nothingVerifies(_ id: CollectionID, problem: String) -> Self {
         Self(
             file: "\(id)", problem: "the state of neither side verifies: \(problem)",
@@ -90,9 +96,9 @@ extension DumpsError {
                 + "rsdump refresh")
     }
 
-    /// The things to compare do not exist.
+    /// Returns an error for a comparison of things that do not exist.
     static func notComparable(_ problem: String) -> Self { Self(problem: problem) }
 
-    /// The merge must not choose this state.
+    /// Returns an error for a state that the merge must not choose.
     static func notEligible(_ problem: String) -> Self { Self(.untrusted, problem: problem) }
 }

@@ -1,33 +1,33 @@
 import RemoteSettingsModel
 import SnapshotBundle
 
-/// A merge of the dumps of two commits: for each collection, the state of one of them.
+/// A merge of the dumps of two commits: for each collection, it chooses the state of one of them.
 ///
-/// If the two states of a collection differ, only one that verifies is used. Of two such states, the first of these
-/// rules decides:
+/// If the two states of a collection differ, a state is used only if it verifies. If both do, the first applicable rule
+/// decides:
 ///
 /// 1. A signed state replaces an unsigned one, never the reverse. An unsigned state of the other commit requires
 ///    `accept-unsigned` in `dumps.yaml`.
-/// 2. With a catalogue, all states come from the side with the later catalogue, because those of one catalogue belong
-///    together. A pinned collection is an exception.
-/// 3. The state that `dumps.yaml` pins.
+/// 2. With a catalogue, all states come from the side with the later catalogue, because the states of one catalogue
+///    belong together. A pinned collection is an exception.
+/// 3. The state pinned in `dumps.yaml`.
 /// 4. The newer state.
 /// 5. The state that differs from the common ancestor's.
-/// 6. Ours.
+/// 6. The state of our side (`HEAD`).
 ///
 /// A collection that the merged `dumps.yaml` does not list is removed.
 ///
-/// The merged `dumps.yaml` has the settings of both sides. If only one side changed a setting since the ancestor, that
-/// side counts; if both did, ours counts. Its trust is what states are verified with. The numbers of catalogues come
-/// from the verified catalogues, never from the lock files.
+/// The merged `dumps.yaml` has the settings of both sides. If only one side has changed a setting since the ancestor,
+/// that side's value is used; if both have, ours is. States are verified with the merged trust settings. The numbers of
+/// catalogues are read from the verified catalogues, never from the lock files.
 package struct DumpsMerge: Sendable {
-    /// What was done with a collection, if git would not do the same.
+    /// The choice for a collection, if it differs from git's.
     package struct Choice: Sendable {
         package let collection: CollectionID
         /// Whether the state is that of the other commit; `nil` if the collection is removed.
         package let isTheirs: Bool?
         package let timestamp: Timestamp?
-        /// Why it was chosen, as a part of a sentence.
+        /// The reason for the choice, as a part of a sentence.
         package let reason: String
     }
 
@@ -40,7 +40,8 @@ package struct DumpsMerge: Sendable {
     }
 
     package private(set) var lock = LockFile()
-    /// The collections that both sides changed, and those for which git alone would take another state, sorted.
+    /// The choices for collections that both sides changed, or for which git alone would choose a different state,
+    /// sorted.
     package private(set) var choices: [Choice] = []
     private let repository: GitRepository
     private let ours: Side
@@ -49,16 +50,16 @@ package struct DumpsMerge: Sendable {
     private let limits: Limits
     /// The later catalogue and its side; `nil` without a catalogue.
     private var leader: (catalogue: Catalogue, isTheirs: Bool)?
-    /// The side from which each merged bundle comes.
+    /// The side that each merged bundle comes from.
     private var revisions: [CollectionID: GitRepository.Revision] = [:]
 
-    /// Reads both commits and decides. Runs git; writes nothing.
+    /// Reads both commits and makes the choices. Runs git; writes nothing.
     ///
     /// - Parameters:
     ///   - name: the other commit, such as `MERGE_HEAD`. The first one is `HEAD`.
-    ///   - ancestor: the common ancestor; `nil` for the one that git finds.
-    ///   - policy: makes the policy that bundles are verified with, from the server and the trust of the merged
-    ///     `dumps.yaml`.
+    ///   - ancestor: the common ancestor; `nil` for the one found by git.
+    ///   - policy: a closure that creates the policy for the verification of bundles from the server and trust settings
+    ///     of the merged `dumps.yaml`.
     /// - Throws: ``DumpsError``, also if neither state of a collection verifies.
     package init(
         in directory: String, with name: String, ancestor: String? = nil,
@@ -93,19 +94,19 @@ package struct DumpsMerge: Sendable {
         }
     }
 
-    /// A merged bundle's bytes; `nil` if the merge does not have the collection.
+    /// Returns a merged bundle's bytes; `nil` if the merge does not contain the collection.
     package func bundle(_ id: CollectionID) async throws(DumpsError) -> Bytes? {
         guard let revision = revisions[id] else { return nil }
         return try await repository.file(LockFile.Bundle.path(of: id), at: revision)
     }
 
-    /// Puts the lock file and the bundles into the dumps directory. Does I/O.
+    /// Writes the lock file and the bundles to the dumps directory. Does I/O.
     ///
     /// - Parameter onlyChosen: whether git itself merges the collections that only one side changed. Their bundles are
-    ///   then not touched, because they may have uncommitted changes.
+    ///   then not written, because the files may have uncommitted changes.
     /// - Throws: ``DumpsError`` or `BundleError`.
     package func write(into directory: DumpsDirectory, onlyChosen: Bool) async throws {
-        // Git may have written conflicts into the lock file.
+        // The lock file in the directory may contain git's conflict markers, so it is replaced.
         let transaction = try await DumpsTransaction.begin(in: directory, replacing: ours.lock, limits: limits)
         defer { try? transaction.end() }
         transaction.keep(lock)
@@ -125,17 +126,17 @@ package struct DumpsMerge: Sendable {
         if entry != nil { revisions[id] = side.revision }
     }
 
-    /// Whether the merged `dumps.yaml` lists a collection.
+    /// Returns whether the merged `dumps.yaml` lists a collection.
     private func isListed(_ id: CollectionID) -> Bool {
         merged { side in !side.hasConfiguration || side.configuration.allCollections.contains { $0.id == id } }
     }
 
-    /// A setting of the merged `dumps.yaml`.
+    /// Returns a setting of the merged `dumps.yaml`.
     private func merged<Value: Equatable>(_ value: (Side) -> Value) -> Value {
         base.map(value) == value(ours) ? value(theirs) : value(ours)
     }
 
-    /// Finds the later one of the two catalogues. One that does not verify does not count.
+    /// Finds the later one of the two catalogues. A catalogue that does not verify is ignored.
     private mutating func chooseCatalogue(of publisher: PublisherName, _ verifier: BundleVerifier) async throws {
         let mine = try await catalogue(of: publisher, in: ours, verifier)
         let other = try await catalogue(of: publisher, in: theirs, verifier)
@@ -170,7 +171,7 @@ package struct DumpsMerge: Sendable {
     private mutating func choose(_ id: CollectionID, _ verifier: BundleVerifier) async throws {
         let known = base?.lock.collections[id]
         let entries = [ours.lock.collections[id], theirs.lock.collections[id]]
-        // What git does without this merge: nil if it cannot decide.
+        // The side that git would choose without this merge; `nil` if git would report a conflict.
         let byGit = entries[0] == known ? 1 : entries[1] == known ? 0 : nil
         guard isListed(id) else {
             if byGit.map({ entries[$0] != nil }) ?? true {
@@ -220,8 +221,8 @@ package struct DumpsMerge: Sendable {
         throw DumpsError.nothingVerifies(id, problem: problem ?? "there is none")
     }
 
-    /// Verifies a state as a refresh would: an unsigned state that is not ours already must be accepted by the
-    /// configuration, and never replaces a signed one.
+    /// Verifies a state as a refresh would: a new unsigned state must be accepted by the configuration, and never
+    /// replaces a signed one.
     private func verified(
         _ id: CollectionID, _ entry: LockFile.Collection, in side: Side, _ verifier: BundleVerifier
     ) async throws -> BundleReader {

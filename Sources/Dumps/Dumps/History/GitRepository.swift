@@ -4,21 +4,21 @@ import SnapshotBundle
 /// The git repository that contains a dumps directory, for reading older states. Only ``set(_:to:)`` and ``stage(_:)``
 /// change it.
 ///
-/// Each call runs `git`, without a shell and without the network. Variables such as `GIT_DIR` have no effect. Where a
-/// commit has a pointer of Git LFS, the file is read through git's filter, which may download it.
+/// Each call runs `git`, without a shell and without the network. Variables such as `GIT_DIR` have no effect. If a file
+/// in a commit is a Git LFS pointer, the file is read through git's filter, which may download it.
 package struct GitRepository: Sendable {
     /// A commit.
     package struct Revision: Hashable, Sendable {
-        /// The commit's full name, in hexadecimal digits.
+        /// The commit's full hash, in hexadecimal digits.
         let commit: String
-        /// The time of the commit in seconds, as the committer's machine states it.
+        /// The time of the commit in seconds, according to the committer's machine.
         package let time: Timestamp
     }
 
-    /// A file's content in the repository. It is identified by the name of git's object.
+    /// The content of a file in the repository, identified by the hash of its git object.
     struct Blob: Hashable, Sendable {
         let name: String
-        /// The size in bytes. For a pointer of Git LFS, it is that of the file.
+        /// The size in bytes. For a Git LFS pointer, it is the size of the actual file.
         let size: Int
         /// The file in Git LFS; `nil` for a file that is in the repository itself.
         fileprivate(set) var large: LargeFile?
@@ -28,18 +28,18 @@ package struct GitRepository: Sendable {
         func hash(into hasher: inout Hasher) { hasher.combine(name) }
     }
 
-    /// A file in Git LFS.
+    /// A file in Git LFS, to which a pointer in the repository refers.
     struct LargeFile: Sendable {
         let sha256: SHA256Digest
-        /// Where a commit has it, as git names it. Git's filters depend on the path.
+        /// The file's place in a commit, as an argument for git. It is needed because git's filters depend on the path.
         let place: String
-        /// How messages name it.
+        /// The file's name in messages.
         let shown: String
     }
 
     /// The dumps directory. Paths are relative to it.
     let directory: String
-    /// Whether older commits are missing because only the newest were cloned, as is common in continuous integration.
+    /// Whether older commits are missing because the clone is shallow, as is common in continuous integration.
     package let isShallow: Bool
     private let git: GitCommand
     private let limits: Limits
@@ -47,7 +47,7 @@ package struct GitRepository: Sendable {
 
     /// Finds the repository whose work tree contains the directory.
     ///
-    /// - Throws: ``DumpsError`` if there is no git or no repository.
+    /// - Throws: ``DumpsError`` if git is not installed or there is no repository.
     package init(
         containing directory: String, limits: Limits = Limits(), bounds: HistoryLimits = HistoryLimits()
     ) async throws(DumpsError) {
@@ -70,7 +70,7 @@ package struct GitRepository: Sendable {
 
     private static let short = GitCommand.Limit(bytes: 64 << 10, name: "bytes", allowed: 64 << 10)
 
-    /// The commit that a name refers to: `HEAD`, a branch, a tag, an abbreviated hash, `main~3`.
+    /// Returns the commit that a name refers to: `HEAD`, a branch, a tag, an abbreviated hash, `main~3`.
     ///
     /// - Throws: ``DumpsError``, also if the name does not refer to a commit.
     package func revision(_ name: String) async throws(DumpsError) -> Revision {
@@ -84,7 +84,7 @@ package struct GitRepository: Sendable {
         return revision
     }
 
-    /// The common ancestor of two commits; `nil` if they have none.
+    /// Returns the common ancestor of two commits; `nil` if they have none.
     func commonAncestor(_ one: String, _ other: String) async throws(DumpsError) -> String? {
         let answer = try await git.run(["merge-base", one, other], limit: Self.short)
         let commit = String(decoding: answer.output.prefix { $0 != 0x0A }, as: UTF8.self)
@@ -95,17 +95,17 @@ package struct GitRepository: Sendable {
         return commit
     }
 
-    /// The names, in their order, that refer to a commit.
+    /// Returns the names that refer to a commit, in the given order.
     package func existing(_ names: [String]) async throws(DumpsError) -> [String] {
         var existing: [String] = []
         for name in names where try await commit(name) != nil { existing.append(name) }
         return existing
     }
 
-    /// The path of a hook, whether it is among the repository's own hooks, and the path of the directory relative to
-    /// the top of the work tree.
+    /// Returns the path of a hook, whether it belongs to this repository only, and the path of the directory relative
+    /// to the top of the work tree.
     ///
-    /// With `core.hooksPath`, other repositories may have the same hooks.
+    /// With `core.hooksPath`, several repositories may share the same hooks.
     func hook(_ name: String) async throws(DumpsError) -> (path: String, isOwn: Bool, directory: String) {
         let path = try await place(["--path-format=absolute", "--git-path", "hooks/\(name)"])
         let common = try await place(["--path-format=absolute", "--git-common-dir"])
@@ -114,7 +114,7 @@ package struct GitRepository: Sendable {
         return (path, path == "\(common)/hooks/\(name)", prefix.isEmpty ? "." : prefix)
     }
 
-    /// A path that `git rev-parse` prints. It may contain line feeds.
+    /// Returns a path printed by `git rev-parse`, which may contain line feeds.
     private func place(_ arguments: [String]) async throws(DumpsError) -> String {
         let output = try await checked(["rev-parse"] + arguments, limit: Self.short)
         guard output.last == 0x0A, let path = String(validating: output.dropLast(), as: UTF8.self) else {
@@ -135,8 +135,8 @@ package struct GitRepository: Sendable {
         _ = try await checked(["config", "--local", variable, value], limit: Self.short)
     }
 
-    /// The commits that changed a path, newest first, up to and including `name`. Empty if nothing has been committed
-    /// yet.
+    /// Returns the commits that changed a path, newest first, up to and including `name`. Empty if nothing has been
+    /// committed yet.
     ///
     /// A side branch is left out if its merge changed nothing.
     ///
@@ -155,7 +155,7 @@ package struct GitRepository: Sendable {
         return Self.revisions(try await checked(["rev-list", "--timestamp", commit, "--", path], limit: limit))
     }
 
-    /// A file's bytes in a commit; `nil` if the commit has no such file.
+    /// Returns a file's bytes in a commit; `nil` if the commit does not contain the file.
     ///
     /// - Parameter path: the path, relative to the dumps directory.
     func file(_ path: String, at revision: Revision) async throws(DumpsError) -> Bytes? {
@@ -163,7 +163,7 @@ package struct GitRepository: Sendable {
         return try await contents(blob, of: path, at: revision)
     }
 
-    /// The `dumps.yaml` of a commit; `nil` if the commit has none.
+    /// Returns the `dumps.yaml` of a commit; `nil` if the commit has none.
     ///
     /// - Throws: ``DumpsError``
     func configuration(at revision: Revision) async throws -> DumpsConfiguration? {
@@ -176,9 +176,9 @@ package struct GitRepository: Sendable {
         return try ConfigurationReader.read(text, file: place)
     }
 
-    /// The lock in a commit; `nil` if the commit has none.
+    /// Returns the lock file in a commit; `nil` if the commit has none.
     ///
-    /// - Throws: ``DumpsError``, also if the file is not a lock of a known version.
+    /// - Throws: ``DumpsError``, also if the file is not a lock file of a known version.
     package func lock(at revision: Revision) async throws(DumpsError) -> LockFile? {
         guard let text = try await file(Self.lockPath, at: revision) else { return nil }
         return try Result { () throws(BundleError) in
@@ -188,14 +188,14 @@ package struct GitRepository: Sendable {
 
     static let lockPath = "dumps.lock.json"
 
-    /// How messages name a file of a commit.
+    /// Returns the name of a commit's file in messages.
     func name(_ path: String, at revision: Revision) -> String {
         "git:\(revision.commit.prefix(12)):\(directory)/\(path)"
     }
 }
 
 extension GitRepository {
-    /// The files at all paths in each commit: all paths of the first commit, then those of the next.
+    /// Returns the files at all paths in each commit: first all paths of the first commit, then those of the next.
     func blobs(_ paths: [String], at revisions: [Revision]) async throws(DumpsError) -> [Blob?] {
         var input: [UInt8] = []
         for revision in revisions {
@@ -213,7 +213,8 @@ extension GitRepository {
                 directory: directory, command: "cat-file", problem: "expected \(count) lines, found \(lines.count)")
         }
         var blobs: [Blob?] = lines.map { line in
-            // git prints "<name> missing" if there is nothing. A folder or a submodule does not count as a file either.
+            // git prints "<name> missing" if there is nothing at the path. A folder or a submodule is not a file
+            // either.
             let words = line.split(separator: UInt8(ascii: " "))
             guard words.count == 3, words[0].elementsEqual("blob".utf8),
                 let size = Int(String(decoding: words[1], as: UTF8.self))
@@ -235,8 +236,8 @@ extension GitRepository {
         return blobs
     }
 
-    /// Refuses files that their commits have and a partial clone lacks. Nothing else tells them from files that their
-    /// commits do not have.
+    /// Refuses files that exist in their commits but are missing from a partial clone. Without this check, they would
+    /// seem not to exist in the commits.
     private func refuseMissing(_ places: [String]) async throws(DumpsError) {
         guard !places.isEmpty, try await isPartial() else { return }
         for place in places {
@@ -247,7 +248,7 @@ extension GitRepository {
         }
     }
 
-    /// Whether the clone lacks files or folders on purpose, and git would fetch them from a remote.
+    /// Returns whether the clone is partial, so that git would fetch missing files or folders from a remote.
     private func isPartial() async throws(DumpsError) -> Bool {
         let answer = try await git.run(
             ["config", "--get-regexp", #"^remote\..*\.promisor$"#], limit: Self.short)
@@ -263,7 +264,7 @@ extension GitRepository {
         }
     }
 
-    /// A blob's bytes.
+    /// Returns a blob's bytes.
     ///
     /// - Parameters:
     ///   - path: the path at which the blob was found, for error messages.
@@ -303,7 +304,7 @@ extension GitRepository {
         throw .largeFile(place: file.shown, problem: problem)
     }
 
-    /// Reads many small blobs with few processes. Calls `visit` once for each, in any order.
+    /// Reads many small blobs with few processes, and calls `visit` once for each, in any order.
     func read(_ blobs: Set<Blob>, _ visit: (Blob, Bytes) -> Void) async throws(DumpsError) {
         try await readObjects(blobs.filter { $0.large == nil }, visit)
         for blob in blobs {
@@ -339,10 +340,10 @@ extension GitRepository {
         }
     }
 
-    /// The largest number of bytes that one process reads.
+    /// The maximum number of bytes that one process reads.
     static let chunkBytes = 16 << 20
 
-    /// The tags of the repository, by the file that their commits have at a path.
+    /// Returns the tags of the repository, grouped by the file at a path in their commits.
     ///
     /// - Throws: ``DumpsError``
     func tags(of path: String) async throws(DumpsError) -> [Blob: [String]] {
@@ -358,7 +359,7 @@ extension GitRepository {
     }
 
     private func commit(_ name: String) async throws(DumpsError) -> String? {
-        // The name is passed as a line of input, so that git does not take it for an option or a range.
+        // The name is passed on standard input, so that git cannot mistake it for an option or a range.
         guard !name.utf8.contains(where: { $0 < 0x20 }) else { return nil }
         let answer = try await checked(
             ["cat-file", "--batch-check=%(objecttype) %(objectname)"], input: Array("\(name)^{commit}\n".utf8),
@@ -369,7 +370,7 @@ extension GitRepository {
         return commit.utf8.count >= 40 && commit.allSatisfy(\.isHexDigit) ? commit : nil
     }
 
-    /// The path with a leading `./`, so that git takes it as relative to the directory and never as an option.
+    /// Returns the path with a leading `./`, so that git treats it as relative to the directory and never as an option.
     private func relative(_ path: String) throws(DumpsError) -> String {
         let parts = path.split(separator: "/", omittingEmptySubsequences: false)
         guard parts.allSatisfy({ !$0.isEmpty && $0 != "." && $0 != ".." }), !path.utf8.contains(where: { $0 < 0x20 })
@@ -389,11 +390,11 @@ extension GitRepository {
         return answer.output
     }
 
-    /// Parses lines that each have a time in seconds and a commit.
+    /// Parses lines that each contain a time in seconds and a commit.
     private static func revisions(_ output: [UInt8]) -> [Revision] {
         output.split(separator: UInt8(ascii: "\n")).compactMap { line in
             let words = line.split(separator: UInt8(ascii: " ")).map { String(decoding: $0, as: UTF8.self) }
-            // A commit can state a time before 1970, which counts as 1970.
+            // A time before 1970 in a commit is treated as 1970.
             guard words.count == 2 else { return nil }
             let seconds = UInt64(words[0]) ?? 0
             return Revision(

@@ -1,15 +1,17 @@
 import RemoteSettingsModel
 import SnapshotBundle
 
-/// What lets git merge and show the bundles of a clone: its settings, and a hook.
+/// The setup of a clone that allows git to merge and display bundles: its settings, and a hook.
 package struct GitSetup {
     private static let mark = "# written by rsdump merge --setup"
 
     private let repository: GitRepository
-    /// The command that starts rsdump in a shell.
+    /// The shell command that starts rsdump.
     private let program: String
 
-    /// - Parameter program: the path of the rsdump that git runs.
+    /// Creates a setup.
+    ///
+    /// - Parameter program: the path of the rsdump executable for git to run.
     package init(in repository: GitRepository, running program: String) {
         self.repository = repository
         self.program = Self.quoted(program)
@@ -17,8 +19,8 @@ package struct GitSetup {
 
     /// Writes the settings and the hook. Does I/O.
     ///
-    /// - Returns: what is left to do by hand, because another program or another repository uses the hook's file; `nil`
-    ///   if nothing is.
+    /// - Returns: instructions for the user, if the hook's file is used by another program or repository and must be
+    ///   edited by hand; otherwise `nil`.
     /// - Throws: ``DumpsError`` or `BundleError`.
     package func install() async throws -> String? {
         try await repository.set("merge.rsdump.name", to: "lock and bundles of Remote Settings")
@@ -51,6 +53,6 @@ package struct GitSetup {
         return nil
     }
 
-    /// A word for a shell.
+    /// Returns a string quoted for a shell.
     private static func quoted(_ text: String) -> String { "'" + text.replacing("'", with: "'\\''") + "'" }
 }

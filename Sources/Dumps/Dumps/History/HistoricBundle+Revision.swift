@@ -2,11 +2,10 @@ import RemoteSettingsModel
 import SnapshotBundle
 
 extension HistoricBundle {
-    /// The bundle of a collection in a commit; `nil` if the commit does not have it. Runs git.
+    /// Finds the bundle of a collection in a commit; returns `nil` if the commit does not contain it. Runs git.
     ///
     /// - Parameter name: a tag, a branch or another name of a commit.
-    /// - Throws: ``DumpsError``, also if the name does not refer to a commit, or if the file is not a
-    ///   bundle.
+    /// - Throws: ``DumpsError``, also if the name does not refer to a commit, or if the file is not a bundle.
     package init?(
         of collection: CollectionID, at name: String, in repository: GitRepository, limits: Limits = Limits()
     ) async throws(DumpsError) {
@@ -24,14 +23,14 @@ extension HistoricBundle {
 }
 
 extension DumpsDirectory {
-    /// Writes the dumps directory of a commit into a temporary directory: the lock, its bundles and `dumps.yaml`. Runs
-    /// git, and does I/O.
+    /// Writes the dumps directory of a commit to a temporary directory: the lock file, its bundles and `dumps.yaml`.
+    /// Runs git, and does I/O.
     ///
     /// - Parameters:
     ///   - name: a tag, a branch or another name of a commit.
     ///   - directory: the dumps directory in the work tree.
-    /// - Returns: the copy. It is removed when nothing refers to it any more.
-    /// - Throws: ``DumpsError``, also if the commit has no dumps there, or `BundleError`.
+    /// - Returns: the copy. It is deleted when nothing refers to it any more.
+    /// - Throws: ``DumpsError``, also if the commit contains no dumps at this path, or `BundleError`.
     package static func checkOut(
         _ name: String, of directory: String, limits: Limits = Limits()
     ) async throws -> TemporaryDirectory {

@@ -1,7 +1,7 @@
 import RemoteSettingsModel
 import SnapshotBundle
 
-/// An older bundle of a collection, found but not opened. Nothing in it is verified yet.
+/// An older bundle of a collection that was found but not opened. It is not verified yet.
 package struct HistoricBundle: Sendable {
     /// The place of an older bundle.
     package enum Location: Hashable, Sendable, CustomStringConvertible {
@@ -26,7 +26,7 @@ package struct HistoricBundle: Sendable {
     let blob: (content: GitRepository.Blob, repository: GitRepository)?
     let limits: Limits
 
-    /// The bundle's bytes. A file is mapped; a bundle from git is read into memory.
+    /// Returns the bundle's bytes. A file is mapped; a bundle from git is read into memory.
     package func contents() async throws(DumpsError) -> Bytes {
         if case .revision(let revision, let path) = origin, let blob {
             return try await blob.repository.contents(blob.content, of: path, at: revision)
@@ -37,7 +37,7 @@ package struct HistoricBundle: Sendable {
 
     /// Opens the bundle. A file is mapped; a bundle from git is read into memory.
     ///
-    /// - Throws: ``DumpsError``, also if the file has been replaced since it was found.
+    /// - Throws: ``DumpsError``, also if the file was replaced after it was found.
     package func open() async throws(DumpsError) -> BundleReader {
         let bytes = try await contents()
         let bundle = try Result { () throws(BundleError) in
@@ -52,14 +52,13 @@ package struct HistoricBundle: Sendable {
         return bundle
     }
 
-    /// The bundle's entry in its own lock.
+    /// Returns the bundle's entry in the lock file that belongs to it.
     ///
-    /// For a bundle from git, that is the lock of the same commit. For a file `DIR/<bucket>/<collection>.zip`, it is
-    /// the lock `DIR/dumps.lock.json`.
+    /// For a bundle from git, that is the lock file of the same commit. For a file `DIR/<bucket>/<collection>.zip`, it
+    /// is `DIR/dumps.lock.json`.
     ///
-    /// - Returns: `nil` if there is no lock, or if its entry describes another bundle. The entry's size and hash are
-    ///   compared with the bundle's bytes.
-    /// - Throws: ``DumpsError``, also if the lock exists but cannot be read.
+    /// - Returns: `nil` if there is no lock file, or if its entry has a different size or hash than the bundle.
+    /// - Throws: ``DumpsError``, also if the lock file exists but cannot be read.
     package func lockEntry() async throws(DumpsError) -> LockFile.Collection? {
         let lock: LockFile?
         if case .revision(let revision, _) = origin, let blob {
@@ -82,7 +81,7 @@ package struct HistoricBundle: Sendable {
             .mapError(DumpsError.bundle).get()
     }
 
-    /// How messages name the bundle.
+    /// The bundle's name in messages.
     private var name: String {
         if case .revision(let revision, let path) = origin, let blob { return blob.repository.name(path, at: revision) }
         return "\(origin)"

@@ -1,10 +1,10 @@
 import RemoteSettingsModel
 import SnapshotBundle
 
-/// A value of a record, and the tags whose commits have it.
+/// A value of a record, and the tags whose commits contain it.
 package struct TaggedRecord: Sendable {
     package let collection: CollectionID
-    /// Sorted.
+    /// The names of the tags, sorted.
     package let tags: [String]
     package let record: Record
 
@@ -13,7 +13,8 @@ package struct TaggedRecord: Sendable {
     ///
     /// - Parameters:
     ///   - directory: the dumps directory.
-    ///   - unusable: called with the reason if a lock file or a bundle cannot be read. It is left out.
+    ///   - unusable: a closure that is called with the error if a lock file or bundle cannot be read, which is then
+    ///     skipped.
     /// - Returns: each value once, sorted by collection and tags.
     /// - Throws: ``DumpsError``
     package static func all(

@@ -1,41 +1,44 @@
 import RemoteSettingsModel
 import SnapshotBundle
 
-/// The commands that are run after a change, when the new state is in place. Their standard input is the change as
-/// JSON.
+/// The commands that are run after a change, when the new state is in place. They receive the change as JSON on
+/// standard input.
 ///
-/// The state that a command knows is recorded before anything changes, and the record is removed when the command has
-/// succeeded. If a run is killed or a command fails, the next run tells the command everything that has changed since.
-/// So each command is told of each change at least once.
+/// Before a change, the last state that each command was notified of is recorded. The record is removed when the
+/// command has succeeded. If rsdump is killed or a command fails, the next run notifies the command of all changes
+/// since the recorded state. So each command is notified of each change at least once.
 package struct ChangeHooks: Sendable {
     /// The result of one command.
     package struct Outcome: Sendable {
-        /// The command's place among the commands, from 1. The command itself may contain a secret, so it is not shown.
+        /// The position of the command, starting with 1. The command itself is not shown, because it may contain a
+        /// secret.
         package let position: Int
-        /// What has changed since the command was last told.
+        /// The changes since the command was last notified.
         package let change: DumpsChange
-        /// Why the command must be told again; `nil` if it was told, or if nothing has changed.
+        /// The reason that the command must be notified again; `nil` if it succeeded, or if nothing has changed.
         package let failure: String?
 
-        /// `unchanged`, `told`, or `pending` if the next run tells it.
+        /// The status for reports: `unchanged`, `told`, or `pending` if the next run will notify the command.
         package var status: String {
             failure != nil ? "pending" : change.collections.isEmpty ? "unchanged" : "told"
         }
     }
 
     private let commands: [String]
-    /// The directory whose lock each change of the record needs.
+    /// The directory that must be locked to change the record.
     private let directory: DumpsDirectory
     private let path: String
     private let seconds: Int
     private let limits: Limits
-    /// What each command knows.
+    /// The last state that each command was notified of.
     private var known: [ExactString: DumpsChange.State] = [:]
 
+    /// Creates hooks.
+    ///
     /// - Parameters:
     ///   - commands: commands for the shell.
-    ///   - path: the file in the directory that records the states that the commands know.
-    ///   - seconds: how long a command may take.
+    ///   - path: the file in the directory that records the states that the commands were notified of.
+    ///   - seconds: the time limit of a command.
     package init(
         _ commands: [String], of directory: DumpsDirectory, keeping path: String, seconds: Int = 60,
         limits: Limits = Limits()
@@ -47,11 +50,11 @@ package struct ChangeHooks: Sendable {
         self.limits = limits
     }
 
-    /// Records what the commands know, before the state changes. Does I/O.
+    /// Records the states that the commands were last notified of. Call it before the state changes. Does I/O.
     ///
     /// - Parameters:
-    ///   - wait: how long to wait for another process that works in the directory.
-    ///   - state: the current state. A command that failed in an earlier run knows an older one.
+    ///   - wait: the longest wait for another process that is working in the directory.
+    ///   - state: the current state. For a command that failed in an earlier run, an older state is already recorded.
     package mutating func begin(
         waiting wait: Duration = .seconds(1), _ state: () throws -> DumpsChange.State
     ) async throws {
@@ -65,11 +68,11 @@ package struct ChangeHooks: Sendable {
         try write(known)
     }
 
-    /// Runs each command, one after another, if something has changed since the state that it knows. Does I/O.
+    /// Runs the commands one after another, except those that were already notified of the current state. Does I/O.
     ///
     /// - Parameter state: the state that is in place now.
-    /// - Throws: ``DumpsError`` if another process works in the directory, or `BundleError` if the record cannot
-    ///   be written. A command that was told may then be told again.
+    /// - Throws: ``DumpsError`` if another process is working in the directory, or `BundleError` if the record cannot
+    ///   be written. A command that succeeded may then be notified again.
     package func finish(_ state: DumpsChange.State) async throws -> [Outcome] {
         var outcomes: [Outcome] = []
         for (index, command) in commands.enumerated() {
@@ -87,7 +90,7 @@ package struct ChangeHooks: Sendable {
         return outcomes
     }
 
-    /// Removes a directory that only ``begin(waiting:_:)`` needed. Does I/O.
+    /// Removes the directory if only ``begin(waiting:_:)`` needed it. Does I/O.
     package func end() async throws {
         guard path == directory.hooksPath else { return }
         let lock = try await directory.lock(waiting: .seconds(1))
@@ -97,7 +100,9 @@ package struct ChangeHooks: Sendable {
         }
     }
 
-    /// - Returns: why the command failed; `nil` if it ended with 0.
+    /// Runs a command.
+    ///
+    /// - Returns: the reason that the command failed; `nil` if its exit code is 0.
     private func run(_ command: String, _ change: DumpsChange) async -> String? {
         guard !Task.isCancelled else { return "it was not started, because rsdump was told to end" }
         do throws(DumpsError) {
@@ -109,9 +114,9 @@ package struct ChangeHooks: Sendable {
         }
     }
 
-    /// The states that commands know. A damaged file counts as empty.
+    /// Reads the recorded states. A damaged file is treated as empty.
     ///
-    /// - Throws: `BundleError` if the file cannot be read. Replacing it would lose which commands are not notified yet.
+    /// - Throws: `BundleError` if the file cannot be read. Replacing it would lose the pending notifications.
     private func read() throws(BundleError) -> [ExactString: DumpsChange.State] {
         guard let bytes = try FileStore.read(path, limit: Limits.lockBytes),
             let document = try? JSONValue(parsing: bytes, limits: limits), case .object(let commands) = document
@@ -137,7 +142,7 @@ package struct ChangeHooks: Sendable {
             }
             return JSONValue.Member(key: command.string, value: .object(members))
         }
-        // A command may contain a secret.
+        // The file is private because a command may contain a secret.
         try FileStore.replace(
             path, with: Bytes(JSONText.compact(.object(commands))), limit: Limits.lockBytes, isPrivate: true)
     }

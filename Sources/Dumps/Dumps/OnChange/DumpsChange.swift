@@ -18,7 +18,8 @@ package struct DumpsChange: Hashable, Sendable {
         (self.before, self.after) = (before, after)
     }
 
-    /// The update event, with the old and the new timestamp of each collection. A new collection has no old one.
+    /// The change as an update event, with the old and the new timestamp of each collection. A new collection has no
+    /// old one.
     package var json: JSONValue {
         .members([
             "timestamp": .count(timestamp.milliseconds),

@@ -1,8 +1,8 @@
 import RemoteSettingsModel
 
-// Why a collection is not at its pinned state, or cannot be brought there.
+// Errors about collections that are not at their pinned state, or cannot be pinned.
 extension DumpsError {
-    /// Neither the current bundle nor the server has the pinned state.
+    /// Returns an error for a pin whose state is neither in the current bundle nor on the server.
     static func unmet(_ id: CollectionID, _ pin: Pin, reason: String) -> Self {
         Self(
             .refused, kind: .pin,
@@ -11,7 +11,7 @@ extension DumpsError {
                 + "with: rsdump pin \(id) --remove")
     }
 
-    /// The pin's last day is over, and the bundle is too old to stay without a pin.
+    /// Returns an error for a pin whose last day has passed, while the bundle is too old to be used without a pin.
     static func overdue(_ id: CollectionID, _ pin: Pin) -> Self {
         Self(
             .refused, kind: .pin,
@@ -19,14 +19,14 @@ extension DumpsError {
             remedy: "follow the server again with: rsdump pin \(id) --remove, or pin it again with a later --until")
     }
 
-    /// There is no bundle to pin.
+    /// Returns an error for a collection without a bundle to pin.
     static func nothingHeld(_ id: CollectionID) -> Self {
         Self(
             kind: .pin, file: "\(id)", problem: "there is no bundle to pin",
             remedy: "run rsdump refresh \(id) first, or use --at and --from")
     }
 
-    /// The bundle is at another state than the one that the configuration pins.
+    /// Returns an error for a bundle whose state is not the pinned one.
     static func elsewhere(_ id: CollectionID, _ pin: Pin, held: Timestamp) -> Self {
         Self(
             .damaged, kind: .pin,
@@ -35,7 +35,7 @@ extension DumpsError {
                 + "\(id) --remove")
     }
 
-    /// The bundle at the pinned state does not verify.
+    /// Returns an error for a bundle at the pinned state that does not verify.
     static func damaged(_ id: CollectionID, _ pin: Pin, problem: String) -> Self {
         Self(
             .damaged, kind: .pin, problem: "\(problem); dumps.yaml pins it at \(pin.at) (\(pin.at.rfc3339))",
@@ -43,17 +43,17 @@ extension DumpsError {
                 + "with: rsdump pin \(id) --remove")
     }
 
-    /// A folder has several states, and the user did not name one.
+    /// Returns an error for a folder with several states, of which the user did not choose one.
     static func several(_ id: CollectionID, place: String, found: [Timestamp]) -> Self {
         Self(
             kind: .pin, file: "\(id)", problem: "\(place) has \(found.count) states of it: \(list(found))",
             remedy: "name one with --at")
     }
 
-    /// No bundle with that timestamp was found.
+    /// Returns an error for a timestamp without a bundle.
     ///
     /// - Parameters:
-    ///   - places: the places searched.
+    ///   - places: the places that were searched.
     ///   - found: the other states there.
     static func notFound(
         _ id: CollectionID, wanted: String, places: String, found: [Timestamp], remedy: String
@@ -65,7 +65,7 @@ extension DumpsError {
             remedy: remedy)
     }
 
-    /// The bundle that was found could not be verified.
+    /// Returns an error for a bundle that was found but could not be verified.
     static func notVouchedFor(_ id: CollectionID, place: String, problem: String) -> Self {
         Self(
             .untrusted, kind: .pin, file: "\(id)", problem: "the bundle at \(place) cannot be used: \(problem)")
@@ -77,9 +77,9 @@ extension DumpsError {
 }
 
 extension DumpsConfiguration.Collection {
-    /// Checks that a state may take the place of the current one.
+    /// Checks that a state may replace the current one.
     ///
-    /// - Throws: ``DumpsError`` of the class `pin` if the collection is pinned to another state.
+    /// - Throws: ``DumpsError`` of the class `pin` if the collection is pinned to a different state.
     package func checkPin(_ timestamp: Timestamp) throws(DumpsError) {
         guard let pin, pin.at != timestamp else { return }
         throw .unmet(id, pin, reason: "the new state is \(timestamp) (\(timestamp.rfc3339))")

@@ -1,18 +1,18 @@
 import RemoteSettingsModel
 import SnapshotBundle
 
-// The verification of older bundles.
+// MARK: - Verification of older bundles
 extension Pinning {
     /// Verifies an older bundle like any other. Does I/O.
     ///
-    /// If it comes with a lock file, its chain is verified at the `verifiedAt` of that one. Without a lock file, it is
-    /// verified at the current time: its chain must still be valid.
+    /// If the bundle has a lock file, its chain is verified as of the `verifiedAt` in it. Without a lock file, it is
+    /// verified at the current time, so its chain must still be valid.
     ///
     /// - Parameters:
     ///   - isForeign: whether the bundle comes from outside of the directory's own history. An unsigned one then does
     ///     not replace a signed one unless the configuration accepts unsigned collections.
-    ///   - held: the current lock entry.
-    /// - Returns: the bundle, its lock entry, and whether that comes from the older lock file.
+    ///   - held: the current entry in the lock file.
+    /// - Returns: the bundle, its entry for the lock file, and whether that entry comes from the older lock file.
     /// - Throws: ``DumpsError`` if it cannot be verified, or an error of this machine's files.
     func verified(
         _ historic: HistoricBundle, isForeign: Bool, settings: DumpsConfiguration.Collection,
@@ -53,7 +53,7 @@ extension Pinning {
         return entry
     }
 
-    /// The lock entry for a bundle that has no lock.
+    /// Returns an entry for a bundle that has no lock file.
     private func entry(
         for bundle: BundleReader, _ bytes: Bytes, manifest: Manifest, held: LockFile.Collection?,
         verifier: BundleVerifier
@@ -63,7 +63,8 @@ extension Pinning {
             content: Manifest.digest(of: try bundle.manifestText()), manifest: manifest)
         return LockFile.Collection(
             found, trust: try verifier.provenance(of: bundle, at: now), server: held?.server ?? configuration.server,
-            // The rule that left attachments out is unknown, so the next refresh finds that it differs from dumps.yaml.
+            // The rule that left attachments out is unknown. With this value, the next refresh applies the rule in
+            // dumps.yaml.
             attachmentRule: manifest.omissions.isEmpty ? AttachmentRule().text : "unknown")
     }
 }

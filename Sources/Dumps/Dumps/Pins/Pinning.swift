@@ -1,17 +1,17 @@
 import RemoteSettingsModel
 import SnapshotBundle
 
-/// Pins collections: finds the bundles of the wanted states, verifies them, puts them in place with their lock entries,
-/// and writes the pins into `dumps.yaml`. Uses no network.
+/// An operation that pins collections: it finds the bundles of the requested states, verifies them, puts them in place
+/// with their lock file entries, and writes the pins to `dumps.yaml`. It uses no network.
 package struct Pinning: Sendable {
     package struct Outcome: Sendable {
         package let id: CollectionID
         package let pin: Pin
         package let entry: LockFile.Collection
-        /// Where the bundle came from; `nil` if the current bundle was pinned.
+        /// The place that the bundle came from; `nil` if the current bundle was pinned.
         package let restored: HistoricBundle.Location?
-        /// Whether the signature was verified at the time in the bundle's own lock, not at the current time. `false` if
-        /// it has no signature.
+        /// Whether the signature was verified as of the time in the bundle's own lock file, instead of the current
+        /// time. It is `false` for an unsigned bundle.
         package let isVerifiedAsLocked: Bool
         /// Whether an unsigned state has replaced a signed one.
         package let hasLostSignature: Bool
@@ -23,7 +23,9 @@ package struct Pinning: Sendable {
     let now: Timestamp
     let limits: Limits
 
-    /// - Parameter now: the time at which a bundle without a lock is verified.
+    /// Creates the operation.
+    ///
+    /// - Parameter now: the time at which a bundle without a lock file is verified.
     package init(
         _ directory: DumpsDirectory, configuration: DumpsConfiguration, policy: TrustPolicy, now: Timestamp,
         limits: Limits
@@ -36,15 +38,15 @@ package struct Pinning: Sendable {
     }
 
     /// Pins collections, all in one transaction. One that cannot be pinned does not affect the others. Does I/O, and
-    /// runs git unless the current bundle has the wanted state, or a path is given.
+    /// runs git unless the current bundle has the requested state, or a path is given.
     ///
     /// - Parameters:
-    ///   - path: a bundle or a folder of bundles to look in; `nil` for the git history of the directory.
-    ///   - reason: why they are pinned; `nil` to keep the reason of the current pin.
+    ///   - path: a bundle or a folder of bundles to search; `nil` for the git history of the directory.
+    ///   - reason: the reason for the pins; `nil` to keep the reason of the current pin.
     ///   - until: the pin's last day; `nil` to keep that of the current pin.
     /// - Returns: the result for each collection. An error is a ``DumpsError`` or `BundleError`.
-    /// - Throws: ``DumpsError``, also if all bundles together would be too large, or `BundleError`. Nothing has changed
-    ///   then.
+    /// - Throws: ``DumpsError``, also if all bundles together would be too large, or `BundleError`. In that case,
+    ///   nothing has changed.
     package func pin(
         _ ids: [CollectionID], _ request: PinRequest, from path: String?, reason: String?, until: Timestamp?
     ) async throws -> [(id: CollectionID, result: Result<Outcome, any Error>)] {
@@ -87,7 +89,7 @@ package struct Pinning: Sendable {
         var failure: (any Error)?
         for candidate in try await candidates(id, request, from: path, held: held) {
             var edited = editor
-            // The file is edited first, so that nothing is staged if it cannot be edited.
+            // Edit the file first, so that nothing is staged if it cannot be edited.
             let former = try edited.removePin(of: id)
             let pin = Pin(at: candidate.timestamp, reason: reason ?? former?.reason, until: until ?? former?.until)
             try edited.setPin(pin, of: id)
@@ -108,7 +110,8 @@ package struct Pinning: Sendable {
                         isVerifiedAsLocked: isLocked && entry.trust.isSigned,
                         hasLostSignature: current?.trust.isSigned == true && !entry.trust.isSigned)
                 } catch let error as DumpsError where error.kind == .pin {
-                    // The same state may have been committed again with other attachments, or damaged.
+                    // Try the next candidate: the same state may also have been committed undamaged, or with other
+                    // attachments.
                     failure = failure ?? error
                 }
             }
@@ -119,7 +122,7 @@ package struct Pinning: Sendable {
     /// Compares the collections of a commit with those of `dumps.yaml`. Runs git.
     ///
     /// - Parameter name: a tag, a branch or another name of a commit.
-    /// - Returns: those that only the commit has, and those that it does not have, both sorted.
+    /// - Returns: the collections that are only in the commit, and those that are not in it, both sorted.
     /// - Throws: `DumpsError`.
     package func difference(
         from name: String
@@ -133,8 +136,8 @@ package struct Pinning: Sendable {
     /// Removes pins. Does I/O.
     ///
     /// - Returns: the removed pins.
-    /// - Throws: ``DumpsError``, also if one of them is not in the file, or `BundleError`.
-    ///   Nothing has changed then.
+    /// - Throws: ``DumpsError``, also if one of the collections is not in the file, or `BundleError`. In that case,
+    ///   nothing has changed.
     package static func unpin(
         _ ids: [CollectionID], in directory: DumpsDirectory
     ) async throws -> [(id: CollectionID, pin: Pin?)] {
@@ -160,7 +163,7 @@ extension Pinning {
         }
     }
 
-    /// Why the current bundle is not what the lock says; `nil` if it verifies.
+    /// Returns the reason that the current bundle does not match the lock file; `nil` if it verifies.
     private func problem(_ id: CollectionID, _ entry: LockFile.Collection) -> String? {
         do {
             try BundleVerifier(policy, limits: limits).verify(directory.bundlePath(id), of: id, against: entry)
@@ -170,7 +173,7 @@ extension Pinning {
         }
     }
 
-    /// The bundles of the wanted state, the best first; never empty.
+    /// Returns the bundles with the requested state, best first; never empty.
     private func candidates(
         _ id: CollectionID, _ request: PinRequest, from path: String?, held: LockFile.Collection?
     ) async throws -> [Candidate] {
@@ -221,7 +224,7 @@ extension Pinning {
         return candidates.filter { $0.timestamp == newest }
     }
 
-    /// The state of a commit of a dumps directory.
+    /// Returns the bundle of a commit of a dumps directory.
     private func committed(
         _ id: CollectionID, at name: String, in place: String, held: LockFile.Collection?
     ) async throws -> [Candidate] {

@@ -2,30 +2,32 @@ import RemoteSettingsHTTP
 import RemoteSettingsModel
 import SnapshotBundle
 
-/// Finds every attachment of a collection by its hash, in the nearest source.
+/// A gatherer that gets every attachment of a collection, identified by its hash, from the nearest source.
 ///
-/// The sources are, in this order: the current bundle; the downloads of an interrupted refresh; the server's zip, if it
-/// has one and many attachments are missing; and single downloads. If the server has deltas, a single download is a
-/// delta to the attachment that the current bundle has for the same record. Everything is checked against the size and
-/// the hash in the verified record. A download, complete or not, waits in a file that has its hash as name.
+/// The sources are, in this order: the current bundle; the downloads of an interrupted refresh; the server's ZIP file,
+/// if there is one and many attachments are missing; and single downloads. If the server supports deltas, a single
+/// download is a delta to the attachment of the same record in the current bundle. Everything is checked against the
+/// size and the hash in the verified record. A download, complete or not, is stored in a file named after its hash.
 struct AttachmentGatherer: Sendable {
-    /// The server's zip is downloaded if more than this many attachments are missing.
+    /// If more attachments than this are missing, the server's ZIP file is downloaded.
     static let zipThreshold = 16
 
     let client: ServerClient
     let directory: DumpsDirectory
     let gate: RequestGate
     let attachmentsURL: AttachmentsURLSource
-    /// The most attachments of a collection that are prepared at once for the gate.
+    /// The maximum number of attachments of one collection that compete for the request gate at the same time.
     let width: Int
     let limits: Limits
     let onEvent: @Sendable (RefreshEvent) -> Void
-    /// Memory for deltas, enough for two of the largest.
+    /// The memory for deltas, enough for two of the maximum size.
     private let memory = SharedMemory(bytes: 2 * FileDelta.mostBytes)
 
+    /// Gets attachments.
+    ///
     /// - Parameters:
     ///   - base: the current bundle.
-    ///   - isDoubtful: whether `base` may be damaged, so that its attachments are read before they are kept.
+    ///   - isDoubtful: whether `base` may be damaged, so that its attachments must be checked before they are reused.
     /// - Returns: the source of every wanted attachment. If one cannot be fetched, the call throws.
     func gather(
         _ wanted: [WantedAttachment], of id: CollectionID, from base: BundleReader?, isDoubtful: Bool, hasZip: Bool,
@@ -74,14 +76,16 @@ struct AttachmentGatherer: Sendable {
         return sources
     }
 
-    /// The files in a bundle, by the ids of the records that name them; empty if it cannot be read.
+    /// Returns the files in a bundle, by the ids of the records that refer to them; empty if it cannot be read.
     private func heldFiles(of bundle: BundleReader?) -> [String: Manifest.File] {
         let files = (try? bundle?.manifest().files.filter { $0.omitted == nil }) ?? []
         return Dictionary(files.flatMap { file in file.records.map { ($0, file) } }) { first, _ in first }
     }
 
+    /// Downloads an attachment.
+    ///
     /// - Parameter held: the file in the bundle for the same record.
-    /// - Returns: the bytes that a delta saved.
+    /// - Returns: the number of bytes saved by a delta.
     private func download(
         _ attachment: WantedAttachment, of id: CollectionID, at url: AttachmentsURL, from bundle: BundleReader?,
         held: Manifest.File?
@@ -108,10 +112,10 @@ struct AttachmentGatherer: Sendable {
         return saved
     }
 
-    /// Streams a file to the disk. Resumes the download of an interrupted run.
+    /// Streams a file to disk. Resumes the download of an interrupted run.
     ///
-    /// - Parameter held: the base of a delta, which is asked for if nothing has arrived before.
-    /// - Returns: the bytes that a delta saved.
+    /// - Parameter held: the base of a delta, which is requested unless a part of the file has already been downloaded.
+    /// - Returns: the number of bytes saved by a delta.
     private func stream(
         _ attachment: WantedAttachment, of id: CollectionID, at base: AttachmentsURL, held: () -> HeldFile?
     ) async throws -> Int {
@@ -146,14 +150,14 @@ struct AttachmentGatherer: Sendable {
             try file.finish(flushing: false)
             return saved
         } catch let error as HTTPError where error.code == .content {
-            // The next run would resume after wrong bytes.
+            // Remove the wrong bytes, because the next run would resume after them.
             try FileStore.remove(path)
             throw error
         }
     }
 
-    /// Takes attachments from the server's zip. The zip is only a cache. If it is outdated, damaged or missing, a note
-    /// says so, and the remaining attachments are downloaded one by one.
+    /// Extracts attachments from the server's ZIP file. The ZIP file is only a cache: if it is outdated, damaged or
+    /// missing, a note reports that, and the remaining attachments are downloaded one by one.
     ///
     /// - Returns: the attachments that are still missing.
     private func extractFromZip(
@@ -183,7 +187,7 @@ struct AttachmentGatherer: Sendable {
             notes.append("the server's zip could not be fetched (\(error)); attachments were fetched one by one")
             lacking = missing
         } catch let error as BundleError where !error.isOfSystem {
-            // The file is temporary, so the error's advice to restore it would be wrong.
+            // Use only a part of the error, because its advice to restore the file does not apply to a temporary file.
             notes.append("the server's zip is damaged (\(error.problem)); attachments were fetched one by one")
             lacking = missing
         }

@@ -7,29 +7,29 @@ package struct CollectionOutcome: Sendable {
         case unchanged
         case created
         case updated
-        /// The bundle was missing or damaged, and has been made again.
+        /// The bundle was missing or damaged, and was created again.
         case repaired
-        /// The records are the same; the attachments are not.
+        /// The records are unchanged, but the attachments are not.
         case repacked
-        /// It stays at its pinned state.
+        /// The collection has its pinned state.
         case pinned
         case failed
-        /// It failed, and `dumps.yaml` says that this is known. It does not fail the refresh.
+        /// The refresh failed, but `dumps.yaml` acknowledges the failure. It does not fail the whole refresh.
         case acknowledged
-        /// A dry run: the action says what a refresh would do.
+        /// A dry run: the action states what a refresh would do.
         case planned
     }
 
-    /// How many attachments of the bundle came from each source.
+    /// The number of the bundle's attachments from each source.
     package struct GatheredAttachments: Hashable, Sendable, Encodable {
         package var reused = 0
-        /// Files that an interrupted refresh had downloaded.
+        /// The number of files downloaded earlier by an interrupted refresh.
         package var resumed = 0
         package var fromZip = 0
         package var downloaded = 0
-        /// The sizes of the downloaded files.
+        /// The total size of the downloaded files in bytes.
         package var downloadedBytes: UInt64 = 0
-        /// The part of ``downloadedBytes`` that deltas to the bundle's attachments saved.
+        /// The number of bytes, included in ``downloadedBytes``, that were saved by deltas to the bundle's attachments.
         package var savedBytes: UInt64 = 0
 
         package init() {}
@@ -40,19 +40,19 @@ package struct CollectionOutcome: Sendable {
     package let action: PlannedCollection.Action
     package var previous: Timestamp?
     package var serverTimestamp: Timestamp?
-    /// The lock entry of its bundle; `nil` if there is none, if it failed, or if it is only planned.
+    /// The bundle's entry in the lock file; `nil` if there is none, if the refresh failed, or if it is only planned.
     package var entry: LockFile.Collection?
-    /// How its records differ from those of the earlier bundle; `nil` if there is none.
+    /// The differences between its records and those of the earlier bundle; `nil` if there is no earlier bundle.
     package var changes: RecordCounts?
     /// The state of its pin; `nil` if it has none.
     package var pin: PinState?
     package var attachments = GatheredAttachments()
     /// The problems that the refresh worked around.
     package var notes: [String] = []
-    /// The guards that its new state violates although it was accepted.
+    /// The guards that the new state violates although it was accepted.
     package var accepted: [GuardViolation] = []
     package var error: DumpsError?
-    /// The known failure that it was acknowledged as; `nil` unless the status says so.
+    /// The acknowledgement of the failure; `nil` unless the status is `acknowledged`.
     package var acknowledgement: Acknowledgement?
 
     init(_ planned: PlannedCollection, status: Status) {
@@ -66,8 +66,8 @@ package struct CollectionOutcome: Sendable {
 }
 
 extension CollectionOutcome {
-    /// Turns a failure that is known into one that does not fail the refresh. A note says if `acknowledged:` is over,
-    /// is of another failure, or has no more use.
+    /// Converts an acknowledged failure to one that does not fail the refresh. If `acknowledged:` has expired, concerns
+    /// a different failure, or is no longer needed, it adds a note.
     mutating func acknowledge(_ known: Acknowledgement, at now: Timestamp) {
         guard status == .failed, let error else {
             if status != .planned {
@@ -88,7 +88,7 @@ extension CollectionOutcome {
 }
 
 extension [CollectionOutcome] {
-    /// Acknowledges the collections that failed only because a catalogue is not whole without those acknowledged.
+    /// Acknowledges the collections that failed only because the catalogue is incomplete without acknowledged ones.
     mutating func acknowledgeFollowers() {
         let known = Dictionary(
             compactMap { outcome in outcome.acknowledgement.map { (outcome.id, $0) } }, uniquingKeysWith: { $1 })

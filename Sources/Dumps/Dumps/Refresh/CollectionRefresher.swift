@@ -2,31 +2,31 @@ import RemoteSettingsHTTP
 import RemoteSettingsModel
 import SnapshotBundle
 
-/// Refreshes one collection. Read ``refresh(_:fetched:)`` from top to bottom to see how.
+/// The refresh of one collection. See ``refresh(_:fetched:)`` for the steps.
 ///
 /// The tests are in `CollectionRefreshTests`.
 ///
-/// | case | what happens | test |
+/// | case | result | test |
 /// | --- | --- | --- |
-/// | there is no bundle | all is fetched, and the bundle is created | `new` |
-/// | the server has nothing newer | the plan says so: nothing is fetched or written | `unchanged` |
-/// | the server has a newer state | the changes are fetched; attachments in the bundle are used | `changedByDelta` |
-/// | a delta does not verify | everything is fetched, once; a note says so | `deltaThatDoesNotVerify` |
-/// | nothing verifies | it fails; the current bundle stays | `nothingVerifies` |
-/// | an attachment is missing, or has another hash | it fails; the current bundle stays | `attachmentThatIsWrong` |
-/// | downloads were interrupted | what had arrived is not fetched again | `interruptedDownloads` |
-/// | an attachment, or the bundle, is over its budget | it fails; the current bundle stays | `overBudget` |
-/// | the new state violates a guard | it fails; the current bundle stays | `guarded` |
-/// | it violates a guard, and is accepted | it is taken; the lock says what was accepted | `accepted` |
-/// | it is pinned | only the pinned state is taken | `pinned` |
-/// | the server no longer has it | it fails; the current bundle stays | `gone` |
+/// | there is no bundle | everything is fetched, and the bundle is created | `new` |
+/// | the server has nothing newer | it is planned as unchanged: nothing is fetched or written | `unchanged` |
+/// | the server has a newer state | the changes are fetched; attachments in the bundle are reused | `changedByDelta` |
+/// | a delta does not verify | everything is fetched, once; a note reports it | `deltaThatDoesNotVerify` |
+/// | nothing verifies | it fails; the current bundle is kept | `nothingVerifies` |
+/// | an attachment is missing, or has a wrong hash | it fails; the current bundle is kept | `attachmentThatIsWrong` |
+/// | downloads were interrupted | complete and partial downloads are reused | `interruptedDownloads` |
+/// | an attachment, or the bundle, is over its budget | it fails; the current bundle is kept | `overBudget` |
+/// | the new state violates a guard | it fails; the current bundle is kept | `guarded` |
+/// | it violates a guard, and is accepted | it is used; the lock file records the violation | `accepted` |
+/// | it is pinned | only the pinned state is used | `pinned` |
+/// | the server no longer has it | it fails; the current bundle is kept | `gone` |
 /// | it was killed during the commit | the next run finishes the commit | `killedDuringTheCommit` |
 /// | the current bundle is damaged | everything but intact attachments is fetched | `damagedBundle` |
-/// | only its metadata changed, seen by `--full` | it is packed again; a note says so | `metadataAtTheSameTime` |
-/// | the list and the answer are older than the bundle | nothing changes; a note says so | `staleList` |
-/// | the list has a newer state than the answer | it fails; the current bundle stays | `undelivered` |
-/// | other records have the same timestamp | it fails; the current bundle stays | `otherRecordsAtTheSameTime` |
-/// | the current bundle is newer, but does not verify | the server's state is taken | `unverifiedIsNoMinimum` |
+/// | only its metadata changed (`--full`) | it is packed again; a note reports it | `metadataAtTheSameTime` |
+/// | the list and the response are older than the bundle | nothing changes; a note reports it | `staleList` |
+/// | the list has a newer state than the response | it fails; the current bundle is kept | `undelivered` |
+/// | other records have the same timestamp | it fails; the current bundle is kept | `otherRecordsAtTheSameTime` |
+/// | the current bundle is newer, but does not verify | the server's state is used | `unverifiedIsNoMinimum` |
 /// | only the rule for attachments changed | the bundle is verified and packed again | `repacked` |
 struct CollectionRefresher: Sendable {
     let transaction: DumpsTransaction
@@ -35,23 +35,23 @@ struct CollectionRefresher: Sendable {
     let verifier: BundleVerifier
     let server: String
     let limits: Limits
-    /// The collections whose new states are taken even if they violate guards.
+    /// The collections whose new states are accepted even if they violate guards.
     let accepted: Set<CollectionID>
     /// The number of the catalogue, for errors; 0 if there is none.
     let catalogue: UInt64
     let onEvent: @Sendable (RefreshEvent) -> Void
 
-    /// Stages the server's state of a collection, or says why its bundle stays as it is. The caller commits what is
-    /// staged when all collections are done.
+    /// Stages the server's state of a collection, or reports why its bundle is unchanged. The caller commits the staged
+    /// bundles when all collections are done.
     ///
     /// - Parameters:
-    ///   - planned: what the plan says. It needs work.
+    ///   - planned: the plan for the collection, which requires work.
     ///   - fetched: the server's state, if it is already known.
     /// - Returns: the outcome, with the error if there is one.
     func refresh(_ planned: PlannedCollection, fetched: Snapshot? = nil) async -> CollectionOutcome {
         var outcome = CollectionOutcome(planned, status: .failed)
         do {
-            // Its attachments can be used by hash even if its records are damaged.
+            // The bundle's attachments can be reused, by their hashes, even if its records are damaged.
             let atHand = try? BundleAtHand(path: transaction.directory.bundlePath(planned.id), limits: limits)
             let (snapshot, isSameState) = try await fetchAndVerify(planned, fetched, onto: atHand, into: &outcome)
             let changed = isSameState ? try changedMetadata(snapshot, planned, atHand) : []
@@ -93,16 +93,16 @@ struct CollectionRefresher: Sendable {
     }
 }
 
-// The steps.
+// MARK: - Steps
 extension CollectionRefresher {
-    /// The verified state of the collection, and whether its records are those of the current bundle.
+    /// Returns the verified state of the collection, and whether its records are those of the current bundle.
     ///
-    /// The records of the current bundle are no longer in memory when it returns.
+    /// A separate method, so that the records of the current bundle are released when it returns.
     private func fetchAndVerify(
         _ planned: PlannedCollection, _ fetched: Snapshot?, onto atHand: BundleAtHand?,
         into outcome: inout CollectionOutcome
     ) async throws -> (Snapshot, isSameState: Bool) {
-        // The payload is inflated and read only here.
+        // The payload of the current bundle is inflated and parsed only here.
         let payload = atHand.map { bundle in Result { () throws(BundleError) in try bundle.reader.payload() } }
         let old = try? payload?.get()
         let snapshot: Snapshot
@@ -110,7 +110,7 @@ extension CollectionRefresher {
             snapshot = fetched
         } else if planned.action == .repack, let atHand, let payload {
             guard let held = planned.held else { throw DumpsError(problem: "there is no lock entry") }
-            // Verified again at the time in the lock.
+            // Verify the bundle again, as of the time in the lock file.
             snapshot = try verifier.snapshot(of: atHand.reader, payload: payload.get(), as: held)
         } else {
             if case .failure(let error)? = payload {
@@ -135,7 +135,7 @@ extension CollectionRefresher {
         return (snapshot, false)
     }
 
-    /// Whether the server has the same records as the current bundle at the same timestamp.
+    /// Returns whether the server has the same records as the current bundle at the same timestamp.
     private func isSameState(
         _ snapshot: Snapshot, _ planned: PlannedCollection, _ atHand: BundleAtHand, _ old: Payload
     ) throws -> Bool {
@@ -143,15 +143,15 @@ extension CollectionRefresher {
             return false
         }
         if old == snapshot.payload { return true }
-        // A damaged or edited bundle differs too. Only a bundle that verifies shows that the server contradicts itself.
-        // If there is a catalogue, it decides which of the two is right.
+        // A damaged or edited bundle differs as well. Only a bundle that verifies proves that the server has published
+        // two states with one timestamp. With a catalogue, the catalogue decides which of them is right.
         if !planned.isVouchedFor, held.trust.isSigned, isVerified(atHand, planned.id, held) {
             throw HTTPError.equivocation(held.timestamp)
         }
         return false
     }
 
-    /// Checks a new state by the collection's guards. A pin's state was chosen by somebody, and a catalogue has no
+    /// Checks a new state with the collection's guards. A pinned state was chosen by a person, and a catalogue has no
     /// guards, so neither is checked.
     private func guardAgainst(
         _ snapshot: Snapshot, _ planned: PlannedCollection, after old: Payload?, into outcome: inout CollectionOutcome
@@ -172,8 +172,8 @@ extension CollectionRefresher {
         outcome.notes += violations.map { "accepted despite a guard: \($0)" }
     }
 
-    /// The members of the metadata that the server has changed without a new timestamp, sorted. Those that a signer
-    /// writes do not count.
+    /// Returns the members of the metadata that the server has changed without a new timestamp, sorted. Members written
+    /// by a signer are ignored.
     private func changedMetadata(
         _ snapshot: Snapshot, _ planned: PlannedCollection, _ atHand: BundleAtHand?
     ) throws -> [String] {
@@ -186,7 +186,7 @@ extension CollectionRefresher {
         return Set(different.map { VisibleText.excerpt($0.key) }).sorted()
     }
 
-    /// Whether the current bundle, which has the server's records, may stay.
+    /// Returns whether the current bundle, which has the server's records, can be kept.
     private func mayStay(
         _ planned: PlannedCollection, _ atHand: BundleAtHand?, signedAs provenance: Provenance
     ) throws -> Bool {
@@ -196,8 +196,8 @@ extension CollectionRefresher {
         switch planned.action {
         case .update, .probe: break
         case .refetch:
-            // Newer signatures alone are not a reason to write. Another root is, and so is a bundle that does not
-            // verify.
+            // A newer signature alone is not a reason to write the bundle again. A different root is, and so is a
+            // bundle that does not verify.
             guard held.trust.kind == provenance.kind, held.trust.verdict?.root == provenance.verdict?.root,
                 isVerified(atHand, planned.id, held)
             else { return false }
@@ -210,7 +210,7 @@ extension CollectionRefresher {
         return true
     }
 
-    /// Whether the current bundle matches its lock entry and is vouched for by a trusted root.
+    /// Returns whether the current bundle matches its entry in the lock file and is signed under a trusted root.
     private func isVerified(_ atHand: BundleAtHand, _ id: CollectionID, _ held: LockFile.Collection) -> Bool {
         (try? verifier.verify(atHand.file, of: id, against: held)) != nil
     }

@@ -2,7 +2,7 @@ import RemoteSettingsModel
 import SnapshotBundle
 
 extension DumpsDirectory {
-    /// Whether the current bundle contains exactly this snapshot.
+    /// Returns whether the current bundle contains exactly this snapshot.
     ///
     /// - Throws: `BundleError` if the bundle cannot be read.
     func isHeld(_ snapshot: Snapshot, _ planned: PlannedCollection, limits: Limits) throws(BundleError) -> Bool {
@@ -12,7 +12,7 @@ extension DumpsDirectory {
         return try BundleReader(path: bundlePath(planned.id), limits: limits).payloadText() == snapshot.payload.bytes
     }
 
-    /// The state of a bundle's file, judged by its size and its first bytes.
+    /// Returns the state of a bundle's file, judging by its size and its first bytes.
     func diskState(_ id: CollectionID, _ held: LockFile.Collection?) -> RefreshPlanner.DiskState {
         let path = bundlePath(id)
         let size: Int

@@ -2,9 +2,9 @@ import RemoteSettingsHTTP
 import RemoteSettingsModel
 import SnapshotBundle
 
-// The sentences about the refresh of one collection. Its last good bundle and the other collections are unchanged.
+// Errors about the refresh of one collection. Its last good bundle and the other collections are unchanged.
 extension DumpsError {
-    /// Makes the error from one that a stage of the refresh threw.
+    /// Creates the error for an error thrown by a step of the refresh.
     init(ofRefresh error: any Error) {
         switch error {
         case let error as DumpsError: self = error
@@ -16,7 +16,7 @@ extension DumpsError {
         }
     }
 
-    /// The server's state could not be fetched, or was refused.
+    /// Creates an error for a state that could not be fetched, or was refused.
     private init(_ error: HTTPError) {
         let (problem, remedy) =
             switch error.fault {
@@ -38,12 +38,13 @@ extension DumpsError {
             error.failureCode ?? .content, kind: FailureKind(of: error), problem: problem, remedy: remedy)
     }
 
-    /// The server no longer has the collection.
+    /// An error for a collection that the server no longer has.
     static let gone = Self(
         .missing, kind: .gone, problem: "the server no longer has this collection; its bundle is kept",
         remedy: "to remove it, run rsdump remove")
 
-    /// Both the server's list and its answer are older than the bundle. The bundle stays, and nothing has failed.
+    /// Returns a note that both the server's list and its response are older than the bundle. The bundle is kept, and
+    /// this is not a failure.
     static func stale(held: Timestamp, answered: Timestamp) -> Self {
         Self(
             .rollback, kind: .stale,
@@ -51,7 +52,7 @@ extension DumpsError {
                 + "\(held) (\(held.rfc3339)), found \(answered) (\(answered.rfc3339)); a cache may be outdated")
     }
 
-    /// The server's list announces a state that the server does not deliver.
+    /// Returns an error for a state that is in the server's list but was not delivered.
     static func undelivered(listed: Timestamp, answered: Timestamp) -> Self {
         Self(
             .content, kind: .undelivered,
@@ -64,17 +65,17 @@ extension DumpsError {
         Self(.content, kind: .attachment, problem: "attachment \(location) of record \(record): \(problem)")
     }
 
-    /// The server's list of collections is malformed.
+    /// Returns an error for a malformed list of collections.
     static func malformedMonitor(_ error: FormatError, url: String) -> Self {
         Self(ofRefresh: HTTPError.changeset(error, url: url))
     }
 
-    /// A bundle, an attachment or all bundles together are larger than `dumps.yaml` allows.
+    /// Returns an error for a bundle, an attachment or all bundles together that exceed the budget in `dumps.yaml`.
     static func overBudget(_ excess: BudgetExcess) -> Self {
         Self(.refused, kind: .budget, problem: "\(excess)", details: .excess(excess))
     }
 
-    /// A collection's new state violates guards.
+    /// Returns an error for a new state that violates guards.
     ///
     /// - Parameter command: the command that can accept the state once, such as `rsdump refresh`.
     package static func guarded(_ id: CollectionID, _ violations: [GuardViolation], command: String) -> Self {

@@ -1,21 +1,21 @@
 import RemoteSettingsModel
 
-/// The commits of nightly refreshes, in the git history of the dumps directory, that changed other collections but not
-/// one for which the server already had a newer state.
+/// The refreshes that missed a collection: commits in the git history of the dumps directory that changed other
+/// collections, although the server already had a newer state of this one.
 ///
-/// A night that changed nothing has no commit, so there may have been more.
+/// A refresh that changed nothing has no commit, so there may have been more.
 package struct MissedRefreshes: Sendable {
-    /// The times of the commits that changed the lock, newest first.
+    /// The times of the commits that changed the lock file, newest first.
     private let commits: [Timestamp]
 
-    /// Runs git. Without a repository, no refresh was missed.
+    /// Reads the commits. Runs git. Without a repository, no refresh was missed.
     package init(_ directory: DumpsDirectory, limits: Limits) async {
         let repository = try? await GitRepository(containing: directory.path, limits: limits)
         commits = ((try? await repository?.revisions(touching: "dumps.lock.json")) ?? []).map(\.time)
     }
 
-    /// How many commits are newer than a state of the server that the bundle does not have, and the time of the first;
-    /// `nil` if there is none.
+    /// Returns the number of commits made after the server's state was published, and the time of the first; `nil` if
+    /// there is none, or if the bundle has that state.
     ///
     /// - Parameter current: the bundle's timestamp; `nil` if there is no bundle.
     package func since(
@@ -26,7 +26,7 @@ package struct MissedRefreshes: Sendable {
         return missed.last.map { (missed.count, $0) }
     }
 
-    /// The same in words; `nil` if there is nothing to say.
+    /// Returns the same as a sentence; `nil` if no refresh was missed.
     package func sentence(_ serverTimestamp: Timestamp?, bundle current: Timestamp?) -> String? {
         guard let serverTimestamp, let missed = since(serverTimestamp, bundle: current) else { return nil }
         return "the server's state is of \(serverTimestamp.rfc3339); \(Counted.text(missed.count, "later commit")) of "

@@ -2,30 +2,30 @@ import RemoteSettingsHTTP
 import RemoteSettingsModel
 import SnapshotBundle
 
-/// Brings a directory's bundles up to the server's state: begin, survey and plan; fetch, verify, select and pack each
-/// collection; commit; report.
+/// A refresh, which updates a directory's bundles to the server's state. Its steps are: begin, survey and plan; fetch,
+/// verify, select and pack each collection; commit; report.
 ///
-/// Collections are refreshed concurrently and independently. One that fails keeps its last good bundle and does not
-/// affect the others. All new bundles become current in one commit. If the process is killed before it, the downloads
-/// stay for the next refresh.
+/// Collections are refreshed concurrently and independently. If one fails, its last good bundle is kept, and the others
+/// are not affected. All new bundles become current in one commit. If the process is killed before it, the downloads
+/// are kept for the next refresh.
 package struct Refresh: Sendable {
     package struct Options: Sendable {
-        /// Fetch everything, not only the changes since the bundles.
+        /// Whether to fetch everything, not only the changes since the bundles.
         package var isFull = false
-        /// The collections whose new states are taken even if they violate guards.
+        /// The collections whose new states are accepted even if they violate guards.
         package var accepted: Set<CollectionID> = []
-        /// Plan, and change nothing.
+        /// Whether to only plan, without changes.
         package var isDryRun = false
-        /// Change nothing, and report whether anything would change.
+        /// Whether to only report if anything would change (`--locked`).
         package var isLocked = false
-        /// The highest age of a bundle whose pin has ended; `nil` for any age.
+        /// The maximum age of a bundle whose pin has expired; `nil` for any age.
         package var maxAge: Duration?
-        /// The most concurrent requests, and the most connections, to servers that speak HTTP/1.1.
+        /// The maximum number of concurrent requests and connections to servers that use HTTP/1.1.
         package var jobs = 8
-        /// The most concurrent requests to servers that speak HTTP/2, over one connection. RFC 9113, section
-        /// 6.5.2, recommends that a server allow at least 100.
+        /// The maximum number of concurrent requests to servers that use HTTP/2, over one connection. RFC 9113, section
+        /// 6.5.2, recommends that servers allow at least 100.
         package var streams = 100
-        /// How long to wait for another rsdump that works in the directory.
+        /// The longest wait for another rsdump that is working in the directory.
         package var wait = Duration.zero
 
         package init() {}
@@ -40,9 +40,11 @@ package struct Refresh: Sendable {
     private let limits: Limits
     private let onEvent: @Sendable (RefreshEvent) -> Void
 
+    /// Creates a refresh.
+    ///
     /// - Parameters:
-    ///   - now: the time at which chains are verified, which becomes the lock's `verifiedAt`.
-    ///   - onEvent: called from any task; must not block.
+    ///   - now: the time at which chains are verified, which becomes `verifiedAt` in the lock file.
+    ///   - onEvent: a closure that receives the progress. It is called on any task and must not block.
     package init(
         _ directory: DumpsDirectory, configuration: DumpsConfiguration, client: ServerClient, policy: TrustPolicy,
         options: Options, now: Timestamp, onEvent: @escaping @Sendable (RefreshEvent) -> Void
@@ -57,13 +59,14 @@ package struct Refresh: Sendable {
         self.onEvent = onEvent
     }
 
-    /// Refreshes the named collections, or all configured ones if none is named. Does I/O and network.
+    /// Refreshes the named collections, or all configured ones if there are no names. Does I/O and uses the network.
     ///
-    /// If the configuration asks for a catalogue, it is taken as a whole or not at all. All configured collections are
-    /// then refreshed, whichever are named, and only to the states that the publisher's catalogue lists.
+    /// If the configuration requires a catalogue, either its whole set of states is used or none. All configured
+    /// collections are then refreshed, regardless of the names, and only to the states that the publisher's catalogue
+    /// lists.
     ///
-    /// - Throws: ``DumpsError``; `HTTPError` if the monitor cannot be fetched; ``BundleError`` if the
-    ///   lock cannot be read or written. Errors of single collections are in their outcomes.
+    /// - Throws: ``DumpsError``; `HTTPError` if the monitor cannot be fetched; ``BundleError`` if the lock file cannot
+    ///   be read or written. Errors of single collections are in their outcomes.
     package func run(_ names: [CollectionID] = []) async throws -> RefreshReport {
         let settings = try selected(names)
         let transaction = try await DumpsTransaction.begin(
@@ -76,7 +79,8 @@ package struct Refresh: Sendable {
             plan = try await surveyAndPlan(settings, transaction)
             results = try await refreshEach(plan, transaction)
             if isWriting, let newest = results.newestOtherState,
-                // The publisher was publishing, or a cache is behind. Ask again, for states that are not older.
+                // The server has published in the meantime, or a cache is outdated. Request everything again, requiring
+                // states that are at least as new.
                 let again = try? await surveyAndPlan(settings, transaction, expecting: newest),
                 let others = try? await refreshEach(again, transaction, keeping: results)
             {
@@ -102,7 +106,7 @@ package struct Refresh: Sendable {
         return settings
     }
 
-    /// What the refresh does with each collection.
+    /// The planned actions for all collections.
     private struct Plan {
         var collections: [PlannedCollection]
         let monitor: MonitorChangeset
@@ -132,9 +136,9 @@ package struct Refresh: Sendable {
 
     /// Fetches, verifies, selects and packs each collection that needs it.
     ///
-    /// - Parameter known: what came of the collections before. Bundles that were packed then are used if they have the
+    /// - Parameter known: the outcomes of an earlier attempt. Bundles that it has packed are reused if they have the
     ///   right state.
-    /// - Returns: what came of each collection so far. Bundles that were packed wait for the commit.
+    /// - Returns: the outcomes so far. The packed bundles are not committed yet.
     private func refreshEach(
         _ plan: Plan, _ transaction: DumpsTransaction, keeping known: [CollectionOutcome] = []
     ) async throws -> [CollectionOutcome] {
@@ -147,15 +151,16 @@ package struct Refresh: Sendable {
         return try await work(plan, transaction, keeping: known)
     }
 
-    /// Makes the staged bundles current. If they belong together, it is all of them or none. Does I/O.
+    /// Makes the staged bundles current. If they belong to one catalogue, either all of them or none become current.
+    /// Does I/O.
     ///
-    /// - Returns: why none could become current; `nil` if all are.
+    /// - Returns: the reason that none could become current; `nil` on success.
     private func commit(
         _ plan: Plan, _ results: [CollectionOutcome], _ staged: Set<CollectionID>, _ transaction: DumpsTransaction
     ) throws -> DumpsError? {
         let refusal = try commitError(plan, results, transaction)
         if refusal == nil {
-            // The commit is done, so a download that cannot be removed is not a failure.
+            // The commit is already complete, so a download that cannot be removed is not a failure.
             for id in staged { try? directory.removeDownloads(of: id) }
         } else {
             try transaction.discard(staged)
@@ -166,13 +171,14 @@ package struct Refresh: Sendable {
         return refusal
     }
 
-    /// Commits what is staged.
+    /// Commits the staged bundles.
     ///
-    /// - Returns: why nothing could be committed: the bundles exceed their budget, or the catalogue is not whole.
+    /// - Returns: the reason that nothing could be committed: the bundles exceed their budget, or the catalogue is
+    ///   incomplete.
     private func commitError(
         _ plan: Plan, _ results: [CollectionOutcome], _ transaction: DumpsTransaction
     ) throws -> DumpsError? {
-        // A collection that is pinned, or that the catalogue does not list, does not hold the others back.
+        // A collection that is pinned, or that the catalogue does not list, does not prevent the commit of the others.
         let missing = zip(plan.collections, results).filter { planned, result in
             result.status == .failed && planned.problem == nil && planned.settings.pin == nil
         }.map(\.1.id)
@@ -213,11 +219,12 @@ package struct Refresh: Sendable {
             unlisted: unlisted, excess: refused ?? lock.excess(over: configuration.totalBudget), catalogue: catalogue)
     }
 
-    /// The outcome of a collection: what came of its own work, of the commit, of its pin and of its catalogue.
+    /// Returns the outcome of a collection, which combines the results of its own refresh, the commit, its pin and its
+    /// catalogue.
     ///
     /// - Parameters:
-    ///   - refusal: why its packed bundle could not become current.
-    ///   - catalogue: the one that the directory has after the commit.
+    ///   - refusal: the reason that its packed bundle could not become current.
+    ///   - catalogue: the directory's catalogue after the commit.
     ///   - missed: the earlier refreshes; `nil` if nothing failed.
     private func outcome(
         of planned: PlannedCollection, _ result: CollectionOutcome, refusal: DumpsError?,
@@ -226,7 +233,7 @@ package struct Refresh: Sendable {
         var outcome = result
         if let refusal { (outcome.status, outcome.error) = (.failed, refusal) }
         if outcome.status == .failed {
-            // When the failure began, and the name that was probably meant.
+            // Add notes about the start of the failure, and about a similar name that may have been intended.
             missed?.sentence(outcome.serverTimestamp, bundle: outcome.previous).map { outcome.notes.append($0) }
             if outcome.error?.kind == .unknown, monitor.collections[outcome.id] == nil {
                 let similar = outcome.id.mostSimilar(in: monitor.collections.keys)
@@ -235,7 +242,7 @@ package struct Refresh: Sendable {
             }
         }
         if let pin = planned.settings.pin {
-            // The monitor's timestamp is used, because after repacking the outcome has the bundle's own.
+            // Use the monitor's timestamp, because after repacking the outcome contains the bundle's own.
             let state = PinState(pin, serverTimestamp: planned.serverTimestamp, now: now)
             outcome.pin = state
             if let number = planned.leftCatalogue {
@@ -244,7 +251,7 @@ package struct Refresh: Sendable {
             if state.isOverdue, let until = pin.until {
                 outcome.notes.append(
                     "its pin ended on \(Pin.dateText(until)); unpin it, or pin it again with a later --until")
-                // Only an unchanged collection fails because of its age, so that new data is not discarded.
+                // Only an unchanged collection fails because of its age, so that new data is never discarded.
                 if outcome.status == .pinned, let maxAge = options.maxAge, let age = planned.held?.age(at: now),
                     age > maxAge
                 {
@@ -252,21 +259,20 @@ package struct Refresh: Sendable {
                 }
             }
         }
-        // If nothing confirms the catalogue any more, it fails. What was fetched stays, because it is newer than what
-        // was there.
+        // A stale catalogue is a failure. The fetched states are kept, because they are newer than the earlier ones.
         if outcome.id == Catalogue.collection, outcome.error == nil, let catalogue,
             let since = configuration.catalogue?.unconfirmedSince(catalogue, at: now)
         {
             let number = catalogue.catalogue.number
             (outcome.status, outcome.error) = (.failed, .unconfirmed(number: number, since: since))
         }
-        // A locked run has to know each state, so no failure is acknowledged there.
+        // A locked run requires that each state is known, so it does not apply acknowledgements.
         if let known = planned.settings.acknowledged, !options.isLocked { outcome.acknowledge(known, at: now) }
         if [.failed, .acknowledged, .planned].contains(outcome.status) { outcome.entry = nil }
         return outcome
     }
 
-    /// The plan for a collection, changed so that it takes the state of the catalogue.
+    /// Returns the plan for a collection, adjusted to the state in the catalogue.
     private func replanned(_ planned: PlannedCollection, of catalogue: Catalogue?) -> PlannedCollection {
         guard planned.id != Catalogue.collection, let catalogue else { return planned }
         let state = planned.held.flatMap { try? directory.listedState(of: planned.id, $0, limits: limits) }
@@ -275,7 +281,7 @@ package struct Refresh: Sendable {
             state: state)
     }
 
-    /// The catalogue that the directory now has, or would have after a dry run.
+    /// Returns the catalogue that the directory has now, or would have after a dry run.
     private func catalogue(after lock: LockFile, _ plan: Plan) -> VerifiedCatalogue? {
         guard configuration.catalogue != nil else { return nil }
         guard isWriting else { return plan.step.catalogue }
@@ -285,7 +291,7 @@ package struct Refresh: Sendable {
 
     private var isWriting: Bool { !options.isDryRun && !options.isLocked }
 
-    /// The outcome for a collection that needs no work; `nil` for the others.
+    /// Returns the outcome of a collection that needs no work; `nil` for the others.
     private func outcomeWithoutWork(_ planned: PlannedCollection, _ step: CatalogueStep.Result) -> CollectionOutcome? {
         var outcome = CollectionOutcome(planned, status: .failed)
         if let problem = planned.problem {
@@ -297,7 +303,7 @@ package struct Refresh: Sendable {
                 outcome.error = step.error
                 if step.error != nil { return outcome }
             } else if step.catalogue == nil || step.error != nil, planned.action.needsWork {
-                // Only the catalogue says which states belong together.
+                // Without a catalogue, it is unknown which states belong together.
                 outcome.error = .notWhole(failed: [Catalogue.collection])
                 return outcome
             }
@@ -315,8 +321,8 @@ package struct Refresh: Sendable {
         return outcome
     }
 
-    /// Fails a collection whose bundle stays if that bundle exceeds its budget. The budget may have been lowered since
-    /// the bundle was written.
+    /// Changes the outcome to a failure if the current bundle, which is kept, exceeds its budget. The budget may have
+    /// been lowered since the bundle was written.
     private func withinBudget(_ planned: PlannedCollection, _ outcome: CollectionOutcome) -> CollectionOutcome {
         guard [.unchanged, .pinned].contains(outcome.status), let held = planned.held else { return outcome }
         var outcome = outcome
@@ -340,7 +346,7 @@ package struct Refresh: Sendable {
         var outcomes: [CollectionOutcome] = []
         for planned in plan.collections {
             var outcome = outcomeWithoutWork(planned, plan.step) ?? CollectionOutcome(planned, status: .planned)
-            // The monitor does not list it, so only its state shows whether it changed.
+            // The monitor does not list the collection, so it must be fetched to find out whether it has changed.
             if planned.action == .probe, outcome.error == nil {
                 do {
                     let bundle = try? BundleReader(path: directory.bundlePath(planned.id), limits: limits)
@@ -366,7 +372,7 @@ package struct Refresh: Sendable {
     private func work(
         _ plan: Plan, _ transaction: DumpsTransaction, keeping known: [CollectionOutcome]
     ) async throws -> [CollectionOutcome] {
-        // Done once, before collections are refreshed concurrently.
+        // Create the directory here, before collections are refreshed concurrently.
         if plan.collections.contains(where: { $0.action.needsWork }) { try directory.prepareWork() }
         let gate = RequestGate(
             connections: options.jobs, streams: options.streams, isMultiplexed: client.isMultiplexed)
@@ -381,7 +387,7 @@ package struct Refresh: Sendable {
             accepted: options.accepted, catalogue: plan.step.catalogue?.catalogue.number ?? 0, onEvent: onEvent)
         let staged = Dictionary(
             known.filter { transaction.hasStaged($0.id) }.map { ($0.id, $0) }, uniquingKeysWith: { first, _ in first })
-        // The monitor's answer has shown which version of HTTP the server speaks.
+        // The monitor's response has shown which version of HTTP the server uses.
         let width = client.isMultiplexed(client.server.root) ? options.streams : options.jobs
         return try await plan.collections.concurrentMap(width: width) { planned in
             if let outcome = staged[planned.id], let entry = outcome.entry, let listed = planned.listed,
@@ -398,7 +404,7 @@ package struct Refresh: Sendable {
             onEvent(.began(planned.id))
             let fetched = planned.id == Catalogue.collection ? plan.step.snapshot : nil
             let outcome = await refresher.refresh(planned, fetched: fetched)
-            // The commit may still fail.
+            // The outcomes of staged bundles are reported later, because the commit may still fail.
             if !transaction.hasStaged(planned.id) { onEvent(.finished(outcome)) }
             return outcome
         }
@@ -413,7 +419,7 @@ package struct Refresh: Sendable {
 }
 
 extension [CollectionOutcome] {
-    /// The newest state of the server that its catalogue does not list; `nil` if there is none.
+    /// The newest state of the server that differs from the one in its catalogue; `nil` if there is none.
     fileprivate var newestOtherState: Timestamp? {
         compactMap { outcome in
             guard case .states(let listed, let found)? = outcome.error?.details else { return nil }

@@ -1,7 +1,7 @@
 import RemoteSettingsHTTP
 import RemoteSettingsModel
 
-/// Progress of a refresh. Events can come from any task; those of one collection are in order.
+/// Progress of a refresh. Events may be sent by any task; those of one collection are in order.
 package enum RefreshEvent: Sendable {
     case planned([PlannedCollection])
     case began(CollectionID)

@@ -2,10 +2,10 @@ import RemoteSettingsHTTP
 import RemoteSettingsModel
 import SnapshotBundle
 
-/// What a refresh will do with one collection.
+/// The plan of a refresh for one collection.
 package struct PlannedCollection: Sendable {
     package enum Action: Hashable, Sendable {
-        /// The bundle has the state of the server.
+        /// The bundle has the server's state.
         case unchanged
         /// There is no bundle yet.
         case create
@@ -15,18 +15,18 @@ package struct PlannedCollection: Sendable {
         case refetch(String)
         /// The records are the same, but the rule for attachments has changed.
         case repack
-        /// The monitor does not list the collection, or lists a state older than the bundle's, as a cache or an export
-        /// during a publication may. The server is asked for the collection itself.
+        /// The monitor does not list the collection, or lists an older state than the bundle's, which can come from a
+        /// cache or from an export during a publication. The collection itself is requested from the server.
         case probe
-        /// The bundle has its pinned state, whatever state the server has.
+        /// The bundle has its pinned state. The server's state is ignored.
         case pinned
         /// Neither the bundle nor the server has the pinned state, for the given reason.
         case pinUnmet(String)
 
-        /// Everything is fetched because the user asks for it.
+        /// Everything is fetched because the user has requested it.
         static let full = Action.refetch("--full")
 
-        /// Whether anything is fetched or written for it.
+        /// Whether anything is fetched or written.
         package var needsWork: Bool {
             switch self {
             case .unchanged, .pinned, .pinUnmet: false
@@ -42,18 +42,18 @@ package struct PlannedCollection: Sendable {
 
     package let settings: DumpsConfiguration.Collection
     package internal(set) var action: Action
-    /// The lock entry.
+    /// The entry in the lock file.
     package let held: LockFile.Collection?
     /// The timestamp in the monitor.
     package let serverTimestamp: Timestamp?
-    /// The state that the catalogue lists; `nil` without a catalogue, or if the collection is pinned to another state.
+    /// The state listed in the catalogue; `nil` without a catalogue, or if the collection is pinned to a different
+    /// state.
     var listed: Catalogue.Entry?
-    /// Whether a catalogue decides which state is taken. An older state than the bundle's is then not a rollback.
+    /// Whether a catalogue determines the state to use. A state older than the bundle's is then not a rollback.
     var isVouchedFor = false
-    /// The number of the catalogue whose state the collection does not have because it is pinned; `nil` if there is
-    /// none.
+    /// The number of the catalogue from which the collection deviates because it is pinned; `nil` if there is none.
     var leftCatalogue: UInt64?
-    /// Why the collection has no state in the catalogue.
+    /// The reason that the collection has no state in the catalogue.
     var problem: DumpsError?
 
     init(
@@ -68,19 +68,20 @@ package struct PlannedCollection: Sendable {
 
     package var id: CollectionID { settings.id }
 
-    /// Whether the server is asked only for the changes since the bundle with this head.
+    /// Returns whether only the changes since the bundle with this head are requested from the server.
     func isBase(_ head: BundleHead?) -> Bool {
         guard let held, head?.timestamp == held.timestamp else { return false }
         return action == .update || action == .probe
     }
 }
 
-/// The first stage of a refresh: compares the lock, the files and the monitor, and decides. Does no I/O.
+/// The planner of a refresh, its first step: it compares the lock file, the files and the monitor, and chooses an
+/// action for each collection. Does no I/O.
 struct RefreshPlanner {
-    /// The state of the bundle's file, judged by its size and its first bytes.
+    /// The state of the bundle's file, judging by its size and its first bytes.
     enum DiskState: Hashable {
         case absent
-        /// The size and the timestamp are those in the lock.
+        /// The size and the timestamp match the lock file.
         case asLocked
         case damaged(String)
     }
@@ -117,20 +118,20 @@ struct RefreshPlanner {
         return held.attachmentRule == settings.attachments.text ? .unchanged : .repack
     }
 
-    /// What a refresh does because the configuration has changed, although neither the bundle nor the server has; `nil`
-    /// if the lock agrees with the configuration.
+    /// Returns the action that is required because the configuration has changed, although neither the bundle nor the
+    /// server's state has; `nil` if the lock file agrees with the configuration.
     func disagreement(
         _ settings: DumpsConfiguration.Collection, with held: LockFile.Collection
     ) -> PlannedCollection.Action? {
         switch action(settings, held: held, disk: .asLocked, listed: held.timestamp) {
-        // An imported bundle waits for the server's signature.
+        // An imported bundle remains unchanged until the server provides a signed state.
         case .refetch where held.trust == .imported && policy.acceptsUnsigned: nil
         case .unchanged, .pinned: nil
         case let action: action
         }
     }
 
-    /// The action for a pinned collection, which takes only its pinned state from the server.
+    /// Returns the action for a pinned collection, for which only the pinned state is accepted from the server.
     private func action(
         _ settings: DumpsConfiguration.Collection, _ pin: Pin, held: LockFile.Collection?, disk: DiskState,
         listed: Timestamp?
@@ -151,7 +152,7 @@ struct RefreshPlanner {
         return held.timestamp < pin.at && disk == .asLocked ? .update : .refetch(problem)
     }
 
-    /// Why the configuration no longer trusts a bundle; `nil` if it does.
+    /// Returns the reason that the configuration no longer trusts a bundle; `nil` if it does.
     private func distrust(_ held: LockFile.Collection) -> String? {
         switch held.trust {
         case .signed(let signature):
@@ -163,8 +164,9 @@ struct RefreshPlanner {
 }
 
 extension BundleVerifier {
-    /// The timestamp that the server's state must at least have: that of the current bundle, if its signature verifies.
-    /// No other number counts. Anyone could have chosen the timestamp of an unsigned state, or edited the lock file.
+    /// Returns the minimum timestamp of the server's state: that of the current bundle, if its signature verifies.
+    /// Otherwise there is no minimum, because anyone could have chosen the timestamp of an unsigned state, or edited
+    /// the lock file.
     func minimum(for planned: PlannedCollection, in bundle: BundleReader?, _ payload: Payload?) -> Timestamp? {
         guard let held = planned.held, held.trust.isSigned, let bundle, let payload else { return nil }
         return try? snapshot(of: bundle, payload: payload, as: held).timestamp
@@ -172,7 +174,7 @@ extension BundleVerifier {
 }
 
 extension CollectionFetcher {
-    /// Fetches the state that a plan asks for, as a delta onto `base` if there is one.
+    /// Fetches the state required by a plan, as a delta onto `base` if there is one.
     ///
     /// - Parameter minimum: see ``BundleVerifier/minimum(for:in:_:)``.
     func fetch(
@@ -182,8 +184,8 @@ extension CollectionFetcher {
             id: planned.id, expected: planned.serverTimestamp, base: base,
             floor: planned.isVouchedFor ? nil : minimum,
             wasSigned: planned.held?.trust.isSigned ?? false)
-        // The refresh decides later whether the server contradicts itself, because only it knows whether the bundle is
-        // intact.
+        // The refresh checks later whether the server has published two states with one timestamp, because only the
+        // refresh knows whether the bundle is intact.
         wanted.refusesEquivocation = false
         wanted.needsState = true
         do throws(HTTPError) {
@@ -191,7 +193,7 @@ extension CollectionFetcher {
             return fetched
         } catch {
             if error.fault == .unknownCollection, planned.held != nil { throw .gone }
-            // A cache may have kept both the list and the collection.
+            // Both the list and the collection may have come from an outdated cache.
             if case .rollback(let held, let answered) = error.fault, let listed = planned.serverTimestamp,
                 listed < held,
                 planned.action == .probe || planned.action == .full
@@ -204,8 +206,8 @@ extension CollectionFetcher {
 }
 
 extension PlannedCollection {
-    /// Checks that a state with which nothing changes is not older than the one that the server's list announces. With
-    /// a catalogue, the catalogue says which state is right.
+    /// Checks that a state that changes nothing is not older than the one announced in the server's list. With a
+    /// catalogue, the catalogue determines the right state.
     func checkDelivered(_ answered: Timestamp) throws(DumpsError) {
         guard !isVouchedFor, let serverTimestamp, answered < serverTimestamp else { return }
         throw .undelivered(listed: serverTimestamp, answered: answered)

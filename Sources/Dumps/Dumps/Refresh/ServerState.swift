@@ -19,9 +19,12 @@ package struct ServerState: Sendable {
     private let jobs: Int
     private let now: Timestamp
 
+    /// Creates a reader of the server's state.
+    ///
     /// - Parameters:
-    ///   - directory: its bundles are the bases of deltas. Bundles that are up to date are verified and used.
-    ///   - jobs: the most concurrent requests.
+    ///   - directory: the directory whose bundles are the bases of deltas. Bundles that are up to date are verified and
+    ///     used.
+    ///   - jobs: the maximum number of concurrent requests.
     ///   - now: the time at which chains are verified.
     package init(
         _ directory: DumpsDirectory, configuration: DumpsConfiguration, client: ServerClient, policy: TrustPolicy,
@@ -35,12 +38,14 @@ package struct ServerState: Sendable {
         self.now = now
     }
 
-    /// - Parameter names: the collections; empty for all that the configuration names.
+    /// Returns the outcome for each collection.
+    ///
+    /// - Parameter names: the collections; empty for all configured ones.
     /// - Throws: ``DumpsError``; `HTTPError` if the monitor cannot be fetched; `BundleError` if the lock file cannot be
     ///   read. Errors of single collections are in their outcomes.
     package func outcomes(_ names: [CollectionID] = []) async throws -> [CollectionID: Outcome] {
         var settings = try configuration.selecting(names, file: directory.configurationPath)
-        // A pin says nothing about the server's state.
+        // Ignore pins, because they do not affect the server's state.
         for index in settings.indices { settings[index].pin = nil }
         let lock = try directory.lockFile(limits: client.limits)
         let survey = Survey(directory, configuration: configuration, policy: policy, now: now, limits: client.limits)
@@ -53,7 +58,7 @@ package struct ServerState: Sendable {
         return Dictionary(uniqueKeysWithValues: outcomes)
     }
 
-    /// The state of the current bundle, if that verifies.
+    /// Returns the state of the current bundle, if that verifies.
     private func current(_ planned: PlannedCollection, _ present: BundleReader?) -> Snapshot? {
         guard let present, let held = planned.held, present.head.timestamp == held.timestamp else { return nil }
         return try? BundleVerifier(policy, limits: client.limits).snapshot(of: present, as: held)
@@ -63,13 +68,13 @@ package struct ServerState: Sendable {
         let present = try? BundleReader(path: directory.bundlePath(planned.id), limits: client.limits)
         switch planned.action {
         case .unchanged, .repack:
-            // A damaged bundle cannot show what the server has, so the server is asked.
+            // If the bundle is damaged, fetch the state from the server instead.
             if let snapshot = current(planned, present) { return .snapshot(snapshot) }
         case .create, .update, .refetch, .probe, .pinned, .pinUnmet: break
         }
         do {
-            // A bundle that cannot be read is not a base for a delta. That is not an error here, because nothing is
-            // written.
+            // A bundle that cannot be read is not used as the base of a delta. That is not an error here, because
+            // nothing is written.
             let payload = try? present?.payload()
             let minimum = BundleVerifier(policy, limits: client.limits).minimum(for: planned, in: present, payload)
             let base = planned.isBase(present?.head) ? payload : nil

@@ -1,6 +1,6 @@
 import RemoteSettingsModel
 
-/// A memory budget that concurrent tasks share. A task that needs more than is available waits, in order of arrival.
+/// A memory budget shared by concurrent tasks. A task that needs more than is available waits, in order of arrival.
 final class SharedMemory: Sendable {
     private struct Waiting {
         var bytes: Int
@@ -18,7 +18,7 @@ final class SharedMemory: Sendable {
 
     /// Runs `body` as soon as this many bytes are available.
     ///
-    /// - Parameter bytes: at most the whole budget.
+    /// - Parameter bytes: the number of bytes, at most the whole budget.
     func lend<Value>(_ bytes: Int, _ body: () async throws -> Value) async rethrows -> Value {
         await withCheckedContinuation { continuation in
             let isLent = state.withLock { state in

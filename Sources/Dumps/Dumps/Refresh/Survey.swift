@@ -2,7 +2,7 @@ import RemoteSettingsHTTP
 import RemoteSettingsModel
 import SnapshotBundle
 
-/// Compares the lock, the files and the monitor, and changes nothing.
+/// A survey, which compares the lock file, the files and the monitor, without changes.
 package struct Survey: Sendable {
     private let directory: DumpsDirectory
     private let configuration: DumpsConfiguration
@@ -10,6 +10,8 @@ package struct Survey: Sendable {
     private let now: Timestamp
     private let limits: Limits
 
+    /// Creates a survey.
+    ///
     /// - Parameter now: the time to compare with the last days of pins.
     package init(
         _ directory: DumpsDirectory, configuration: DumpsConfiguration, policy: TrustPolicy, now: Timestamp,
@@ -22,10 +24,10 @@ package struct Survey: Sendable {
         self.limits = limits
     }
 
-    /// The local states. Does I/O, no network.
+    /// Returns the local states. Does I/O, without the network.
     ///
-    /// - Parameter names: the collections; empty for all that the configuration names.
-    /// - Throws: ``DumpsError``, or `BundleError` if the lock cannot be read.
+    /// - Parameter names: the collections; empty for all configured ones.
+    /// - Throws: ``DumpsError``, or `BundleError` if the lock file cannot be read.
     package func offline(_ names: [CollectionID]) throws -> [SurveyedCollection] {
         let lock = try directory.lockFile(limits: limits)
         let planner = RefreshPlanner(policy: policy, isFull: false)
@@ -36,7 +38,7 @@ package struct Survey: Sendable {
         }
     }
 
-    /// The local states and the server's. Does I/O and one request.
+    /// Returns the local states and the server's. Does I/O and sends one request.
     ///
     /// - Throws: the errors of ``offline(_:)``, and `HTTPError`.
     package func online(_ names: [CollectionID], client: ServerClient) async throws -> [SurveyedCollection] {
@@ -49,14 +51,14 @@ package struct Survey: Sendable {
         }
     }
 
-    /// What `dumps.yaml` asks for and a lock entry does not have.
+    /// A difference between the requirements of `dumps.yaml` and an entry in the lock file.
     package struct Disagreement: Sendable, Encodable {
         package let collection: CollectionID
         package let action: PlannedCollection.Action
         let reason: String?
     }
 
-    /// Compares the lock with `dumps.yaml`. Throws the errors of ``offline(_:)``.
+    /// Compares the lock file with `dumps.yaml`. Throws the errors of ``offline(_:)``.
     package func disagreements() throws -> [Disagreement] {
         try offline([]).compactMap { state in
             state.action.map { Disagreement(collection: state.id, action: $0, reason: $0.reason) }
@@ -73,14 +75,14 @@ package struct Survey: Sendable {
             serverTimestamp: serverTimestamp, action: action,
             pin: settings.pin.map { PinState($0, serverTimestamp: serverTimestamp, now: now) },
             budget: settings.budget.bundle,
-            // A bundle that cannot be read is reported in its own right.
+            // A bundle that cannot be read is reported separately.
             excess: held.flatMap { held in
                 try? settings.budget.excess(
                     of: held, in: BundleReader(path: directory.bundlePath(settings.id), limits: limits))
             })
     }
 
-    /// The plan of a refresh, and the monitor's answer from which it was made.
+    /// Returns the plan of a refresh, and the monitor's response that it is based on.
     func planned(
         _ settings: [DumpsConfiguration.Collection], _ lock: LockFile, client: ServerClient, isFull: Bool,
         expected: Timestamp? = nil
@@ -102,7 +104,7 @@ package struct Survey: Sendable {
 }
 
 extension DumpsConfiguration {
-    /// The settings of the named collections, or of all, and those of the catalogue.
+    /// Returns the settings of the named collections, or of all, and those of the catalogue.
     ///
     /// - Throws: ``DumpsError`` if a name is not configured, or if no collection is.
     func selecting(_ names: [CollectionID], file: String) throws(DumpsError) -> [Collection] {

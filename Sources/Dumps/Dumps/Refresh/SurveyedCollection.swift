@@ -4,11 +4,11 @@ import SnapshotBundle
 /// The local and the server's state of a collection, and the action that a refresh would take.
 package struct SurveyedCollection: Sendable {
     package let id: CollectionID
-    /// The lock entry; `nil` if the collection was never fetched.
+    /// The entry in the lock file; `nil` if the collection was never fetched.
     package let entry: LockFile.Collection?
     /// Whether the bundle exists, with the size and timestamp in the lock file.
     package let hasBundle: Bool
-    /// `nil` offline, or if the monitor does not list the collection.
+    /// The server's timestamp; `nil` offline, or if the monitor does not list the collection.
     package let serverTimestamp: Timestamp?
     /// The action that a refresh would take. Offline, only one caused by differences between `dumps.yaml` and the lock
     /// file; `nil` if there are none.
@@ -22,7 +22,7 @@ package struct SurveyedCollection: Sendable {
 }
 
 extension LockFile.Collection {
-    /// When the data was verified; `nil` if it is unsigned.
+    /// The time when the data was verified; `nil` if it is unsigned.
     package var verifiedAt: Timestamp? { trust.verdict?.verifiedAt }
 
     /// Returns the time since the data was verified or, if it is unsigned, since it changed on the server.
@@ -43,7 +43,7 @@ extension SurveyedCollection {
     /// A bundle with the server's current state is fresh, regardless of age. A pinned bundle is fresh until its pin's
     /// last day has passed.
     ///
-    /// - Parameter maxAge: `nil` for any age.
+    /// - Parameter maxAge: the maximum age; `nil` for any age.
     package func freshness(at now: Timestamp, maxAge: Duration?) -> Freshness {
         guard let entry, hasBundle else { return .missing }
         let isTooOld = maxAge.map { entry.age(at: now) > $0 } ?? false

@@ -1,7 +1,7 @@
 import RemoteSettingsModel
 import SnapshotBundle
 
-/// Verifies a bundle against the lock, offline: every byte, hash, signature and entry.
+/// An offline verifier of bundles against the lock file. It checks every byte, hash, signature and entry.
 package struct BundleVerifier: Sendable {
     private let signatures: KeptSnapshotVerifier
     private let limits: Limits
@@ -13,15 +13,15 @@ package struct BundleVerifier: Sendable {
         self.limits = limits
     }
 
-    /// The bundle's snapshot, verified with its own signature at the lock's `verifiedAt`.
+    /// Returns the bundle's snapshot, verified with its own signature as of the `verifiedAt` in the lock file.
     ///
     /// - Throws: `BundleError`.
     package func snapshot(of bundle: BundleReader, as entry: LockFile.Collection) throws -> Snapshot {
         try snapshot(of: bundle, payload: bundle.payload(), as: entry)
     }
 
-    /// The bundle's verified snapshot, as ``snapshot(of:as:)`` returns it, for a caller that has already read the
-    /// payload.
+    /// Returns the bundle's verified snapshot, for a caller that has already read the payload. See
+    /// ``snapshot(of:as:)``.
     package func snapshot(
         of bundle: BundleReader, payload: Payload, as entry: LockFile.Collection
     ) throws -> Snapshot {
@@ -34,7 +34,8 @@ package struct BundleVerifier: Sendable {
             throw BundleError(.damaged, file: bundle.name, entry: "chain.pem", expected: "a chain", found: "none")
         }
         let verified = try signatures.verified(unverified, chain: pem, at: verdict.verifiedAt)
-        // If a bundle has several chains, the lock names one of them, but the configuration may trust another.
+        // A bundle may have several chains. The lock file names one of them, but the configuration may trust a
+        // different one.
         let claimed = KeptSnapshotVerifier(
             TrustPolicy(roots: TrustAnchors([verdict.root]), signer: SignerName(verdict.signer)), limits: limits)
         guard
@@ -57,10 +58,11 @@ package struct BundleVerifier: Sendable {
         return try signatures.verified(bundle.unverifiedSnapshot(), chain: pem, at: time).provenance
     }
 
-    /// Verifies a bundle file. The file is opened once, and everything is read through that opening. Does I/O.
+    /// Verifies a bundle file, which is opened only once. Does I/O.
     ///
-    /// - Returns: the verified bundle. Use it for all later reads, because the path may lead to another file by then.
-    /// - Throws: `BundleError` for the first fault.
+    /// - Returns: the verified bundle. Use it for all later reads, because the file at the path may have been replaced
+    ///   by then.
+    /// - Throws: `BundleError` for the first problem.
     @discardableResult
     package func verify(_ path: String, of id: CollectionID, against entry: LockFile.Collection) throws -> BundleReader
     {
@@ -70,7 +72,7 @@ package struct BundleVerifier: Sendable {
         return try verify(MappedFile(path: path), of: id, against: entry)
     }
 
-    /// Verifies a bundle as ``verify(_:of:against:)`` does, for a file that is already open.
+    /// Verifies a bundle file that is already open. See ``verify(_:of:against:)``.
     @discardableResult
     package func verify(
         _ file: MappedFile, of id: CollectionID, against entry: LockFile.Collection
@@ -80,7 +82,7 @@ package struct BundleVerifier: Sendable {
             digest: { file.digest() })
     }
 
-    /// Verifies a bundle as ``verify(_:of:against:)`` does, for a bundle in memory.
+    /// Verifies a bundle in memory. See ``verify(_:of:against:)``.
     @discardableResult
     package func verify(
         _ bytes: Bytes, name: String, of id: CollectionID, against entry: LockFile.Collection
@@ -106,8 +108,7 @@ package struct BundleVerifier: Sendable {
         }
         let bundle = try open()
         let (manifest, payload) = try bundle.verifiedContents()
-        // The contents are checked first, because they show what is damaged. The file's hash shows only that something
-        // is.
+        // Check the contents before the file's hash, because their errors state which part is damaged.
         let digest = digest()
         guard digest == entry.bundle.sha256 else {
             throw differs("SHA-256", expected: "\(entry.bundle.sha256)", found: "\(digest)")

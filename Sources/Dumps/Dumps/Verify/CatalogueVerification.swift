@@ -1,22 +1,22 @@
 import RemoteSettingsModel
 import SnapshotBundle
 
-/// Whether a directory holds one whole catalogue, as its configuration requires.
+/// A check that a directory contains exactly one whole catalogue, as its configuration requires.
 package struct CatalogueVerification: Sendable {
-    /// The packaged catalogue; `nil` if there is none, or if its chain does not end at a trusted root.
+    /// The packaged catalogue; `nil` if there is none, or if its chain does not lead to a trusted root.
     package let catalogue: VerifiedCatalogue?
-    /// The pinned collections whose state is not the one in the catalogue.
+    /// The pinned collections that deviate from the catalogue.
     package let left: [CollectionID]
-    /// The faults, one sentence each.
+    /// The problems, one sentence each.
     package let problems: [String]
 
-    /// Compares the lock with the packaged catalogue. Does I/O; uses no network.
+    /// Compares the lock file with the packaged catalogue. Does I/O; uses no network.
     ///
-    /// It uses the manifests of the bundles, and inflates only the catalogue. ``Verification`` checks that the bundles
-    /// hold what their manifests say.
+    /// It reads the manifests of the bundles, and inflates only the catalogue. ``Verification`` checks that the bundles
+    /// match their manifests.
     ///
     /// - Returns: `nil` if the configuration does not require a catalogue.
-    /// - Throws: `BundleError` if the lock cannot be read.
+    /// - Throws: `BundleError` if the lock file cannot be read.
     package init?(
         _ directory: DumpsDirectory, _ configuration: DumpsConfiguration, policy: TrustPolicy, limits: Limits
     ) throws {

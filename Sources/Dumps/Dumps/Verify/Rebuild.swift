@@ -1,16 +1,17 @@
 import RemoteSettingsModel
 import SnapshotBundle
 
-/// Writes bundles again from their own uncompressed contents to another directory, and compares them with the lock.
+/// A rebuild, which writes bundles again from their own uncompressed contents to a different directory, and compares
+/// them with the lock file.
 package struct Rebuild: Sendable {
     package enum Verdict: Sendable {
-        /// The bytes are the same as those in the lock.
+        /// The bytes are identical to those in the lock file.
         case identical
-        /// The contents are the same, but the bytes differ, because another compressor wrote the locked bundle.
+        /// The contents are the same, but the bytes differ, because a different compressor wrote the original bundle.
         case sameContent(size: Int, sha256: SHA256Digest)
-        /// The contents differ from the locked ones, which would be a bug in the writer.
+        /// The contents differ from those in the lock file, which would be a bug in the writer.
         case different(content: SHA256Digest)
-        /// The bundle does not match the lock, or cannot be written again.
+        /// The bundle does not match the lock file, or cannot be written again.
         case failed(any Error)
     }
 
@@ -25,9 +26,9 @@ package struct Rebuild: Sendable {
     private let verifier: BundleVerifier
     private let limits: Limits
 
-    /// Prepares a rebuild.
+    /// Creates a rebuild.
     ///
-    /// - Parameter output: an empty directory, which gets `<bucket>/<collection>.zip`.
+    /// - Parameter output: an empty directory, to which `<bucket>/<collection>.zip` is written.
     package init(
         _ directory: DumpsDirectory, to output: String, policy: TrustPolicy, limits: Limits
     ) {
@@ -39,9 +40,8 @@ package struct Rebuild: Sendable {
 
     /// Rebuilds the bundles. Each one is verified before it is written again. Does I/O; uses no network.
     ///
-    /// - Parameter names: the collections; an empty list means all in the lock.
-    /// - Throws: `BundleError` if the lock cannot be read; ``DumpsError`` if a name is not in the
-    ///   lock.
+    /// - Parameter names: the collections; an empty list means all in the lock file.
+    /// - Throws: `BundleError` if the lock file cannot be read; ``DumpsError`` if a name is not in the lock file.
     package func run(_ names: [CollectionID]) async throws -> [Outcome] {
         let lock = try directory.lockFile(limits: limits)
         let unknown = names.filter { lock.collections[$0] == nil }
@@ -103,7 +103,7 @@ extension Rebuild.Verdict {
         }
     }
 
-    /// The bundle that was written instead of the one in the lock.
+    /// The rebuilt bundle, if its bytes differ from the one in the lock file.
     fileprivate var other: Rebuild.Outcome.Written? {
         if case .sameContent(let size, let sha256) = self { .init(size: size, sha256: sha256) } else { nil }
     }

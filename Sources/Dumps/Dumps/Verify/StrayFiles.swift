@@ -2,12 +2,12 @@ import RemoteSettingsModel
 import SnapshotBundle
 
 extension DumpsDirectory {
-    /// The paths in the directory that are neither locked bundles nor allowed files, relative to the directory and
-    /// sorted.
+    /// Returns the paths in the directory that are neither bundles in the lock file nor allowed files, relative to the
+    /// directory and sorted.
     ///
     /// Allowed at the top level are `dumps.yaml`, `dumps.lock.json`, `.gitattributes`, `.gitignore`, files whose names
     /// begin with README, NOTICE, LICENSE or COPYING, and `.rsdump/`, the work directory of a refresh. A bucket's
-    /// folder may contain only its bundles. Links are never allowed, whatever they point to.
+    /// folder may contain only its bundles. Symbolic links are never allowed, regardless of their targets.
     ///
     /// - Throws: `BundleError`.
     package func strayFiles(limits: Limits = Limits()) throws -> [String] {
@@ -28,7 +28,7 @@ extension DumpsDirectory {
     }
 
     private func isAllowed(_ name: String) throws(BundleError) -> Bool {
-        // Only a regular file is allowed, and not a link, a pipe or a device.
+        // Only a regular file is allowed, not a link, a pipe or a device.
         guard try FileStore.size("\(path)/\(name)") != nil else { return false }
         return ["dumps.yaml", "dumps.lock.json", ".gitattributes", ".gitignore"].contains(name)
             || ["README", "NOTICE", "LICENSE", "COPYING"].contains { name.hasPrefix($0) }

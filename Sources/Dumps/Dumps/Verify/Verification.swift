@@ -1,14 +1,14 @@
 import RemoteSettingsModel
 import SnapshotBundle
 
-/// Verifies the bundles of a directory in parallel, offline.
+/// An offline verification of a directory's bundles, in parallel.
 package struct Verification: Sendable {
     package struct Outcome: Sendable {
         package enum Verdict: Sendable {
             case good
             /// The bundle is intact, but a commit was interrupted before it replaced the lock file.
             case interrupted
-            /// The configuration names the collection, but it was never fetched.
+            /// The configuration lists the collection, but it was never fetched.
             case missing
             case bad(any Error)
         }
@@ -18,7 +18,7 @@ package struct Verification: Sendable {
         package let verdict: Verdict
         /// The pin that keeps the bundle at its state; `nil` if the configuration has none.
         package var pin: Pin?
-        /// How much the bundle exceeds its budget. The budget may have been lowered after the bundle was written.
+        /// The excess of the bundle over its budget. The budget may have been lowered after the bundle was written.
         package var excess: BudgetExcess?
     }
 
@@ -35,9 +35,9 @@ package struct Verification: Sendable {
     /// Verifies the bundles, and checks that none is missing.
     ///
     /// - Parameters:
-    ///   - names: the collections; an empty list means all in the lock and all that the configuration names.
+    ///   - names: the collections; an empty list means all in the lock file and all configured ones.
     ///   - configured: the configuration's collections. Each must have a bundle, and a pinned one must be at its pin.
-    /// - Throws: `BundleError` if the lock cannot be read; ``DumpsError`` if a name is not in it.
+    /// - Throws: `BundleError` if the lock file cannot be read; ``DumpsError`` if a name is not in it.
     package func run(_ names: [CollectionID], configured: [DumpsConfiguration.Collection]) async throws -> [Outcome] {
         let lock = try directory.lockFile(limits: limits)
         let (next, staged) = try directory.readableLock(limits: limits)
@@ -59,7 +59,7 @@ package struct Verification: Sendable {
         }
     }
 
-    /// Verifies what a reader of an interrupted commit gets.
+    /// Verifies the bundle that a reader gets during an interrupted commit.
     private func verifyInterrupted(_ id: CollectionID, _ entry: LockFile.Collection) -> Outcome {
         do {
             try verifier.verify(directory.readablePath(id, limits: limits), of: id, against: entry)
@@ -82,7 +82,7 @@ package struct Verification: Sendable {
             guard let pin, FailureKind(of: error) != .pin else {
                 return Outcome(id: id, entry: entry, verdict: .bad(error))
             }
-            // A refresh does not touch a pinned collection, so the error's own remedy would not help.
+            // A refresh does not change a pinned collection, so the remedy in the original error would not help.
             let problem = (error as? BundleError)?.sentence ?? "\(error)"
             return Outcome(id: id, entry: entry, verdict: .bad(DumpsError.damaged(id, pin, problem: problem)))
         }

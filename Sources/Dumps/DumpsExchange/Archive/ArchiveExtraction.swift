@@ -1,28 +1,28 @@
 import RemoteSettingsModel
 import SnapshotBundle
 
-/// Extracts files from an untrusted archive into an empty directory.
+/// An extraction of files from an untrusted archive to an empty directory.
 ///
-/// Every name is checked first. Only regular files and their folders are created, and ``Limits`` bounds the extracted
-/// bytes. A compressed stream is read to its end before any file is written, so an archive that is truncated or expands
-/// too much leaves nothing behind.
+/// Every name is checked first. Only regular files and their folders are created, and ``Limits`` restricts the number
+/// of extracted bytes. A compressed stream is read completely before any file is written, so an archive that is
+/// truncated or expands too much leaves no files behind.
 package struct ArchiveExtraction {
-    /// How an entry is treated.
+    /// The treatment of an entry.
     package enum Use: Hashable, Sendable {
         case passOver
-        /// The entry is written under this name: a relative path without `.` and `..`.
+        /// The entry is written under this name, a relative path without `.` and `..`.
         case extract(as: String)
-        /// The entry is itself an archive. Its entries are extracted instead.
+        /// The entry is itself an archive, whose entries are extracted instead.
         case open
     }
 
-    /// The most unpacked bytes for each byte of an archive. Deflate cannot exceed 1,032.
+    /// The maximum number of unpacked bytes per byte of an archive. Deflate cannot exceed 1,032.
     private static let ratio = 1_100
-    /// The number of extracted bytes up to which the compression ratio is not checked.
+    /// The number of extracted bytes below which the compression ratio is not checked.
     private static let ratioFloor = 64 << 20
-    /// The most nested folders, counting the file in them as one more.
+    /// The maximum depth of a file in nested folders, including the file itself.
     private static let pathDepth = 64
-    /// The most archives nested in each other.
+    /// The maximum nesting depth of archives.
     private static let nesting = 3
 
     private let directory: String
@@ -34,12 +34,14 @@ package struct ArchiveExtraction {
     private var entries = 0
     private var bytes = 0
 
+    /// Creates an extraction.
+    ///
     /// - Parameters:
     ///   - directory: an existing, empty directory. The caller removes it, even after an error.
-    ///   - use: decides how an entry is treated. It gets the entry's checked path without a leading `./`, and whether
-    ///     the entry is in a nested archive.
-    ///   - mostEntries: the most entries of the archive.
-    ///   - mostBytes: the most bytes that are unpacked. If `Int` has 32 bits, the default is its highest value.
+    ///   - use: a closure that decides how an entry is treated. It gets the entry's checked path without a leading
+    ///     `./`, and whether the entry is in a nested archive.
+    ///   - mostEntries: the maximum number of entries in the archive.
+    ///   - mostBytes: the maximum number of unpacked bytes. If `Int` has 32 bits, the default is its maximum.
     package init(
         into directory: String, limits: Limits, mostEntries: Int = 500_000,
         mostBytes: Int = Int(clamping: Int64(64) << 30), use: @escaping (_ name: String, _ isNested: Bool) -> Use
@@ -51,9 +53,9 @@ package struct ArchiveExtraction {
         self.use = use
     }
 
-    /// Extracts the entries that `use` selects. Does I/O.
+    /// Extracts the entries selected by `use`. Does I/O.
     ///
-    /// - Throws: `BundleError` that names the entry, or `BundleError`.
+    /// - Throws: `BundleError`, which names the entry if the error concerns one.
     package mutating func extract(_ path: String) throws {
         try extract(path, shown: path, depth: 1)
     }
@@ -93,7 +95,8 @@ package struct ArchiveExtraction {
         }
     }
 
-    /// The path to which an entry is extracted, and its name if it is itself an archive; `nil` if it is skipped.
+    /// Returns the path to which an entry is extracted, and its name if it is itself an archive; `nil` if it is
+    /// skipped.
     private mutating func target(
         of entry: ArchiveFile.Entry, _ shown: String, depth: Int, number: Int
     ) throws(BundleError) -> (path: String, archive: String?)? {
@@ -146,7 +149,8 @@ package struct ArchiveExtraction {
         try file.finish(flushing: false)
     }
 
-    /// Reads a compressed file to its end, because the tar inside ends before the compressor's last checksum.
+    /// Reads the whole compressed file, including the compressor's last checksum, which comes after the end of the tar
+    /// file.
     private func checkStream(_ path: String, shown: String, allowed: Int) throws {
         let stream = try ArchiveFile(path, as: .stream)
         guard try stream.next() != nil else { return }
@@ -165,15 +169,15 @@ package struct ArchiveExtraction {
         }
     }
 
-    /// The entry at a position of the decompressed stream, or the first entry that cannot be read.
+    /// Returns the entry at a position of the decompressed stream, or the first entry that cannot be read.
     ///
-    /// If the position is in no entry, the result is the entry before it.
+    /// If no entry contains the position, it returns the entry before it.
     private static func entry(at position: Int, of path: String) -> (inside: String?, after: String?) {
         var last: String?
         guard let archive = try? ArchiveFile(path, as: .archive) else { return (nil, nil) }
         while let entry = try? archive.next() {
             do {
-                // Any error ends the reading.
+                // Stop reading by throwing any error.
                 try archive.read(entry.name) { _ in if archive.position >= position { throw CancellationError() } }
             } catch {
                 return (entry.name, nil)
@@ -184,7 +188,7 @@ package struct ArchiveExtraction {
         return (nil, last)
     }
 
-    /// Checks that a name is a relative path without `..`, and removes a leading `./` and a trailing `/`.
+    /// Checks that a name is a relative path without `..`, and returns it without a leading `./` and a trailing `/`.
     private func checked(_ name: String, _ shown: String) throws(BundleError) -> String {
         var parts = name.utf8.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false)[...]
         if parts.last?.isEmpty == true { parts = parts.dropLast() }

@@ -2,9 +2,9 @@ import CArchive
 import RemoteSettingsModel
 import SnapshotBundle
 
-/// An untrusted archive file, read by libarchive: ZIP, tar, 7z or ar, compressed by gzip, xz or zstd.
+/// An untrusted archive file, read with libarchive: ZIP, tar, 7z or ar, compressed with gzip, xz or zstd.
 ///
-/// It owns libarchive's state and frees it. It is not shared between threads.
+/// It owns libarchive's state and frees it. It must not be shared between threads.
 @safe
 final class ArchiveFile {
     struct Entry {
@@ -18,13 +18,13 @@ final class ArchiveFile {
         /// The name in the archive, unchecked.
         let name: String
         let kind: Kind
-        /// The size in bytes that the archive claims; `nil` if it does not state one.
+        /// The size in bytes stated in the archive; `nil` if there is none.
         let size: Int?
     }
 
     enum Format {
         case archive
-        /// One compressed stream with any content.
+        /// A compressed stream with any content.
         case stream
     }
 
@@ -46,7 +46,8 @@ final class ArchiveFile {
         unsafe self.archive = archive
         let supported: [Int32] =
             switch format {
-            // A ZIP is read by its directory, because a truncated one would look complete as a stream.
+            // A ZIP file must be seekable, so that its directory is read: as a stream, a truncated file would look
+            // complete.
             case .archive:
                 unsafe [
                     archive_read_support_format_zip_seekable(archive),
@@ -68,13 +69,13 @@ final class ArchiveFile {
         _ = unsafe archive_read_free(archive)
     }
 
-    /// The next entry; `nil` at the end.
+    /// Reads the next entry; returns `nil` after the last one.
     func next() throws(BundleError) -> Entry? {
         var entry: OpaquePointer?
         let status = unsafe archive_read_next_header(archive, &entry)
         isCompressed = unsafe archive_filter_count(archive) > 1
         if status == ARCHIVE_EOF { return nil }
-        // libarchive warns about a name that the locale cannot show. That is harmless.
+        // libarchive warns about a name that cannot be displayed in the locale, which is harmless.
         guard status == ARCHIVE_OK || status == ARCHIVE_WARN, let entry = unsafe entry else { throw damaged(nil) }
         guard let text = unsafe archive_entry_pathname(entry) ?? archive_entry_pathname_utf8(entry),
             let name = unsafe String(validatingCString: text)
@@ -96,7 +97,7 @@ final class ArchiveFile {
             size: isSizeKnown ? unsafe Int(exactly: archive_entry_size(entry)) : nil)
     }
 
-    /// Reads the bytes of the entry that ``next()`` returned last, piece by piece.
+    /// Reads the bytes of the entry that ``next()`` returned last, in pieces.
     ///
     /// - Parameter entry: the name of the entry, for errors; `nil` for a stream.
     func read(_ entry: String?, _ consume: (Span<UInt8>) throws -> Void) throws {

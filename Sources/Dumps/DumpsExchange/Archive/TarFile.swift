@@ -2,11 +2,11 @@ import CArchive
 import RemoteSettingsModel
 import SnapshotBundle
 
-/// Writes a tar (POSIX pax), compressed with zstd, that depends only on its contents: it contains no time, user, group
-/// or mask.
+/// A writer of reproducible tar files (POSIX pax), compressed with zstd. The output contains no time, user, group or
+/// mask, so that it depends only on the members.
 @safe
 package final class TarFile {
-    /// A regular file, mode 0644.
+    /// A regular file with mode 0644.
     package struct Member: Sendable {
         package let name: String
         package let content: Bytes
@@ -22,7 +22,7 @@ package final class TarFile {
     private let output: ArchiveOutput
     private var isClosed = false
 
-    /// Writes all members to a new file and flushes it to the disk. Does I/O.
+    /// Writes all members to a new file and flushes it to disk. Does I/O.
     ///
     /// - Returns: the file's size in bytes.
     /// - Throws: `BundleError`, after removing the file.
@@ -105,7 +105,7 @@ package final class TarFile {
     }
 }
 
-/// The file to which libarchive writes, and the error that its C callback cannot throw.
+/// The file that libarchive writes to, and the error that its C callback cannot throw.
 private final class ArchiveOutput {
     let file: OutputFile
     private(set) var failure: BundleError?
@@ -125,7 +125,7 @@ private final class ArchiveOutput {
     }
 }
 
-/// Called by libarchive with bytes for the file, and the ``ArchiveOutput`` as its context.
+/// A callback of libarchive, which passes bytes for the file, and the ``ArchiveOutput`` as the context.
 private func writeToOutput(
     _ archive: OpaquePointer?, _ context: UnsafeMutableRawPointer?, _ bytes: UnsafeRawPointer?, _ count: Int
 ) -> la_ssize_t {

@@ -3,15 +3,16 @@ import Dumps
 import RemoteSettingsModel
 import SnapshotBundle
 
-/// The keys of parameters in an app's source files.
+/// The parameter keys that are mentioned in an app's source files.
 package struct AppSources {
-    /// The limit for a source file, in bytes. People do not write larger ones.
+    /// The maximum size of a source file, in bytes. Larger files are not written by hand.
     private static let fileBytes = 4 << 20
 
     private var mentions = KeyMentions()
     private var files = 0
 
-    /// Reads the files of directories. Skips links, and directories that tools fill (`.build`, `Pods`, `node_modules`).
+    /// Reads the files in directories. Skips links, and directories whose content is generated or downloaded (`.build`,
+    /// `Pods`, `node_modules`).
     ///
     /// - Throws: ``DumpsError`` if a directory cannot be read, or if there are no source files; `BundleError`.
     package init(in directories: [String]) throws {
@@ -44,8 +45,8 @@ package struct AppSources {
         }
     }
 
-    /// The parameters that no file mentions, and the keys that the code reads and the collection does not have, as
-    /// lines.
+    /// Returns the parameters that no file mentions, and the keys that the code reads but the collection does not
+    /// contain, as lines of text.
     package func leftovers(of named: NamedParameters) -> [String] {
         let unused = named.parameters.keys.map(\.string).filter { !mentions.mentions($0) }.sorted {
             $0.exact < $1.exact

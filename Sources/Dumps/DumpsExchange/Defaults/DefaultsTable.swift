@@ -13,12 +13,12 @@ package struct DefaultsFields: Hashable, Sendable {
     }
 }
 
-/// Keys and values from the records of one collection, sorted by key.
+/// The keys and values in the records of one collection, sorted by key.
 struct DefaultsTable {
     struct Row {
         let key: String
         let value: JSONValue
-        /// The id of the record that contains both.
+        /// The id of the record that contains the key and the value.
         let record: String
     }
 
@@ -26,13 +26,15 @@ struct DefaultsTable {
     let name: String
     /// The rows, sorted by key.
     let rows: [Row]
-    /// What the user can do if a layout cannot express a key or a value.
+    /// Advice for the user if a layout cannot represent a key or a value.
     let remedy: String
 }
 
 extension DefaultsTable {
-    /// - Throws: ``DumpsError`` that names a record in which one of the fields is missing, whose key is not a
-    ///   string, or whose key another record already has.
+    /// Creates a table.
+    ///
+    /// - Throws: ``DumpsError`` for the first record that lacks one of the fields, whose key is not a string, or whose
+    ///   key is a duplicate.
     init(_ collection: ExportedCollection, _ fields: DefaultsFields) throws(DumpsError) {
         var rows: [ExactString: Row] = [:]
         for entry in collection.entries {
@@ -56,9 +58,9 @@ extension DefaultsTable {
             remedy: "export with --to json, or choose another field with --value")
     }
 
-    /// The file in one of the layouts of defaults; JSON for any other layout.
+    /// Returns the file in one of the layouts of defaults; JSON for any other layout.
     ///
-    /// - Throws: ``DumpsError`` that names the record with a key or value that the layout cannot express.
+    /// - Throws: ``DumpsError`` for the first record with a key or value that the layout cannot represent.
     func text(_ layout: ExportLayout) throws(DumpsError) -> [UInt8] {
         let format: DefaultsFormat = layout == .plist ? .propertyList : .json
         do throws(DumpsError) {

@@ -1,14 +1,14 @@
 import Dumps
 import RemoteSettingsModel
 
-/// A format for in-app defaults.
+/// A file format for in-app defaults.
 package enum DefaultsFormat: Sendable {
-    /// An XML property list: a dictionary whose values have their own types.
+    /// An XML property list: a dictionary with typed values.
     case propertyList
     case json
 }
 
-/// Writes in-app defaults in a form that ``DefaultsDocument`` reads back unchanged. Does no I/O.
+/// A writer of in-app defaults in a form that ``DefaultsDocument`` parses back unchanged. Does no I/O.
 package struct DefaultsText {
     package private(set) var bytes: [UInt8] = []
     /// The default that is being written, for errors.
@@ -17,7 +17,7 @@ package struct DefaultsText {
     /// Writes the defaults.
     ///
     /// - Parameter values: the defaults, in the order of the file. Their keys must be unique.
-    /// - Throws: ``DumpsError`` for the first key or value that the format cannot express. Its `file` is the key.
+    /// - Throws: ``DumpsError`` for the first key or value that the format cannot represent. Its `file` is the key.
     package init(_ values: [JSONValue.Member], as format: DefaultsFormat) throws(DumpsError) {
         switch format {
         case .propertyList: try writePropertyList(values)
@@ -86,11 +86,11 @@ package struct DefaultsText {
     }
 }
 
-/// Escapes text for XML 1.0 (fifth edition, section 2.2).
+/// An escaper of text for XML 1.0 (fifth edition, section 2.2).
 private enum XMLText {
-    /// Escapes a text.
+    /// Returns an escaped text.
     ///
-    /// - Returns: `nil` if the text has a character that XML does not allow.
+    /// - Returns: `nil` if the text contains a character that XML does not allow.
     static func escaped(_ text: String) -> String? {
         var output = ""
         for scalar in text.unicodeScalars {
@@ -98,7 +98,7 @@ private enum XMLText {
             case "&": output += "&amp;"
             case "<": output += "&lt;"
             case ">": output += "&gt;"
-            // An XML parser would turn a carriage return into a line feed.
+            // An XML parser would convert a carriage return to a line feed.
             case "\r": output += "&#13;"
             case "\t", "\n", "\u{20}"..."\u{D7FF}", "\u{E000}"..."\u{FFFD}", "\u{10000}"...:
                 output.unicodeScalars.append(scalar)

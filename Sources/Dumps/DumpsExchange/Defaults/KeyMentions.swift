@@ -1,16 +1,16 @@
 import RemoteSettingsModel
 
-/// Finds parameter keys in an app's source code, in Swift and in languages with similar strings and comments.
+/// The parameter keys in an app's source code, in Swift and in languages with similar strings and comments.
 ///
-/// A key is mentioned if it is exactly the content of a string outside comments. It is read if that string is an
-/// argument of a remote config lookup. Keys that are built at run time are not found.
+/// A key is mentioned if it is exactly the content of a string outside of comments. It is read if that string is an
+/// argument of a remote config lookup. Keys that are constructed at run time are not found.
 package struct KeyMentions: Sendable {
-    /// The extensions of the files to scan.
+    /// The file name extensions of source files.
     package static let endings: Set = [
         "swift", "m", "mm", "h", "c", "cc", "cpp", "kt", "kts", "java", "js", "jsx", "ts", "tsx", "dart", "cs",
     ]
 
-    /// A place where a key is read.
+    /// A place in the code where a key is read.
     package struct Read: Hashable, Sendable {
         package let key: String
         package let file: String
@@ -47,12 +47,12 @@ package struct KeyMentions: Sendable {
         }
     }
 
-    /// Whether the code mentions a key, or uses the accessor generated for it.
+    /// Returns whether the code mentions a key, or uses the accessor generated for it.
     package func mentions(_ key: String) -> Bool {
         texts.contains(key.exact) || accessors[key].map(members.contains) ?? false
     }
 
-    /// The calls, up to the key, with which Firebase's libraries and this library read a value.
+    /// The calls, up to the key, that read a value with Firebase's libraries or this library.
     private static let calls = [
         "configValue(forKey:", "[decodedValue:", "[jsonValue:", "RemoteConfigProperty(key:",
     ]
@@ -72,7 +72,7 @@ package struct KeyMentions: Sendable {
     }
 }
 
-/// Finds strings and names in code, and skips comments.
+/// A scanner that finds strings and names in code, and skips comments.
 private struct CodeScanner {
     enum Token {
         /// A string without interpolation. `before` is the preceding code, including earlier lines, without white

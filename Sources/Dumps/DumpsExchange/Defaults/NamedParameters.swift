@@ -6,14 +6,14 @@ import SnapshotBundle
 /// Parameters, and the collection, bundle or file that they were read from.
 package struct NamedParameters {
     package let parameters: ParameterSet
-    /// The name in messages.
+    /// The name of the collection, bundle or file in messages.
     package let name: String
 
     /// Reads the parameters. Does I/O.
     ///
     /// - Parameter place: a collection in the dumps directory, the path of a bundle (.zip), or a JSON file of records;
-    ///   `nil` for the only collection of the directory.
-    /// - Throws: ``DumpsError``, `BundleError`, `BundleError`, or the errors of the lock file.
+    ///   `nil` for the only collection in the directory.
+    /// - Throws: ``DumpsError``, `BundleError`, or the errors of the lock file.
     package init(_ place: String?, in directory: DumpsDirectory, limits: Limits = Limits()) throws {
         let name = try place ?? Self.only(in: directory, limits: limits)
         self.name = name
@@ -48,7 +48,7 @@ package struct NamedParameters {
         return try BundleReader(path: path, limits: limits).payload().records
     }
 
-    /// The records of a JSON file: an array of records, or an object with the array as `data` or `changes`.
+    /// Returns the records in a JSON file: an array of records, or an object with such an array as `data` or `changes`.
     private static func records(ofFile file: String, limits: Limits) throws -> RecordTable {
         guard let content = try FileStore.read(file, limit: limits.changesetBytes) else {
             throw DumpsError(

@@ -6,8 +6,10 @@ import RemoteSettingsModel
 struct ParameterDefaults {
     private let table: DefaultsTable
 
+    /// Creates the default values.
+    ///
     /// - Parameter name: the collection's name in messages.
-    /// - Throws: `FormatError` if a value cannot be read.
+    /// - Throws: `FormatError` if a value cannot be parsed.
     init(_ parameters: ParameterSet, name: String) throws(FormatError) {
         var rows: [DefaultsTable.Row] = []
         for key in parameters.keys.sorted().map(\.string) {
@@ -19,14 +21,18 @@ struct ParameterDefaults {
         table = DefaultsTable(name: name, rows: rows, remedy: "export with --to json")
     }
 
-    /// - Throws: ``DumpsError`` that names the record with a key or value that the layout cannot express.
+    /// Returns the file in a layout.
+    ///
+    /// - Throws: ``DumpsError`` for the first record with a key or value that the layout cannot represent.
     func text(_ layout: ExportLayout) throws(DumpsError) -> [UInt8] { try table.text(layout) }
 }
 
-/// An extension in Swift with an accessor for each parameter of a set.
+/// A Swift extension with an accessor for each parameter of a set.
 struct ParameterAccessors {
     let text: String
 
+    /// Generates the extension.
+    ///
     /// - Parameter name: the collection's name in the first line of the file.
     init(_ parameters: ParameterSet, name: String) {
         var lines = [
@@ -75,7 +81,7 @@ struct ParameterAccessors {
         return ("RemoteConfigValue", "configValue(forKey: \(name))")
     }
 
-    /// The identifier of a key: `bannerText` for `banner_text`.
+    /// Returns an identifier for a key, such as `bannerText` for `banner_text`.
     private static func identifier(_ key: String) -> String {
         let words = key.split { !$0.isASCII || !($0.isLetter || $0.isNumber) }
         var text = ""
@@ -87,8 +93,7 @@ struct ParameterAccessors {
         return text.first?.isNumber == true ? "_" + text : text
     }
 
-    /// The compiler's keywords that cannot be names without backticks. A test compares them with the compiler's own
-    /// list.
+    /// The Swift keywords that cannot be names without backticks. A test compares them with the compiler's own list.
     private static let keywords: Set<String> = [
         "Any", "Self", "as", "associatedtype", "break", "case", "catch", "class", "continue", "default", "defer",
         "deinit", "do", "else", "enum", "extension", "fallthrough", "false", "fileprivate", "for", "func", "guard",
@@ -101,7 +106,7 @@ struct ParameterAccessors {
         keywords.contains(identifier) ? "`\(identifier)`" : identifier
     }
 
-    /// A Swift literal of a text. Everything except printable ASCII is written by its number.
+    /// Returns a Swift literal of a string. Everything except printable ASCII is written as a numeric escape.
     private static func literal(_ text: String) -> String {
         var literal = "\""
         for scalar in text.unicodeScalars {
@@ -115,11 +120,13 @@ struct ParameterAccessors {
     }
 }
 
-/// JSON on one line for a terminal, with numbers as people write them.
+/// Single-line JSON for a terminal, with readable numbers.
 ///
-/// Everything that controls a terminal or is invisible is escaped.
+/// Control characters and invisible characters are escaped.
 package enum PlainJSON {
-    /// - Parameter json: canonical JSON. If it cannot be read, it is returned unchanged.
+    /// Returns JSON for a terminal.
+    ///
+    /// - Parameter json: canonical JSON. If it cannot be parsed, it is returned unchanged.
     package static func text(_ json: Bytes) -> String {
         guard let value = try? JSONValue(parsing: json, limits: Limits()) else { return json.text }
         let style = JSONText.Style(indent: nil, strings: .terminal) { PlainNumber.text($0) }
@@ -139,7 +146,7 @@ package enum PlainJSON {
 }
 
 extension ParameterSet {
-    /// The record of a key that applies to every device unless another one precedes it; `nil` if there is none.
+    /// Returns the record of a key that applies to every device unless another one precedes it; `nil` if there is none.
     fileprivate func defaultRecord(of key: String) -> ParameterRecord? {
         candidates(for: key).last { !$0.hasFilter }
     }

@@ -22,10 +22,12 @@ package struct EmbeddedTarget: Sendable {
     /// The embedded collections, sorted.
     private let collections: [CollectionID]
 
+    /// Creates a target.
+    ///
     /// - Parameters:
     ///   - lock: a lock file that lists exactly the embedded bundles, because an app expects every bundle in its lock
     ///     file.
-    ///   - lockPath: the path to the lock file if it is not in the dumps directory.
+    ///   - lockPath: the path of the lock file if it is not in the dumps directory.
     init(
         module: String, dumps: String, lock: LockFile, lockPath: String? = nil, own: Set<CollectionID> = [],
         types: [CollectionID: RecordType] = [:]
@@ -143,15 +145,15 @@ package struct EmbeddedTarget: Sendable {
         var taken = unique
         return own.map { id in
             let name = SwiftName.of(id.name)
-            // If collections would get the same name, it is prefixed with the bucket. If that is not enough, as for a-b
-            // and a_b, a number is appended.
+            // If several collections would get the same name, it is prefixed with the bucket. If the result is still
+            // not unique, as for a-b and a_b, a number is appended.
             return (
                 id, unique.contains(name) ? name : SwiftName.unused(SwiftName.of("\(id.bucket)-\(id.name)"), &taken)
             )
         }
     }
 
-    /// The declarations of the collections, and of the types of those that have one.
+    /// The declarations of the collections, and of the generated record types.
     private var clients: String {
         let named = Self.names(collections)
         let untyped = named.filter { types[$0.id] == nil }

@@ -3,29 +3,29 @@ import RemoteSettingsHTTP
 import RemoteSettingsModel
 import SnapshotBundle
 
-/// Embeds bundles in a program, by writing a C target whose source includes their bytes.
+/// An operation that embeds bundles in a program, by generating a C target whose source includes their bytes.
 ///
-/// If all bundles of a directory are embedded unchanged, the target refers to them and to their lock. If only some are
-/// embedded, the target has its own lock. It also has a copy of each bundle that it needs in another form: with records
-/// stored uncompressed, or compressed although the directory's bundle is not, because nothing else compresses a
-/// program.
+/// If all bundles of a directory are embedded unchanged, the target refers to them and to their lock file. If only some
+/// are embedded, the target has a separate lock file. It also has a copy of each bundle that it needs in a different
+/// form: with records stored uncompressed, or compressed although the directory's bundle is not, because programs are
+/// not compressed later.
 package struct Embedding: Sendable {
     package struct Options: Sendable {
-        /// The collections; an empty list means all collections of the lock.
+        /// The collections; an empty list means all collections in the lock file.
         package var collections: [CollectionID] = []
-        /// Whether records are stored uncompressed, so that they are read in place without inflating.
+        /// Whether records are stored uncompressed, so that they can be read in place without inflating.
         package var isStored = false
-        /// Whether the directory will not stay, so that everything is copied.
+        /// Whether the directory is temporary, so that everything must be copied.
         package var isTemporary = false
-        /// The file for the Swift function that an app calls; `nil` to write none.
+        /// The path of the Swift file to generate for the app; `nil` to generate none.
         package var swiftFile: String?
-        /// Whether the file has a Swift type for the records of each collection.
+        /// Whether the Swift file contains a type for the records of each collection.
         package var hasTypes = false
         /// The JSON Schemas of the collections that have one.
         package var schemas: [CollectionID: JSONValue] = [:]
-        /// The server that everything must be of; `nil` for any.
+        /// The required server of all data; `nil` to accept any.
         package var server: ServerURL?
-        /// The publisher that the catalogue must be of; `nil` for any.
+        /// The required publisher of the catalogue; `nil` to accept any.
         package var publisher: PublisherName?
 
         package init() {}
@@ -39,7 +39,9 @@ package struct Embedding: Sendable {
     private let verifier: BundleVerifier
     private let limits: Limits
 
-    /// - Parameter output: the target's folder. Its last part is the module's name.
+    /// Creates the operation.
+    ///
+    /// - Parameter output: the target's folder. Its last component is the module's name.
     package init(
         _ directory: DumpsDirectory, to output: String, options: Options, verifier: BundleVerifier,
         limits: Limits = Limits()
@@ -54,13 +56,13 @@ package struct Embedding: Sendable {
     /// Writes the files that are missing or different, and removes the bundles that the target no longer needs. Does
     /// I/O.
     ///
-    /// - Returns: the paths that changed.
+    /// - Returns: the paths of the changed files.
     /// - Throws: ``DumpsError``, `BundleError`.
     package func write() throws -> [String] {
         let files = try files()
         var changed: [String] = []
         for (path, content) in files where try FileStore.read(path, limit: .max) != content {
-            // The Swift file may be anywhere.
+            // The Swift file may be outside of the target's folder.
             if path == options.swiftFile {
                 try FileStore.makeDirectories(FileStore.parent(of: path))
                 try FileStore.writeOutput(path, content)
@@ -78,15 +80,16 @@ package struct Embedding: Sendable {
         return changed
     }
 
-    /// The paths that ``write()`` would change. Does I/O; writes nothing.
+    /// Returns the paths that ``write()`` would change. Does I/O; writes nothing.
     package func stale() throws -> [String] {
         let files = try files()
         return try files.filter { try FileStore.read($0.path, limit: .max) != $0.content }.map(\.path)
             + litter(files.map(\.path))
     }
 
-    /// The records that the types in the Swift file of an earlier run do not decode: for each collection the first
-    /// record, its member, and what the type expects. Does I/O; writes nothing.
+    /// Returns the mismatches between the records and the types in the Swift file of an earlier run: for each
+    /// collection, the first record that cannot be decoded, its member, and the expected type. Does I/O; writes
+    /// nothing.
     package func misfits() throws -> [String] {
         guard options.hasTypes, let path = options.swiftFile,
             let file = try FileStore.read(path, limit: Limits.lockBytes)?.text
@@ -108,10 +111,10 @@ package struct Embedding: Sendable {
         }
     }
 
-    /// `regions` has records of the type `RegionsRecord`.
+    /// Returns the name of a collection's record type, such as `RegionsRecord` for `regions`.
     private static func typeName(_ name: String) -> String { "\(SwiftName.ofType(name))Record" }
 
-    /// The files that an earlier run with other options left.
+    /// Returns the files left by an earlier run with different options.
     private func litter(_ wanted: [String]) throws -> [String] {
         var found = try FileStore.size("\(output)/\(Self.lockName)") == nil ? [] : ["\(output)/\(Self.lockName)"]
         let bundles = "\(output)/\(EmbeddedTarget.bundles)"
@@ -140,7 +143,7 @@ package struct Embedding: Sendable {
         let dumps =
             own.count == bundles.count
             ? EmbeddedTarget.bundles : try RelativePath.way(from: output, to: directory.path)
-        // The name of a file in C source cannot contain these characters.
+        // A file name in C source cannot contain these characters.
         guard
             !dumps.unicodeScalars.contains(where: {
                 "\"\\".unicodeScalars.contains($0) || $0.value < 0x20 || $0.value == 0x7F
@@ -158,7 +161,7 @@ package struct Embedding: Sendable {
         let target = EmbeddedTarget(
             module: module, dumps: dumps, lock: lock, lockPath: hasOwnLock ? Self.lockName : nil,
             own: own, types: try types(of: bundles))
-        // The source is written first, because a later run recognises the other files as its own by it.
+        // Write the source first, because its marker comment tells a later run that the other files were generated.
         files.insert(("\(output)/\(module).c", Bytes(utf8: target.source)), at: 0)
         files.append(("\(output)/include/\(module).h", Bytes(utf8: target.header)))
         if let file = options.swiftFile { files.append((file, Bytes(utf8: target.swift))) }
@@ -177,8 +180,8 @@ package struct Embedding: Sendable {
         return types
     }
 
-    /// Refuses data of another server, such as a staging server, or of another publisher. What was imported names no
-    /// server, and belongs to every one.
+    /// Refuses data of a different server, such as a staging server, or of a different publisher. Imported data has no
+    /// server and is always accepted.
     private func checkEnvironment(of lock: LockFile) throws(DumpsError) {
         guard let server = options.server else { return }
         func refused(_ place: String, _ expected: String, _ found: String) -> DumpsError {
@@ -235,7 +238,7 @@ package struct Embedding: Sendable {
         return name
     }
 
-    /// The target's own copy of a bundle; `nil` if it uses the directory's.
+    /// Returns the target's own copy of a bundle; `nil` if it uses the directory's.
     private func copy(
         _ bundle: BundleReader, _ entry: LockFile.Collection
     ) throws -> (content: Bytes, entry: LockFile.Collection)? {
@@ -250,7 +253,7 @@ package struct Embedding: Sendable {
         return (try MappedFile(path: directory.bundlePath(bundle.head.collection)).bytes, entry)
     }
 
-    /// The same snapshot as a bundle for a program. The content is the same, but the bytes may differ.
+    /// Returns the same snapshot as a bundle for embedding. The content is the same, but the bytes may differ.
     private func packed(
         _ bundle: BundleReader, _ entry: LockFile.Collection
     ) throws -> (content: Bytes, entry: LockFile.Collection) {
@@ -260,7 +263,7 @@ package struct Embedding: Sendable {
         let temporary = try TemporaryDirectory()
         defer { withExtendedLifetime(temporary) {} }
         let written = try writer.write(toNewFile: "\(temporary.path)/bundle.zip")
-        // The mapping stays valid after the file is removed.
+        // The mapping remains valid after the file is removed.
         let content = try MappedFile(path: "\(temporary.path)/bundle.zip").bytes
         var packed = entry
         packed.bundle = .init(collection: bundle.head.collection, size: written.size, sha256: written.sha256)

@@ -1,8 +1,8 @@
 import SnapshotBundle
 
-/// Relative paths between folders.
+/// The computation of relative paths between folders.
 enum RelativePath {
-    /// The relative path from one folder to another, such as `../../dumps`.
+    /// Returns the relative path from one folder to another, such as `../../dumps`.
     ///
     /// - Throws: `BundleError` if the working directory is unknown.
     static func way(from folder: String, to target: String) throws(BundleError) -> String {

@@ -1,10 +1,10 @@
 import RemoteSettingsModel
 
-/// The `dumps` directory of application-services.
+/// An export in the layout of the `dumps` directory of application-services.
 ///
 /// Each collection has `<bucket>/<name>.json` and `.timestamp`. Each attachment has
-/// `<bucket>/attachments/<name>/<record>` and `.meta.json`. The client compiles these files in. The timestamp is in a
-/// separate file, so that the client can compare states without parsing records.
+/// `<bucket>/attachments/<name>/<record>` and `.meta.json`. These files are compiled into the client. The timestamp is
+/// in a separate file, so that the client can compare states without parsing records.
 enum ApplicationServicesExport {
     static func write(_ collection: ExportedCollection, into directory: ExportDirectory) throws {
         let id = collection.id

@@ -4,6 +4,8 @@ import SnapshotBundle
 
 /// An archive of a dumps directory, `dumps/…`, with the unchanged lock file, configuration and bundles.
 enum ArchiveExport {
+    /// Writes the archive.
+    ///
     /// - Returns: the number of files and their total size in bytes.
     static func write(
         _ bundles: [BundleReader], of directory: DumpsDirectory, to output: String, limits: Limits

@@ -1,11 +1,11 @@
 import RemoteSettingsModel
 import SnapshotBundle
 
-/// A server's responses: for each collection `<bucket>/<name>.json`, which is `{"metadata": …, "timestamp": …,
+/// An export of a server's responses: for each collection, `<bucket>/<name>.json` with `{"metadata": …, "timestamp": …,
 /// "changes": […]}`.
 ///
 /// The metadata is as received. Its certificate chain is in `<name>.pem`, and attachments are in `attachments/`, named
-/// by hash.
+/// after their hashes.
 enum ChangesetsExport {
     static func write(_ bundle: BundleReader, into directory: ExportDirectory, limits: Limits) throws {
         let id = bundle.head.collection

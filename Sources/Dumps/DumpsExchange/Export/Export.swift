@@ -3,26 +3,26 @@ import Dumps
 import RemoteSettingsModel
 import SnapshotBundle
 
-/// Writes bundles of a dumps directory in another project's layout.
+/// An export, which writes bundles of a dumps directory in a different project's layout.
 package struct Export: Sendable {
-    /// What may happen to a file or directory that is already at the output path.
+    /// The treatment of an existing file or directory at the output path.
     package enum Existing: Hashable, Sendable {
-        /// It is kept, so the path must be free.
+        /// It is kept, and the export fails.
         case keep
         /// It is replaced.
         case replace
-        /// The exported collections are written into it, and everything else in it is kept. Only layouts that are the
-        /// tree of another project allow this.
+        /// The exported collections are written to it, and everything else in it is kept. This is possible only with
+        /// the layouts of other projects' trees.
         case update
     }
 
-    /// What was written.
+    /// The result of an export.
     package struct Report: Sendable {
         package var collections: [CollectionID] = []
         package var files = 0
-        /// The size of all files together.
+        /// The total size of all files in bytes.
         package var bytes = 0
-        /// What is missing in the export, one line each.
+        /// The parts that are missing from the export, one line each.
         package var notes: [String] = []
     }
 
@@ -32,10 +32,12 @@ package struct Export: Sendable {
     private let nameField: String?
     private let limits: Limits
 
+    /// Creates an export.
+    ///
     /// - Parameters:
     ///   - fields: the record fields to export, for a layout of defaults.
-    ///   - nameField: the field of each record that names its attachment's file, for plain files; `nil` for the
-    ///     attachment's file name.
+    ///   - nameField: the field of each record that contains the name of its attachment's file, for plain files; `nil`
+    ///     for the attachment's file name.
     package init(
         _ directory: DumpsDirectory, to layout: ExportLayout, fields: DefaultsFields? = nil,
         nameField: String? = nil, limits: Limits = Limits()
@@ -50,11 +52,11 @@ package struct Export: Sendable {
     /// Writes the export under a temporary name and renames it when it is complete. Does I/O.
     ///
     /// - Parameters:
-    ///   - names: the collections; an empty list means all collections of the lock.
+    ///   - names: the collections; an empty list means all collections in the lock file.
     ///   - output: the path of the directory or file to write.
-    ///   - existing: what may happen to an existing output.
-    /// - Throws: ``DumpsError``; `BundleError` if a bundle is damaged or differs from the lock; `BundleError`. The
-    ///   output is then unchanged.
+    ///   - existing: the treatment of an existing output.
+    /// - Throws: ``DumpsError``, or `BundleError`, for example if a bundle is damaged or differs from the lock file.
+    ///   The output is then unchanged.
     package func write(_ names: [CollectionID], to output: String, existing: Existing = .keep) throws -> Report {
         try check(output, existing)
         let bundles = try directory.lockedBundles(names, keepingCatalogue: layout == .tarZstd, limits: limits)
@@ -161,7 +163,7 @@ package struct Export: Sendable {
 }
 
 extension Export {
-    /// The file of an app's defaults: the chosen fields of the records, or the values of parameters.
+    /// Returns the file of an app's defaults: the chosen fields of the records, or the values of parameters.
     private func defaults(of bundle: BundleReader) throws -> [UInt8] {
         if let fields { return try DefaultsTable(ExportedCollection(bundle, limits: limits), fields).text(layout) }
         let name = "\(bundle.head.collection)"
@@ -191,7 +193,7 @@ package enum ExportLayout: String, CaseIterable, Sendable {
     case json
     case swift
 
-    /// The layout in one line of help.
+    /// A description of the layout for help texts, in one line.
     package var summary: String {
         switch self {
         case .applicationServices: "the dumps directory of Mozilla's application-services"
@@ -205,9 +207,10 @@ package enum ExportLayout: String, CaseIterable, Sendable {
         }
     }
 
-    /// Whether it is another project's tree, where an export can replace some collections and keep the rest.
+    /// Whether the layout is a different project's tree, so that an export can replace some collections and keep the
+    /// others.
     package var isUpdatable: Bool { [.firefox, .applicationServices, .files].contains(self) }
 
-    /// Whether it is a file of one collection's fields, from which an app loads its defaults.
+    /// Whether the layout is a single file of defaults that an app loads, made from fields of one collection.
     package var hasFields: Bool { [.plist, .json].contains(self) }
 }

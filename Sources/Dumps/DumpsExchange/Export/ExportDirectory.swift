@@ -1,39 +1,41 @@
 import RemoteSettingsModel
 import SnapshotBundle
 
-/// A directory that is written under a temporary name beside its own, and is renamed when it is complete.
+/// A directory that is written under a temporary name beside its final path, and is renamed when it is complete.
 final class ExportDirectory {
     let path: String
     private let temporaryDirectory: TemporaryDirectory
     private var temporary: String { temporaryDirectory.path }
     /// Whether an existing directory is updated.
     let isUpdate: Bool
-    /// The folders from which an update removes attachments that were neither written nor kept.
+    /// The folders whose attachments an update replaces: those that were neither written nor kept are removed.
     private var owned: Set<ExactString> = []
-    /// The number of files written so far. Their size in bytes follows.
+    /// The number of files written so far.
     private(set) var files = 0
     private(set) var size = 0
 
+    /// Creates a temporary directory.
+    ///
     /// - Throws: `BundleError`.
     init(_ path: String, _ existing: Export.Existing) throws(BundleError) {
         self.path = path
         isUpdate = if existing == .update { try FileStore.isDirectory(path) } else { false }
-        // A directory of the user's own stays one after an update.
+        // An updated directory belongs to the user, so it is not marked as an output that a later run may replace.
         temporaryDirectory =
             try isUpdate ? TemporaryDirectory(beside: path) : FileStore.makeOutputDirectory(for: path)
     }
 
     /// Writes one file.
     ///
-    /// - Parameter name: a path in the directory. The caller checks the parts that come from outside.
+    /// - Parameter name: a path in the directory. The caller checks its untrusted components.
     func write(_ content: [UInt8], to name: String) throws {
         try write(to: name) { write in try write(content.span) }
     }
 
-    /// Whether a file was already written.
+    /// Returns whether a file was already written.
     func contains(_ name: String) throws(BundleError) -> Bool { try FileStore.size("\(temporary)/\(name)") != nil }
 
-    /// Writes one file piece by piece.
+    /// Writes one file in pieces.
     func write(to name: String, _ body: ((Span<UInt8>) throws -> Void) throws -> Void) throws {
         let target = "\(temporary)/\(name)"
         let file = try WritableFile(creating: target, below: temporary)
@@ -42,27 +44,27 @@ final class ExportDirectory {
             try file.write(piece)
             size += piece.count
         }
-        // All files are flushed together, before the directory gets its name.
+        // All files are flushed together, before the directory is renamed.
         try file.finish(flushing: false)
         files += 1
     }
 
-    /// Declares that a folder holds the attachments of an exported collection. An update removes all other attachments
+    /// Marks a folder as containing the attachments of an exported collection. An update removes all other attachments
     /// from it.
     func own(_ folder: String) { owned.insert(folder.exact) }
 
-    /// Whether the directory to update has this file.
+    /// Returns whether the directory to update contains this file.
     func had(_ name: String) throws(BundleError) -> Bool {
         guard isUpdate else { return false }
         return try FileStore.size("\(path)/\(name)") != nil
     }
 
-    /// The content of a file in the directory to update; `nil` if there is none.
+    /// Returns the content of a file in the directory to update; `nil` if there is none.
     func present(_ name: String, limit: Int) throws(BundleError) -> Bytes? {
         isUpdate ? try FileStore.read("\(path)/\(name)", limit: limit) : nil
     }
 
-    /// Keeps an attachment of the directory to update, if it has the size and hash of its record.
+    /// Keeps an attachment of the directory to update, if its size and hash match its record.
     ///
     /// - Returns: whether it was kept.
     func keep(_ name: String, _ attachment: RecordAttachment) throws(BundleError) -> Bool {
@@ -76,7 +78,7 @@ final class ExportDirectory {
         return true
     }
 
-    /// Gives the directory its final path.
+    /// Moves the directory to its final path.
     ///
     /// - Returns: the files that an update removed.
     func finish() throws -> [String] {
@@ -90,14 +92,14 @@ final class ExportDirectory {
         return dropped
     }
 
-    /// Whether a file of the current directory belongs to a pair: an attachment and its `.meta.json`.
+    /// Returns whether a file of the current directory is part of a pair: an attachment and its `.meta.json`.
     private func isAttachment(_ place: String) throws(BundleError) -> Bool {
         let suffix = ".meta.json"
         if place.hasSuffix(suffix) { return true }
         return try FileStore.size("\(path)/\(place)\(suffix)") != nil
     }
 
-    /// Links the files of the current directory that are kept into the new one.
+    /// Adds the kept files of the current directory to the new one, as hard links.
     private func carry(_ folder: String, _ dropped: inout [String]) throws(BundleError) {
         for name in try FileStore.list("\(path)/\(folder)") ?? [] {
             let place = folder.isEmpty ? name : "\(folder)/\(name)"

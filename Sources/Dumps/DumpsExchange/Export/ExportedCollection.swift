@@ -1,7 +1,7 @@
 import RemoteSettingsModel
 import SnapshotBundle
 
-/// A bundle's contents in the form that layouts need: its records as values, and its attachments.
+/// A bundle's contents in the form required by layouts: its records as values, and its attachments.
 struct ExportedCollection {
     struct Entry {
         let record: JSONValue
@@ -17,7 +17,9 @@ struct ExportedCollection {
     let bundle: BundleReader
     private let metadata: JSONValue
 
-    /// - Throws: `BundleError`; `FormatError` if a bundle cannot hold such a record.
+    /// Reads a bundle.
+    ///
+    /// - Throws: `BundleError`; `FormatError` if a record is not valid in a bundle.
     init(_ bundle: BundleReader, limits: Limits) throws {
         self.bundle = bundle
         id = bundle.head.collection
@@ -36,29 +38,29 @@ struct ExportedCollection {
         entries.compactMap { entry in entry.attachment.map { (entry, $0) } }
     }
 
-    /// Writes an attachment from the bundle, or keeps it if the updated directory has it.
+    /// Writes an attachment from the bundle, or keeps it if the updated directory contains it.
     ///
-    /// - Returns: whether the directory contains it now.
+    /// - Returns: whether the directory now contains it.
     func put(_ attachment: RecordAttachment, as name: String, into directory: ExportDirectory) throws -> Bool {
         guard bundle.contains(attachment.hash) else { return try directory.keep(name, attachment) }
         try directory.write(to: name) { write in _ = try bundle.streamAttachment(attachment.hash, to: write) }
         return true
     }
 
-    /// The collection's file, in the project's style or in the style in which it was imported.
+    /// Returns the collection's file, in the project's style or in the style in which it was imported.
     func text(_ project: DumpStyle) -> [UInt8] {
         let style = DumpMetadata.style(metadata, of: project)
         return DumpText.document(ordered(style.records).map(\.record), timestamp: timestamp, style: style)
     }
 
-    /// The records alone, as Python's `json.dump` writes them.
+    /// Returns only the records, in the format of Python's `json.dump`.
     func list(_ style: DumpStyle) -> [UInt8] { DumpText.list(ordered(style.records).map(\.record), style: style) }
 
     private func ordered(_ order: DumpStyle.RecordOrder) -> [Entry] {
         switch order {
         case .byID: return entries
         case .newestFirst:
-            // Records with the same time are sorted by id, so that the order depends only on the snapshot.
+            // Records with the same time are sorted by id, so that the output depends only on the snapshot.
             return entries.sorted {
                 $0.lastModified == $1.lastModified ? $0.id < $1.id : $0.lastModified > $1.lastModified
             }

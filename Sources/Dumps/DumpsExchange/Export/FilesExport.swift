@@ -2,15 +2,19 @@ import Dumps
 import RemoteSettingsModel
 import SnapshotBundle
 
-/// Plain files, as the script of firefox-ios fetches them: each collection's records in `<name>.json`, a list, and its
-/// attachments in `attachments/<name>/<file>.<ending>`.
+/// An export of plain files, with the same layout as the downloads by firefox-ios's script: each collection's records
+/// in `<name>.json`, as an array, and its attachments in `attachments/<name>/<file>.<extension>`.
 ///
-/// The list has the form of Python's `json.dump(records, indent=4)`, in the server's order.
+/// The array is formatted like Python's `json.dump(records, indent=4)`, in the server's order.
 enum FilesExport {
     private static let style = DumpStyle(keys: .served, records: .newestFirst, indent: 4, endsWithNewline: false)
 
-    /// - Parameter nameField: the record's field that names an attachment's file; `nil` for the attachment's file name.
-    /// - Throws: ``DumpsError`` if two collections or two attachments have one file name, or if a name is not safe.
+    /// Writes a collection.
+    ///
+    /// - Parameter nameField: the record's field with the name of the attachment's file; `nil` for the attachment's
+    ///   file name.
+    /// - Throws: ``DumpsError`` if two collections or two attachments have the same file name, or if a name is not
+    ///   safe.
     static func write(
         _ collection: ExportedCollection, into directory: ExportDirectory, nameField: String?
     ) throws {
@@ -26,7 +30,7 @@ enum FilesExport {
         var taken: [ExactString: String] = [:]
         for (entry, attachment) in collection.attached {
             let file = try fileName(entry, attachment, of: id, nameField: nameField)
-            // Names that differ in their case only are one file on most Macs.
+            // On most Macs, names that differ only in case refer to the same file.
             if let other = taken.updateValue(entry.id, forKey: file.lowercased().exact) {
                 throw DumpsError(
                     .usage, "\(id)",

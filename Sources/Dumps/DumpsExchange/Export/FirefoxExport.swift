@@ -1,7 +1,7 @@
 import Dumps
 import RemoteSettingsModel
 
-/// Firefox's `defaults/settings`.
+/// An export in the layout of Firefox's `defaults/settings`.
 ///
 /// Each collection has `<bucket>/<name>.json`. Each attachment has `<bucket>/<name>/<file>` and `.meta.json`. One
 /// `last_modified.json` covers all collections.
@@ -22,11 +22,12 @@ enum FirefoxExport {
         }
     }
 
-    /// Writes the time of every collection, as Python's `json.dumps` does.
+    /// Writes the time of every collection, in the format of Python's `json.dumps`.
     ///
-    /// An update starts from the current list, which Firefox's build writes. That list names collections that have no
-    /// file in the tree, and omits some that have one. So the entries of other collections are kept, and a collection
-    /// that has a file but no entry still gets no entry. A tree without a list gets no list, as in Firefox's sources.
+    /// An update starts from the current list, which Firefox's build generates. It contains collections without a file
+    /// in the tree, and lacks some that have a file. So the entries of other collections are kept, and a collection
+    /// with a file but without an entry still gets no entry. A tree without a list gets no list, as in Firefox's
+    /// sources.
     ///
     /// - Throws: ``DumpsError`` if the current list cannot be read, or `BundleError`.
     static func writeTimes(
@@ -69,7 +70,8 @@ enum FirefoxExport {
         return times
     }
 
-    /// The name under which Firefox looks for an attachment: its record's id, except for some names in Firefox's code.
+    /// Returns the name under which Firefox looks for an attachment: its record's id, except for some names in
+    /// Firefox's code.
     private static func fileName(_ id: CollectionID, _ entry: ExportedCollection.Entry) -> String {
         guard id.description == "blocklists/addons-bloomfilters" else { return entry.id }
         switch entry.record["attachment_type"]?.string {

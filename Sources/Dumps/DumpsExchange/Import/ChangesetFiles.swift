@@ -2,14 +2,16 @@ import Dumps
 import RemoteSettingsModel
 import SnapshotBundle
 
-/// Saved changesets: a file with one or more, or the directory that an export in the layout `changesets` makes.
+/// Saved changesets: a file with one or more of them, or a directory written by an export in the layout `changesets`.
 struct ChangesetFiles {
-    /// A file or a directory.
+    /// The path of a file or a directory.
     let path: String
-    /// The collection of a changeset whose metadata does not name one.
+    /// The collection of a changeset whose metadata does not state one.
     let collection: CollectionID?
     let limits: Limits
 
+    /// Reads the collections.
+    ///
     /// - Parameter names: the collections to read; an empty list means all.
     func collections(_ names: [CollectionID]) throws -> [(CollectionID, Result<ImportedCollection, any Error>)] {
         func isWanted(_ id: CollectionID) -> Bool { names.isEmpty || names.contains(id) }
@@ -25,7 +27,7 @@ struct ChangesetFiles {
         return found
     }
 
-    /// One collection of an exported directory, with its chain and attachments beside it.
+    /// Reads one collection of an exported directory, with its chain and attachments beside it.
     private func saved(_ id: CollectionID) throws -> ImportedCollection {
         let base = "\(path)/\(id.bucket)/\(id.name)"
         guard let text = try FileStore.read(base + ".json", limit: limits.changesetBytes) else {
@@ -71,7 +73,7 @@ struct ChangesetFiles {
         }
     }
 
-    /// The changesets in a file, which contains one or a list of them.
+    /// Returns the changesets in a file, which contains one or an array of them.
     private func documents(_ text: Bytes, _ file: String) throws -> [Bytes] {
         guard let first = text.array.first(where: { ![0x20, 0x09, 0x0A, 0x0D].contains($0) }),
             first == UInt8(ascii: "[")

@@ -13,10 +13,10 @@ struct DumpTree {
     let project: Project
     let limits: Limits
 
-    /// The collections of the tree. An error in one does not affect the others.
+    /// Reads the collections of the tree. An error in one does not affect the others.
     ///
     /// - Parameter names: the collections to read; an empty list means all.
-    /// - Throws: `BundleError`, or ``DumpsError`` if the tree has no collection.
+    /// - Throws: `BundleError`, or ``DumpsError`` if the tree contains no collection.
     func collections(_ names: [CollectionID]) throws -> [(CollectionID, Result<ImportedCollection, any Error>)] {
         let found = try Self.collections(in: root)
         guard !found.isEmpty else {
@@ -29,7 +29,7 @@ struct DumpTree {
         }
     }
 
-    /// The collections with a file `<bucket>/<collection>.json` in a folder.
+    /// Returns the collections with a file `<bucket>/<collection>.json` in a folder.
     static func collections(in root: String) throws(BundleError) -> [CollectionID] {
         var found: [CollectionID] = []
         for bucket in try FileStore.list(root) ?? [] where try FileStore.isDirectory("\(root)/\(bucket)") {
@@ -51,11 +51,11 @@ struct DumpTree {
         return collection
     }
 
-    /// Reads `{"data": [record…], "timestamp": N}`. Such a file has no metadata, so the collection gets metadata with
-    /// its name.
+    /// Reads `{"data": [record…], "timestamp": N}`. Such a file contains no metadata, so metadata with the collection's
+    /// name is generated.
     ///
     /// - Parameter style: the style of the project's files. If this file's style differs, the metadata records it, so
-    ///   that an export can write the file as it was.
+    ///   that an export can reproduce the file.
     /// - Throws: `BundleError` or ``DumpsError``.
     private func document(_ path: String, of id: CollectionID, style: DumpStyle) throws -> ImportedCollection {
         guard case .file? = try FileStore.kind(path), let text = try FileStore.read(path, limit: limits.changesetBytes)
@@ -90,7 +90,7 @@ struct DumpTree {
         }
     }
 
-    /// Checks the file from which application-services reads the timestamp: both timestamps must agree.
+    /// Checks the file with the timestamp for application-services, which must agree with the timestamp of the records.
     private func checkTimestamp(_ unverified: UnverifiedSnapshot) throws {
         let id = unverified.collection
         let path = "\(root)/\(id.bucket)/\(id.name).timestamp"

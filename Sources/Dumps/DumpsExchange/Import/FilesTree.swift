@@ -2,17 +2,19 @@ import Dumps
 import RemoteSettingsModel
 import SnapshotBundle
 
-/// Plain files of collections: `<name>.json`, a list of records, and `attachments/<name>/` with files of any names.
+/// Plain files of collections: `<name>.json` with an array of records, and `attachments/<name>/` with files of any
+/// names.
 struct FilesTree {
     let root: String
-    /// The collection of a tree with one list; `nil` if the names of the lists are those of collections of `main`.
+    /// The collection of a tree with a single array; `nil` if each file is named after a collection in `main`.
     let collection: CollectionID?
     let limits: Limits
 
-    /// The collections of the tree. An error in one does not affect the others.
+    /// Reads the collections of the tree. An error in one does not affect the others.
     ///
     /// - Parameter names: the collections to read; an empty list means all.
-    /// - Throws: `BundleError`, or ``DumpsError`` if the tree has no list, or several for one collection.
+    /// - Throws: `BundleError`, or ``DumpsError`` if the tree contains no array of records, or several for one
+    ///   collection.
     func collections(_ names: [CollectionID]) throws -> [(CollectionID, Result<ImportedCollection, any Error>)] {
         let lists = try (FileStore.list(root) ?? []).filter { $0.hasSuffix(".json") }.sorted()
         guard !lists.isEmpty, collection == nil || lists.count == 1 else {
@@ -25,7 +27,7 @@ struct FilesTree {
         }
         return try lists.compactMap { list in
             let name = String(list.dropLast(5))
-            // A file that nobody asked for may have any name.
+            // If only some collections were requested, ignore files whose names are not valid for a collection.
             if collection == nil, !names.isEmpty, (try? CollectionID(bucket: "main", name: name)) == nil { return nil }
             let id = try collection ?? self.id(name, of: list)
             guard names.isEmpty || names.contains(id) else { return nil }
@@ -55,7 +57,7 @@ struct FilesTree {
         var collection: ImportedCollection
         do {
             let records = try JSONValue(parsing: text, limits: limits)
-            // The list does not say when the collection changed last, but each record does.
+            // The array does not state when the collection was last changed, so use the newest time of a record.
             let times = (records.array ?? []).compactMap { $0["last_modified"]?.number?.uint64 }
             guard let timestamp = times.max() else {
                 throw FormatError(.missingKey("last_modified"), at: 0)

@@ -7,7 +7,7 @@ extension Import {
     ///
     /// - Parameters:
     ///   - path: a directory or an archive.
-    ///   - scratch: an empty directory into which an archive is unpacked.
+    ///   - scratch: an empty directory for unpacking an archive.
     /// - Returns: the root directory of the tree.
     /// - Throws: `BundleError` if an archive is damaged or exceeds a limit; ``DumpsError`` or `BundleError`.
     func root(of path: String, scratch: String) throws -> String {
@@ -19,7 +19,7 @@ extension Import {
             throw DumpsError(
                 .usage, path, expected: "a regular file or a directory", found: "neither", remedy: "name another path")
         }
-        // The tree has a fixed place in Firefox's own archives. In other archives it may also begin at the top.
+        // The tree has a fixed path in Firefox's own archives. In other archives, it may also be at the top level.
         let isStrict = path.hasSuffix(".ja") || path.hasSuffix(".deb")
         var extraction = ArchiveExtraction(into: scratch, limits: limits) { name, isNested in
             use(name, isStrict: isStrict || isNested)
@@ -29,7 +29,7 @@ extension Import {
         return try FileStore.isDirectory(found) ? found : "\(scratch)/top"
     }
 
-    /// The possible places of the tree in the directory or archive that the user names.
+    /// The possible paths of the tree in the directory or archive given by the user.
     private var inner: [String] {
         switch format {
         case .firefox: ["defaults/settings", "browser/defaults/settings"]
@@ -53,7 +53,7 @@ extension Import {
         return isStrict ? .passOver : .extract(as: "top/\(name)")
     }
 
-    /// The bundles of another dumps directory, verified by its lock.
+    /// Returns the bundles of a different dumps directory, verified against its lock file.
     ///
     /// - Parameter names: the collections to read; an empty list means all.
     func bundles(

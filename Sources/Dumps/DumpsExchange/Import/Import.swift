@@ -2,23 +2,23 @@ import Dumps
 import RemoteSettingsModel
 import SnapshotBundle
 
-/// Imports collections into a dumps directory from sources other than a server.
+/// An import of collections into a dumps directory from sources other than a server.
 package struct Import: Sendable {
     package struct Options: Sendable {
         /// The trusted roots and signer for signed collections; by default, no root.
         package var policy = TrustPolicy(roots: TrustAnchors([]))
-        /// Files with PEM chains to verify signatures with.
+        /// Files with PEM chains for the verification of signatures.
         package var chains: [String] = []
         /// The time at which chains are verified.
         package var time: Timestamp
-        /// The collection of a file that does not name its collection.
+        /// The collection of a file that does not state its collection.
         package var collection: CollectionID?
         /// The server for a new `dumps.yaml`; `nil` for the default one.
         package var server: String?
         /// The root certificates to trust, for a new `dumps.yaml`.
         package var roots: [SHA256Digest] = []
-        /// The policy of the `dumps.yaml` that comes with a dumps directory; `nil` to verify by ``policy`` even if the
-        /// whole directory is restored.
+        /// A function that returns the policy for the `dumps.yaml` of an imported dumps directory; `nil` to verify with
+        /// ``policy`` even if the whole directory is restored.
         package var restoredPolicy: (@Sendable (DumpsConfiguration) throws -> TrustPolicy)?
 
         package init(time: Timestamp) {
@@ -49,12 +49,13 @@ package struct Import: Sendable {
 
     /// Imports the named collections, or all, and adds them to `dumps.yaml`. Does I/O; uses no network.
     ///
-    /// All of another dumps directory in place of none is restored exactly, with its `dumps.yaml`.
+    /// If the dumps directory does not exist yet and all collections of a different one are imported, that directory is
+    /// restored exactly, with its `dumps.yaml`.
     ///
     /// - Parameter path: a directory, an archive or a file.
     /// - Throws: `DumpsError`, also if all bundles together would be too large or if the directory is busy;
-    ///   `BundleError` for an archive that is damaged or unsafe. Nothing has changed then. An error of a single
-    ///   collection is in its outcome.
+    ///   `BundleError` for an archive that is damaged or unsafe. In that case, nothing has changed. An error of a
+    ///   single collection is in its outcome.
     package func run(_ path: String, _ names: [CollectionID] = []) async throws -> [Outcome] {
         let transaction = try await DumpsTransaction.begin(in: directory, limits: limits)
         defer { try? transaction.end() }
@@ -131,7 +132,7 @@ package struct Import: Sendable {
         return offer
     }
 
-    /// Refuses a state from the future. If it were accepted, every correct later state would be refused as a rollback.
+    /// Refuses a state with a timestamp in the future, which would make every correct later state look like a rollback.
     private func checkTime(of snapshot: Snapshot) throws(DumpsError) {
         let timestamp = snapshot.timestamp
         guard timestamp > options.time.advanced(by: .seconds(Limits.clockToleranceSeconds)) else { return }
@@ -142,11 +143,12 @@ package struct Import: Sendable {
             remedy: "check this machine's clock, or import a correct state")
     }
 
-    /// Changes an error about an unpacked file, so that it names the archive and its entry and not the temporary file.
+    /// Converts an error about an unpacked file, so that it names the archive and its entry instead of the temporary
+    /// file.
     private func named(_ error: any Error, of path: String) -> any Error {
         let root = "\(directory.scratchPath)/"
         func entry(_ place: String, _ inner: String?) -> String? {
-            // The first part is the folder into which the tree was unpacked.
+            // The first component is the folder into which the tree was unpacked.
             let name = place.dropFirst(root.utf8.count).split(separator: "/").dropFirst().joined(separator: "/")
             let parts = [name, inner ?? ""].filter { !$0.isEmpty }
             let isDirectory = (try? FileStore.isDirectory(place)) ?? false
@@ -201,7 +203,8 @@ package struct Import: Sendable {
         if let entry = transaction.before.collections[id] {
             let bundle = try BundleReader(path: directory.bundlePath(id), limits: limits)
             let snapshot = try BundleVerifier(options.policy, limits: limits).snapshot(of: bundle, as: entry)
-            // The directory already has all records of the collection, so only attachments are read from the zip.
+            // The directory already contains all records of the collection, so only attachments are read from the ZIP
+            // file.
             var held = ImportedCollection(holding: snapshot)
             try folder.gather(into: &held, isCache: true)
             return (
@@ -231,9 +234,9 @@ package struct Import: Sendable {
         return (id, offer, notes)
     }
 
-    /// Verifies the collection if it has signatures and there is a chain.
+    /// Verifies the collection if it has signatures and a chain is available.
     ///
-    /// In that case a wrong signature is an error, and never a reason to import the collection as unsigned.
+    /// In that case, an invalid signature is an error, and never a reason to import the collection as unsigned.
     private func vouched(_ collection: ImportedCollection, _ notes: inout [String]) throws -> Snapshot {
         let unverified = collection.unverified
         var chains = collection.chains
@@ -265,7 +268,7 @@ package struct Import: Sendable {
         throw failure ?? .noSignatures(unverified.collection)
     }
 
-    /// The name of the source for the lock. It has an archive's file name, but no path of this machine.
+    /// Returns the name of the source for the lock file. It contains the file name of an archive, but no local path.
     private func origin(_ path: String) throws(BundleError) -> String {
         guard try FileStore.size(path) != nil, let name = path.split(separator: "/").last else {
             return format.rawValue
@@ -283,7 +286,7 @@ package enum ImportFormat: String, CaseIterable, Sendable {
     case files
     case dumps
 
-    /// The format in one line of help.
+    /// A description of the format for help texts, in one line.
     package var summary: String {
         switch self {
         case .firefox: "Firefox's defaults/settings: a directory, an omni.ja or a .deb"

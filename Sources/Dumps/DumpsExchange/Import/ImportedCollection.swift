@@ -2,7 +2,7 @@ import Dumps
 import RemoteSettingsModel
 import SnapshotBundle
 
-/// A folder of attachments. Each file `<name>` may have a `<name>.meta.json` that names its record.
+/// A folder of attachments. Each file `<name>` may have a `<name>.meta.json` that states its record.
 struct AttachmentFolder {
     private static let suffix = ".meta.json"
 
@@ -11,10 +11,10 @@ struct AttachmentFolder {
     let folder: String
     let limits: Limits
 
-    /// Adds the files that belong to records. A file without a record is noted and skipped.
+    /// Adds the files that belong to records. A file without a record is reported in a note and skipped.
     ///
-    /// - Parameter isCache: whether a file that differs from its record is skipped too, because the server's zip may be
-    ///   outdated.
+    /// - Parameter isCache: whether a file that differs from its record is skipped too, because the server's ZIP file
+    ///   may be outdated.
     /// - Throws: ``DumpsError`` if a file differs from its record, or `BundleError`.
     func gather(into collection: inout ImportedCollection, isCache: Bool = false) throws {
         for name in try FileStore.list("\(root)/\(folder)") ?? [] where !name.hasSuffix(Self.suffix) {
@@ -48,9 +48,9 @@ struct AttachmentFolder {
         }
     }
 
-    /// Adds the files that belong to records, whatever their names are: a record names its file by the hash.
+    /// Adds the files that belong to records, identified by their hashes instead of their names.
     ///
-    /// - Throws: ``DumpsError`` if a file is not one, or `BundleError`.
+    /// - Throws: ``DumpsError`` if an entry is not a regular file, or `BundleError`.
     func gatherByHash(into collection: inout ImportedCollection) throws {
         var wanted: Set<SHA256Digest> = []
         for record in collection.records {
@@ -97,24 +97,26 @@ struct AttachmentFolder {
     }
 }
 
-/// A collection as it was read from a source. It is not verified yet.
+/// A collection read from a source, not verified yet.
 struct ImportedCollection {
     let unverified: UnverifiedSnapshot
     var records: RecordTable { unverified.records }
-    /// PEM texts. One of them may be the chain of the signatures.
+    /// Certificates in PEM. One of these may be the chain of the signatures.
     var chains: [Bytes] = []
     /// The files that have the size and hash of their record.
     var attachments: [SHA256Digest: AttachmentInput] = [:]
-    /// What could not be imported from the source, one line each.
+    /// The parts of the source that could not be imported, one line each.
     var notes: [String] = []
 
+    /// Creates a collection from a changeset.
+    ///
     /// - Parameter changeset: `{"metadata": …, "timestamp": …, "changes": …}`, with all records.
     /// - Throws: `FormatError`.
     init(_ id: CollectionID, changeset: Changeset) throws(FormatError) {
         unverified = try changeset.snapshot(of: id, onto: nil)
     }
 
-    /// The collection that the directory already has, to add attachments to it.
+    /// Creates a collection from the directory's current snapshot, to add attachments to it.
     init(holding snapshot: Snapshot) {
         unverified = UnverifiedSnapshot(
             collection: snapshot.collection, payload: snapshot.payload, metadata: snapshot.metadata)

@@ -2,13 +2,13 @@ import Dumps
 import RemoteSettingsModel
 import SnapshotBundle
 
-/// The unpacked zip of a server. For each record with an attachment it holds the file `<record>`, and the record itself
-/// as `<record>.meta.json`.
+/// The unpacked ZIP file of a server. For each record with an attachment, it contains the file `<record>`, and the
+/// record itself as `<record>.meta.json`.
 struct ServerZIPFolder {
     let root: String
     let limits: Limits
 
-    /// The collection in a zip's name, `BUCKET--COLLECTION.zip`; `nil` for another name.
+    /// Returns the collection in the name of a ZIP file, `BUCKET--COLLECTION.zip`; `nil` for any other name.
     static func collection(_ path: String) -> CollectionID? {
         let file = path.split(separator: "/").last.map { String($0) } ?? path
         guard file.hasSuffix(".zip"), let dashes = file.firstRange(of: "--") else { return nil }
@@ -16,9 +16,9 @@ struct ServerZIPFolder {
             bucket: String(file[..<dashes.lowerBound]), name: String(file[dashes.upperBound...].dropLast(4)))
     }
 
-    /// The records in the zip as a collection. Only records with attachments are in it.
+    /// Returns the records in the ZIP file as a collection. It contains only records with attachments.
     ///
-    /// The zip has no timestamp, so the time of the newest record is used.
+    /// The ZIP file has no timestamp, so the time of the newest record is used.
     func collection(_ id: CollectionID) throws -> ImportedCollection {
         var records: [Bytes] = []
         var newest: UInt64 = 0

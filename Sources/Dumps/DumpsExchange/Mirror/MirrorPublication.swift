@@ -4,18 +4,18 @@ import SnapshotBundle
 import SnapshotOrigin
 
 extension StaticMirror {
-    /// The most older states for which deltas are made: a month of nightly refreshes.
+    /// The maximum number of older states for which deltas are created: a month of nightly refreshes.
     private static let olderStates = 30
 
     /// Publishes collections of a dumps directory as a mirror. Reads every byte of their bundles.
     ///
     /// - Parameters:
-    ///   - names: the collections; an empty list means all collections of the lock.
-    ///   - folder: the folder to publish the mirror in; an absolute path.
+    ///   - names: the collections; an empty list means all collections in the lock file.
+    ///   - folder: the folder for the mirror, as an absolute path.
     ///   - address: the address at which clients reach the mirror.
-    ///   - history: where to look for older states; `nil` to use none.
-    /// - Throws: the errors of ``publish(to:)``; `DumpsError` or `BundleError` if the lock file, the bundles or
-    ///   their history cannot be read.
+    ///   - history: the source of older states; `nil` to use none.
+    /// - Throws: the errors of ``publish(to:)``; `DumpsError` or `BundleError` if the lock file, the bundles or their
+    ///   history cannot be read.
     package static func publish(
         _ names: [CollectionID], of directory: DumpsDirectory, to folder: String, address: OriginAddress,
         history: BundleHistory?, softwareVersion: String, limits: Limits = Limits()

@@ -3,43 +3,44 @@ import RemoteSettingsModel
 import SnapshotBundle
 import SnapshotOrigin
 
-/// A Remote Settings server as plain files, which a web server, an object store or a CDN serves to clients.
+/// A Remote Settings server as plain files, which can be served by a web server, an object store or a CDN.
 ///
-/// Its folder contains `current`, a link to the tree of files. A tree never changes. A new one is written beside it,
-/// and the link is then replaced in one step. The same contents always give the same tree, byte for byte, with the same
-/// modification times.
+/// Its folder contains `current`, a link to a tree of files. A tree is never modified. A new one is written beside it,
+/// and then the link is replaced atomically. The same contents always produce the same tree, byte for byte, with the
+/// same modification times.
 package struct StaticMirror: Sendable {
-    /// What was published.
+    /// The result of a publication.
     package struct Report: Sendable {
-        /// The name of the folder to which `current` points. It is derived from the contents.
+        /// The name of the folder that `current` points to. It is derived from the contents.
         package var tree: String
-        /// Whether the same tree was already published, so that nothing changed.
+        /// Whether the same tree was already published, so that nothing has changed.
         package var isUnchanged: Bool
-        /// The number of files that have a URL, not counting compressed copies.
+        /// The number of files that have a URL, without compressed copies.
         package var objects: Int
-        /// The size of all objects in bytes.
+        /// The total size of all objects in bytes.
         package var bytes: Int
         /// The resources of a server that the mirror lacks, one line each.
         package var notes: [String]
     }
 
-    /// The file beside the trees that records which commands must still be told of a new tree. It is not served.
+    /// The name of the file beside the trees that records which commands must still be notified of a new tree. It is
+    /// not served.
     package static let hooksName = "on-change.json"
     static let linkName = "current"
     private static let treePrefix = "tree-"
-    /// The prefix of temporary files. Those of `Examples/object-store/upload` also have it.
+    /// The prefix of temporary files, including those of `Examples/object-store/upload`.
     private static let temporaryPrefix = ".new-"
 
     private let origin: Origin
 
     package init(_ origin: Origin) { self.origin = origin }
 
-    /// Publishes into a folder, which is made if it is missing. Does I/O.
+    /// Publishes the mirror in a folder, which is created if it is missing. Does I/O.
     ///
-    /// - Parameter folder: an absolute path.
-    /// - Throws: ``DumpsError`` if the URL's path cannot be a folder, if something else is in the folder, or if
-    ///   another process publishes there; `BundleError` if a bundle cannot be read; `BundleError`. After an error, the
-    ///   previous mirror is still published.
+    /// - Parameter folder: the folder, as an absolute path.
+    /// - Throws: ``DumpsError`` if the URL's path cannot be used as a folder, if the folder contains other files, or if
+    ///   another process is publishing there; `BundleError`, for example if a bundle cannot be read. After an error,
+    ///   the previous mirror is still published.
     package func publish(to folder: String) throws -> Report {
         guard MirrorPath(origin.address.path + "/v1/") != nil else { throw DumpsError.unusableURL(origin.address.url) }
         try Self.check(folder)
@@ -67,7 +68,7 @@ package struct StaticMirror: Sendable {
         if try FileStore.isDirectory("\(folder)/\(name)") {
             try FileStore.removeTree(temporary)
         } else {
-            // A later run takes a tree with its final name as complete, so its files must be on the disk before that.
+            // A later run assumes that a tree with its final name is complete, so flush its files before the rename.
             try FileStore.flush(tree: temporary)
             try FileStore.rename(temporary, to: "\(folder)/\(name)")
         }
@@ -80,16 +81,16 @@ package struct StaticMirror: Sendable {
             bytes: tree.objects.saturatingSum(\.size), notes: tree.notes)
     }
 
-    /// Whether this is the name of a tree, which no folder of the user has by chance.
+    /// Returns whether a name is that of a tree. A user's folder does not have such a name by chance.
     private static func isTree(_ name: String) -> Bool {
         let digits = name.utf8.dropFirst(treePrefix.utf8.count)
         return name.hasPrefix(treePrefix) && digits.count == 32
             && digits.allSatisfy { (0x30...0x39).contains($0) || (0x61...0x66).contains($0) }
     }
 
-    /// Whether a killed process may have left a file or folder with this name.
+    /// Returns whether a killed process may have left a file or folder with this name.
     private static func isTemporary(_ name: String) -> Bool {
-        // `FileStore.uniquePath` adds a dot and two numbers.
+        // The suffix added by `FileStore.uniquePath` is a dot and two numbers.
         func isUnique(_ rest: Substring) -> Bool {
             rest.utf8.allSatisfy { (0x30...0x39).contains($0) || $0 == UInt8(ascii: "-") }
         }
@@ -100,8 +101,7 @@ package struct StaticMirror: Sendable {
         return name.hasPrefix(temporaryPrefix)
     }
 
-    /// The collections of the mirror in a folder, with their timestamps; empty if there is no mirror. Does
-    /// I/O.
+    /// Returns the collections of the mirror in a folder, with their timestamps; empty if there is no mirror. Does I/O.
     ///
     /// - Throws: `BundleError` or `FormatError` if the mirror's monitor cannot be read.
     package static func published(

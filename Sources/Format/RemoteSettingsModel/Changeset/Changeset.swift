@@ -1,23 +1,24 @@
-/// A server's answer for a collection: its metadata, its timestamp, and the records that changed, or all of them.
+/// A server's response for a collection: its metadata, its timestamp, and its records, either all of them or only the
+/// ones that changed.
 ///
-/// The records are already canonical, because one pass over their bytes checks, canonicalises and sorts them.
+/// The records are already canonical, because a single pass over their bytes checks, canonicalizes and sorts them.
 package struct Changeset: Sendable {
     package let metadata: CollectionMetadata
     package let timestamp: Timestamp
-    /// The records in the answer, sorted by id, without tombstones.
+    /// The records in the response, sorted by id, without tombstones.
     package let records: RecordTable
     package let tombstones: [Tombstone]
 
-    /// The member in which a mirror sends the metadata that it received, byte for byte, to clients that name it in
-    /// `Prefer`. Only this package reads it.
+    /// The member in which a mirror sends the metadata that it received, byte for byte, to clients that request it in
+    /// the header `Prefer`. Only this package uses it.
     package static let mirroredMetadata = "mirrored_metadata"
 
-    /// Reads an answer's body. Does no I/O.
+    /// Parses the body of a response. Does no I/O.
     ///
     /// A record keeps every member as served, including `"attachment": null` and `"deleted": false`, because the server
-    /// signs them. Only `"deleted": true` makes a tombstone, which is not part of the signed payload.
+    /// signs them. Only an element with `"deleted": true` is a tombstone, which is not part of the signed payload.
     ///
-    /// - Throws: ``FormatError`` with the problem and its place.
+    /// - Throws: ``FormatError`` with the problem and its position.
     package init(parsing body: Bytes, limits: Limits) throws(FormatError) {
         var reader = JSONReader(body, limits: limits)
         var metadata: CollectionMetadata?
@@ -28,7 +29,7 @@ package struct Changeset: Sendable {
         while let key = try reader.nextKey() {
             switch key {
             case "metadata":
-                // This is a copy, so that the whole body is not kept alive.
+                // Copy the bytes, because a slice would keep the whole body in memory.
                 let text = Bytes(try reader.skipValue(limit: limits.metadataBytes).array)
                 metadata = try CollectionMetadata(text, of: key, limits: limits)
             case Self.mirroredMetadata:
@@ -56,14 +57,14 @@ package struct Changeset: Sendable {
         tombstones = changes.tombstones
     }
 
-    /// The collection's full state after this answer. It is not verified yet.
+    /// Returns the collection's full state after this response. It is not verified yet.
     ///
     /// - Parameters:
-    ///   - collection: the collection that the request named.
-    ///   - base: the records that the answer changes, if it answers `_since`; `nil` if the answer is a full list, which
-    ///     replaces the held records. A server that no longer knows the value of `_since` answers with the full list,
+    ///   - collection: the requested collection.
+    ///   - base: the records to apply the changes to, if the response is for `_since`; `nil` if the response is a full
+    ///     list, which replaces the local records. A server that no longer has the state of `_since` sends a full list
     ///     without tombstones.
-    /// - Throws: ``FormatError/otherCollection(expected:found:)`` if the metadata names another collection.
+    /// - Throws: ``FormatError/otherCollection(expected:found:)`` if the metadata is that of a different collection.
     package func snapshot(
         of collection: CollectionID, onto base: RecordTable?
     ) throws(FormatError) -> UnverifiedSnapshot {
@@ -80,9 +81,9 @@ package struct Changeset: Sendable {
     }
 }
 
-/// A deleted record, as a changeset that answers `_since` lists it.
+/// A deleted record in a changeset that responds to `_since`.
 package struct Tombstone: Hashable, Sendable {
     package let id: String
-    /// When the record was deleted; `nil` if the server does not say.
+    /// The time when the record was deleted; `nil` if the server does not state it.
     let lastModified: Timestamp?
 }

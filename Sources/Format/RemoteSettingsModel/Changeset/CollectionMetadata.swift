@@ -5,10 +5,10 @@ package struct CollectionMetadata: Hashable, Sendable {
     package let id: String?
     package let bucket: String?
     package let signatures: [ServedSignature]
-    /// Whether the server offers the collection's attachments as one zip (`attachment.bundle`).
+    /// Whether the server offers the collection's attachments as one ZIP file (`attachment.bundle`).
     package let hasAttachmentsZip: Bool
 
-    /// Reads a collection's metadata.
+    /// Parses a collection's metadata.
     ///
     /// - Throws: ``FormatError`` if it is not a JSON object, or has more than ``Limits/metadataBytes`` bytes or
     ///   ``Limits/jsonValues`` values.
@@ -24,8 +24,9 @@ package struct CollectionMetadata: Hashable, Sendable {
         id = value["id"]?.string
         bucket = value["bucket"]?.string
         hasAttachmentsZip = value["attachment"]?["bundle"]?.bool ?? false
-        // Servers before 2024 send a single object `signature`. Later ones send a list, and some send both. Readers
-        // rewrite `x5u` in only one of them in places, so the chain may be available at only one of the two URLs.
+        // Servers before 2024 send a single object `signature`. Later ones send a list `signatures`, and some send
+        // both. Some servers rewrite `x5u` in only one of them, so the chain may be available at only one of the two
+        // URLs.
         var all = (value["signatures"]?.array ?? []).prefix(limits.signatures).compactMap(ServedSignature.init)
         if all.count < limits.signatures, let single = value["signature"].flatMap(ServedSignature.init),
             !all.contains(single)
@@ -35,7 +36,7 @@ package struct CollectionMetadata: Hashable, Sendable {
         signatures = all
     }
 
-    /// Reads the metadata in a changeset's member. Errors name the member.
+    /// Parses the metadata in a member of a changeset. Errors contain the name of the member.
     init(_ json: Bytes, of member: String, limits: Limits) throws(FormatError) {
         do throws(FormatError) {
             try self.init(parsing: json, limits: limits)
@@ -44,29 +45,31 @@ package struct CollectionMetadata: Hashable, Sendable {
         }
     }
 
-    /// Keeps the bytes without parsing them. All other properties are empty.
+    /// Stores the bytes without parsing them. All other properties are empty.
     ///
-    /// This is for a bundle that is part of the trusted program. Its signatures are not verified.
+    /// This is for bundles that are part of the trusted program, whose signatures are not verified.
     package init(unread json: Bytes) {
         self.json = json
         (id, bucket, signatures, hasAttachmentsZip) = (nil, nil, [], false)
     }
 
-    /// The members that people write. The other members name the collection and say when it changed and who signed it.
+    /// Returns the members that people write. The other members identify the collection, its last change and its
+    /// signatures.
     ///
-    /// - Throws: ``FormatError`` if the metadata was kept without parsing and is not JSON.
+    /// - Throws: ``FormatError`` if the metadata was stored without parsing and is not JSON.
     package func writtenMembers(limits: Limits) throws(FormatError) -> [JSONValue.Member] {
         guard case .object(let members) = try JSONValue(parsing: json, limits: limits) else { return [] }
         return members.filter { !["id", "bucket", "last_modified", "signature", "signatures"].contains($0.key) }
     }
 
-    /// A mirror's metadata, with the bytes that the mirror received in place of those that it serves.
+    /// Returns the metadata from a mirror, with the bytes that the mirror itself received.
     ///
-    /// A mirror serves certificate chains itself, so it rewrites each `x5u`. A mirror of a mirror keeps the first
-    /// server's bytes. The signatures are those that the mirror serves, because clients can fetch their chains.
+    /// A mirror serves the certificate chains, so it rewrites each `x5u`. With the original bytes, a mirror of a mirror
+    /// can keep the first server's metadata unchanged. The signatures are those that the mirror serves, because clients
+    /// can fetch their chains.
     ///
-    /// - Throws: ``FormatError`` if `original` is not a collection's metadata, or if it differs in more than the
-    ///   URLs of chains. Only verified metadata is kept.
+    /// - Throws: ``FormatError`` if `original` is not a collection's metadata, or if the two differ in more than the
+    ///   URLs of chains, because the bytes that are kept must be covered by the verification.
     func received(as original: Bytes, limits: Limits) throws(FormatError) -> CollectionMetadata {
         let received = try CollectionMetadata(original, of: Changeset.mirroredMetadata, limits: limits)
         guard (received.id ?? id)?.exact == id?.exact, (received.bucket ?? bucket)?.exact == bucket?.exact,
@@ -82,7 +85,7 @@ package struct CollectionMetadata: Hashable, Sendable {
 extension ServedSignature {
     fileprivate init?(_ value: JSONValue) {
         guard let signature = value["signature"]?.string, let x5u = value["x5u"]?.string else { return nil }
-        // Early servers left out `mode`, because there was only this one.
+        // Early servers omitted `mode`, because this was the only one.
         self.init(signature: signature, mode: value["mode"]?.string ?? "p384ecdsa", x5u: x5u)
     }
 }
@@ -93,10 +96,11 @@ package struct ServedSignature: Hashable, Sendable {
     package let signature: String
     /// The algorithm. The only known one is `p384ecdsa`.
     package let mode: String
-    /// The URL of the certificate chain, absolute or relative to the server's URL. It is empty on a development server
-    /// that signs with a bare key.
+    /// The URL of the certificate chain, absolute or relative to the server's URL. It is empty on a development server,
+    /// which signs with a key without a certificate.
     package let x5u: String
-    /// Whether the signature names a certificate chain. Without a chain nobody can verify it, so it does not count.
+    /// Whether the signature refers to a certificate chain. A signature without a chain cannot be verified, so it is
+    /// ignored.
     package var namesChain: Bool { !x5u.isEmpty }
     fileprivate var withoutURL: ServedSignature { ServedSignature(signature: signature, mode: mode, x5u: "") }
 

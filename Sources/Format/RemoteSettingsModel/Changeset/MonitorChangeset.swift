@@ -1,11 +1,11 @@
-/// The monitor's answer: every collection of the server with the time of its last change.
+/// The monitor's response: every collection of the server with the time of its last change.
 package struct MonitorChangeset: Sendable {
     /// The monitor's own timestamp, which is the time of the newest change.
     package let timestamp: Timestamp
-    /// Each collection's timestamp. Entries whose names are not valid ids are left out.
+    /// The timestamp of each collection. Entries whose names are not valid ids are ignored.
     package let collections: [CollectionID: Timestamp]
 
-    /// Reads an answer's body. Does no I/O.
+    /// Parses the body of a response. Does no I/O.
     ///
     /// - Throws: ``FormatError``.
     package init(parsing body: Bytes, limits: Limits) throws(FormatError) {
@@ -31,7 +31,7 @@ package struct MonitorChangeset: Sendable {
                 try reader.beginArray()
                 while try reader.nextElement() {
                     guard let (id, changed) = try change(&reader) else { continue }
-                    // The entries are sorted newest first, so the first one for a collection counts.
+                    // The entries are sorted newest first, so use the first one for each collection.
                     if found[id] == nil { found[id] = changed }
                 }
                 collections = found

@@ -1,4 +1,4 @@
-/// Finds the bounds and the id of each record of a payload.
+/// Finds the position and the id of each record in a payload.
 struct PayloadScanner {
     private let limits: Limits
     /// The position after the last record that was found; 0 before the first one.
@@ -7,7 +7,7 @@ struct PayloadScanner {
     /// Whether a record has a member `filter_expression`.
     private(set) var mentionsFilters = false
 
-    /// Makes a scanner.
+    /// Creates a scanner.
     ///
     /// - Parameter records: the expected number of records, for which memory is reserved within a limit.
     init(limits: Limits, records: Int) {
@@ -54,12 +54,12 @@ struct PayloadScanner {
     private mutating func record(_ input: Span<UInt8>) throws(FormatError) -> RecordTable.Entry {
         let start = position
         guard byte(input) == UInt8(ascii: "{") else { throw broken(input) }
-        // The compiler keeps a local copy in a register.
+        // A local copy, because the compiler keeps it in a register.
         var position = start + 1
         var depth = 1
         var id: Range<Int>?
         var hasAttachment = false
-        // It counts only in the record itself, and not in nested values.
+        // Whether the next string is a key of the record itself. Keys of nested values are ignored.
         var expectsKey = true
         while depth > 0 {
             guard position < input.count else { throw broken(input, at: position) }
@@ -111,7 +111,7 @@ struct PayloadScanner {
     }
 
     /// Skips the rest of a string and its closing quote. Canonical strings are ASCII, so only quotes and backslashes
-    /// matter.
+    /// need attention.
     @inline(__always)
     private func endString(_ input: Span<UInt8>, _ position: inout Int) throws(FormatError) -> Range<Int> {
         let start = position

@@ -1,15 +1,15 @@
-/// A record: its id, and its canonical JSON as a slice of the bytes that contained it.
+/// A record: its id, and its canonical JSON, which is a slice of a larger buffer.
 package struct Record: Sendable, Identifiable {
-    /// The record, preceded by its id if the id was given separately.
+    /// The record's JSON, preceded by its id if the id was given separately.
     private let text: Bytes
     private let idStart: Int
     private let idCount: Int
     private let jsonStart: Int
-    /// Whether the record may have an attachment. Most records have none, and are not searched for one.
+    /// Whether the record may have an attachment. If not, which is the usual case, the record is not searched for one.
     private let mayHaveAttachment: Bool
 
-    /// The record's id. Each call creates the string, so that reading thousands of records creates no strings that
-    /// nobody needs.
+    /// The record's id. Each access creates the string, because most of thousands of records are read without using
+    /// their ids.
     package var id: String { text[idStart..<idStart + idCount].text }
 
     /// The whole record as canonical JSON.
@@ -22,7 +22,7 @@ package struct Record: Sendable, Identifiable {
         text = Bytes(whole)
     }
 
-    /// Makes a record.
+    /// Creates a record.
     ///
     /// - Parameter id: the position of the id in `json`, without its quotes.
     init(json: Bytes, id: Range<Int>, mayHaveAttachment: Bool) {
@@ -31,7 +31,8 @@ package struct Record: Sendable, Identifiable {
         self.mayHaveAttachment = mayHaveAttachment
     }
 
-    /// The value of one field, read on demand; `nil` if the record does not have it. Other fields are skipped.
+    /// Returns the value of one field, parsed on demand; `nil` if the record does not have it. Other fields are
+    /// skipped.
     package func field(_ name: String) -> JSONValue? {
         var reader = JSONReader(json, limits: Limits())
         do throws(FormatError) {
@@ -42,14 +43,14 @@ package struct Record: Sendable, Identifiable {
         }
     }
 
-    /// When the record last changed; `nil` if the record does not say.
+    /// The time when the record last changed; `nil` if the record does not state it.
     package var lastModified: Timestamp? {
         (field("last_modified")?.number?.uint64).map(Timestamp.init(milliseconds:))
     }
 
-    /// The record's attachment; `nil` if it has none.
+    /// Returns the record's attachment; `nil` if it has none.
     ///
-    /// - Throws: ``FormatError/invalidAttachment(record:problem:)`` if the record does not describe it fully.
+    /// - Throws: ``FormatError/invalidAttachment(record:problem:)`` if the description of the attachment is incomplete.
     package func attachment() throws(FormatError) -> RecordAttachment? {
         guard mayHaveAttachment, let value = field("attachment"), value != .null else { return nil }
         return try RecordAttachment(value, record: id)

@@ -1,17 +1,17 @@
-/// A file that belongs to a record, as the member `attachment` of the record's JSON describes it.
+/// A file that belongs to a record, as described by the member `attachment` of the record's JSON.
 package struct RecordAttachment: Hashable, Sendable {
     /// The file's location, relative to the server's `capabilities.attachments.base_url`.
     @ExactString package private(set) var location: String
     /// The SHA-256 of the file's bytes.
     package let hash: SHA256Digest
-    /// The size in bytes. A size that was read from a record is at most ``mostBytes``.
+    /// The size in bytes. A size from a record is at most ``mostBytes``.
     package let size: UInt64
     @ExactString package private(set) var filename: String
     @ExactString package private(set) var mimetype: String
 
     /// The largest size that a record may state, in bytes.
     ///
-    /// Every JSON reader keeps whole numbers exact up to this one (RFC 7493 §2.2), and no file is that large.
+    /// Every JSON parser represents whole numbers up to this one exactly (RFC 7493 §2.2), and no file is that large.
     static let mostBytes: UInt64 = 1 << 53
 
     package init(location: String, hash: SHA256Digest, size: UInt64, filename: String, mimetype: String) {
@@ -22,10 +22,10 @@ package struct RecordAttachment: Hashable, Sendable {
         self.mimetype = mimetype
     }
 
-    /// Reads a record's member `attachment`. Does no I/O.
+    /// Parses a record's member `attachment`. Does no I/O.
     ///
-    /// - Throws: ``FormatError/invalidAttachment(record:problem:)`` if the location, the hash or the size is missing
-    ///   or wrong.
+    /// - Throws: ``FormatError/invalidAttachment(record:problem:)`` if the location, the hash or the size is missing or
+    ///   wrong.
     init(_ value: JSONValue, record: String) throws(FormatError) {
         func invalid(_ problem: String) -> FormatError { .invalidAttachment(record: record, problem: problem) }
         guard case .object = value else { throw invalid("expected an object") }
@@ -44,7 +44,7 @@ package struct RecordAttachment: Hashable, Sendable {
     }
 }
 
-/// An attachment to fetch: its location on the server, its expected hash and size, and the record that names it.
+/// An attachment to fetch: its location on the server, its expected hash and size, and the record that it belongs to.
 package struct WantedAttachment: Hashable, Sendable {
     package var digest: SHA256Digest
     /// The size in bytes.

@@ -1,4 +1,4 @@
-/// Reads the array of a changeset's records into one buffer of canonical JSON.
+/// Parses the array of records in a changeset into a single buffer of canonical JSON.
 struct RecordCollector {
     private var canonical: [UInt8] = []
     private var entries: [RecordTable.Entry] = []
@@ -10,7 +10,7 @@ struct RecordCollector {
         self.limits = limits
     }
 
-    /// Reads the array that is next.
+    /// Parses the array at the reader's position.
     mutating func collect(_ reader: inout JSONReader) throws(FormatError) {
         canonical.reserveCapacity(reader.document.count - reader.offset)
         try reader.beginArray()
@@ -22,7 +22,7 @@ struct RecordCollector {
         }
     }
 
-    /// Reads a record that must be the whole text.
+    /// Parses a record that must be the whole text.
     mutating func collect(record text: Bytes) throws(FormatError) {
         guard entries.count < limits.records else { throw .tooManyRecords(limit: limits.records) }
         var reader = JSONReader(text, limits: limits)
@@ -30,7 +30,7 @@ struct RecordCollector {
         try reader.finish()
     }
 
-    /// The collected records, sorted.
+    /// Returns the collected records, sorted.
     consuming func table() throws(FormatError) -> RecordTable {
         try RecordTable(Bytes(canonical), unsorted: entries, mentionsFilters: mentionsFilters)
     }

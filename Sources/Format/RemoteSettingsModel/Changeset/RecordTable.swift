@@ -1,12 +1,12 @@
 /// The records of a collection, sorted by id, as slices of shared canonical JSON.
 ///
-/// It is a value. Applying a changeset makes a new table that shares the records' bytes with the old one.
+/// It is a value type. Applying a changeset creates a new table that shares the records' bytes with the old one.
 package struct RecordTable: Sendable {
-    /// The position of a record. It is kept small, because there may be a million of them.
+    /// The position of a record. It is small, because there may be a million of them.
     struct Entry: Sendable {
         /// The index of the source that contains the record.
         fileprivate(set) var source: Int32 = 0
-        // An id has at most 255 bytes (``Identifier``).
+        // An id is at most 255 bytes long (``Identifier``).
         private let idCount: UInt8
         /// Whether the record has a member `attachment`.
         let hasAttachment: Bool
@@ -15,13 +15,13 @@ package struct RecordTable: Sendable {
 
         var id: Range<Int> { idStart..<idStart + Int(idCount) }
 
-        /// The position of the id, counted from the record's first byte.
+        /// The position of the id, relative to the record's first byte.
         fileprivate var idInRecord: Range<Int> {
             let start = idStart - json.lowerBound
             return start..<start + Int(idCount)
         }
 
-        /// Makes the position of a record.
+        /// Creates the position of a record.
         ///
         /// - Parameters:
         ///   - id: the position of a valid id.
@@ -34,9 +34,9 @@ package struct RecordTable: Sendable {
         }
     }
 
-    /// The bytes that contain the records. There are several of them if changesets were merged into the table.
+    /// The buffers that contain the records. There are several of them if changesets were applied.
     private let sources: [Bytes]
-    /// The entries, in the order of ids.
+    /// The positions of the records, sorted by id.
     private let entries: [Entry]
 
     /// Whether a record may have a member `filter_expression`. If `false`, no record has one.
@@ -48,13 +48,13 @@ package struct RecordTable: Sendable {
         self.mayMentionFilters = mayMentionFilters
     }
 
-    /// Makes a table of records that are in one buffer, in any order.
+    /// Creates a table of records that are in one buffer, in any order.
     ///
     /// - Throws: ``FormatError/duplicateRecord(_:)``.
     init(_ source: Bytes, unsorted: [Entry], mentionsFilters: Bool) throws(FormatError) {
         var duplicate: String?
         let entries = source.withSpan { span -> [Entry] in
-            // The first eight bytes of the ids decide most comparisons.
+            // Compare the first eight bytes of the ids first, which is enough in most cases.
             var sorted = unsorted.map { (prefix: RecordTable.prefix(span, $0.id), entry: $0) }
             sorted.sort {
                 if $0.prefix != $1.prefix { return $0.prefix < $1.prefix }
@@ -73,7 +73,7 @@ package struct RecordTable: Sendable {
         self.init(sources: [source], entries: entries, mayMentionFilters: mentionsFilters)
     }
 
-    /// Makes a table of records that are already sorted.
+    /// Creates a table of records that are already sorted.
     init(_ source: Bytes, sorted: [Entry], mentionsFilters: Bool) {
         self.init(sources: [source], entries: sorted, mayMentionFilters: mentionsFilters)
     }
@@ -82,9 +82,9 @@ package struct RecordTable: Sendable {
         self.init(sources: [], entries: [], mayMentionFilters: false)
     }
 
-    /// Makes a table of records that are given as JSON, one in each text, in any order. They are made canonical.
+    /// Creates a table from records as JSON texts, in any order. The texts do not have to be canonical.
     ///
-    /// - Throws: ``FormatError`` for the first text that is not a record, or that has the id of another record.
+    /// - Throws: ``FormatError`` for the first text that is not a record, or that has the id of an earlier one.
     package init(_ records: some Sequence<Bytes>, limits: Limits) throws(FormatError) {
         var collector = RecordCollector(limits: limits)
         for record in records { try collector.collect(record: record) }
@@ -102,7 +102,7 @@ package struct RecordTable: Sendable {
 
     private func source(of entry: Entry) -> Bytes { sources[Int(entry.source)] }
 
-    /// The record with this id, found by binary search; `nil` if there is none.
+    /// Returns the record with this id, found by binary search; `nil` if there is none.
     package func record(id: String) -> Record? {
         let id = Array(id.utf8)
         var low = 0
@@ -117,7 +117,7 @@ package struct RecordTable: Sendable {
         return nil
     }
 
-    /// This table with the changeset's records added and its deleted records removed.
+    /// Returns this table with the changeset's records added and its deleted records removed.
     package func applying(_ changes: RecordTable, tombstones: [Tombstone]) -> RecordTable {
         let removed = Set(tombstones.map(\.id))
         let shift = Int32(clamping: sources.count)
@@ -138,7 +138,7 @@ package struct RecordTable: Sendable {
             mayMentionFilters: mayMentionFilters || changes.mayMentionFilters)
     }
 
-    /// The size of all records together in bytes.
+    /// The total size of all records in bytes.
     package var byteCount: Int { entries.saturatingSum { $0.json.count } }
 
     /// Appends the records, separated by commas.
@@ -159,20 +159,21 @@ package struct RecordTable: Sendable {
         return written
     }
 
-    /// Calls `body` for every record with its position in `bytes`, the only source of this table, and with its id.
+    /// Calls `body` for every record with its position in `bytes`, which is the only buffer of this table, and with its
+    /// id.
     func forEachPlace(in bytes: Bytes, _ body: (_ place: Range<Int>, _ id: Span<UInt8>) -> Void) {
         bytes.withSpan { span in
             for entry in entries { body(entry.json, span.extracting(entry.id)) }
         }
     }
 
-    /// The canonical JSON of the record at `position`, without its id.
+    /// Returns the canonical JSON of the record at `position`, without copying it.
     func json(at position: Int) -> Bytes {
         let entry = entries[position]
         return source(of: entry)[entry.json]
     }
 
-    /// Walks over the records of both tables in the order of ids.
+    /// Iterates over the records of both tables in the order of ids.
     ///
     /// - Parameter body: receives the positions of the records with the next id. A position is `nil` if that table does
     ///   not have the record.
@@ -186,7 +187,7 @@ package struct RecordTable: Sendable {
         }
     }
 
-    /// Compares the ids of a record of this table and of a record of another table.
+    /// Compares the id of a record in this table with that of a record in the other table.
     private func compare(_ mine: Int, with theirs: Int, of other: RecordTable) -> Int {
         let entry = entries[mine]
         let otherEntry = other.entries[theirs]
@@ -197,7 +198,7 @@ package struct RecordTable: Sendable {
         }
     }
 
-    /// The first eight bytes of an id, padded with zeros, as a number with the same order.
+    /// Returns the first eight bytes of an id, padded with zeros, as a number with the same sort order.
     private static func prefix(_ span: Span<UInt8>, _ id: Range<Int>) -> UInt64 {
         var prefix: UInt64 = 0
         for offset in 0..<8 { prefix = prefix << 8 | (offset < id.count ? UInt64(span[id.lowerBound + offset]) : 0) }
@@ -210,7 +211,7 @@ extension RecordTable: RandomAccessCollection {
     package var endIndex: Int { entries.count }
 }
 
-/// A record in which two states of a collection differ.
+/// A difference between two states of a collection in one record.
 package enum RecordDifference: Sendable, Hashable {
     case created(Record)
     case updated(old: Record, new: Record)
@@ -218,7 +219,7 @@ package enum RecordDifference: Sendable, Hashable {
 }
 
 extension RecordTable {
-    /// The changes from `old` to this table, in the order of ids. Records with equal bytes are equal.
+    /// Returns the changes from `old` to this table, in the order of ids. Records with equal bytes are equal.
     package func differences(from old: RecordTable) -> [RecordDifference] {
         var differences: [RecordDifference] = []
         forEachDifference(from: old) { left, right in
@@ -232,7 +233,7 @@ extension RecordTable {
         return differences
     }
 
-    /// Finds the changes as ``differences(from:)`` does, but passes positions in `old` and in this table. A position is
+    /// Finds the same changes as ``differences(from:)``, but passes positions in `old` and in this table. A position is
     /// `nil` if the table does not have the record.
     package func forEachDifference(from old: RecordTable, _ body: (_ old: Int?, _ new: Int?) -> Void) {
         old.forEachPair(with: self) { left, right in

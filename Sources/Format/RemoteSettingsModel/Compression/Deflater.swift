@@ -5,13 +5,13 @@ import CZlib
 /// It owns zlib's state, reuses it for each stream, and frees it. Only one thread at a time may use it.
 @safe
 package final class Deflater: @unchecked Sendable {
-    // On the heap, because zlib keeps a pointer to it.
+    // Allocated on the heap, because zlib keeps a pointer to it.
     private let stream: UnsafeMutablePointer<z_stream>
     private var scratch = [UInt8](repeating: 0, count: 64 << 10)
 
     /// Allocates zlib's state.
     ///
-    /// - Parameter level: from 1, the fastest, to 9, the smallest.
+    /// - Parameter level: the compression level, from 1 (the fastest) to 9 (the smallest output).
     /// - Returns: `nil` if there is not enough memory.
     package init?(level: Int32) {
         let stream = UnsafeMutablePointer<z_stream>.allocate(capacity: 1)
@@ -33,23 +33,23 @@ package final class Deflater: @unchecked Sendable {
         _ = unsafe deflateReset(stream)
     }
 
-    /// Compresses `bytes`, at most 1 GiB, to a whole stream. Returns `nil` as soon as the result is certain not to be
-    /// smaller.
+    /// Compresses `bytes`, at most 1 GiB, to a complete stream. Returns `nil` if the result would not be smaller.
     package func smaller(_ bytes: Bytes) -> [UInt8]? {
         guard bytes.count > 1, bytes.count <= 1 << 30 else { return nil }
         let (output, isWhole) = deflate(bytes, room: bytes.count - 1, Z_FINISH)
         return isWhole ? output : nil
     }
 
-    /// Compresses part of a stream, without references to earlier bytes. Such parts can be concatenated to a stream of
-    /// the whole text.
+    /// Compresses a part of a stream without references to earlier parts. Such parts can be concatenated to a complete
+    /// stream.
     ///
     /// - Parameters:
     ///   - bytes: at most 1 GiB.
-    ///   - isLast: whether this is the last part. Every other part ends with an empty stored block, on a byte
+    ///   - isLast: whether this is the last part. Every other part is terminated by an empty stored block, on a byte
     ///     boundary.
     package func block(_ bytes: Bytes, isLast: Bool) -> [UInt8] {
-        // With too little space, zlib would write a second empty block. Untouched pages cost nothing.
+        // If the buffer is too small, zlib writes a second empty block. A generous size costs nothing, because unused
+        // pages are never allocated.
         deflate(bytes, room: 2 * bytes.count + 1024, isLast ? Z_FINISH : Z_SYNC_FLUSH).output
     }
 
@@ -74,7 +74,7 @@ package final class Deflater: @unchecked Sendable {
         return (output, isWhole)
     }
 
-    /// Deflates more bytes of the stream and passes the output to `consume`.
+    /// Compresses more bytes of the stream and passes the output to `consume`.
     package func deflate<Failure: Error>(
         _ bytes: Span<UInt8>, to consume: (Span<UInt8>) throws(Failure) -> Void
     ) throws(Failure) {
@@ -93,7 +93,7 @@ package final class Deflater: @unchecked Sendable {
         }
     }
 
-    /// Ends the stream.
+    /// Finishes the stream and passes the remaining output to `consume`.
     package func finish<Failure: Error>(to consume: (Span<UInt8>) throws(Failure) -> Void) throws(Failure) {
         try drain(Z_FINISH, to: consume)
     }
@@ -101,7 +101,7 @@ package final class Deflater: @unchecked Sendable {
     private func drain<Failure: Error>(
         _ flush: Int32, to consume: (Span<UInt8>) throws(Failure) -> Void
     ) throws(Failure) {
-        // Swapped out, so that the buffer is not accessed twice while `consume` reads it.
+        // Swap the buffer out of `self`, so that `consume` cannot cause an overlapping access to it.
         var output: [UInt8] = []
         swap(&output, &scratch)
         defer { swap(&output, &scratch) }

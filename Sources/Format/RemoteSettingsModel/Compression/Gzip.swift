@@ -1,12 +1,13 @@
 /// A gzip member (RFC 1952) around a raw deflate stream.
 package enum GzipMember {
-    /// The header of a member: no name, no time, and an unknown system, so that every machine writes the same bytes.
+    /// The header of a member. It has no name, no time and an unknown system, so that every machine writes the same
+    /// bytes.
     private static let header = Bytes([0x1F, 0x8B, 8, 0, 0, 0, 0, 0, 0, 255])
 
     /// Wraps an existing deflate stream without copying it.
     ///
     /// - Parameters:
-    ///   - crc: CRC-32 of the uncompressed bytes.
+    ///   - crc: the CRC-32 of the uncompressed bytes.
     ///   - size: the number of uncompressed bytes.
     package static func wrap(_ deflated: Bytes, crc: UInt32, size: Int) -> [Bytes] {
         var trailer: [UInt8] = []
@@ -16,9 +17,9 @@ package enum GzipMember {
         return [header, deflated, Bytes(trailer)]
     }
 
-    /// Compresses the segments, one after the other, to one member; `nil` if there is not enough memory.
+    /// Compresses the segments, one after the other, into one member; returns `nil` if there is not enough memory.
     ///
-    /// - Parameter level: from 1, the fastest, to 9, the smallest.
+    /// - Parameter level: the compression level, from 1 (the fastest) to 9 (the smallest output).
     package static func compress(_ segments: [Bytes], level: Int32) -> Bytes? {
         guard let deflater = Deflater(level: level) else { return nil }
         var (crc, size): (UInt32, Int) = (0, 0)
@@ -33,7 +34,7 @@ package enum GzipMember {
     }
 }
 
-/// Decompresses one or several gzip members in pieces of limited size. Threads must not share it.
+/// Decompresses one or several gzip members in pieces of limited size. It is not safe to use from several threads.
 package final class GzipStream {
     static let pieceSize = 64 << 10
 
@@ -42,20 +43,20 @@ package final class GzipStream {
     private var consumed = 0
     private var hasMoreOutput = false
 
-    /// Whether the input so far ends where a member ends.
+    /// Whether the input so far consists of complete members.
     package private(set) var isAtEnd = true
 
     package init() throws(FormatError) {
         inflater = try Inflater(.gzip)
     }
 
-    /// Adds the next compressed bytes. Call it after ``next()`` has returned `nil`.
+    /// Sets the next compressed bytes. Call it after ``next()`` has returned `nil`.
     package func feed(_ bytes: [UInt8]) {
         input = Bytes(bytes)
         consumed = 0
     }
 
-    /// The next decompressed bytes, at most ``pieceSize`` of them; `nil` if more input is needed.
+    /// Returns the next decompressed bytes, at most ``pieceSize`` of them; `nil` if more input is needed.
     package func next() throws(FormatError) -> [UInt8]? {
         while hasMoreOutput || consumed < input.count {
             if isAtEnd {
@@ -66,7 +67,7 @@ package final class GzipStream {
             consumed += step.consumed
             isAtEnd = step.isEnd
             hasMoreOutput = !step.isEnd && piece.count == Self.pieceSize
-            // zlib makes no progress, although it has both input and room for output.
+            // The stream is corrupt if zlib makes no progress although it has both input and space for output.
             guard step.isEnd || step.consumed > 0 || step.produced > 0 || consumed == input.count else {
                 throw .corruptStream
             }

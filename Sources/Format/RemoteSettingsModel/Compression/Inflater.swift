@@ -1,30 +1,30 @@
 import CZlib
 
-/// Inflates one stream at once or in steps.
+/// Decompresses one deflate stream, at once or in steps.
 ///
-/// It owns zlib's state and frees it. Threads must not share it.
+/// It owns zlib's state and frees it. It is not safe to use from several threads.
 @safe
 package final class Inflater {
-    /// What surrounds the compressed bytes.
+    /// The wrapper around the compressed bytes.
     package enum Format {
-        /// Nothing (RFC 1951).
+        /// No wrapper (RFC 1951).
         case raw
-        /// A gzip header and a trailer with a checksum (RFC 1952), both of which zlib checks.
+        /// A gzip header, and a trailer with a checksum (RFC 1952). zlib checks both.
         case gzip
     }
 
-    /// What one call consumed and produced.
+    /// The numbers of bytes that one call consumed and produced.
     package struct Step {
         package let consumed: Int
         package let produced: Int
-        /// Whether the stream ended.
+        /// Whether the end of the stream was reached.
         package let isEnd: Bool
     }
 
-    /// Roughly the memory that zlib uses for one stream, in bytes: its window of 32 KiB, and 7 KiB (`zconf.h`).
+    /// The approximate memory that zlib uses for one stream, in bytes: a window of 32 KiB, and 7 KiB (`zconf.h`).
     package static let memoryBytes = 40 << 10
 
-    // It is on the heap, because zlib keeps a pointer to it.
+    // Allocated on the heap, because zlib keeps a pointer to it.
     private let stream: UnsafeMutablePointer<z_stream>
 
     package init(_ format: Format = .raw) throws(FormatError) {
@@ -47,7 +47,7 @@ package final class Inflater {
         _ = unsafe inflateReset(stream)
     }
 
-    /// Inflates a whole raw stream of exactly `size` bytes into a new array, without another buffer.
+    /// Decompresses a whole raw stream of exactly `size` bytes into a new array, without an intermediate buffer.
     package static func inflate(_ input: Bytes, size: Int) throws(FormatError) -> [UInt8] {
         let inflater = try Inflater()
         return try unsafe inflater.filling(size) { (buffer) throws(FormatError) in
@@ -57,7 +57,7 @@ package final class Inflater {
 
     private func run(_ input: Bytes, into buffer: UnsafeMutableRawBufferPointer) throws(FormatError) -> Int {
         var (consumed, produced) = (0, 0)
-        // zlib counts in 32 bits. It reports the end only if it may write one byte more than there is.
+        // zlib's counters have 32 bits. It reports the end of the stream only if there is space for one more byte.
         var spare: UInt8 = 0
         while true {
             let room = buffer.count - produced
@@ -83,9 +83,9 @@ package final class Inflater {
         }
     }
 
-    /// Inflates as much as fits into `buffer`.
+    /// Decompresses as much as fits into `buffer`.
     ///
-    /// - Parameter offset: how much of `input` has already been consumed.
+    /// - Parameter offset: the number of bytes of `input` that have already been consumed.
     package func inflate(_ input: Bytes, from offset: Int, into buffer: inout [UInt8]) throws(FormatError) -> Step {
         var span = buffer.mutableSpan
         return try unsafe span.withUnsafeMutableBytes { (buffer) throws(FormatError) in
@@ -93,9 +93,9 @@ package final class Inflater {
         }
     }
 
-    /// Inflates at most `size` bytes into a new array.
+    /// Decompresses at most `size` bytes into a new array.
     ///
-    /// - Parameter offset: how much of `input` has already been consumed.
+    /// - Parameter offset: the number of bytes of `input` that have already been consumed.
     func piece(
         of input: Bytes, from offset: Int, size: Int
     ) throws(FormatError) -> (bytes: [UInt8], step: Step) {
@@ -107,7 +107,7 @@ package final class Inflater {
         return (bytes, step)
     }
 
-    /// A new array of at most `size` bytes. `body` writes them and returns how many it wrote.
+    /// Returns a new array of at most `size` bytes. `body` writes the bytes and returns their number.
     private func filling(
         _ size: Int, _ body: (UnsafeMutableRawBufferPointer) throws(FormatError) -> Int
     ) throws(FormatError) -> [UInt8] {
@@ -126,7 +126,7 @@ package final class Inflater {
     private func inflate(
         _ input: Bytes, from offset: Int, into buffer: UnsafeMutableRawBufferPointer
     ) throws(FormatError) -> Step {
-        // Each piece is small enough for its size to fit into 32 bits.
+        // Limit each step so that the sizes fit into 32 bits.
         let piece = input[offset..<min(input.count, offset + (1 << 30))]
         let room = min(buffer.count, 1 << 30)
         let status = unsafe piece.withUnsafeBytes { source -> Int32 in
@@ -151,23 +151,23 @@ package final class Inflater {
     }
 }
 
-/// CRC-32 (ITU-T V.42) of bytes, as ZIP and gzip use it.
+/// Returns the CRC-32 (ITU-T V.42) of bytes, as used by ZIP and gzip.
 ///
-/// - Parameter crc: the checksum of the bytes before these.
+/// - Parameter crc: the checksum of the preceding bytes.
 package func crc32(of bytes: Span<UInt8>, continuing crc: UInt32 = 0) -> UInt32 {
     unsafe bytes.withUnsafeBufferPointer { buffer in
         unsafe UInt32(truncatingIfNeeded: crc32_z(UInt(crc), buffer.baseAddress, buffer.count))
     }
 }
 
-/// CRC-32 of bytes; see ``crc32(of:continuing:)-(Span<UInt8>,_)``.
+/// Returns the CRC-32 of bytes; see ``crc32(of:continuing:)-(Span<UInt8>,_)``.
 package func crc32(of bytes: Bytes, continuing crc: UInt32 = 0) -> UInt32 {
     bytes.withSpan { crc32(of: $0, continuing: crc) }
 }
 
-/// CRC-32 of two texts, one after the other.
+/// Returns the CRC-32 of two concatenated byte sequences, from their checksums.
 ///
-/// - Parameter count: the number of bytes of the second text.
+/// - Parameter count: the number of bytes of the second sequence.
 package func crc32(_ first: UInt32, followedBy second: UInt32, count: Int) -> UInt32 {
     UInt32(truncatingIfNeeded: crc32_combine(UInt(first), UInt(second), count))
 }

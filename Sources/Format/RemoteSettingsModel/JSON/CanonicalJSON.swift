@@ -1,14 +1,14 @@
-/// Writes canonical JSON, the only form of a value that is signed.
+/// Writes canonical JSON, which is the only form of a value that is signed.
 ///
 /// The rules are those of `canonicaljson-rs` 0.9.3, which the server uses. Keys are sorted by code points. There is no
-/// white space. Everything outside printable ASCII is escaped: as `\b`, `\f`, `\n`, `\r` or `\t`, otherwise as `\u`
-/// and lower-case hex digits. Integers are written as they are. Other numbers have the shortest digits that give the
-/// same double, with an exponent (`1.5E0`).
+/// white space. All characters outside printable ASCII are escaped: as `\b`, `\f`, `\n`, `\r` or `\t`, otherwise as
+/// `\u` and lower-case hex digits. Integers remain unchanged. Other numbers are written with an exponent (`1.5E0`) and
+/// the shortest digits that give the same double.
 ///
-/// Anything that `canonicaljson-rs` refuses or would change is refused here: integers outside -2^63…2^64-1, and numbers
-/// that a double cannot hold. ``JSONReader`` has already refused lone surrogates and duplicate keys.
+/// Values that `canonicaljson-rs` refuses or changes are errors: integers outside -2^63…2^64-1, and numbers that a
+/// double cannot represent. ``JSONReader`` has already refused lone surrogates and duplicate keys.
 package enum CanonicalJSON {
-    /// The canonical form of a whole document.
+    /// Returns the canonical form of a whole document.
     package static func canonicalize(_ document: Bytes, limits: Limits) throws(FormatError) -> Bytes {
         let value = try JSONValue(parsing: document, limits: limits)
         var output: [UInt8] = []
@@ -39,12 +39,12 @@ package enum CanonicalJSON {
         }
     }
 
-    /// Appends the canonical form of an object, and passes the place of each value to `place`.
+    /// Appends the canonical form of an object, and passes the position of each value to `place`.
     static func append(
         _ members: [JSONValue.Member], to output: inout [UInt8], offset: Int,
         place: (_ member: JSONValue.Member, _ start: Int) -> Void
     ) throws(FormatError) {
-        // Servers send most objects in order.
+        // Avoid sorting when possible, because servers send the members of most objects in order.
         let isOrdered = zip(members, members.dropFirst()).allSatisfy { $0.name < $1.name }
         let ordered = isOrdered ? members : members.sorted { $0.name < $1.name }
         output.append(UInt8(ascii: "{"))

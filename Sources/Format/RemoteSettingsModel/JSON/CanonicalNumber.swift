@@ -12,7 +12,7 @@ enum CanonicalNumber {
         guard let value = Double(text), value.isFinite else { return nil }
         let sign = value.sign == .minus ? "-" : ""
         if value == 0 { return sign + "0E0" }
-        // The standard library prints the shortest digits too, but puts the decimal point elsewhere.
+        // The standard library also prints the shortest digits, but puts the decimal point in a different position.
         let parts = value.magnitude.description.split(separator: "e")
         let mantissa = parts[0].split(separator: ".")
         let whole = mantissa[0] == "0" ? "" : String(mantissa[0])

@@ -1,13 +1,13 @@
-/// The tokens of JSON (RFC 8259), on bytes. Each function starts at `position` and moves it to the end of the token.
+/// The tokens of JSON (RFC 8259), on bytes. Each function starts at `position` and advances it past the token.
 enum JSONLexer {
-    /// The content of a string token, and what one pass over its bytes shows.
+    /// The content of a string token, and the properties that one pass over its bytes determines.
     struct StringToken {
         /// The bytes between the quotes.
         var content: Range<Int>
-        /// Whether it has only printable ASCII without escapes. The bytes are then both the text and its canonical
-        /// form.
+        /// Whether the string is only printable ASCII without escapes. Its bytes are then both its text and its
+        /// canonical form.
         var isPlain: Bool
-        /// Whether it has at least one backslash.
+        /// Whether the string contains a backslash.
         var hasEscapes: Bool
     }
 
@@ -47,13 +47,13 @@ enum JSONLexer {
         }
     }
 
-    /// Whether a byte is printable ASCII that is neither a quote nor a backslash.
+    /// Returns whether a byte is printable ASCII other than a quote or a backslash.
     @inline(__always)
     static func isPlain(_ byte: UInt8) -> Bool {
         byte >= 0x20 && byte < 0x7F && byte != 0x22 && byte != 0x5C
     }
 
-    /// Marks the bytes of a word that are not plain by setting their highest bits. The lowest byte comes first.
+    /// Returns a word in which the highest bit of each non-plain byte is set. The lowest byte is the first one.
     ///
     /// Bytes after the first marked one may be marked incorrectly.
     @inline(__always)
@@ -62,11 +62,11 @@ enum JSONLexer {
         let highs: UInt64 = 0x8080_8080_8080_8080
         let quote = word ^ (ones &* 0x22)
         let backslash = word ^ (ones &* 0x5C)
-        // The word's own highest bits mark the bytes from 0x80 on, so no other term needs to handle these.
+        // The term `word` marks the bytes from 0x80 on, so the other terms do not have to handle these.
         return ((quote &- ones) | (backslash &- ones) | (word &- ones &* 0x20) | (word &+ ones) | word) & highs
     }
 
-    /// Skips printable ASCII that is neither a quote nor a backslash, eight bytes at a time.
+    /// Skips printable ASCII other than quotes and backslashes, eight bytes at a time.
     @inline(__always)
     static func skipPlain(_ input: Span<UInt8>, _ position: inout Int) {
         let raw = unsafe input.bytes
@@ -86,7 +86,7 @@ enum JSONLexer {
         }
     }
 
-    /// Checks a string whose opening quote is at `position`: escapes, UTF-8, surrogates, control characters.
+    /// Checks the string whose opening quote is at `position`: its escapes, UTF-8, surrogates and control characters.
     static func string(_ input: Span<UInt8>, _ position: inout Int) throws(FormatError) -> StringToken {
         try expect(0x22, "a string", input, &position)
         let start = position
@@ -108,7 +108,7 @@ enum JSONLexer {
         return token
     }
 
-    /// Reads one character of a string: a byte, an escape, or a UTF-8 sequence.
+    /// Decodes one character of a string: a byte, an escape, or a UTF-8 sequence.
     static func character(_ input: Span<UInt8>, _ position: inout Int) throws(FormatError) -> Unicode.Scalar {
         let start = position
         let byte = try peek(input, position)
@@ -118,7 +118,7 @@ enum JSONLexer {
             position += 1
             return Unicode.Scalar(byte)
         }
-        // RFC 3629, section 4, forbids overlong forms, surrogates, and anything above U+10FFFF.
+        // These ranges exclude overlong forms, surrogates, and characters above U+10FFFF (RFC 3629, section 4).
         let (length, lowest, head): (Int, UInt32, UInt32)
         switch byte {
         case 0xC2...0xDF: (length, lowest, head) = (2, 0x80, UInt32(byte & 0x1F))
@@ -153,7 +153,7 @@ enum JSONLexer {
         case UInt8(ascii: "u"):
             let unit = try codeUnit(input, &position)
             if let scalar = Unicode.Scalar(unit) { return scalar }
-            // The escape of a low surrogate must follow that of a high one (RFC 8259, section 7).
+            // A high surrogate must be followed by the escape of a low surrogate (RFC 8259, section 7).
             guard unit < 0xDC00, position + 1 < input.count, unsafe input[unchecked: position] == 0x5C,
                 unsafe input[unchecked: position + 1] == UInt8(ascii: "u")
             else { throw FormatError(.loneSurrogate, at: start) }
@@ -182,7 +182,7 @@ enum JSONLexer {
         return value
     }
 
-    /// Checks a number by the grammar of RFC 8259, section 6.
+    /// Checks a number against the grammar of RFC 8259, section 6.
     ///
     /// - Returns: whether the number is written as an integer, without a fraction or an exponent.
     static func number(_ input: Span<UInt8>, _ position: inout Int) throws(FormatError) -> Bool {
@@ -217,7 +217,7 @@ enum JSONLexer {
         return isInteger
     }
 
-    /// The text of a string token.
+    /// Returns the text of a string token.
     static func text(_ input: Span<UInt8>, _ token: StringToken) -> String {
         if !token.hasEscapes { return input.extracting(token.content).text }
         var text: [UInt8] = []
@@ -233,7 +233,7 @@ enum JSONLexer {
         return String(decoding: text, as: UTF8.self)
     }
 
-    /// Whether the text of a string token is `name`, in UTF-8.
+    /// Returns whether the text of a string token is `name`, in UTF-8.
     static func text(_ input: Span<UInt8>, _ token: StringToken, is name: [UInt8]) -> Bool {
         if token.hasEscapes { return text(input, token).utf8.elementsEqual(name) }
         guard token.content.count == name.count else { return false }
@@ -241,7 +241,8 @@ enum JSONLexer {
         return true
     }
 
-    /// The kind of value that starts with `byte`, for error messages. A portal or gateway may answer with an HTML page.
+    /// Returns the kind of value that starts with `byte`, for error messages. It recognizes HTML, because a captive
+    /// portal or gateway may respond with a web page.
     static func kind(startingWith byte: UInt8) -> String {
         switch byte {
         case UInt8(ascii: "{"): "an object"
@@ -256,9 +257,9 @@ enum JSONLexer {
 }
 
 extension JSONLexer {
-    /// Moves to the next item of an array or object, or past its closing bracket.
+    /// Advances to the next item of an array or object, or past its closing bracket.
     ///
-    /// - Returns: whether there is another item.
+    /// - Returns: whether there is a next item.
     @inline(__always)
     static func nextItem(
         closing: UInt8, isFirst: Bool, _ input: Span<UInt8>, _ position: inout Int
@@ -284,7 +285,7 @@ extension JSONLexer {
         return FormatError(.unexpectedByte(found, expected: expected), at: position)
     }
 
-    /// Reads a member's key, and skips the colon after it.
+    /// Parses a member's key, and skips the colon after it.
     @inline(__always)
     static func key(
         _ input: Span<UInt8>, _ position: inout Int, of keys: inout ObjectKeys

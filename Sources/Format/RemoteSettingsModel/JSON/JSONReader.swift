@@ -1,8 +1,8 @@
-/// Reads a JSON document from bytes, value by value, in its written order.
+/// Parses a JSON document from bytes, value by value, in document order.
 ///
-/// It follows RFC 8259 strictly, without comments, trailing commas, a byte order mark or a second value. It also
+/// It follows RFC 8259 strictly, and accepts no comments, trailing commas, byte order mark or second value. It also
 /// refuses duplicate keys (section 4 leaves their meaning open), lone surrogates, and nesting deeper than
-/// ``Limits/jsonDepth``. It copies only the strings that are asked for.
+/// ``Limits/jsonDepth``. It copies only the strings that the caller reads.
 ///
 ///     var reader = JSONReader(document, limits: limits)
 ///     try reader.beginObject()
@@ -36,7 +36,7 @@ package struct JSONReader {
         valueLimit = limits.jsonValues
     }
 
-    /// The first byte of the next value, which determines its kind.
+    /// Returns the first byte of the next value, which determines its kind.
     private mutating func peek() throws(FormatError) -> UInt8 {
         try consume { (input, position) throws(FormatError) in
             JSONLexer.skipWhitespace(input, &position)
@@ -68,7 +68,8 @@ package struct JSONReader {
         try begin(UInt8(ascii: "["), "an array")
     }
 
-    /// The next member's key; `nil` at the object's end. Read or skip the member's value before the next call.
+    /// Returns the next member's key; `nil` after the last member. Read or skip the member's value before the next
+    /// call.
     package mutating func nextKey() throws(FormatError) -> String? {
         try advance(closing: UInt8(ascii: "}")) { (input, position, keys) throws(FormatError) in
             JSONLexer.text(input, try JSONLexer.key(input, &position, of: &keys))
@@ -77,7 +78,7 @@ package struct JSONReader {
 
     /// Skips members up to the one with this name, so that its value comes next.
     ///
-    /// - Returns: whether there is such a member. If not, the object's end has been skipped.
+    /// - Returns: whether there is such a member. If not, the whole object has been skipped.
     mutating func seekMember(_ name: String) throws(FormatError) -> Bool {
         let name = Array(name.utf8)
         let (skipper, depth) = (skipper, scopes.count)
@@ -93,12 +94,12 @@ package struct JSONReader {
         }
     }
 
-    /// Whether there is another element. Read or skip it before the next call.
+    /// Returns whether there is a next element. Read or skip it before the next call.
     package mutating func nextElement() throws(FormatError) -> Bool {
         try advance(closing: UInt8(ascii: "]")) { (_, _, _) throws(FormatError) in } != nil
     }
 
-    /// Moves to the next item, and lets `body` read its beginning; `nil` at the end.
+    /// Advances to the next item, and lets `body` read its beginning; returns `nil` after the last item.
     @inline(__always)
     private mutating func advance<Value>(
         closing: UInt8,
@@ -118,7 +119,7 @@ package struct JSONReader {
         return value
     }
 
-    /// Whether the next value is `null`. If so, it is skipped.
+    /// Returns whether the next value is `null`. If so, it is skipped.
     mutating func null() throws(FormatError) -> Bool {
         guard try peek() == UInt8(ascii: "n") else { return false }
         try literal("null")
@@ -163,7 +164,7 @@ package struct JSONReader {
         }
     }
 
-    /// The next number, which must be written as an integer in 0…2^64-1.
+    /// Returns the next number, which must be written as an integer in 0…2^64-1.
     package mutating func unsignedInteger() throws(FormatError) -> UInt64 {
         let number = try number()
         guard let value = number.uint64 else {
@@ -185,7 +186,7 @@ package struct JSONReader {
         return document[start..<offset]
     }
 
-    /// Skips the next value if it has at most `limit` bytes, with the same checks as for reading it.
+    /// Skips the next value if it is at most `limit` bytes long, with the same checks as for reading it.
     ///
     /// Nothing after the limit is read.
     ///
@@ -195,7 +196,7 @@ package struct JSONReader {
         let start = offset
         guard document.count - start > limit else { return try skipValue() }
         let (skipper, depth) = (skipper, scopes.count)
-        // One more byte shows whether a value ends exactly at the limit.
+        // One more byte shows whether a value stops exactly at the limit.
         let end = start + limit + 1
         var position = start
         do throws(FormatError) {
@@ -203,7 +204,8 @@ package struct JSONReader {
                 try skipper.skip(span, &position, depth: depth)
             }
         } catch {
-            // If the cut splits a character, an escape or a word (at most 12 bytes), it looks like another error.
+            // If the limit splits a character, an escape or a literal (at most 12 bytes), the error looks like a
+            // different one.
             throw error.offset ?? 0 >= end - 12 ? FormatError(.tooLong(limit: limit), at: start) : error
         }
         guard position < end else { throw FormatError(.tooLong(limit: limit), at: start) }
@@ -211,15 +213,15 @@ package struct JSONReader {
         return document[start..<offset]
     }
 
-    /// The next value, including all nested values.
+    /// Parses the next value, including all nested values.
     ///
-    /// - Throws: ``FormatError``. Its reason is `tooManyValues` if there are more of them than ``Limits/jsonValues``.
+    /// - Throws: ``FormatError``. Its reason is `tooManyValues` if there are more values than ``Limits/jsonValues``.
     package mutating func value() throws(FormatError) -> JSONValue {
         values = 0
         return try tree()
     }
 
-    /// The next value, which must be an object. The limit is that of ``value()``.
+    /// Parses the next value, which must be an object. It may have as many values as in ``value()``.
     mutating func object() throws(FormatError) -> [JSONValue.Member] {
         values = 1
         return try members()
@@ -252,7 +254,7 @@ package struct JSONReader {
         }
     }
 
-    /// Passes the next value to a special reader, which must move `position` to the value's end.
+    /// Passes the next value to a custom parser, which must advance `position` past the value.
     mutating func consume<Value, Failure: Error>(
         _ body: (_ input: Span<UInt8>, _ position: inout Int) throws(Failure) -> Value
     ) throws(Failure) -> Value {
@@ -262,7 +264,7 @@ package struct JSONReader {
         return value
     }
 
-    /// Checks that only white space is left.
+    /// Checks that only white space remains.
     package mutating func finish() throws(FormatError) {
         consume { (input, position) in JSONLexer.skipWhitespace(input, &position) }
         guard offset == document.count else { throw FormatError(.trailingData, at: offset) }

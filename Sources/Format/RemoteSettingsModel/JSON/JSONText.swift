@@ -1,6 +1,6 @@
-/// Writes JSON values. Members keep their order, and numbers their original notation.
+/// Formats JSON values. Members keep their order, and numbers their original notation.
 package enum JSONText {
-    /// The style of a document's text.
+    /// A style for the text of a document.
     package struct Style {
         /// The number of spaces for each level; `nil` for one line without white space.
         var indent: Int?
@@ -13,23 +13,23 @@ package enum JSONText {
             self.number = number
         }
 
-        /// Two spaces for each level, with strings that cannot control a terminal.
+        /// Two spaces for each level, and strings that cannot control a terminal.
         package static var indented: Style { Style(indent: 2, strings: .terminal) }
     }
 
-    /// Writes the value on one line, without white space.
+    /// Returns the value on one line, without white space.
     package static func compact(_ value: JSONValue) -> [UInt8] {
         text(value, Style(indent: nil, strings: .terminal))
     }
 
-    /// Writes the value with two spaces for each level and a line feed at the end.
+    /// Returns the value with two spaces for each level and a trailing line feed.
     package static func indented(_ value: JSONValue) -> [UInt8] {
         text(value, .indented) + [UInt8(ascii: "\n")]
     }
 
-    /// Writes a value.
+    /// Returns a value as text.
     ///
-    /// - Parameter level: the number of arrays and objects around the value, which decides the indentation.
+    /// - Parameter level: the number of arrays and objects around the value, which determines the indentation.
     package static func text(_ value: JSONValue, _ style: Style, level: Int = 0) -> [UInt8] {
         var output: [UInt8] = []
         write(value, style, level: level, to: &output)
@@ -75,17 +75,17 @@ package enum JSONText {
     }
 }
 
-/// Writes JSON strings (RFC 8259, section 7).
+/// Formats JSON strings (RFC 8259, section 7).
 package enum JSONString {
     /// The characters to escape in addition to the quote and the backslash.
     package enum Escapes {
-        /// Control characters. A short escape is used if there is one, as in `JSON.stringify` and serde_json.
+        /// Control characters. The short escape is used if there is one, as in `JSON.stringify` and serde_json.
         case shortest
-        /// Everything except printable ASCII, with a short escape if there is one, as in ``CanonicalJSON``.
+        /// All characters outside printable ASCII. The short escape is used if there is one, as in ``CanonicalJSON``.
         case canonical
-        /// Control characters and delete, because a terminal could act on them. The only short escape is `\n`.
+        /// Control characters and delete, because a terminal could interpret them. The only short escape is `\n`.
         case terminal
-        /// Everything except printable ASCII, as `\u` and four lower-case digits for each UTF-16 code unit.
+        /// All characters outside printable ASCII, as `\u` and four lower-case digits for each UTF-16 code unit.
         case ascii
 
         var isShort: Bool { self == .shortest || self == .canonical }
@@ -110,7 +110,7 @@ package enum JSONString {
         text.append(UInt8(ascii: "\""))
     }
 
-    /// Appends a string that needs no escapes, as most do not.
+    /// Appends a string that needs no escapes, which is the usual case.
     ///
     /// - Returns: `false`, with nothing appended, if the string needs escapes.
     private static func appendPlain(_ string: String, to text: inout [UInt8]) -> Bool {
@@ -148,10 +148,10 @@ package enum JSONString {
     }
 }
 
-/// Writes numbers in the notation that most libraries use.
+/// Formats numbers in the notation that most libraries use.
 package enum PlainNumber {
-    /// Returns the text of a number. Integers are unchanged. Other numbers get the shortest digits of the same double:
-    /// `1.5` for the canonical `1.5E0`.
+    /// Returns the text of a number. Integers remain unchanged. Other numbers get the shortest digits of the same
+    /// double: `1.5` for the canonical `1.5E0`.
     package static func text(_ number: JSONNumber) -> String {
         number.text.utf8.contains { [0x2E, 0x45, 0x65].contains($0) } ? number.double.description : number.text
     }

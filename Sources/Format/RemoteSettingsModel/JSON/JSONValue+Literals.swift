@@ -1,4 +1,4 @@
-// Literals, so that an app can write `["platform": "ios", "since": 3]`.
+// Literals let an app write `["platform": "ios", "since": 3]`.
 
 extension JSONValue: ExpressibleByStringLiteral, ExpressibleByStringInterpolation {
     public init(stringLiteral value: String) { self = .string(value) }
@@ -21,7 +21,7 @@ extension JSONValue: ExpressibleByArrayLiteral {
 }
 
 extension JSONValue: ExpressibleByDictionaryLiteral {
-    /// Makes an object whose members keep their order. If a key appears twice, the first one is used.
+    /// Creates an object whose members keep their order. If a key appears twice, lookups use the first one.
     public init(dictionaryLiteral elements: (String, JSONValue)...) {
         self = .object(elements.map { Member(key: $0, value: $1) })
     }

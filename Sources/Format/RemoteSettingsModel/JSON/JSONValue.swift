@@ -1,4 +1,4 @@
-/// Any JSON value. Members of objects keep their order, and numbers the form in which they were written.
+/// Any JSON value. Members of objects keep their order, and numbers their original notation.
 ///
 /// Strings and keys are compared by their UTF-8 bytes.
 ///
@@ -8,13 +8,13 @@ public enum JSONValue: Sendable {
     case null
     /// The literals `true` and `false`.
     case bool(Bool)
-    /// A number, as it was written.
+    /// A number in its original notation.
     case number(JSONNumber)
     /// A string, without escapes.
     case string(String)
     /// The elements of an array.
     case array([JSONValue])
-    /// The members of an object, in their written order.
+    /// The members of an object, in document order.
     case object([Member])
 
     /// One member of an object.
@@ -23,7 +23,7 @@ public enum JSONValue: Sendable {
         /// The member's value.
         public let value: JSONValue
 
-        /// A member with the given name and value.
+        /// Creates a member with the given name and value.
         public init(key: String, value: JSONValue) {
             name = key.exact
             self.value = value
@@ -35,10 +35,10 @@ public enum JSONValue: Sendable {
         func has(_ key: ExactString) -> Bool { name == key }
     }
 
-    /// Reads a whole document according to RFC 8259. It refuses a key that appears twice in one object, and anything
-    /// beyond `limits`.
+    /// Parses a whole document according to RFC 8259. It refuses a key that appears twice in one object, and documents
+    /// that exceed `limits`.
     ///
-    /// - Throws: ``FormatError`` with the place of the first error.
+    /// - Throws: ``FormatError`` with the position of the first error.
     package init(parsing document: Bytes, limits: Limits) throws(FormatError) {
         var reader = JSONReader(document, limits: limits)
         self = try reader.value()
@@ -57,7 +57,7 @@ public enum JSONValue: Sendable {
         }
     }
 
-    /// The member of an object; `nil` if there is none, or if this is not an object.
+    /// The value of an object's member; `nil` if there is none, or if this is not an object.
     public subscript(key: String) -> JSONValue? {
         guard case .object(let members) = self else { return nil }
         let key = key.exact
@@ -74,7 +74,7 @@ public enum JSONValue: Sendable {
         if case .bool(let value) = self { value } else { nil }
     }
 
-    /// A number, as it was written; `nil` for any other value.
+    /// A number in its original notation; `nil` for any other value.
     public var number: JSONNumber? {
         if case .number(let number) = self { number } else { nil }
     }
@@ -86,7 +86,8 @@ public enum JSONValue: Sendable {
 }
 
 extension JSONValue: Hashable {
-    // Disfavored, because a literal beside `==` may otherwise be of any type.
+    // Disfavored, because JSONValue accepts every kind of literal. Otherwise the compiler would also consider this
+    // overload for comparisons of other types with a literal.
     @_disfavoredOverload
     public static func == (left: JSONValue, right: JSONValue) -> Bool {
         switch (left, right) {
@@ -113,7 +114,7 @@ extension JSONValue: Hashable {
 }
 
 extension JSONValue {
-    /// An object of the members that have a value.
+    /// Returns an object with those members whose value is not `nil`.
     package static func members(_ members: KeyValuePairs<String, JSONValue?>) -> JSONValue {
         .object(members.compactMap { key, value in value.map { Member(key: key, value: $0) } })
     }
@@ -121,39 +122,40 @@ extension JSONValue {
     package static func count(_ value: some BinaryInteger) -> JSONValue { .number(JSONNumber(value)) }
 }
 
-/// A JSON number exactly as it was written.
+/// A JSON number in its original notation.
 public struct JSONNumber: Hashable, Sendable {
-    /// The number's text, as in the grammar of RFC 8259, section 6.
+    /// The text of the number, which matches the grammar of RFC 8259, section 6.
     public let text: String
 
     init(text: String) {
         self.text = text
     }
 
-    /// Makes a number from a double, with its shortest text; `nil` if the double is not finite.
+    /// Creates a number from a double, with the shortest text; `nil` if the double is not finite.
     init?(_ value: Double) {
         guard value.isFinite else { return nil }
         text = "\(value)"
     }
 
-    /// Makes a number from an integer's decimal digits.
+    /// Creates a number from an integer.
     public init(_ value: some BinaryInteger) {
         text = String(value)
     }
 
-    /// The value if it is written as an integer and fits into 64 bits. It is never rounded.
+    /// The value if it is written as an integer and fits into 64 bits, otherwise `nil`. It is never rounded.
     public var int64: Int64? { Int64(text) }
 
-    /// The value if it is written as an integer and fits into 64 bits. It is never rounded.
+    /// The value if it is written as an integer and fits into 64 bits, otherwise `nil`. It is never rounded.
     public var uint64: UInt64? { text == "-0" ? 0 : UInt64(text) }
 
     /// The nearest double; infinite if the number is out of range.
     public var double: Double { Double(text) ?? .nan }
 
-    /// The number in canonical JSON; `nil` if it does not fit into 64 bits, or into a double.
+    /// The number in canonical JSON; `nil` if it is an integer that does not fit into 64 bits, or another number that
+    /// does not fit into a double.
     package var canonical: String? {
         let isInteger = text.utf8.allSatisfy { $0 == UInt8(ascii: "-") || ($0 &- 48) < 10 }
-        // 18 digits fit into any 64-bit integer.
+        // Any integer of up to 18 digits fits into 64 bits.
         if isInteger, text.utf8.count <= 18, text != "-0" { return text }
         return isInteger ? CanonicalNumber.integer(text) : CanonicalNumber.double(text)
     }

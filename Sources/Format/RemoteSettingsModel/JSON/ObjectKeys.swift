@@ -1,11 +1,12 @@
 /// The keys of an object that were read so far, for detecting duplicates.
 ///
-/// A key in sorted order costs one comparison. After the first key out of order, all keys are hashed.
+/// As long as the keys are sorted, each costs only one comparison. After the first key that is out of order, all keys
+/// are hashed.
 struct ObjectKeys {
     /// The largest number of keys.
     let limit: Int
     private(set) var count = 0
-    /// The keys as long as they are in order and have no escapes.
+    /// The keys, as long as they are sorted and have no escapes.
     private var ordered: [Range<Int>] = []
     private var texts: Set<ExactString>?
 

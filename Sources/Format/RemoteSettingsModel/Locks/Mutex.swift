@@ -1,18 +1,18 @@
 #if canImport(Darwin)
 import os
 
-/// A value that only one thread at a time can use. It wraps the system's unfair lock in the interface of Swift's
-/// `Mutex`, which requires iOS 18.
+/// A value that only one thread at a time can use. It provides the interface of Swift's `Mutex`, which requires iOS 18,
+/// with the system's unfair lock.
 ///
-/// A waiting thread lends its priority to the thread that holds the lock. The lock is not recursive: the system
+/// A waiting thread passes its priority to the thread that has locked the mutex. The lock is not recursive: the system
 /// terminates the process if a thread locks it twice.
 @safe
 public struct Mutex<Value: ~Copyable>: ~Copyable {
-    // The lock's address must not change, which a stored property of a struct or class does not guarantee.
+    // The lock's address must not change, which stored properties of structs and classes do not guarantee.
     @usableFromInline let lock: UnsafeMutablePointer<os_unfair_lock_s>
     @usableFromInline let value: UnsafeMutablePointer<Value>
 
-    /// Makes an unlocked mutex.
+    /// Creates an unlocked mutex.
     public init(_ initialValue: consuming sending Value) {
         unsafe lock = .allocate(capacity: 1)
         unsafe lock.initialize(to: os_unfair_lock_s())

@@ -1,17 +1,17 @@
 /// The signed payload of a collection: its exact bytes, and the records and the timestamp in them.
 ///
 /// It is canonical JSON of `{"data": [record…], "last_modified": "<timestamp>"}`. The records are sorted by id, and the
-/// timestamp is a string. This follows the server's signing code, because there is no RFC. The records are slices of
-/// ``bytes``.
+/// timestamp is a string. There is no specification, so this follows the server's signing code. The records are slices
+/// of ``bytes``.
 package struct Payload: Sendable {
     /// The bytes that a content signature covers, without its prefix.
     package let bytes: Bytes
     package let records: RecordTable
     package let timestamp: Timestamp
 
-    /// Reads a payload in one pass without copying.
+    /// Parses a payload in one pass without copying.
     ///
-    /// - Parameter records: the expected number of records, if it is known.
+    /// - Parameter records: the expected number of records; 0 if unknown.
     /// - Throws: ``FormatError/notCanonical(problem:)`` if this package would not write such a text. The pass checks
     ///   the structure and the ids, but not whether every value is canonical.
     package init(parsing bytes: Bytes, expecting records: Int = 0, limits: Limits) throws(FormatError) {
@@ -25,7 +25,7 @@ package struct Payload: Sendable {
         self.records = RecordTable(bytes, sorted: entries, mentionsFilters: scanner.mentionsFilters)
     }
 
-    /// Writes the payload of canonical records. Their positions are known, so the bytes are not scanned again.
+    /// Creates the payload of canonical records. Their positions are known, so the bytes are not scanned again.
     package init(_ table: RecordTable, timestamp: Timestamp) {
         let head = "{\"data\":[".utf8
         let tail = "],\"last_modified\":\"\(timestamp)\"}".utf8

@@ -1,25 +1,25 @@
-/// What vouches for a collection's records.
+/// The origin of a collection's records, and the reason to trust them.
 ///
 /// Closed: no version adds a case.
 public enum Provenance: Hashable, Sendable {
-    /// A content signature that was verified up to a pinned root.
+    /// A content signature that was verified against a pinned root.
     ///
-    /// If the provenance was read from a lock, it is only the lock's claim. Verifying the bundle checks it.
+    /// If the value was read from a lock file, it is only a claim of that file. Verifying the bundle checks the claim.
     case signed(SignatureVerdict)
-    /// Nothing vouches for the records: the server does not sign them, and the configuration accepts that.
+    /// No signature: the server does not sign the records, and the configuration accepts that.
     case unsigned
-    /// Nothing vouches for the records: they were imported from a source without signatures.
+    /// No signature: the records were imported from an unsigned source.
     case imported
 
-    /// The provenance without the verdict. The first bytes of a bundle state only this.
+    /// The provenance without the verdict, as in the first bytes of a bundle.
     ///
     /// Closed: no version adds a case.
     public enum Kind: String, Hashable, Sendable, CaseIterable {
         /// A content signature in `metadata.json`, with its chain in `chain.pem`.
         case signed
-        /// Nothing vouches for the records: the server does not sign.
+        /// No signature: the server does not sign the records.
         case unsigned
-        /// Nothing vouches for the records: they were imported from a source without signatures.
+        /// No signature: the records were imported from an unsigned source.
         case imported
     }
 
@@ -32,7 +32,7 @@ public enum Provenance: Hashable, Sendable {
         }
     }
 
-    /// Whether a content signature vouches for the records.
+    /// Whether the records have a verified content signature.
     public var isSigned: Bool { verdict != nil }
 
     /// The result of the verification; `nil` if there is no signature.
@@ -41,15 +41,15 @@ public enum Provenance: Hashable, Sendable {
     }
 }
 
-/// The result of a successful verification, or a lock's claim of one. Only this package can create it.
+/// The result of a successful verification, or a lock file's claim of one. Only this package can create it.
 public struct SignatureVerdict: Hashable, Sendable {
-    /// The name in the leaf certificate, such as `remote-settings.content-signature.mozilla.org`.
+    /// The name in the signing certificate, such as `remote-settings.content-signature.mozilla.org`.
     public let signer: String
     /// The SHA-256 of the root certificate's DER.
     public let root: SHA256Digest
-    /// When the first certificate of the chain expires.
+    /// The time when the first certificate of the chain expires.
     public let chainNotAfter: Timestamp
-    /// The time at which the chain was verified, which the caller chose. A packaged bundle is verified again for this
+    /// The time for which the chain was verified, which the caller chose. A packaged bundle is verified again for this
     /// time.
     public let verifiedAt: Timestamp
 

@@ -1,4 +1,4 @@
-/// A collection's full state at one timestamp, and the reason to trust it.
+/// A collection's full state at one timestamp, which is trusted.
 ///
 /// Only this package can create one: from a verified signature, or if the configuration explicitly accepts an unsigned
 /// or imported collection.
@@ -6,7 +6,7 @@ package struct Snapshot: Sendable {
     package let collection: CollectionID
     package let payload: Payload
     package let metadata: CollectionMetadata
-    /// The PEM certificate chain that verified the signature; `nil` if there is no signature.
+    /// The PEM certificate chain with which the signature was verified; `nil` if there is no signature.
     package let chain: Bytes?
     package let provenance: Provenance
 

@@ -1,9 +1,9 @@
-/// Read-only memory that Swift does not own: a mapped file, or data that is part of the program.
+/// Read-only memory that Swift does not manage: a mapped file, or data in the program.
 ///
 /// The memory must remain valid and unchanged until `release` is called, once, when this object is deallocated.
 @safe
 package final class BorrowedMemory: Sendable {
-    // The memory is read-only, so threads can share it, although the pointer type cannot express that.
+    // The memory is read-only, so threads can share it, although the pointer type cannot express this.
     private nonisolated(unsafe) let buffer: UnsafeRawBufferPointer
     private let release: @Sendable (UnsafeRawBufferPointer) -> Void
 

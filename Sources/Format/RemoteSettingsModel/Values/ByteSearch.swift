@@ -1,7 +1,7 @@
 /// Searches for fixed bytes with Horspool's algorithm, which skips most bytes without reading them.
 package struct ByteSearch: Sendable {
     private let pattern: [UInt8]
-    /// The distance to move the pattern, by the byte found under the pattern's last byte.
+    /// For each byte value, the distance to move the pattern if this byte is under the pattern's last position.
     private let moves: [Int]
     private let ignoresCase: Bool
 

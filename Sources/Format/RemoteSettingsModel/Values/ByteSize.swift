@@ -1,4 +1,4 @@
-/// Sizes as people write them: `20000`, `512 KiB`, `20MiB`, `1.5 GB`.
+/// Converts sizes from and to the notation that people write: `20000`, `512 KiB`, `20MiB`, `1.5 GB`.
 package enum ByteSize {
     private static let units: [(name: String, factor: UInt64)] = [
         ("KiB", 1 << 10), ("MiB", 1 << 20), ("GiB", 1 << 30), ("TiB", 1 << 40),
@@ -33,7 +33,7 @@ package enum ByteSize {
     package static func text(_ bytes: UInt64) -> String {
         let names = ["KiB", "MiB", "GiB", "TiB"]
         guard bytes >= 1024 else { return "\(bytes) B" }
-        // Split, because ten times the size in a record may overflow 64 bits.
+        // Computed in two parts, because ten times the size in a record may overflow 64 bits.
         var tenths = bytes / 1024 * 10 + bytes % 1024 * 10 / 1024
         var unit = 0
         while tenths >= 10240, unit < names.count - 1 {

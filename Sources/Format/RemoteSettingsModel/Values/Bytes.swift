@@ -1,7 +1,7 @@
 /// An immutable slice of shared bytes.
 ///
-/// Slicing never copies. Slices share storage, which is freed with the last of them. The storage is an array, or memory
-/// that Swift does not own (a mapped file, or data in the program).
+/// Slicing never copies. Slices share storage, which is freed when the last of them is released. The storage is an
+/// array, or memory that Swift does not manage (a mapped file, or data in the program).
 public struct Bytes: Sendable {
     private enum Storage: Sendable {
         case array([UInt8])
@@ -11,13 +11,13 @@ public struct Bytes: Sendable {
     private let storage: Storage
     private let range: Range<Int>
 
-    /// Wraps an array. The storage is shared; nothing is copied.
+    /// Wraps an array without copying it.
     public init(_ array: [UInt8] = []) {
         storage = .array(array)
         range = 0..<array.count
     }
 
-    /// Wraps borrowed memory, which is kept until its last slice is released. Nothing is copied.
+    /// Wraps borrowed memory without copying it. The memory is released with the last slice.
     package init(_ memory: BorrowedMemory) {
         storage = .memory(memory)
         range = 0..<memory.count
@@ -76,12 +76,12 @@ public struct Bytes: Sendable {
         return unsafe withUnsafeBytes { unsafe Array($0) }
     }
 
-    /// The bytes as text. Invalid UTF-8 is replaced by U+FFFD.
+    /// The bytes as a string. Invalid UTF-8 is replaced by U+FFFD.
     public var text: String {
         unsafe withUnsafeBytes { unsafe String(decoding: $0, as: UTF8.self) }
     }
 
-    /// Whether the bytes begin with `prefix`. An empty prefix always matches.
+    /// Returns whether the bytes begin with `prefix`. An empty prefix always matches.
     package func starts(with prefix: some Collection<UInt8>) -> Bool {
         unsafe withUnsafeBytes { unsafe $0.starts(with: prefix) }
     }
@@ -102,7 +102,7 @@ extension Bytes: CustomStringConvertible {
 }
 
 extension Span<UInt8> {
-    /// Whether the bytes are equal. Compares eight at a time.
+    /// Returns whether the bytes are equal. Compares eight bytes at a time.
     package func hasSameBytes(as other: Span<UInt8>) -> Bool {
         guard count == other.count else { return false }
         return unsafe withUnsafeBytes { a in
@@ -126,11 +126,11 @@ extension Span<UInt8> {
         }
     }
 
-    /// The bytes as text. Invalid UTF-8 is replaced by U+FFFD.
+    /// The bytes as a string. Invalid UTF-8 is replaced by U+FFFD.
     var text: String { unsafe withUnsafeBufferPointer { unsafe String(decoding: $0, as: UTF8.self) } }
 
-    /// Compares bytes: negative if these come first, zero if they are equal. Ids and plain keys are ASCII, so this is
-    /// also code point order.
+    /// Compares bytes; negative if these come first, and zero if they are equal. Ids and plain keys are ASCII, for
+    /// which this is also the order of code points.
     func compare(with other: Span<UInt8>) -> Int {
         for index in 0..<Swift.min(count, other.count) where self[index] != other[index] {
             return self[index] < other[index] ? -1 : 1

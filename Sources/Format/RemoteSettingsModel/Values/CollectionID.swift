@@ -1,16 +1,16 @@
 /// The name of a collection: the id of its bucket, and its own id.
 ///
-/// Both match `^[a-zA-Z0-9][a-zA-Z0-9_-]*$`, which is Kinto's rule for identifiers, and have at most 255 characters.
-/// Neither can therefore break out of a path or URL that contains it.
+/// Both match `^[a-zA-Z0-9][a-zA-Z0-9_-]*$`, which is Kinto's rule for identifiers, and are at most 255 characters
+/// long. So neither can change the meaning of a path or URL that contains it.
 package struct CollectionID: Hashable, Sendable {
     /// The bucket's id, such as `main`.
     package let bucket: String
     /// The collection's id in its bucket, such as `regions`.
     package let name: String
 
-    /// Makes an id from its two parts.
+    /// Creates an id from its two parts.
     ///
-    /// - Throws: ``FormatError`` with the part that is invalid.
+    /// - Throws: ``FormatError`` with the invalid part.
     package init(bucket: String, name: String) throws(FormatError) {
         try Identifier.check(bucket, what: "bucket id")
         try Identifier.check(name, what: "collection id")
@@ -18,7 +18,7 @@ package struct CollectionID: Hashable, Sendable {
         self.name = name
     }
 
-    /// Reads `bucket/collection`.
+    /// Parses `bucket/collection`.
     ///
     /// - Throws: ``FormatError`` if the text is not two valid ids with one slash between them.
     package init(_ text: String) throws(FormatError) {
@@ -35,8 +35,8 @@ extension CollectionID: CustomStringConvertible {
 }
 
 extension CollectionID {
-    /// The name without regard to case. Ids that share it also share a file on a file system that ignores case, as
-    /// Apple's do.
+    /// The lower-case name. Ids with the same lower-case name share a file on a case-insensitive file system, such as
+    /// Apple's.
     package var ignoringCase: String { description.lowercased() }
 }
 

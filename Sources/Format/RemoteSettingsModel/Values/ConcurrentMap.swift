@@ -1,10 +1,11 @@
 extension Sequence where Element: Sendable {
-    /// Calls `body` for each element, at most `width` at once, and returns the results in the order of the elements.
+    /// Calls `body` for each element, at most `width` calls at the same time, and returns the results in the order of
+    /// the elements.
     ///
     /// After a failure, no new call starts, and running calls are cancelled.
     ///
-    /// - Parameter width: the largest number of calls at once. Values below 1 count as 1. The default limits how many
-    ///   bundles are in memory at once.
+    /// - Parameter width: the largest number of simultaneous calls. Values below 1 count as 1. The default limits how
+    ///   many bundles are in memory at the same time.
     /// - Throws: the error of the call that failed first.
     package func concurrentMap<Value: Sendable, Failure: Error>(
         width: Int = 8, _ body: @escaping @Sendable (Element) async throws(Failure) -> Value

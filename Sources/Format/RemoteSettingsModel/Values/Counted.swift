@@ -2,17 +2,17 @@
 package enum Counted {
     /// Returns the number and its noun.
     ///
-    /// - Parameter many: the plural; `nil` for the singular with an `s`.
+    /// - Parameter many: the plural; `nil` for the singular with an appended `s`.
     package static func text(_ count: some BinaryInteger, _ one: String, plural many: String? = nil) -> String {
         "\(count) \(noun(count, one, plural: many))"
     }
 
-    /// Returns only the noun, for text where it does not directly follow its number.
+    /// Returns only the noun, for sentences in which it does not directly follow its number.
     package static func noun(_ count: some BinaryInteger, _ one: String, plural many: String? = nil) -> String {
         count == 1 ? one : many ?? one + "s"
     }
 
-    /// Lists up to ten items and the number of the others, to remain readable.
+    /// Returns a readable list of up to ten items, followed by the number of the remaining ones.
     package static func list(_ items: some Collection<some CustomStringConvertible>) -> String {
         let shown = items.prefix(10).map(\.description).joined(separator: ", ")
         return items.count > 10 ? "\(shown) and \(items.count - 10) more" : shown

@@ -1,9 +1,9 @@
-/// A string that equals another one only if their UTF-8 bytes are the same: the key type for text from outside.
+/// A string that is compared by its UTF-8 bytes: the key type for untrusted text.
 ///
-/// Swift's `String` treats é as U+00E9 and as e + U+0301 as equal. To JSON, signatures, filters and servers they are
-/// two strings. `scripts/check keys` therefore forbids `String` as the key of a dictionary or set.
+/// Swift's `String` considers é as U+00E9 and é as e + U+0301 equal, but JSON, signatures, filters and servers consider
+/// them different. `scripts/check keys` therefore forbids `String` as the key of a dictionary or set.
 ///
-/// As a property wrapper, `@ExactString`, it makes the synthesized `==` of a type compare a string by bytes.
+/// The property wrapper `@ExactString` makes the synthesized `==` of a type compare a string by its bytes.
 @propertyWrapper package struct ExactString: Sendable {
     package var wrappedValue: String
     package var string: String { wrappedValue }
@@ -41,7 +41,7 @@ extension ExactString: ExpressibleByStringLiteral, CustomStringConvertible {
 }
 
 extension StringProtocol {
-    /// The text as a key that is compared by its UTF-8 bytes.
+    /// The string as a key that is compared by its UTF-8 bytes.
     package var exact: ExactString { ExactString(self) }
 }
 
@@ -51,7 +51,7 @@ extension Dictionary where Key == ExactString {
         set { self[key.exact] = newValue }
     }
 
-    /// The members of a dictionary that an app has made.
+    /// Creates a dictionary with exact keys from one with `String` keys, which an app has created.
     package init(_ members: [String: Value]) {
         self.init(members.map { ($0.key.exact, $0.value) }) { first, _ in first }
     }

@@ -2,7 +2,7 @@
 ///
 /// Any other id from a server or an archive is refused, because ids become parts of paths and URLs.
 package enum Identifier {
-    /// Whether the UTF-8 bytes of an id follow the rule.
+    /// Returns whether the UTF-8 bytes of an id follow the rule.
     package static func isValid(_ id: some Collection<UInt8>) -> Bool {
         guard let first = id.first, id.count <= 255, isFirst(first) else { return false }
         return id.allSatisfy(isAllowed)
@@ -27,7 +27,8 @@ package enum Identifier {
         }
     }
 
-    /// Whether a byte is allowed. With thousands of ids, one bit for each ASCII character is faster than comparisons.
+    /// Returns whether a byte is allowed. With thousands of ids, testing one bit for each ASCII character is faster
+    /// than comparisons.
     @inline(__always)
     private static func isAllowed(_ byte: UInt8) -> Bool {
         let digitsAndHyphen: UInt64 = 0x03FF_2000_0000_0000

@@ -1,9 +1,9 @@
 #if canImport(Darwin)
-// Backports for Apple systems, where Swift's own `Array.span` requires iOS 26, and string validation requires iOS 18.
-// The compiler prefers a declaration in another module to Swift's own.
+// Backports for older Apple systems: Swift's own `Array.span` requires iOS 26, and its string validation requires iOS
+// 18. The compiler prefers these declarations, because they are in a different module than Swift's own.
 
 extension Array where Element: BitwiseCopyable {
-    /// The elements, valid while the array does not change. An array of such elements is never bridged from
+    /// The elements, valid while the array does not change. An array with this type of elements is never bridged from
     /// Objective-C.
     package var span: Span<Element> {
         @_lifetime(borrow self)
@@ -13,7 +13,7 @@ extension Array where Element: BitwiseCopyable {
         }
     }
 
-    /// The elements, for in-place changes.
+    /// The elements, which can be changed in place.
     package var mutableSpan: MutableSpan<Element> {
         @_lifetime(&self)
         mutating get {
@@ -24,7 +24,7 @@ extension Array where Element: BitwiseCopyable {
 }
 
 extension String {
-    /// Makes a string from code units; `nil` if they are invalid in the encoding.
+    /// Creates a string from code units; `nil` if they are invalid in the encoding.
     package init?<Encoding: Unicode.Encoding>(
         validating units: some Sequence<Encoding.CodeUnit>, as encoding: Encoding.Type
     ) {

@@ -34,16 +34,16 @@ package enum PercentEncoding {
         return String(decoding: out, as: UTF8.self)
     }
 
-    /// Decodes all escapes. Invalid UTF-8 is replaced by U+FFFD, and a `%` without two digits is kept.
+    /// Decodes all escapes. Invalid UTF-8 is replaced by U+FFFD, and a `%` without two hexadecimal digits is kept.
     ///
-    /// - Parameter plusIsSpace: whether a plus is a space, as in a form's query (application/x-www-form-urlencoded,
-    ///   WHATWG URL §5), but not in a path.
+    /// - Parameter plusIsSpace: whether a plus sign is a space. It is in the query of a form
+    ///   (application/x-www-form-urlencoded, WHATWG URL §5), but not in a path.
     package static func decode(_ text: some StringProtocol, plusIsSpace: Bool = false) -> String {
         isPlain(text) ? String(text) : String(decoding: bytes(of: text, plusIsSpace: plusIsSpace).bytes, as: UTF8.self)
     }
 
-    /// Decodes all escapes; `nil` if a `%` is not followed by two hexadecimal digits, or if the bytes are invalid
-    /// UTF-8.
+    /// Decodes all escapes; returns `nil` if a `%` is not followed by two hexadecimal digits, or if the bytes are
+    /// invalid UTF-8.
     package static func strictlyDecode(_ text: some StringProtocol, plusIsSpace: Bool = false) -> String? {
         if isPlain(text) { return String(text) }
         let (bytes, isWhole) = bytes(of: text, plusIsSpace: plusIsSpace)
@@ -93,7 +93,7 @@ package enum PercentEncoding {
         value < 10 ? UInt8(ascii: "0") + value : UInt8(ascii: "A") + value - 10
     }
 
-    /// Whether a byte is `pchar` other than `%`, `/` or `?` (RFC 3986 §3.3, §3.4).
+    /// Returns whether a byte is `pchar` other than `%`, or `/` or `?` (RFC 3986 §3.3, §3.4).
     private static func isAllowed(_ byte: UInt8) -> Bool { isLetterOrDigit(byte) || allowedSymbols.contains(byte) }
 
     private static func isLetterOrDigit(_ byte: UInt8) -> Bool {

@@ -1,9 +1,9 @@
-/// A SHA-256 hash (FIPS 180-4). It is only a value, computed elsewhere.
+/// A SHA-256 hash (FIPS 180-4). This type only stores the value; `ContentHasher` computes it.
 public struct SHA256Digest: Hashable, Sendable {
-    // Four words instead of an array, because digests are often compared and hashed, and must not allocate memory.
+    // Four words instead of an array, because digests are compared and hashed often, which must not allocate memory.
     private let words: (UInt64, UInt64, UInt64, UInt64)
 
-    /// Makes a digest from the bytes of a hash.
+    /// Creates a digest from the bytes of a hash.
     ///
     /// - Returns: `nil` unless there are exactly 32 bytes.
     package init?(_ bytes: some Sequence<UInt8>) {
@@ -20,7 +20,7 @@ public struct SHA256Digest: Hashable, Sendable {
         words = (a, b, c, d)
     }
 
-    /// Makes a digest from the output of the hash function.
+    /// Creates a digest from the output of the hash function.
     ///
     /// - Returns: `nil` unless there are exactly 32 bytes.
     package init?(raw: RawSpan) {
@@ -32,7 +32,7 @@ public struct SHA256Digest: Hashable, Sendable {
         unsafe UInt64(bigEndian: raw.unsafeLoadUnaligned(fromByteOffset: offset, as: UInt64.self))
     }
 
-    /// Reads 64 lower-case hexadecimal digits; `nil` for anything else.
+    /// Parses 64 lower-case hexadecimal digits; `nil` for anything else.
     ///
     /// A hash has only one text form, so comparing text and comparing bytes give the same result.
     package init?(hex: String) {

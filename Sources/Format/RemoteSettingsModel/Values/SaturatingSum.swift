@@ -1,5 +1,5 @@
-// Sums of untrusted numbers. A sum that is too large becomes the type's largest value instead of a trap. It is then
-// only compared with a limit or displayed, where that is still correct.
+// Arithmetic on untrusted numbers. A result that is out of range becomes the type's largest or smallest value instead
+// of a trap. It is then only compared with a limit or displayed, for which this value is good enough.
 
 extension FixedWidthInteger {
     /// Returns the sum, or the type's highest or lowest value if the sum is out of range.

@@ -1,10 +1,10 @@
-// The lines of text files written by people or other programs. They are split as bytes, because such a file might not
-// be UTF-8, and because Swift treats CR LF as one character.
+// The lines of text files written by people or other programs. They are split as bytes, because such a file may not be
+// UTF-8, and because Swift treats CR LF as one character.
 
 extension Span<UInt8> {
     /// Returns the length in bytes of the line ending (LF, CRLF or CR) at an offset; 0 if there is none.
     ///
-    /// - Parameter isYAML: whether U+0085, U+2028 and U+2029 end a line too, as in YAML 1.1.
+    /// - Parameter isYAML: whether U+0085, U+2028 and U+2029 are also line endings, as in YAML 1.1.
     package func lineEnd(at offset: Int, isYAML: Bool = false) -> Int {
         func has(_ bytes: UInt8...) -> Bool {
             bytes.count <= count - offset && bytes.indices.allSatisfy { self[offset + $0] == bytes[$0] }
@@ -53,7 +53,7 @@ extension Bytes {
     /// The bytes without a leading UTF-8 byte order mark.
     package var withoutByteOrderMark: Bytes { starts(with: [0xEF, 0xBB, 0xBF]) ? self[3..<count] : self }
 
-    /// Returns these bytes with lines appended. The lines end with CRLF if the first line does, otherwise with LF.
+    /// Returns these bytes with lines appended. The line ending is CRLF if the first line has it, otherwise LF.
     package func appending(lines: [String]) -> Bytes {
         let bytes = array
         let end: [UInt8] =

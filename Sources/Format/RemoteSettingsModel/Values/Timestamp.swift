@@ -2,19 +2,19 @@
 /// caller.
 ///
 /// The protocol calls it `timestamp` or `last_modified`. A collection's timestamp is the `timestamp` of its changeset,
-/// never the highest `last_modified` of its records.
+/// and never the highest `last_modified` of its records.
 public struct Timestamp: Hashable, Sendable {
     /// Milliseconds since 1970-01-01T00:00:00Z, like the server's `last_modified`.
     public let milliseconds: UInt64
 
-    /// Makes a timestamp.
+    /// Creates a timestamp.
     ///
     /// - Parameter milliseconds: the milliseconds since 1970-01-01T00:00:00Z.
     public init(milliseconds: UInt64) {
         self.milliseconds = milliseconds
     }
 
-    /// Reads decimal milliseconds in the protocol's notation; `nil` for anything else.
+    /// Parses decimal milliseconds in the protocol's notation; `nil` for anything else.
     package init?(_ text: some StringProtocol) {
         guard !text.isEmpty, text.utf8.allSatisfy({ $0 >= 48 && $0 <= 57 }), let value = UInt64(text) else {
             return nil
@@ -22,7 +22,7 @@ public struct Timestamp: Hashable, Sendable {
         milliseconds = value
     }
 
-    /// Whole seconds since 1970, rounded down.
+    /// The whole seconds since 1970, rounded down.
     package var seconds: UInt64 { milliseconds / 1000 }
 
     /// Returns the time since `earlier`; zero if `earlier` is later.
@@ -30,7 +30,7 @@ public struct Timestamp: Hashable, Sendable {
         .milliseconds(milliseconds < earlier.milliseconds ? 0 : milliseconds &- earlier.milliseconds)
     }
 
-    /// Returns the time `duration` later, or earlier if it is negative, clamped to the first and last possible time.
+    /// Returns the time `duration` later, or earlier if `duration` is negative, limited to the range of possible times.
     public func advanced(by duration: Duration) -> Timestamp {
         let (seconds, attoseconds) = duration.components
         let delta = seconds.magnitude.saturatingMultiplying(by: 1000)
@@ -41,7 +41,7 @@ public struct Timestamp: Hashable, Sendable {
 }
 
 extension Duration {
-    /// The duration in milliseconds, rounded towards zero and clamped to the range of the type.
+    /// The duration in milliseconds, rounded towards zero and limited to the range of the type.
     package var wholeMilliseconds: Int64 {
         let (seconds, attoseconds) = components
         return seconds.saturatingMultiplying(by: 1000).saturatingAdding(attoseconds / 1_000_000_000_000_000)
@@ -57,10 +57,10 @@ extension Timestamp: CustomStringConvertible {
 }
 
 extension Timestamp {
-    /// The time in RFC 3339 format, in UTC with milliseconds: `2026-11-21T08:48:13.000Z`. Independent of locale and
-    /// time zone.
+    /// The time in RFC 3339 format, in UTC with milliseconds: `2026-11-21T08:48:13.000Z`. It does not depend on the
+    /// locale or time zone.
     ///
-    /// RFC 3339 covers years up to 9999. A later year has more digits, which ``init(rfc3339:)`` also reads.
+    /// RFC 3339 covers years up to 9999. A later year has more digits, and ``init(rfc3339:)`` accepts these too.
     public var rfc3339: String {
         let (year, month, day) = Timestamp.civil(daysSince1970: Int(clamping: milliseconds / 86_400_000))
         let rest = milliseconds % 86_400_000
@@ -69,7 +69,8 @@ extension Timestamp {
             + ":\(padded(Int(rest / 1000 % 60), 2)).\(padded(Int(rest % 1000), 3))Z"
     }
 
-    /// Reads the format of ``rfc3339``, or a bare date (`2026-11-21`, midnight UTC); `nil` for anything else.
+    /// Parses the format of ``rfc3339``, or a date without a time (`2026-11-21`, midnight UTC); `nil` for anything
+    /// else.
     public init?(rfc3339 text: String) {
         let bytes = Array(text.utf8)
         func number(_ range: Range<Int>) -> Int? {
@@ -77,7 +78,7 @@ extension Timestamp {
             return bytes[range].allSatisfy { $0 >= 48 && $0 <= 57 }
                 ? Int(String(decoding: bytes[range], as: UTF8.self)) : nil
         }
-        // Years of up to nine digits cover all times that fit into 64 bits of milliseconds.
+        // Years of up to nine digits are sufficient for all times that fit into 64 bits of milliseconds.
         guard let end = bytes.firstIndex(of: 0x2D), (4...9).contains(end), end == 4 || bytes[0] != 48,
             bytes.count >= end + 6, bytes[end + 3] == 0x2D,
             let year = number(0..<end), let month = number(end + 1..<end + 3), let day = number(end + 4..<end + 6),

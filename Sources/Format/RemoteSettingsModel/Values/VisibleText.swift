@@ -1,6 +1,6 @@
 /// Makes untrusted text safe to display: visible, on one line, and of limited length.
 package enum VisibleText {
-    /// The most bytes, after escaping, that a sentence quotes from one untrusted text.
+    /// The maximum length, in bytes after escaping, of a quotation from one untrusted text.
     package static let quotedBytes = 1 << 10
 
     /// Escapes each character that could control a terminal, break a line or be invisible.
@@ -24,9 +24,9 @@ package enum VisibleText {
         return beginning(text, limit: limit - note.utf8.count).shown + note
     }
 
-    /// Returns the beginning of a text in quotes, for a message. It has at most ``quotedBytes`` bytes.
+    /// Returns the beginning of a text in quotes, for a message. The result is at most ``quotedBytes`` bytes long.
     package static func quote(_ text: some StringProtocol) -> String {
-        // Escaping multiplies a byte's length by at most six.
+        // Escaping makes a byte at most six times as long.
         let (shown, isWhole) = cut(text.unicodeScalars, limit: quotedBytes / 8)
         return escape(String(reflecting: String(shown))) + (isWhole ? "" : "…")
     }

@@ -1,15 +1,15 @@
 import RemoteSettingsModel
 
-/// An advisory lock on a directory, so that two refreshes never work in it at once. It is released when the process
-/// ends.
+/// An advisory lock on a directory, so that two refreshes never work in it at the same time. It is released when the
+/// process exits.
 ///
-/// The lock is on the directory itself (`flock`), so it creates no file and leaves none behind.
+/// The lock is on the directory itself (`flock`), so it needs no lock file.
 package final class DirectoryLock: Sendable {
     private let descriptor: Int32
 
-    /// Takes the lock.
+    /// Locks the directory.
     ///
-    /// - Returns: `nil` if another process holds the lock.
+    /// - Returns: `nil` if a different process has locked it.
     package init?(_ path: String) throws(BundleError) {
         let descriptor = unsafe open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
         guard descriptor >= 0 else { throw BundleError("open the directory", path) }
@@ -23,8 +23,8 @@ package final class DirectoryLock: Sendable {
     }
 
     deinit {
-        // Closing is not enough: a child process that another thread has just forked also holds the lock until it
-        // starts its program.
+        // Closing the descriptor is not enough: a child process that a different thread has just forked keeps the
+        // directory locked until it executes its program.
         flock(descriptor, LOCK_UN)
         close(descriptor)
     }

@@ -1,34 +1,28 @@
-#if canImport(Darwin)
-import Darwin
-#elseif canImport(Glibc)
-import Glibc
-#elseif canImport(Musl)
-import Musl
-#endif
+import RemoteSettingsModel
 
-/// The place of a file that exists or will be created: a name in an open directory.
+/// The location of a file that exists or will be created: a name in an open directory.
 ///
-/// The directory is open, so operations happen in it even if somebody replaces its path meanwhile.
+/// Operations use the open directory, so they are not affected if the directory's path is replaced in the meantime.
 struct FilePlace: ~Copyable {
     let directory: Int32
     let name: String
     /// The path for error messages.
     let path: String
 
-    /// Uses a path as it is.
+    /// Uses a path without opening its directory.
     init(_ path: String) {
         directory = AT_FDCWD
         name = path
         self.path = path
     }
 
-    /// Uses a path below a directory that the user has given. That directory may be a link. No link below it is
+    /// Uses a path below a directory that the user has specified. That directory may be a link. No link below it is
     /// followed.
     ///
     /// - Parameter making: whether to create missing directories.
     /// - Throws: ``BundleError`` if a part of the path is a link or not a directory.
     init(_ path: String, below root: String, making: Bool) throws(BundleError) {
-        // The path is split by bytes, because Swift joins a slash and a combining mark to one character.
+        // Split the path by bytes, because Swift combines a slash and a combining mark to one character.
         let parts = path.utf8.dropFirst(root.utf8.count).split(separator: UInt8(ascii: "/")).compactMap(String.init)
         guard path.utf8.starts(with: (root + "/").utf8), let last = parts.last, !parts.contains(".."),
             !parts.contains(".")
@@ -68,15 +62,15 @@ struct FilePlace: ~Copyable {
         if let root { try self.init(path, below: root, making: making) } else { self.init(path) }
     }
 
-    /// The place of another name in the same directory. Use it only while this place exists.
+    /// Returns the location of a file with this suffix in the same directory. Use it only as long as this value exists.
     borrowing func beside(_ suffix: String) -> (directory: Int32, name: String, path: String) {
         (directory, name + suffix, path + suffix)
     }
 
-    /// Waits until the names in the directory are on the disk.
+    /// Waits until the file names in the directory are on the disk.
     borrowing func flushDirectory() throws(BundleError) {
         guard directory != AT_FDCWD else { return try FileStore.flushDirectory(of: path) }
-        // As `FileStore.flush(directory:)` does.
+        // Ignore EINVAL for the same reason as in `FileStore.flush(directory:)`.
         guard systemFlush(directory) == 0 || errno == EINVAL else {
             throw BundleError("flush", FileStore.parent(of: path))
         }
@@ -86,7 +80,7 @@ struct FilePlace: ~Copyable {
 }
 
 extension FileStore {
-    /// Creates directories below one that the user has given. No link is followed.
+    /// Creates directories below one that the user has specified. No link is followed.
     ///
     /// - Throws: ``BundleError`` if a part of the path is a link or not a directory.
     package static func makeDirectories(_ path: String, below root: String) throws(BundleError) {
@@ -104,7 +98,7 @@ extension FileStore {
         return path
     }
 
-    /// Removes a file below a directory that the user has given. No link is followed.
+    /// Removes a file below a directory that the user has specified. No link is followed.
     package static func remove(_ path: String, below root: String) throws(BundleError) {
         do throws(BundleError) {
             let place = try FilePlace(path, below: root, making: false)
@@ -116,7 +110,7 @@ extension FileStore {
         }
     }
 
-    /// Removes a directory with its contents, as ``removeTree(_:)`` does. No link is followed.
+    /// Removes a directory with its contents, like ``removeTree(_:)``. No link is followed.
     package static func removeTree(_ path: String, below root: String) throws(BundleError) {
         do throws(BundleError) {
             let place = try FilePlace(path, below: root, making: false)
@@ -126,10 +120,10 @@ extension FileStore {
         }
     }
 
-    /// Renames a file below a directory that the user has given, and creates the target's directory. No link is
+    /// Renames a file below a directory that the user has specified, and creates the target's directory. No link is
     /// followed.
     ///
-    /// - Parameter flushing: whether to flush the directory, so that the new name survives a failure of the machine.
+    /// - Parameter flushing: whether to flush the directory, so that the new name survives a crash of the machine.
     package static func rename(
         _ path: String, to target: String, below root: String, flushing: Bool = true
     ) throws(BundleError) {

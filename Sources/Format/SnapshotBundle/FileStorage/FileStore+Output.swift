@@ -1,13 +1,14 @@
 import RemoteSettingsModel
 
 extension FileStore {
-    /// The extended attribute of a directory that a command made. The tree of another project has no file of ours.
+    /// The extended attribute that marks directories created by a command. A marker file is not possible, because some
+    /// outputs have another project's layout.
     private static let outputAttribute = "user.rsdump.output"
 
-    /// Checks that a command may replace what is at a path that the user has named: a regular file, an empty directory,
-    /// or one that ``makeOutputDirectory(for:)`` made.
+    /// Checks that a command may replace the file or directory at a path that the user has specified: it must be a
+    /// regular file, an empty directory, or a directory from ``makeOutputDirectory(for:)``.
     ///
-    /// A file system without extended attributes keeps no mark, so a directory on it is never replaced.
+    /// A file system without extended attributes does not store the mark, so a directory on it is never replaced.
     ///
     /// - Throws: ``BundleError`` if it is anything else.
     package static func checkReplaceable(_ path: String) throws(BundleError) {
@@ -16,8 +17,8 @@ extension FileStore {
         throw BundleError("replace", path, errno: BundleError.isForeign)
     }
 
-    /// Creates the directory for a command's output beside its final path, and marks it. Pass its path to
-    /// ``placeOutput(_:at:)`` when it is complete.
+    /// Creates the directory for a command's output next to its final path, and marks it. Pass its path to
+    /// ``placeOutput(_:at:)`` when the output is complete.
     package static func makeOutputDirectory(for path: String) throws(BundleError) -> TemporaryDirectory {
         try makeDirectories(parent(of: path))
         let made = try TemporaryDirectory(beside: path)
@@ -25,19 +26,21 @@ extension FileStore {
         return made
     }
 
-    /// Gives a finished file or directory its final path. What was there stays until then, and is removed afterwards.
+    /// Moves a finished file or directory to its final path. The previous file or directory remains until then, and is
+    /// removed afterwards.
     ///
-    /// - Throws: ``BundleError``, also if what is there may not be replaced. Nothing has changed then.
+    /// - Throws: ``BundleError``, also if the previous one may not be replaced. Nothing has changed in that case.
     package static func placeOutput(_ finished: String, at path: String) throws(BundleError) {
         try checkReplaceable(path)
         try exchangeOutput(finished, with: path)
     }
 
-    /// Like ``placeOutput(_:at:)``, for an update that keeps what the caller has not written, whoever made it.
+    /// Moves a finished file or directory to its final path like ``placeOutput(_:at:)``, but without checking that the
+    /// previous one may be replaced. Use it for an update that keeps all files that the caller has not written.
     package static func exchangeOutput(_ finished: String, with path: String) throws(BundleError) {
         if try isDirectory(finished) { try flush(tree: finished) }
-        // The system replaces a file in one step. A directory takes two. A process that is killed between them leaves
-        // the earlier directory beside its path.
+        // The system replaces a file in one step, but a directory only in two. If the process is killed between them,
+        // the previous directory remains next to its path under a temporary name.
         let kinds = (try kind(finished), try kind(path))
         guard kinds.1 != nil, kinds.0 == .directory || kinds.1 == .directory else {
             return try rename(finished, to: path)

@@ -2,12 +2,12 @@ import RemoteSettingsModel
 
 /// File operations. Each one is done completely or not at all.
 package enum FileStore {
-    /// A file's content; `nil` if there is no such file.
+    /// Returns the content of a file; `nil` if there is no such file.
     package static func read(_ path: String, limit: Int) throws(BundleError) -> Bytes? {
         guard let file = try ReadableFile.existing(path) else { return nil }
         guard file.size <= limit else { throw BundleError("read", path, errno: EFBIG) }
-        // One byte more than expected is asked for, so that the last read finds the end, even if the file grows
-        // meanwhile.
+        // Request one more byte than expected, so that the last read reaches the end of the file, even if the file is
+        // growing.
         var content = try file.next(file.size.saturatingAdding(1))
         var isWhole = content.count <= file.size
         while !isWhole, content.count <= limit {
@@ -19,9 +19,9 @@ package enum FileStore {
         return Bytes(content)
     }
 
-    /// The first bytes of a file, and the size of the whole file in bytes; `nil` if there is no such file.
+    /// Returns the first bytes of a file, and the size of the whole file in bytes; `nil` if there is no such file.
     ///
-    /// - Parameter most: the largest number of bytes that is read.
+    /// - Parameter most: the largest number of bytes to read.
     package static func readBeginning(
         _ path: String, most: Int
     ) throws(BundleError) -> (bytes: Bytes, fileSize: Int)? {
@@ -29,7 +29,7 @@ package enum FileStore {
         return (Bytes(try file.next(min(most, file.size))), file.size)
     }
 
-    /// The status of an open file.
+    /// Returns the status of an open file.
     ///
     /// - Throws: ``BundleError`` if it is a pipe, a device or a directory.
     static func regularFile(_ descriptor: Int32, _ path: String) throws(BundleError) -> stat {
@@ -50,20 +50,21 @@ package enum FileStore {
         while case let count = try file.next(into: &piece), count > 0 { try consume(piece.span.extracting(0..<count)) }
     }
 
-    /// Replaces a file with these bytes. They are written to a temporary file beside it, flushed to the disk, and
+    /// Replaces a file with these bytes. They are written to a temporary file next to it, flushed to the disk, and
     /// renamed.
     ///
     /// - Parameters:
-    ///   - limit: the most bytes that the file's reader accepts. A longer content is refused, and the file stays as it
-    ///     is.
-    ///   - isContended: whether others may replace the same file at the same time. Each of them then has its own
-    ///     temporary file, which is left behind if the process is killed.
-    ///   - flushing: whether to wait for the disk. Without it, a failure of the machine may leave an empty file.
-    ///   - root: a directory that the user has given, if `path` is below one. Below it, no link is followed, and
+    ///   - limit: the largest size in bytes that readers of the file accept. If the content is longer, an error is
+    ///     thrown and the file remains unchanged.
+    ///   - isContended: whether other processes may replace the same file at the same time. Each process then uses a
+    ///     separate temporary file, which remains if the process is killed.
+    ///   - flushing: whether to wait for the disk. Without it, a crash of the machine may leave an empty file.
+    ///   - root: a directory that the user has specified, if `path` is below one. Below it, no link is followed, and
     ///     missing directories are created.
-    ///   - isPrivate: whether only the owner may read it (mode 0600), whatever the mask and the previous file's mode
-    ///     are.
-    ///   - ending: the end of the temporary file's name. A `.gitignore` that names the file must also name this one.
+    ///   - isPrivate: whether only the owner may read the file (mode 0600), regardless of the umask and the mode of the
+    ///     previous file.
+    ///   - ending: the suffix of the temporary file's name. A `.gitignore` that lists the file must also cover this
+    ///     name.
     package static func replace(
         _ path: String, below root: String? = nil, with content: Bytes, limit: Int = .max, isContended: Bool = false,
         flushing: Bool = true, isPrivate: Bool = false, ending: String = ".tmp"
@@ -71,7 +72,7 @@ package enum FileStore {
         guard content.count <= limit else { throw BundleError("write", path, errno: EFBIG) }
         let place = try FilePlace(path, below: root, making: true)
         let temporary = place.beside(isContended ? uniquePath("") + ending : ending)
-        // A killed process may have left a file there, or somebody may have put a link there.
+        // A killed process may have left a file with this name, or an attacker may have created a link.
         guard unsafe unlinkat(temporary.directory, temporary.name, 0) == 0 || errno == ENOENT else {
             throw errno == EROFS ? BundleError("write", path) : BundleError("remove", temporary.path)
         }
@@ -90,18 +91,18 @@ package enum FileStore {
         }
     }
 
-    /// Whether anyone except a file's owner may read or write it.
+    /// Returns whether users other than the file's owner may read or write it.
     ///
     /// - Throws: ``BundleError`` if there is no regular file.
     package static func isOpenToOthers(_ path: String) throws(BundleError) -> Bool {
         try ReadableFile(path).status.st_mode & 0o077 != 0
     }
 
-    /// Writes a command's output to a file that the user has named. A regular file of that name is replaced.
+    /// Writes a command's output to a file that the user has specified. An existing regular file is replaced.
     ///
-    /// If `body` throws, the previous file stays.
+    /// If `body` throws, the previous file remains unchanged.
     ///
-    /// - Throws: what ``checkOutput(_:)`` throws, ``BundleError``, or what `body` throws.
+    /// - Throws: the errors of ``checkOutput(_:)``, ``BundleError``, or the error of `body`.
     package static func writeOutput(
         _ path: String, writing body: (_ write: (Span<UInt8>) throws -> Void) throws -> Void
     ) throws {
@@ -115,14 +116,14 @@ package enum FileStore {
         try rename("\(temporary.path)/output", to: path)
     }
 
-    /// Writes a command's output to a file that the user has named, as ``writeOutput(_:writing:)`` does.
+    /// Writes a command's output to a file that the user has specified, like ``writeOutput(_:writing:)``.
     package static func writeOutput(_ path: String, _ content: Bytes) throws {
         try writeOutput(path) { write in try content.withSpan { try write($0) } }
     }
 
-    /// Checks that the path that the user has named for a command's output is a regular file or does not exist.
+    /// Checks that the path for a command's output is a regular file or does not exist.
     ///
-    /// With enough rights, renaming a file over `/dev/null`, or over the link `/dev/stdout`, would break these for the
+    /// With sufficient rights, renaming a file to `/dev/null`, or to the link `/dev/stdout`, would break these for the
     /// whole machine.
     ///
     /// - Parameter path: the path; `nil` if no file will be written.
@@ -137,7 +138,7 @@ package enum FileStore {
         }
     }
 
-    /// Whether both paths lead to the same existing file, even through links.
+    /// Returns whether both paths lead to the same existing file, also through links.
     package static func isSameFile(_ path: String, _ other: String) throws(BundleError) -> Bool {
         func identity(_ path: String) throws(BundleError) -> (dev_t, ino_t)? {
             var status = stat()
@@ -151,29 +152,29 @@ package enum FileStore {
 
     /// Renames a file or directory.
     ///
-    /// - Parameter flushing: whether to flush the directory, so that the new name survives a failure of the machine.
+    /// - Parameter flushing: whether to flush the directory, so that the new name survives a crash of the machine.
     package static func rename(_ path: String, to target: String, flushing: Bool = true) throws(BundleError) {
         guard systemRename(path, target) == 0 else { throw BundleError("rename \(path) to", target) }
         if flushing { try flushDirectory(of: target) }
     }
 
-    /// Gives a file a second name (a hard link).
+    /// Creates a second name for a file (a hard link).
     package static func link(_ path: String, as other: String) throws(BundleError) {
         guard systemLink(path, other) == 0 else { throw BundleError("link \(path) as", other) }
     }
 
     static func flushDirectory(of path: String) throws(BundleError) { try flush(directory: parent(of: path)) }
 
-    /// Waits until the names in a directory are on the disk.
+    /// Waits until the file names in a directory are on the disk.
     package static func flush(directory: String) throws(BundleError) {
         let descriptor = unsafe open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
         guard descriptor >= 0 else { throw BundleError("open", directory) }
         defer { close(descriptor) }
-        // Some file systems report that they cannot flush a directory. A rename is still atomic there.
+        // Some file systems report that they cannot flush a directory. A rename is still atomic on them.
         guard systemFlush(descriptor) == 0 || errno == EINVAL else { throw BundleError("flush", directory) }
     }
 
-    /// Waits until every file and every name below a directory is on the disk. Links are not followed.
+    /// Waits until all files and file names below a directory are on the disk. Links are not followed.
     package static func flush(tree: String) throws(BundleError) {
         for name in try list(tree) ?? [] {
             let path = "\(tree)/\(name)"
@@ -213,11 +214,11 @@ package enum FileStore {
         }
     }
 
-    /// Removes a directory with its contents. A link or a file is removed itself. Does nothing if the path does not
-    /// exist.
+    /// Removes a directory with its contents. If the path is a link or a file, only that link or file is removed. Does
+    /// nothing if the path does not exist.
     ///
-    /// Each directory is opened relative to its parent, so nothing outside is removed, even if a link replaces a
-    /// directory meanwhile.
+    /// Each directory is opened relative to its parent, so nothing outside the directory is removed, even if a
+    /// directory is replaced by a link at the same time.
     package static func removeTree(_ path: String) throws(BundleError) {
         try removeTree(path, in: AT_FDCWD, path: path)
     }
@@ -233,7 +234,8 @@ package enum FileStore {
 
     /// Removes everything in an open directory.
     ///
-    /// What is in nested directories is first moved up into it, so the depth needs neither stack nor open files.
+    /// The contents of nested directories are first moved up into this directory, so a deep tree needs neither a deep
+    /// stack nor many open files.
     private static func empty(_ directory: Int32, path: String) throws(BundleError) {
         while case let children = try names(in: directory, path: path), !children.isEmpty {
             for child in children {
@@ -252,7 +254,7 @@ package enum FileStore {
         }
     }
 
-    /// Opens a directory. A link or a file in its place is removed, and the result is then `nil`.
+    /// Opens a directory. If there is a link or a file instead, that is removed and the result is `nil`.
     private static func openTree(_ name: String, in parent: Int32, path: String) throws(BundleError) -> Int32? {
         let descriptor = unsafe openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
         guard descriptor < 0 else { return descriptor }
@@ -267,7 +269,7 @@ package enum FileStore {
         }
     }
 
-    /// The names in a directory, sorted; `nil` if there is no such directory.
+    /// Returns the names in a directory, sorted; `nil` if there is no such directory.
     package static func list(_ path: String) throws(BundleError) -> [String]? {
         let descriptor = unsafe open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
         guard descriptor >= 0 else {
@@ -281,7 +283,7 @@ package enum FileStore {
 
     /// Lists a directory.
     ///
-    /// - Parameter descriptor: an open directory, which stays open.
+    /// - Parameter descriptor: an open directory. It remains open.
     private static func names(in descriptor: Int32, path: String) throws(BundleError) -> [String] {
         let copy = fcntl(descriptor, F_DUPFD_CLOEXEC, 0)
         guard copy >= 0 else { throw BundleError("list", path) }
@@ -290,11 +292,11 @@ package enum FileStore {
             throw BundleError("list", path)
         }
         defer { unsafe closedir(directory) }
-        // The copy shares its position, which is where an earlier listing ended.
+        // The copy shares its position with the original, which an earlier listing may have advanced.
         unsafe rewinddir(directory)
         var names: [String] = []
         while true {
-            // Only `errno` distinguishes a failure from the end.
+            // Only `errno` distinguishes a failure from the last entry.
             errno = 0
             guard let entry = unsafe readdir(directory) else {
                 guard errno == 0 else { throw BundleError("list", path) }
@@ -307,18 +309,23 @@ package enum FileStore {
         }
     }
 
-    // The functions below report that a path does not exist only if the system says so. Any other failure is an error:
-    // a file on a disk that cannot be read must not look missing.
+    // The functions below report that a path does not exist only if the system reports exactly that. Any other failure
+    // is an error: a file on an unreadable disk must not look as if it were missing.
 
-    /// The size of a regular file in bytes; `nil` if there is none. Links are not followed.
+    /// Returns the size of a regular file in bytes; `nil` if there is none. Links are not followed.
     package static func size(_ path: String) throws(BundleError) -> Int? {
         if case .file(let size)? = try kind(path) { size } else { nil }
     }
 
-    /// The identity of a file's current version; `nil` if there is no regular file. It changes when the file is
+    /// The path of the running program's file, with links resolved; `nil` if it cannot be found.
+    package static var program: String? {
+        (try? resolved("/proc/self/exe")) ?? CommandLine.arguments.first.flatMap { try? resolved($0) }
+    }
+
+    /// Returns the identity of a file's current version; `nil` if there is no regular file. It changes when the file is
     /// replaced.
     ///
-    /// - Parameter followsLinks: whether a link counts as the file that it leads to, as for a reader of it.
+    /// - Parameter followsLinks: whether a link counts as the file that it leads to.
     package static func identity(_ path: String, followsLinks: Bool = false) throws(BundleError) -> FileIdentity? {
         guard let status = try status(path, followsLinks: followsLinks), status.st_mode & S_IFMT == S_IFREG else {
             return nil
@@ -333,7 +340,7 @@ package enum FileStore {
             size: Int64(status.st_size), seconds: Int64(time.tv_sec), nanoseconds: Int64(time.tv_nsec))
     }
 
-    /// Whether a path exists. Links are followed.
+    /// Returns whether a path exists. Links are followed.
     package static func exists(_ path: String) throws(BundleError) -> Bool {
         if unsafe access(path, F_OK) == 0 { return true }
         let error = BundleError("access", path)
@@ -341,7 +348,7 @@ package enum FileStore {
         return false
     }
 
-    /// The result of `lstat`; `nil` if the path does not exist.
+    /// Returns the result of `lstat` or `stat`; `nil` if the path does not exist.
     private static func status(_ path: String, followsLinks: Bool = false) throws(BundleError) -> stat? {
         var status = stat()
         if unsafe (followsLinks ? stat(path, &status) : lstat(path, &status)) == 0 { return status }
@@ -350,7 +357,7 @@ package enum FileStore {
         return nil
     }
 
-    /// The kind of what is at a path; `nil` if there is nothing. Links are not followed.
+    /// Returns the kind of file at a path; `nil` if there is none. Links are not followed.
     package static func kind(_ path: String) throws(BundleError) -> FileKind? {
         guard let status = try status(path) else { return nil }
         switch status.st_mode & S_IFMT {
@@ -372,10 +379,10 @@ package enum FileStore {
         }
     }
 
-    /// Whether a path is a directory. Links are not followed.
+    /// Returns whether a path is a directory. Links are not followed.
     package static func isDirectory(_ path: String) throws(BundleError) -> Bool { try kind(path) == .directory }
 
-    /// Whether a path is a directory of this user. Links are not followed.
+    /// Returns whether a path is a directory that belongs to this user. Links are not followed.
     static func isOwnDirectory(_ path: String) throws(BundleError) -> Bool {
         guard let status = try status(path) else { return false }
         return status.st_mode & S_IFMT == S_IFDIR && status.st_uid == geteuid()
@@ -389,16 +396,16 @@ package enum FileStore {
         return path
     }
 
-    /// Blocks the thread for a short while, for callers that cannot wait asynchronously.
+    /// Blocks the thread for a short time, for callers that cannot wait asynchronously.
     package static func pause(microseconds: UInt32) { usleep(microseconds) }
 
-    /// `path` with a suffix of 64 random bits, which no other task, process or machine uses.
+    /// Returns `path` with a suffix of 64 random bits, so that no other task, process or machine uses the same path.
     package static func uniquePath(_ path: String) -> String {
         let digits = String(UInt64.random(in: 0...UInt64.max), radix: 16)
         return path + "." + String(repeating: "0", count: 16 - digits.utf8.count) + digits
     }
 
-    /// The absolute path without links; `nil` if the path does not exist.
+    /// Returns the absolute path without links; `nil` if the path does not exist.
     package static func resolved(_ path: String) throws(BundleError) -> String? {
         guard let resolved = unsafe realpath(path, nil) else {
             let error = BundleError("resolve the links of", path)
@@ -409,7 +416,7 @@ package enum FileStore {
         return unsafe String(cString: resolved)
     }
 
-    /// The absolute path. A relative path is resolved against the working directory. Links are not followed.
+    /// Returns the absolute path. A relative path is resolved against the working directory. Links are not followed.
     ///
     /// - Throws: ``BundleError`` if the working directory is unknown.
     package static func absolute(_ path: String) throws(BundleError) -> String {
@@ -421,7 +428,7 @@ package enum FileStore {
         return unsafe String(cString: current) + "/" + rest
     }
 
-    /// The path of the directory that contains `path`.
+    /// Returns the path of the directory that contains `path`.
     package static func parent(of path: String) -> String {
         guard let slash = path.lastIndex(of: "/") else { return "." }
         return slash == path.startIndex ? "/" : String(path[..<slash])
@@ -437,12 +444,12 @@ package enum FileKind: Hashable, Sendable {
     case other
 }
 
-/// One version of a file.
+/// The identity of one version of a file.
 package struct FileIdentity: Hashable, Sendable {
     let device: UInt64
     let inode: UInt64
     let size: Int64
-    /// When its content last changed, since 1970.
+    /// The time when the file's content last changed, since 1970.
     package let seconds: Int64
     package let nanoseconds: Int64
 }

@@ -1,6 +1,6 @@
 import RemoteSettingsModel
 
-/// A regular file that is open for reading. It is closed with the last reference.
+/// A regular file that is open for reading. It is closed when the last reference is released.
 final class ReadableFile {
     let path: String
     let descriptor: Int32
@@ -19,7 +19,7 @@ final class ReadableFile {
 
     deinit { if descriptor >= 0 { close(descriptor) } }
 
-    /// Opens a file.
+    /// Opens a file if it exists.
     ///
     /// - Returns: `nil` if it does not exist.
     static func existing(_ path: String) throws(BundleError) -> ReadableFile? {
@@ -31,10 +31,10 @@ final class ReadableFile {
         }
     }
 
-    /// The size in bytes at the time of opening.
+    /// The size in bytes when the file was opened.
     var size: Int { Int(clamping: status.st_size) }
 
-    /// The next bytes: `count`, or fewer at the file's end.
+    /// Returns the next `count` bytes, or fewer at the end of the file.
     func next(_ count: Int) throws(BundleError) -> [UInt8] {
         var failure: BundleError?
         let bytes = unsafe [UInt8](unsafeUninitializedCapacity: count) { buffer, filled in
@@ -49,7 +49,7 @@ final class ReadableFile {
 
     /// Fills `piece` with the next bytes.
     ///
-    /// - Returns: how many bytes were read. At the file's end, there may be fewer than the piece can hold.
+    /// - Returns: the number of bytes that were read, which is smaller than the size of `piece` at the end of the file.
     func next(into piece: inout [UInt8]) throws(BundleError) -> Int {
         guard let count = unsafe piece.withUnsafeMutableBytes({ unsafe readFully(descriptor, into: $0) }) else {
             throw BundleError("read", path)
@@ -59,7 +59,7 @@ final class ReadableFile {
 }
 
 extension BundleError {
-    /// Reads a file that is a bundle or a source of one.
+    /// Reads a bundle or a file to pack into one, and adapts the errors of doing so.
     static func reading<Value>(
         entry: String? = nil, _ read: () throws(BundleError) -> Value
     ) throws(BundleError) -> Value {

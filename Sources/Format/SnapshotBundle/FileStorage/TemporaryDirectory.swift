@@ -1,20 +1,21 @@
 import RemoteSettingsModel
 
-/// A directory that this process owns. It is removed when nothing refers to it any more, or when the process exits.
+/// A directory that belongs to this process. It is deleted when the last reference to this object is released, or when
+/// the process exits.
 ///
-/// The owner locks it (``DirectoryLock``) for as long as it exists. If the process is killed, the system releases the
-/// lock, and the next process that makes such a directory at the same place removes this one. Process ids would not do:
-/// they are reused, and each container has its own.
+/// The process locks it (``DirectoryLock``) while it exists. If the process is killed, the system releases the lock,
+/// and the next process that creates such a directory in the same place deletes this one. Process ids cannot be used
+/// instead: they are reused, and each container has separate ones.
 package final class TemporaryDirectory: Sendable {
     package let path: String
     private let lock: DirectoryLock
 
-    /// Creates a directory that only this user may enter, below ``FileStore/temporaryDirectory``. Does I/O.
+    /// Creates a directory that only this user can access, below ``FileStore/temporaryDirectory``. Does I/O.
     package convenience init() throws(BundleError) {
         try self.init("\(FileStore.temporaryDirectory)/remote-settings", mode: 0o700)
     }
 
-    /// Creates a directory beside a path, for what will be renamed to it. Does I/O.
+    /// Creates a directory next to a path, for files that will be renamed to that path. Does I/O.
     package convenience init(beside path: String) throws(BundleError) {
         try self.init(path, mode: 0o777)
     }
@@ -24,7 +25,8 @@ package final class TemporaryDirectory: Sendable {
         Self.removeAbandoned(prefix)
         for _ in 0..<100 {
             let path = try FileStore.makeUniqueDirectory(prefix, ending: Self.ending, mode: mode)
-            // Before it is locked, another process may take it for abandoned.
+            // A different process may consider the directory abandoned and delete it before it is locked. In that case,
+            // try again.
             if let lock = (try? DirectoryLock(path)) ?? nil, try FileStore.isDirectory(path) {
                 (self.path, self.lock) = (path, lock)
                 Self.existing.withLock { _ = $0.insert(path) }
@@ -41,7 +43,7 @@ package final class TemporaryDirectory: Sendable {
 
     private static let ending = ".tmp"
 
-    /// Removes the directories whose owners were killed. What cannot be removed stays for the next call.
+    /// Deletes the directories whose processes were killed. Files that cannot be deleted remain until the next call.
     private static func removeAbandoned(_ prefix: String) {
         let parent = FileStore.parent(of: prefix)
         let start = prefix.utf8.split(separator: UInt8(ascii: "/")).last.map { Array($0) + [UInt8(ascii: ".")] } ?? []
@@ -52,7 +54,8 @@ package final class TemporaryDirectory: Sendable {
                 end.dropFirst(16).elementsEqual(ending.utf8)
             else { continue }
             let path = "\(parent)/\(name)"
-            // Another user's directory is never touched: its owner could fill it for ever.
+            // Never delete another user's directory: its owner could keep adding files, so that deleting never
+            // finishes.
             guard (try? FileStore.isOwnDirectory(path)) == true, let lock = (try? DirectoryLock(path)) ?? nil else {
                 continue
             }
@@ -62,11 +65,11 @@ package final class TemporaryDirectory: Sendable {
 
     private static let existing = Mutex<Set<String>>([])
 
-    /// Removes all of them when the process exits, because many programs keep theirs until then, and an exit runs no
-    /// `deinit`.
+    /// Deletes all directories when the process exits. Many programs keep a reference until then, and `deinit` does not
+    /// run at exit.
     private static let removedAtExit: Void = {
         atexit {
-            // The second pass removes what another thread has written meanwhile.
+            // The second attempt deletes files that a different thread has written in the meantime.
             for path in TemporaryDirectory.existing.withLock({ $0 }) where (try? FileStore.removeTree(path)) == nil {
                 try? FileStore.removeTree(path)
             }

@@ -1,8 +1,8 @@
 import RemoteSettingsModel
 
 extension FileStore {
-    /// Creates an empty file in the temporary directory that nobody else can open. It disappears with its last
-    /// descriptor.
+    /// Creates an empty file without a name in the temporary directory, so that no other process can open it. It is
+    /// deleted when its last descriptor is closed.
     ///
     /// - Returns: a descriptor for reading and writing.
     static func makeUnnamedFile() throws(BundleError) -> Int32 {
@@ -21,7 +21,7 @@ extension FileStore {
 
     /// Opens a file without a name that has this content, at its beginning. For an empty content, it opens `/dev/null`.
     ///
-    /// - Returns: a descriptor, which the caller closes.
+    /// - Returns: a descriptor, which the caller must close.
     package static func openUnnamedFile(with content: Bytes) throws(BundleError) -> Int32 {
         guard !content.isEmpty else {
             let descriptor = unsafe open("/dev/null", O_RDONLY | O_CLOEXEC)

@@ -1,15 +1,15 @@
 import RemoteSettingsModel
 
-/// A file that is open for one writer.
+/// A file that is open for writing.
 package final class WritableFile {
     private let path: String
     private var descriptor: Int32
 
-    /// Creates the file. A regular file of that name is removed first, so that its other hard links are not changed.
-    /// Anything else of that name is an error.
+    /// Creates a file. An existing regular file is removed first, so that its other hard links do not change. Anything
+    /// else at the path is an error.
     ///
-    /// - Parameter root: a directory that the user has given, if `path` is below one. Below it, no link is followed,
-    ///   and missing directories are created.
+    /// - Parameter root: a directory that the user has specified, if `path` is below one. Below it, no link is
+    ///   followed, and missing directories are created.
     package convenience init(creating path: String, below root: String? = nil) throws(BundleError) {
         let place = try FilePlace(path, below: root, making: true)
         try self.init(place.beside(""))
@@ -36,7 +36,7 @@ package final class WritableFile {
         guard descriptor >= 0 else { throw BundleError("create", path) }
     }
 
-    /// Opens a file for appending, and creates it if it does not exist. A link of that name is not followed.
+    /// Opens a file for appending, and creates it if it does not exist. A link at the path is not followed.
     package init(appendingTo path: String) throws(BundleError) {
         self.path = path
         descriptor = unsafe open(path, O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK, 0o666)
@@ -60,7 +60,7 @@ package final class WritableFile {
         guard unsafe writeFully(descriptor, buffer) else { throw BundleError("write", path) }
     }
 
-    /// Empties the file. The next bytes are its first.
+    /// Empties the file and starts writing at its beginning again.
     package func restart() throws(BundleError) {
         guard ftruncate(descriptor, 0) == 0, lseek(descriptor, 0, SEEK_SET) == 0 else {
             throw BundleError("empty", path)

@@ -1,6 +1,6 @@
 import RemoteSettingsModel
 
-/// The contents of `dumps.lock.json`, which lists exactly what is in `dumps/`. The caller reads and writes the file.
+/// The contents of `dumps.lock.json`, which lists the exact contents of `dumps/`. The caller reads and writes the file.
 package struct LockFile: Hashable, Sendable {
     static let version = 1
 
@@ -9,12 +9,12 @@ package struct LockFile: Hashable, Sendable {
 
     /// A collection's bundle file.
     package struct Bundle: Hashable, Sendable {
-        /// The path relative to the lock file's directory: `<bucket>/<collection>.zip`. It is derived from the
+        /// The path relative to the lock file's directory: `<bucket>/<collection>.zip`, which is derived from the
         /// collection's name.
         package let path: String
         /// The size in bytes.
         package let size: Int
-        /// The SHA-256 of the whole file. It depends on the compressor; ``Collection/content`` does not.
+        /// The SHA-256 of the whole file. It depends on the compressor, unlike ``Collection/content``.
         package let sha256: SHA256Digest
 
         package init(collection: CollectionID, size: Int, sha256: SHA256Digest) {
@@ -30,23 +30,23 @@ package struct LockFile: Hashable, Sendable {
 
     /// One collection's entry.
     package struct Collection: Hashable, Sendable {
-        /// The URL of the server that the bundle came from, or the source of an import.
+        /// The URL of the server from which the bundle was downloaded, or the source of an import.
         package var server: String
         package var timestamp: Timestamp
         package var records: Int
         /// The number of attachment files in the bundle.
         package var attachments: Int
-        /// The rule that selected the attachments, as one line of text. If the rule changes, the bundle is packed
-        /// again.
+        /// The rule that selected the attachments, as one line of text. If the rule in `dumps.yaml` changes, the bundle
+        /// is packed again.
         package var attachmentRule: String
         /// The omitted attachments, sorted by reason.
         package var omitted: [Omission]
-        /// SHA-256 of the bundle's manifest, which identifies the snapshot.
+        /// The SHA-256 of the bundle's manifest, which identifies the snapshot.
         package var content: SHA256Digest
         package var bundle: Bundle
-        /// The reason to trust the records, as the lock file states. Verifying the bundle checks it.
+        /// The lock file's claim about the signature. Verifying the bundle checks the claim.
         package var trust: Provenance
-        /// The violated guards that someone overrode for this state, one line each.
+        /// The guards that this state violates and that a user has overridden, one line each.
         package var accepted: [String] = []
 
         package init(
@@ -68,7 +68,7 @@ package struct LockFile: Hashable, Sendable {
     /// A reference to the packaged catalogue and its publisher.
     package struct CatalogueReference: Hashable, Sendable {
         package var publisher: PublisherName
-        /// From 1 to `Catalogue.highestNumber`.
+        /// The catalogue's number, from 1 to `Catalogue.highestNumber`.
         package var number: UInt64
 
         package init(publisher: PublisherName, number: UInt64) {
@@ -78,8 +78,8 @@ package struct LockFile: Hashable, Sendable {
     }
 
     package var collections: [CollectionID: Collection]
-    /// The catalogue that lists the collections' states, as the lock file states. Verifying the directory checks it.
-    /// `nil` if the directory's configuration does not require a catalogue.
+    /// The lock file's claim about the catalogue of the collections. Verifying the directory checks the claim. `nil` if
+    /// the directory's configuration does not require a catalogue.
     package var catalogue: CatalogueReference?
 
     package init(collections: [CollectionID: Collection] = [:], catalogue: CatalogueReference? = nil) {
@@ -89,11 +89,11 @@ package struct LockFile: Hashable, Sendable {
 }
 
 extension LockFile.Collection {
-    /// Makes the lock entry of a bundle. This is the only place where entries are made.
+    /// Creates the lock file's entry for a bundle. Entries are created only here.
     ///
     /// - Parameters:
     ///   - bundle: a bundle with verified contents.
-    ///   - server: the URL of the server that the snapshot came from, or the source of an import.
+    ///   - server: the URL of the server from which the snapshot was downloaded, or the source of an import.
     ///   - attachmentRule: the rule that selected its attachments.
     package init(
         _ bundle: WrittenBundle, trust: Provenance, server: String, attachmentRule: String

@@ -1,12 +1,13 @@
 import RemoteSettingsModel
 
 extension LockFile {
-    /// Reads a lock's text. Does no I/O.
+    /// Parses the text of a lock file. Does no I/O.
     ///
-    /// The version must be the first key and is checked first. Unknown keys, missing keys, keys in another order, wrong
-    /// types, values that contradict each other, and paths that do not follow from the collection's name are refused.
+    /// The version must be the first key and is checked first. These are errors: unknown keys, missing keys, keys in a
+    /// different order, wrong types, values that contradict each other, and paths that are not derived from the
+    /// collection's name.
     ///
-    /// - Parameter path: the lock's path for error messages.
+    /// - Parameter path: the lock file's path for error messages.
     /// - Throws: ``BundleError`` with the line and the key path.
     package init(parsing text: Bytes, path: String, limits: Limits = Limits()) throws(BundleError) {
         guard text.count <= Limits.lockBytes else {
@@ -39,14 +40,14 @@ extension LockFile {
         try reader.end()
     }
 
-    /// Reads only the version and one collection's entry from a lock's text. Does no I/O.
+    /// Parses only the version and one collection's entry of a lock file. Does no I/O.
     ///
-    /// It is for a lock that is part of the trusted program, where reading the whole lock would take longer than
+    /// Use it for a lock file that is part of the trusted program, where parsing the whole file would take longer than
     /// reading the collection. The entry is found by its quoted key and the colon after it, which cannot occur
-    /// elsewhere in a lock.
+    /// elsewhere in a lock file.
     ///
-    /// - Returns: `nil` if the lock does not have the collection.
-    /// - Throws: ``BundleError``, as ``init(parsing:path:limits:)`` does. Lines are counted from the entry on.
+    /// - Returns: `nil` if the lock file does not list the collection.
+    /// - Throws: the errors of ``init(parsing:path:limits:)``. Their line numbers count from the entry.
     package static func collection(
         _ id: CollectionID, in text: Bytes, path: String, limits: Limits = Limits()
     ) throws(BundleError) -> Collection? {

@@ -1,8 +1,8 @@
 import RemoteSettingsModel
 
 extension LockFile {
-    /// The lock file's text: ASCII JSON, indented by two spaces, with a line feed at the end. Collections are sorted,
-    /// and members have a fixed order. The same contents always give the same bytes.
+    /// The text of the lock file: ASCII JSON, indented by two spaces, with a trailing line feed. Collections are
+    /// sorted, and members have a fixed order, so the same contents always give the same bytes.
     package var text: [UInt8] { JSONText.text(json, .init(indent: 2, strings: .ascii)) + [UInt8(ascii: "\n")] }
 
     var json: JSONValue {

@@ -2,17 +2,17 @@ import RemoteSettingsModel
 
 /// The redo log of a commit to a dumps directory, `.rsdump/next.json`.
 ///
-/// It is written when all new bundles are packed and flushed, and removed when they have their names and the lock file
-/// is replaced. While it exists, a reader has the whole new state: the lock file is ``lock``, and a bundle in
-/// ``staged`` is at its ``packPath(of:)`` or, once it is renamed, at its own path. If the process is killed, the next
-/// command finishes the commit.
+/// It is written when all new bundles have been packed and flushed. It is removed when the bundles have been renamed to
+/// their final paths and the lock file has been replaced. While it exists, a reader sees the complete new state: the
+/// lock file is ``lock``, and a bundle in ``staged`` is at its ``packPath(of:)`` or, once it is renamed, at its final
+/// path. If the process is killed, the next command finishes the commit.
 package struct RedoLog: Hashable, Sendable {
-    /// SHA-256 of the lock file that is replaced; `nil` if there is none. If the directory has another lock file by
-    /// now, for example after `git checkout`, the log is outdated and counts as absent.
+    /// The SHA-256 of the lock file that the commit replaces; `nil` if there is none. If the directory has a different
+    /// lock file by now, for example after `git checkout`, the log is outdated and is ignored.
     package var replaces: SHA256Digest?
-    /// The collections whose new bundles are renamed into place, sorted.
+    /// The collections whose new bundles are renamed to their final paths, sorted.
     package var staged: [CollectionID]
-    /// The collections whose bundles are removed at the end, sorted.
+    /// The collections whose bundles are removed in the last step, sorted.
     package var removed: [CollectionID]
     /// The new lock file.
     package var lock: LockFile
@@ -30,9 +30,10 @@ package struct RedoLog: Hashable, Sendable {
     /// The log's path, relative to the dumps directory.
     package static let path = ".rsdump/next.json"
 
-    /// The path at which a bundle is packed before it is renamed into place, relative to the dumps directory.
+    /// Returns the path at which a bundle is packed before it is renamed to its final path, relative to the dumps
+    /// directory.
     package static func packPath(of collection: CollectionID) -> String {
-        // Ids have no dots, so no two collections share a name.
+        // Ids contain no dots, so no two collections have the same path.
         ".rsdump/\(collection.bucket).\(collection.name).zip.tmp"
     }
 
@@ -47,9 +48,9 @@ package struct RedoLog: Hashable, Sendable {
         return JSONText.text(log, .init(indent: 2, strings: .ascii)) + [UInt8(ascii: "\n")]
     }
 
-    /// Reads a log's text. Does no I/O.
+    /// Parses the text of a log. Does no I/O.
     ///
-    /// - Throws: ``BundleError`` if it is not a whole log.
+    /// - Throws: ``BundleError`` if the log is incomplete or damaged.
     package init(parsing text: Bytes, path: String, limits: Limits = Limits()) throws(BundleError) {
         var reader = DocumentReader(lock: text, file: path, limits: limits)
         try reader.begin()
@@ -63,8 +64,8 @@ package struct RedoLog: Hashable, Sendable {
 
     /// Reads the log of a commit that is running, or that was killed. Does I/O.
     ///
-    /// - Returns: `nil` if there is none, if it is not whole because the machine failed before it was flushed, or if it
-    ///   is outdated. No bundle of such a log has been renamed.
+    /// - Returns: `nil` if there is none, if it is incomplete because the machine crashed before it was flushed, or if
+    ///   it is outdated. In these cases, no bundle in it has been renamed.
     /// - Throws: ``BundleError`` if the log or the lock file cannot be read.
     package static func read(in directory: String, limits: Limits) throws(BundleError) -> RedoLog? {
         let path = "\(directory)/\(path)"
@@ -73,7 +74,7 @@ package struct RedoLog: Hashable, Sendable {
         else { return nil }
         let lock = try FileStore.read("\(directory)/\(LockFile.name)", limit: Limits.lockBytes)
         let found = lock.map { SHA256Digest(hashing: $0) }
-        // The lock file may have been replaced already.
+        // The commit may already have replaced the lock file.
         return found == log.replaces || found == SHA256Digest(hashing: Bytes(log.lock.text)) ? log : nil
     }
 }

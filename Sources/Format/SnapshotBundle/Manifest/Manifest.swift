@@ -1,9 +1,11 @@
 import RemoteSettingsModel
 
-/// A bundle's table of contents, `manifest.json`: what is in the bundle, what was left out, and why.
+/// A bundle's table of contents, `manifest.json`. It lists the files in the bundle, and the omitted attachments with
+/// the reasons.
 ///
-/// Every byte of its text is prescribed, so a snapshot has exactly one manifest. The SHA-256 of the text
-/// (``digest(of:)``, `content` in the lock) identifies the snapshot, whichever compressor wrote the bundle.
+/// The format defines every byte of its text, so a snapshot has exactly one manifest. The SHA-256 of the text
+/// (``digest(of:)``, `content` in the lock file) identifies the snapshot, regardless of the compressor that wrote the
+/// bundle.
 package struct Manifest: Hashable, Sendable {
     /// The size and hash of `records.json`, `metadata.json` or `chain.pem`.
     package struct Entry: Hashable, Sendable {
@@ -19,23 +21,23 @@ package struct Manifest: Hashable, Sendable {
         }
     }
 
-    /// An attachment that records name, whether or not the bundle has its file.
+    /// An attachment in the records, whether or not the bundle contains its file.
     package struct File: Hashable, Sendable {
         package let sha256: SHA256Digest
         /// The size in bytes, uncompressed.
         package let size: Int
-        /// The location on the server, relative to the base URL of attachments, as the records state it.
+        /// The location on the server, relative to the base URL of attachments, as in the records.
         @ExactString package private(set) var location: String
-        /// The ids of the records that name it, sorted.
+        /// The ids of the records that have this attachment, sorted.
         package let records: [String]
-        /// Why it was left out; `nil` if the bundle has it.
+        /// The reason why it was omitted; `nil` if the bundle contains it.
         package let omitted: OmissionReason?
     }
 
     package let head: BundleHead
     package let entries: [Entry]
-    /// The files, sorted by hash and then by location. A file with two locations is listed twice, but the bundle has it
-    /// once.
+    /// The files, sorted by hash and then by location. A file with two locations is listed twice, but the bundle
+    /// contains it only once.
     package let files: [File]
 
     package init(head: BundleHead, entries: [Entry], files: [File]) {
@@ -44,17 +46,17 @@ package struct Manifest: Hashable, Sendable {
         self.files = files
     }
 
-    /// The SHA-256 of a manifest's text, which identifies the snapshot.
+    /// Returns the SHA-256 of a manifest's text, which identifies the snapshot.
     package static func digest(of text: Bytes) -> SHA256Digest {
         SHA256Digest(hashing: text)
     }
 }
 
 extension Manifest {
-    /// Reads the text of a manifest. Does no I/O.
+    /// Parses the text of a manifest. Does no I/O.
     ///
     /// - Parameter file: the bundle's name for error messages.
-    /// - Throws: ``BundleError`` if the text differs from what the format prescribes for its values.
+    /// - Throws: ``BundleError`` if the text differs from the only text that the format allows for its values.
     package init(parsing text: Bytes, file: String, limits: Limits = Limits()) throws(BundleError) {
         guard text.count <= limits.manifestBytes else {
             throw BundleError(
@@ -97,7 +99,7 @@ extension Manifest {
         try reader.finish()
     }
 
-    /// Checks that the manifest's values agree with each other.
+    /// Checks that the manifest's values are consistent with each other.
     func check(file: String) throws(BundleError) {
         func failure(_ place: String, expected: String, found: String) -> BundleError {
             BundleError(
@@ -146,7 +148,7 @@ extension Manifest {
 }
 
 extension Manifest.File {
-    /// Whether this file comes before another one in a manifest.
+    /// Returns whether this file comes before the other one in a manifest.
     func precedes(_ other: Manifest.File) -> Bool {
         sha256 == other.sha256
             ? location.utf8.lexicographicallyPrecedes(other.location.utf8) : sha256 < other.sha256

@@ -3,8 +3,8 @@ import RemoteSettingsModel
 extension Manifest {
     /// The text of `manifest.json`.
     ///
-    /// It is ASCII JSON: the head on one line, then a line for each entry and each file. There is no other white space,
-    /// and the members have this order.
+    /// It is ASCII JSON: the head on one line, then one line for each entry and each file. There is no other white
+    /// space, and the order of the members is fixed.
     package var text: [UInt8] {
         var text: [UInt8] = []
         text.reserveCapacity(1024 + files.count * 256)
@@ -41,7 +41,7 @@ extension Manifest {
 }
 
 extension BundleHead {
-    /// The beginning of `manifest.json`.
+    /// The first line of `manifest.json`.
     var text: String {
         "{\"format\":\(BundleFormat.version),\"bucket\":\"\(collection.bucket)\""
             + ",\"collection\":\"\(collection.name)\",\"timestamp\":\(timestamp.milliseconds)"

@@ -1,10 +1,11 @@
 import RemoteSettingsModel
 
 extension Manifest {
-    /// The attachments that records name, grouped by hash and location, in the order of a manifest.
+    /// Returns the attachments in the records, grouped by hash and location, in the order of a manifest.
     ///
     /// - Parameter file: the bundle's name for error messages.
-    /// - Throws: ``BundleError`` if a record's attachment is invalid, or if records state two sizes for one hash.
+    /// - Throws: ``BundleError`` if a record's attachment is invalid, or if records have different sizes for the same
+    ///   hash.
     package static func files(
         namedBy records: RecordTable, file: String, limits: Limits
     ) throws(BundleError) -> [File] {
@@ -29,7 +30,7 @@ extension Manifest {
                     sha256: attachment.hash, size: size, location: attachment.location, records: [record.id],
                     omitted: nil))
         }
-        // The id is the last sort key, so that the ids of each file stay sorted.
+        // Sort by id last, so that the ids of each file are sorted too.
         named.sort { left, right in
             if left.precedes(right) { return true }
             if right.precedes(left) { return false }
@@ -66,13 +67,13 @@ extension Manifest {
             found: "\(right.size)")
     }
 
-    /// The same file with the reason why it was left out.
+    /// Returns the same file with a different reason for its omission.
     package static func file(_ file: File, omitted: OmissionReason?) -> File {
         File(
             sha256: file.sha256, size: file.size, location: file.location, records: file.records, omitted: omitted)
     }
 
-    /// The files that the bundle has, without duplicates.
+    /// The files that the bundle contains, without duplicates.
     package var packed: [File] {
         var previous: SHA256Digest?
         return files.filter { file in
@@ -81,7 +82,7 @@ extension Manifest {
         }
     }
 
-    /// What was left out, by reason. Each file is counted once.
+    /// The omitted files, by reason. Each file is counted once.
     package var omissions: [Omission] {
         var sums: [OmissionReason: (count: Int, bytes: Int)] = [:]
         var previous: SHA256Digest?
@@ -97,7 +98,7 @@ extension Manifest {
     }
 }
 
-/// How many attachment files were left out for one reason, and their total size.
+/// The number of attachment files that were omitted for one reason, and their total size.
 package struct Omission: Hashable, Sendable {
     package let reason: OmissionReason
     package let count: Int

@@ -1,10 +1,11 @@
-/// The reason why an attachment was left out of a bundle: a word of at most 40 lower-case letters, digits and hyphens.
+/// The reason why a bundle does not contain an attachment, as a word of up to 40 lower-case letters, digits and
+/// hyphens.
 package struct OmissionReason: Hashable, Sendable {
     let word: String
 
-    /// Makes a reason.
+    /// Creates a reason.
     ///
-    /// - Returns: `nil` if `word` is not such a word.
+    /// - Returns: `nil` if `word` does not have this form.
     package init?(_ word: String) {
         let valid = word.utf8.allSatisfy { byte in
             (0x61...0x7A).contains(byte) || (0x30...0x39).contains(byte) || byte == 0x2D

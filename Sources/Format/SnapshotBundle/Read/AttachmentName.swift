@@ -1,10 +1,10 @@
 import RemoteSettingsModel
 
-/// Compares and checks names of the form `attachments/<sha256>` in place, eight digits at a time.
+/// Compares and checks names of the form `attachments/<sha256>` without copying them, eight digits at a time.
 enum AttachmentName {
     private static let prefixLength = 12
 
-    /// Whether the name is `attachments/` and 64 lower-case hexadecimal digits.
+    /// Returns whether the name is `attachments/` and 64 lower-case hexadecimal digits.
     @inline(__always)
     static func isValid(_ raw: RawSpan, _ name: Range<Int>) -> Bool {
         guard name.count == BundleFormat.attachmentNameLength else { return false }
@@ -17,7 +17,7 @@ enum AttachmentName {
         var valid = high
         for step in 0..<8 {
             let word = text.bigWord(prefixLength + step * 8)
-            // For each byte below 0x80, bit 7 of the sum is set if the byte is at least 0x80 minus the addend.
+            // Adding a constant to each byte below 0x80 sets bit 7 if the byte is at least 0x80 minus that constant.
             let digit = (word &+ ones &* 0x50) & ~(word &+ ones &* 0x46)
             let letter = (word &+ ones &* 0x1F) & ~(word &+ ones &* 0x19)
             valid &= (digit | letter) & ~word

@@ -1,9 +1,9 @@
 import RemoteSettingsModel
 
-/// The server's zip of a collection's attachments. For each record, `{id}` is the file and `{id}.meta.json` is the
-/// record.
+/// The server's ZIP file with a collection's attachments. For each record, `{id}` is the file and `{id}.meta.json` is
+/// the record.
 ///
-/// It is unsigned, may be older than the collection and may lack files; it is used only to save requests. The caller
+/// It is unsigned, may be older than the collection and may lack files, so it is used only to save requests. The caller
 /// must check each file against the hash in its record.
 package struct AttachmentsZIP: Sendable {
     fileprivate struct Entry {
@@ -21,16 +21,16 @@ package struct AttachmentsZIP: Sendable {
     private let limits: Limits
     private let entries: [ExactString: Entry]
 
-    /// Maps a downloaded zip into memory. Does I/O.
+    /// Maps a downloaded ZIP file into memory. Does I/O.
     ///
     /// - Throws: the errors of ``init(_:name:limits:)``, and ``BundleError`` if the file cannot be read.
     package init(path: String, limits: Limits) throws(BundleError) {
         try self.init(try MappedFile(path: path).bytes, name: path, limits: limits)
     }
 
-    /// Reads the directory.
+    /// Reads the directory of a ZIP file.
     ///
-    /// - Parameter name: the URL or path of the zip, for error messages.
+    /// - Parameter name: the URL or path of the ZIP file, for error messages.
     /// - Throws: ``BundleError`` if it is not a ZIP file, is larger than ``Limits/attachmentsZipBytes``, claims more
     ///   than ``Limits/attachmentsZipContentBytes``, or has overlapping entries. Each entry must be an unencrypted
     ///   regular file with a unique name of the above form.
@@ -44,7 +44,7 @@ package struct AttachmentsZIP: Sendable {
         self.limits = limits
         entries = try bytes.withRawSpan { (raw) throws(BundleError) in
             let end = try ZIPEnd(raw, file: name)
-            // Each record has two entries.
+            // There are two entries for each record.
             guard end.count <= limits.attachments * 2 else {
                 throw BundleError(
                     .overLimit, file: name, expected: "at most \(limits.attachments * 2) entries",
@@ -86,7 +86,8 @@ package struct AttachmentsZIP: Sendable {
                         "files of at most \(limits.attachmentsZipContentBytes) bytes in total "
                         + "(Limits.attachmentsZipContentBytes)", found: "\(unpacked)")
             }
-            // A small file can claim large contents if many names share the same compressed bytes.
+            // Entries must not overlap: if many names shared the same compressed bytes, a small file could claim large
+            // contents.
             guard packed <= end.directory.lowerBound else {
                 throw BundleError(
                     .malformed, file: name, expected: "separate entries in \(end.directory.lowerBound) bytes",
@@ -98,9 +99,9 @@ package struct AttachmentsZIP: Sendable {
 
     /// Returns the file of a record.
     ///
-    /// - Parameter size: the size in the record, in bytes. A file of a different size is not read, nor is a file larger
-    ///   than ``Limits/attachmentsZipBytes`` after decompression.
-    /// - Returns: `nil` if the zip does not contain the file, or if it cannot be read.
+    /// - Parameter size: the size in the record, in bytes. A file of a different size is not read, and neither is a
+    ///   file larger than ``Limits/attachmentsZipBytes`` after decompression.
+    /// - Returns: `nil` if the ZIP file does not contain the file, or if it cannot be read.
     package func file(of record: String, size: Int) -> Bytes? {
         guard Identifier.isValid(record.utf8), let entry = entries[record], entry.size == size, entry.canHaveItsSize,
             size <= limits.attachmentsZipBytes
@@ -123,7 +124,7 @@ package struct AttachmentsZIP: Sendable {
         }
     }
 
-    /// Rejects names that no server uses, although no file is ever written under an entry's name.
+    /// Rejects names that no server uses, as a precaution. No file is ever written under an entry's name.
     private static func check(_ record: RawSpan, named entry: String, file: String) throws(BundleError) {
         let suffix = ".meta.json"
         let id = entry.hasSuffix(suffix) ? String(entry.dropLast(suffix.count)) : entry
@@ -131,7 +132,7 @@ package struct AttachmentsZIP: Sendable {
             throw refusal(entry, file: file, expected: "a record id, or RECORD-ID.meta.json", found: "another name")
         }
         let flags: UInt16 = record.little(8)
-        // Python omits the type bits of a regular file.
+        // Python does not set the type bits of a regular file.
         let type = record.little(40, as: UInt16.self) & ZIPLayout.typeMask
         guard flags & encryptedFlag == 0, [0, ZIPLayout.regularFile].contains(type) else {
             throw refusal(entry, file: file, expected: "a regular file that is not encrypted", found: "another entry")

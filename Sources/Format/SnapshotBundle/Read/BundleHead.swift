@@ -1,6 +1,6 @@
 import RemoteSettingsModel
 
-/// The head of a bundle's manifest, which is at the start of the file.
+/// The first members of a bundle's manifest, which are at the beginning of the bundle's file.
 package struct BundleHead: Hashable, Sendable {
     package var collection: CollectionID
     package var timestamp: Timestamp
@@ -8,7 +8,7 @@ package struct BundleHead: Hashable, Sendable {
     package var records: Int
     /// The number of attachment files in the bundle.
     package var attachments: Int
-    /// The number of attachment files that records name and that were left out of the bundle.
+    /// The number of attachment files in the records that are not in the bundle.
     package var omitted: Int
     package var trust: Provenance.Kind
 
@@ -26,7 +26,7 @@ package struct BundleHead: Hashable, Sendable {
 }
 
 extension BundleHead {
-    /// Reads the head from the first 1,024 bytes of a file. Does I/O; nothing is mapped, inflated or verified.
+    /// Reads the head from the first 1,024 bytes of a file. Does I/O; maps, inflates and verifies nothing.
     ///
     /// - Throws: ``BundleError`` if the file cannot be read, or if it does not begin like a bundle.
     package static func read(path: String) throws(BundleError) -> BundleHead {
@@ -36,7 +36,7 @@ extension BundleHead {
         return try read(Bytes(beginning), name: path)
     }
 
-    /// Reads the head from the first bytes of a bundle. 1,024 bytes are enough.
+    /// Reads the head from the first bytes of a bundle. 1,024 bytes are sufficient.
     ///
     /// - Parameter name: the bundle's name for error messages.
     package static func read(_ bytes: Bytes, name: String) throws(BundleError) -> BundleHead {
@@ -64,7 +64,7 @@ extension BundleHead {
         }
     }
 
-    /// Reads the manifest's members up to `trust`.
+    /// Reads the members of the manifest from the first one to `trust`.
     init(_ reader: inout DocumentReader) throws(BundleError) {
         try reader.version("format", is: BundleFormat.version)
         let bucket = try reader.string("bucket")

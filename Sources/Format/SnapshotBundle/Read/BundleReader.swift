@@ -2,11 +2,11 @@ import RemoteSettingsModel
 
 /// A bundle that is open for reading.
 ///
-/// Opening reads the end of the file, its directory and its first bytes. Everything else is read on demand. Entries
-/// that are stored uncompressed are slices of the mapped file.
+/// Opening a bundle reads the ZIP directory at the end of the file, and the first bytes. Everything else is read on
+/// demand. Entries that are stored without compression are slices of the mapped file.
 ///
-/// Opening checks the structure; ``verifyContents()`` checks the contents. A snapshot from outside the program must be
-/// verified, by its signature or by the lock's hash, before its records are used.
+/// Opening checks only the structure; ``verifyContents()`` checks the contents. Before the records of an untrusted
+/// bundle are used, its signature or its hash in the lock file must be verified.
 package struct BundleReader: Sendable {
     /// The bundle's path or name, for error messages.
     package let name: String
@@ -17,26 +17,26 @@ package struct BundleReader: Sendable {
     /// The mapped file; `nil` for bytes in memory.
     let mapping: MappedFile?
 
-    /// Maps the file into memory and reads its directory. Does I/O.
+    /// Maps the file into memory and reads its ZIP directory. Does I/O.
     ///
     /// - Throws: ``BundleError`` if the file cannot be read, or is not a bundle of a known format within `limits`.
     package init(path: String, limits: Limits = Limits()) throws(BundleError) {
         try self.init(MappedFile(path: path), limits: limits)
     }
 
-    /// Copies a file that others may write to while it is read, and reads the copy's directory. Does I/O.
+    /// Copies a file that other users may modify while it is read, and reads the copy's ZIP directory. Does I/O.
     ///
     /// - Throws: the errors of ``init(path:limits:)``.
     package init(copying path: String, limits: Limits = Limits()) throws(BundleError) {
         try self.init(MappedFile(copying: path, limits: limits), limits: limits)
     }
 
-    /// Reads the directory of a file that is already open, because its name may lead to another file by now.
+    /// Reads the ZIP directory of a file that is already open. Its path may lead to a different file by now.
     package init(_ file: MappedFile, limits: Limits) throws(BundleError) {
         try self.init(file.bytes, name: file.path, limits: limits, mapping: file)
     }
 
-    /// Reads the directory of a bundle in memory, such as one that is part of the program. Does no I/O.
+    /// Reads the ZIP directory of a bundle in memory, such as one that is part of the program. Does no I/O.
     package init(bytes: Bytes, name: String, limits: Limits = Limits()) throws(BundleError) {
         try self.init(bytes, name: name, limits: limits, mapping: nil)
     }
@@ -49,7 +49,7 @@ package struct BundleReader: Sendable {
         do throws(BundleError) {
             head = try BundleHead.read(bytes[0..<min(bytes.count, BundleFormat.headBytes)], name: name)
         } catch {
-            // For a file that is not a ZIP file or is cut short, the directory's error is clearer.
+            // If the file is truncated or not a ZIP file, prefer the error of the ZIP directory, which is clearer.
             if error.code != .unknownVersion, error.code != .missing {
                 _ = try ZIPDirectory(bytes, file: name, limits: limits)
             }
@@ -72,16 +72,16 @@ package struct BundleReader: Sendable {
         self.mapping = mapping
     }
 
-    /// The text of `manifest.json`, in place.
+    /// Returns the text of `manifest.json`, without copying it.
     package func manifestText() throws(BundleError) -> Bytes { try contents(0) }
 
-    /// The manifest. Every call parses it again, so keep the result.
+    /// Returns the manifest. Every call parses it again, so keep the result.
     package func manifest() throws(BundleError) -> Manifest {
         try Manifest(parsing: manifestText(), file: name, limits: limits)
     }
 
-    /// `records.json`, the canonical signed payload. It is a slice of the file if it is stored, otherwise every call
-    /// inflates it.
+    /// Returns `records.json`, the canonical signed payload. If it is stored, the result is a slice of the file,
+    /// otherwise every call inflates it.
     ///
     /// Inflated bytes are checked against their CRC-32. Stored bytes are not, because the caller verifies the signature
     /// or trusts the file.
@@ -92,29 +92,29 @@ package struct BundleReader: Sendable {
         try contents(1, checksCRC: !isHashed)
     }
 
-    /// `metadata.json`: the collection's metadata as served.
+    /// Returns `metadata.json`, the collection's metadata as served.
     package func metadataText() throws(BundleError) -> Bytes { try contents(2) }
 
-    /// `chain.pem`; `nil` if the bundle is not signed.
+    /// Returns `chain.pem`; `nil` if the bundle is not signed.
     package func chain() throws(BundleError) -> Bytes? { directory.hasChain ? try contents(3) : nil }
 
-    /// The hashes of the attachments that the bundle has, sorted.
+    /// The hashes of the attachments in the bundle, sorted.
     package var attachments: [SHA256Digest] {
         (directory.fixedCount..<directory.count).compactMap(directory.attachment(at:))
     }
 
     package func contains(_ digest: SHA256Digest) -> Bool { directory.index(of: digest) != nil }
 
-    /// An attachment's size in bytes, uncompressed; `nil` if the bundle does not have it.
+    /// Returns an attachment's size in bytes, uncompressed; `nil` if the bundle does not contain it.
     package func attachmentSize(_ digest: SHA256Digest) throws(BundleError) -> Int? {
         try packedAttachment(digest)?.size
     }
 
-    /// An attachment's bytes: a slice of the file if it is stored, otherwise inflated bytes.
+    /// Returns an attachment's bytes: a slice of the file if it is stored, otherwise inflated bytes.
     ///
     /// - Parameter isTrusted: whether to skip the check of the SHA-256, for a bundle that is part of the trusted
     ///   program.
-    /// - Returns: `nil` if the bundle does not have it.
+    /// - Returns: `nil` if the bundle does not contain it.
     /// - Throws: ``BundleError`` if the bytes do not have this hash.
     package func attachment(_ digest: SHA256Digest, isTrusted: Bool = false) throws(BundleError) -> Bytes? {
         guard let index = directory.index(of: digest) else { return nil }
@@ -129,8 +129,8 @@ package struct BundleReader: Sendable {
     /// The hash is checked after the last piece, so results of `consume` are valid only after this function has
     /// returned.
     ///
-    /// - Returns: whether the bundle has the attachment.
-    /// - Throws: ``BundleError`` if the bytes do not have this hash, and what `consume` throws.
+    /// - Returns: whether the bundle contains the attachment.
+    /// - Throws: ``BundleError`` if the bytes do not have this hash, or the error of `consume`.
     package func streamAttachment(
         _ digest: SHA256Digest, to consume: (Span<UInt8>) throws -> Void
     ) throws -> Bool {

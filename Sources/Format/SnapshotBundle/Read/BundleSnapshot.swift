@@ -1,22 +1,22 @@
 import RemoteSettingsModel
 
 extension BundleReader {
-    /// The bundle's snapshot before its signatures are verified. Inflates and reads `records.json` once.
+    /// Returns the bundle's snapshot without verifying its signatures. Inflates and parses `records.json` once.
     ///
-    /// - Throws: ``BundleError``, as ``payload()`` and ``metadata()`` do.
+    /// - Throws: the errors of ``payload()`` and ``metadata()``.
     package func unverifiedSnapshot() throws(BundleError) -> UnverifiedSnapshot {
         UnverifiedSnapshot(collection: head.collection, payload: try payload(), metadata: try metadata())
     }
 
-    /// The bundle's payload with its records. Every call inflates and reads it again, so keep the result.
+    /// Returns the bundle's payload with its records. Every call inflates and parses it again, so keep the result.
     ///
-    /// - Parameter isHashed: as for ``payloadText(isHashed:)``.
+    /// - Parameter isHashed: see ``payloadText(isHashed:)``.
     /// - Throws: ``BundleError`` if it is damaged, not canonical, or differs from the head.
     package func payload(isHashed: Bool = false) throws(BundleError) -> Payload {
         try payload(parsing: payloadText(isHashed: isHashed))
     }
 
-    /// Reads the payload from `text`, which is the bundle's ``payloadText(isHashed:)`` or a copy of it.
+    /// Parses the payload in `text`, which is the bundle's ``payloadText(isHashed:)`` or a copy of it.
     package func payload(parsing text: Bytes) throws(BundleError) -> Payload {
         let payload = try Result { () throws(FormatError) in
             try Payload(parsing: text, expecting: head.records, limits: limits)
@@ -33,7 +33,7 @@ extension BundleReader {
         return payload
     }
 
-    /// The collection's metadata. Every call parses it again.
+    /// Returns the collection's metadata. Every call parses it again.
     ///
     /// - Throws: ``BundleError`` if it is not a collection's metadata.
     package func metadata() throws(BundleError) -> CollectionMetadata {

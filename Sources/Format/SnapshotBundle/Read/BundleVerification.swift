@@ -2,27 +2,29 @@ import Dispatch
 import RemoteSettingsModel
 
 extension BundleReader {
-    /// Reads every byte of the bundle and checks it. It checks each entry's size, CRC-32 and SHA-256, the manifest
-    /// against the entries and the entries against the manifest. It checks the payload's count, timestamp and
-    /// attachments against the manifest, and that nothing lies between the entries. Does I/O. It needs little memory
-    /// besides the manifest and the payload, which is inflated and read once.
+    /// Reads and checks every byte of the bundle. Does I/O.
     ///
-    /// This function checks neither signatures, as `UnverifiedSnapshot.verified` does, nor the hash of the file, which
-    /// is in the lock file.
+    /// It checks each entry's size, CRC-32 and SHA-256, and that the manifest and the entries match each other. It
+    /// checks that the number of records, the timestamp and the attachments in the payload match the manifest, and that
+    /// there are no bytes between the entries. It needs little memory besides the manifest and the payload, which is
+    /// inflated and parsed once.
+    ///
+    /// It checks neither signatures (see `UnverifiedSnapshot.verified`) nor the hash of the whole file, which is in the
+    /// lock file.
     ///
     /// - Returns: the manifest.
     /// - Throws: ``BundleError`` with the first wrong entry.
     @discardableResult
     package func verifyContents() throws(BundleError) -> Manifest { try verifiedContents().manifest }
 
-    /// Verifies the bundle as ``verifyContents()`` does, and also returns the payload, so that its signature can be
-    /// verified without reading it again.
+    /// Verifies the bundle like ``verifyContents()``, and also returns the payload, so that its signature can be
+    /// verified without parsing it again.
     package func verifiedContents() throws(BundleError) -> (manifest: Manifest, payload: Payload) {
         try verifiedContents(written: nil)
     }
 
-    /// Verifies a bundle that was just written from `payload`, as ``verifyContents()`` does. The records in the file
-    /// are compared with the payload; they are neither kept nor parsed.
+    /// Verifies a bundle that was just written from `payload`, like ``verifyContents()``. The records in the file are
+    /// only compared with the payload, and neither kept in memory nor parsed.
     ///
     /// - Parameter content: the SHA-256 of the manifest that was written.
     package func verifyContents(of payload: Payload, content: SHA256Digest) throws(BundleError) {
@@ -31,7 +33,7 @@ extension BundleReader {
         _ = try verifiedContents(written: payload)
     }
 
-    /// Whether the records in the bundle are exactly those of `payload`. None of them is kept in memory.
+    /// Returns whether the records in the bundle are exactly those of `payload`. They are not kept in memory.
     package func hasPayload(_ payload: Payload) -> Bool {
         (try? comparePayload(payload)) != nil
     }
@@ -64,7 +66,7 @@ extension BundleReader {
 
     /// Verifies all contents.
     ///
-    /// - Parameter written: the payload that the bundle was written from; `nil` if it was not just written.
+    /// - Parameter written: the payload from which the bundle was just written; `nil` for any other bundle.
     private func verifiedContents(
         written: Payload?
     ) throws(BundleError) -> (manifest: Manifest, payload: Payload) {
@@ -92,8 +94,8 @@ extension BundleReader {
                 failures.withLock { $0[part] = error }
             }
         }
-        // The parts are independent of each other, so all cores read them, unless starting a thread would take longer.
-        // Of several errors, the first one in the file's order is reported.
+        // The parts are independent of each other, so several threads read them, unless starting a thread would take
+        // longer. If there are several errors, the first one in the order of the file is reported.
         if bytes < Self.leastShared {
             for part in 0...parts.count { run(part) }
         } else {
@@ -109,11 +111,11 @@ extension BundleReader {
         return (manifest, payload)
     }
 
-    /// Attachments of fewer bytes than this are read by one thread.
+    /// The minimum total size of attachments in bytes for reading them with several threads.
     private static let leastShared: UInt64 = 128 << 10
 
-    /// Divides the attachments into at most four runs of similar size that are read in parallel. There are only a few,
-    /// because each needs memory of its own.
+    /// Divides the attachments into at most four parts of similar size that are read in parallel. More parts would need
+    /// more memory.
     private static func parts(of files: [Manifest.File], _ bytes: UInt64) -> [Range<Int>] {
         let most = max(bytes / 4, leastShared)
         var parts: [Range<Int>] = []
@@ -127,7 +129,7 @@ extension BundleReader {
         return parts
     }
 
-    /// Verifies everything except the attachments.
+    /// Verifies all entries except the attachments.
     private func verifiedHead(_ manifest: Manifest, _ written: Payload?) throws(BundleError) -> Payload {
         let payload: Payload
         if let written {
@@ -139,12 +141,13 @@ extension BundleReader {
         for (offset, entry) in manifest.entries.enumerated().dropFirst() {
             try verify(1 + offset, size: entry.size, sha256: entry.sha256)
         }
-        // The manifest of a bundle that was just written was made from its records, so it is not compared with them.
+        // The manifest of a bundle that was just written was generated from its records, so comparing them is not
+        // necessary.
         if written == nil { try checkFiles(manifest, payload.records) }
         return payload
     }
 
-    /// Verifies consecutive attachments from the entry `start` on.
+    /// Verifies consecutive attachments, beginning with the entry `start`.
     private func verify(_ files: ArraySlice<Manifest.File>, from start: Int) throws(BundleError) {
         let inflater = try? Inflater()
         var read: Range<Int>?
@@ -157,7 +160,7 @@ extension BundleReader {
                     found: present.map { BundleFormat.attachmentPrefix + $0.hex } ?? "no more entries")
             }
             try verify(start + offset, size: file.size, sha256: file.sha256, with: inflater)
-            // Pages that were read count as memory of the process until they are released.
+            // Pages that were read count toward the memory of the process until they are released.
             let data = try directory.open(start + offset).data
             let range = (read?.lowerBound ?? data.lowerBound)..<data.upperBound
             let isLarge = range.count >= 1 << 20 || offset == files.count - 1
@@ -166,7 +169,7 @@ extension BundleReader {
         }
     }
 
-    /// Checks that entries and their descriptors follow each other without a gap.
+    /// Checks that there are no gaps between the entries and their data descriptors.
     private func checkPlaces() throws(BundleError) {
         for index in 0..<directory.count {
             let (entry, data, end) = try directory.open(index)
@@ -176,12 +179,12 @@ extension BundleReader {
         }
     }
 
-    /// Inflates `records.json`, the first entry in the manifest, checks its hash and reads it.
+    /// Inflates `records.json`, the first entry in the manifest, checks its hash and parses it.
     private func verifiedPayload(_ listed: Manifest.Entry) throws(BundleError) -> Payload {
         let entry = try entry(1)
         try check(1, entry.size == listed.size, expected: "\(listed.size) bytes", found: "\(entry.size)")
         let text = try contents(1)
-        // `contents(_:)` has already checked what it inflated.
+        // `contents(_:)` has already checked the CRC-32 of an entry that it inflated.
         let crc = entry.isDeflated ? entry.crc : crc32(of: text)
         guard crc == entry.crc else { throw entry.damaged(expected: "CRC-32 \(entry.crc)", found: "\(crc)") }
         let found = SHA256Digest(hashing: text)
@@ -217,7 +220,7 @@ extension BundleReader {
         if let sha256 { try check(index, found == sha256, expected: "SHA-256 \(sha256)", found: found.hex) }
     }
 
-    /// Checks that the manifest lists exactly the attachments that the records name.
+    /// Checks that the manifest lists exactly the attachments in the records.
     private func checkFiles(_ manifest: Manifest, _ records: RecordTable) throws(BundleError) {
         let named = try Manifest.files(namedBy: records, file: name, limits: limits)
         let listed = manifest.files

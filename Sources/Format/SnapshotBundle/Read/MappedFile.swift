@@ -2,18 +2,19 @@ import RemoteSettingsModel
 
 /// The bytes of a regular file, read-only: the file itself mapped into memory, or a private copy of it.
 ///
-/// They last as long as this object or any slice of its ``bytes``. A reader crashes (SIGBUS) if its mapped file is
-/// shortened. Bundles of the program and of tools are therefore only replaced by renaming a finished file over them,
-/// which leaves an existing mapping as it is. ``init(copying:limits:)`` reads files that others may write to.
+/// They are valid as long as this object or any slice of its ``bytes`` exists. If the mapped file is truncated, a
+/// process that reads the bytes crashes (SIGBUS). Therefore programs and tools replace a bundle only by renaming a
+/// complete file, which does not affect an existing mapping. For files that other users may modify, use
+/// ``init(copying:limits:)``.
 package final class MappedFile: Sendable {
     package let path: String
     package let bytes: Bytes
-    /// Whether discarded pages can be read again from a file.
+    /// Whether discarded pages can be read from the file again.
     private let isBacked: Bool
 
     /// Opens, maps and closes the file. Does I/O, but does not read the file's contents yet.
     ///
-    /// - Throws: ``BundleError`` of kind `unreadable`, with the system's message.
+    /// - Throws: ``BundleError`` from `unreadable`, with the system's message.
     package init(path: String) throws(BundleError) {
         let file = try BundleError.reading { () throws(BundleError) in try ReadableFile(path) }
         defer { withExtendedLifetime(file) {} }
@@ -22,11 +23,11 @@ package final class MappedFile: Sendable {
         bytes = try Self.map(file.descriptor, size: file.size, path)
     }
 
-    /// Copies a file that others may change or shorten while it is read, so that the bytes that are verified are the
-    /// bytes that are used. The copy is in memory. If it is larger than ``Limits/copiedBundleBytes``, it is a file
-    /// without a name in the temporary directory. Does I/O.
+    /// Copies a file that other users may modify or truncate while it is read, so that the bytes that are verified are
+    /// the same as those that are used. The copy is in memory. If it is larger than ``Limits/copiedBundleBytes``, it is
+    /// a file without a name in the temporary directory. Does I/O.
     ///
-    /// - Throws: ``BundleError`` of kind `unreadable`, with the system's message.
+    /// - Throws: ``BundleError`` from `unreadable`, with the system's message.
     package init(copying path: String, limits: Limits) throws(BundleError) {
         let file = try BundleError.reading { () throws(BundleError) in try ReadableFile(path) }
         defer { withExtendedLifetime(file) {} }
@@ -39,7 +40,7 @@ package final class MappedFile: Sendable {
                 return
             }
         }
-        // If the temporary directory has no room, memory may still have it.
+        // If the temporary directory is full, try to copy the file to memory.
         bytes = try Self.read(file)
         isBacked = false
     }
@@ -55,7 +56,7 @@ package final class MappedFile: Sendable {
         return unsafe owned(address, size)
     }
 
-    /// Reads a file from its start into memory that only this process has.
+    /// Reads a whole file into memory that is private to this process.
     private static func read(_ file: ReadableFile) throws(BundleError) -> Bytes {
         let size = file.size
         guard size > 0 else { return Bytes() }
@@ -70,8 +71,8 @@ package final class MappedFile: Sendable {
         return bytes
     }
 
-    /// Memory for a copy. All its pages are new, and getting them in units of 4 KiB takes ten times as long as copying.
-    /// Pages of 2 MiB are therefore used if the system has them. The last one may be half empty.
+    /// Allocates memory for a copy. In pages of 4 KiB, allocating the memory would take ten times as long as copying
+    /// the bytes, so it uses pages of 2 MiB if the system supports them. The last page may be half empty.
     private static func makeMemory(_ size: Int) -> (address: UnsafeMutableRawPointer, bytes: Bytes)? {
         #if os(Linux)
         let page = 2 << 20
@@ -86,16 +87,16 @@ package final class MappedFile: Sendable {
         #if os(Linux)
         if inLargePages > 0 {
             unsafe address = unsafe start.alignedUp(toMultipleOf: page)
-            // If the system ignores the advice, the copy has small pages.
+            // If the system ignores this advice, the copy has small pages.
             _ = unsafe madvise(address, inLargePages, MADV_HUGEPAGE)
         }
         #endif
-        // The memory around the copy is never touched and costs nothing.
+        // The unused memory before and after the copy is never accessed, so it costs nothing.
         let offset = unsafe address - start
         return unsafe (address, owned(start, mapped)[offset..<offset + size])
     }
 
-    /// Copies the file to another.
+    /// Copies the file to an open descriptor.
     ///
     /// - Returns: whether all bytes were copied.
     private static func copy(_ file: ReadableFile, to copy: Int32) -> Bool {
@@ -117,7 +118,7 @@ package final class MappedFile: Sendable {
             })
     }
 
-    /// The SHA-256 of the whole file, computed with little memory.
+    /// Returns the SHA-256 of the whole file, computed with little memory.
     package func digest() -> SHA256Digest {
         let piece = 1 << 20
         var hasher = ContentHasher()
@@ -129,8 +130,8 @@ package final class MappedFile: Sendable {
         return hasher.finish()
     }
 
-    /// Tells the system that the pages in `range` are not needed for now, so that little of a large file stays in
-    /// memory while it is read from end to end. The system reads them from the file again when they are used again.
+    /// Releases the pages in `range`, so that only a small part of a large file is in memory while it is read from
+    /// start to end. The system reads the pages from the file again when they are needed.
     func discard(_ range: Range<Int>) {
         guard isBacked, !bytes.isEmpty else { return }
         unsafe bytes.withUnsafeBytes { whole in

@@ -1,16 +1,16 @@
 import RemoteSettingsModel
 
-/// An entry in the form that it has in a bundle.
+/// An entry of a bundle in its stored or compressed form.
 package struct PackedEntry: Sendable {
     /// The size in bytes, uncompressed.
     package let size: Int
-    /// CRC-32 of the uncompressed bytes, as the archive's directory states it.
+    /// The CRC-32 of the uncompressed bytes, from the ZIP directory.
     package let crc: UInt32
     /// Whether ``bytes`` are a raw deflate stream (RFC 1951).
     package let isDeflated: Bool
-    /// The entry's data, in place.
+    /// The entry's data, as a slice of the bundle.
     package let bytes: Bytes
-    /// The bundle and the entry, for error messages.
+    /// The name of the bundle, for error messages.
     let file: String
     let name: String
     /// The file that ``bytes`` are mapped from; `nil` for bytes in memory.
@@ -20,14 +20,14 @@ package struct PackedEntry: Sendable {
     private static let inputPiece = 1 << 20
     private static let outputPiece = 256 << 10
 
-    /// Tells the system that data that has been read is not needed for now.
+    /// Releases memory pages whose data has been read.
     func discard(_ range: Range<Int>) { mapping?.discard(start + range.lowerBound..<start + range.upperBound) }
 
-    /// Reads the contents from end to end, piece by piece, and checks their size and CRC-32. Pages that have been read
-    /// are released.
+    /// Reads the contents from start to end, piece by piece, and checks their size and CRC-32. Memory pages that have
+    /// been read are released.
     ///
-    /// - Parameter inflater: an inflater to reuse, because making one costs as much as inflating a small entry; `nil`
-    ///   to make one.
+    /// - Parameter inflater: an inflater to reuse, because creating one takes as long as inflating a small entry; `nil`
+    ///   to create one.
     func read(with inflater: Inflater? = nil, _ consume: (Span<UInt8>) throws -> Void) throws {
         var foundCRC: UInt32 = 0
         var foundSize = 0
@@ -74,10 +74,10 @@ package struct PackedEntry: Sendable {
 }
 
 extension PackedEntry {
-    /// Returns an object that gives the uncompressed bytes piece by piece, without checking them.
+    /// Returns an object that provides the uncompressed bytes piece by piece, without checking them.
     package func unpacking() throws(BundleError) -> Unpacking { try Unpacking(self, nil) }
 
-    /// Inflates an entry piece by piece, on demand. Threads must not share it.
+    /// Inflates an entry piece by piece, on demand. It is not safe to use from several threads.
     package final class Unpacking {
         private let entry: PackedEntry
         private let inflater: Inflater?
@@ -99,7 +99,7 @@ extension PackedEntry {
 
         /// Fills `piece` from its start with the next bytes.
         ///
-        /// - Returns: how many bytes there were; 0 at the end.
+        /// - Returns: the number of bytes; 0 after the last ones.
         package func next(into piece: inout [UInt8]) throws(BundleError) -> Int {
             guard let inflater else {
                 let count = min(piece.count, entry.bytes.count - consumed)
@@ -126,16 +126,16 @@ extension PackedEntry {
 }
 
 extension BundleReader {
-    /// An attachment in its compressed form. Its bytes are not checked.
+    /// Returns an attachment in its stored or compressed form. Its bytes are not checked.
     ///
-    /// - Returns: `nil` if the bundle does not have it.
-    /// - Throws: ``BundleError`` if the archive's structure is wrong.
+    /// - Returns: `nil` if the bundle does not contain it.
+    /// - Throws: ``BundleError`` if the ZIP structure is wrong.
     package func packedAttachment(_ digest: SHA256Digest) throws(BundleError) -> PackedEntry? {
         guard let index = directory.index(of: digest) else { return nil }
         return try entry(index)
     }
 
-    /// The compression that the bundle was written with, as far as its bytes show it.
+    /// The compression with which the bundle was written, inferred from its entries.
     package var compression: BundleWriter.Compression {
         if (0..<directory.count).allSatisfy({ !directory.isDeflated(at: $0) }) { return .stored }
         return directory.isDeflated(at: 1) ? .deflate : .storedRecords
@@ -149,7 +149,8 @@ extension BundleReader {
             start: place.lowerBound)
     }
 
-    /// An entry's bytes: a slice of the file if it is stored, otherwise inflated and checked against their CRC-32.
+    /// Returns an entry's bytes: a slice of the file if it is stored, otherwise inflated and checked against their
+    /// CRC-32.
     func contents(_ index: Int, checksCRC: Bool = true) throws(BundleError) -> Bytes {
         let entry = try entry(index)
         guard entry.isDeflated else { return entry.bytes }

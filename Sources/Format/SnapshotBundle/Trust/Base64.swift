@@ -1,11 +1,11 @@
 import RemoteSettingsModel
 
-/// Decodes RFC 4648 base64 strictly, without white space, other characters, or bits after the last byte.
+/// Decodes RFC 4648 base64 strictly: white space, other characters, and bits after the last byte are errors.
 package enum Base64 {
     package enum Alphabet {
-        /// RFC 4648, section 4 (`+`, `/`). Padding is required.
+        /// The alphabet of RFC 4648, section 4 (`+`, `/`). Padding is required.
         case standard
-        /// RFC 4648, section 5 (`-`, `_`). Padding is optional.
+        /// The alphabet of RFC 4648, section 5 (`-`, `_`). Padding is optional.
         case url
     }
 

@@ -1,8 +1,8 @@
 import RemoteSettingsModel
 
-// Why a pinned root, a chain, a signature or a snapshot cannot be trusted.
+// The reasons why a pinned root, a chain, a signature or a snapshot cannot be trusted.
 extension BundleError {
-    // MARK: The configuration
+    // MARK: Configuration
     /// A pinned root is not the SHA-256 of a certificate in hexadecimal digits.
     static func invalidRootHash(found: String, reason: String) -> Self {
         Self(
@@ -11,8 +11,8 @@ extension BundleError {
         )
     }
 
-    // MARK: A chain's text
-    /// The chain has no text.
+    // MARK: Text of a chain
+    /// The chain is empty.
     static let emptyChain = Self(
         .certificate,
         "the certificate chain is empty; expected PEM text with leaf, intermediates and root")
@@ -29,8 +29,7 @@ extension BundleError {
 
     /// There is other text in place of a certificate, or no certificate at all.
     ///
-    /// `found` quotes only PEM labels. An `x5u` may lead to any machine, and what that machine answers must not end up
-    /// in logs.
+    /// `found` quotes only PEM labels. An `x5u` may lead to any host, whose response must not appear in logs.
     static func notPEM(found: String) -> Self {
         Self(
             .certificate,
@@ -38,7 +37,7 @@ extension BundleError {
                 + "check that the URL serves a PEM chain")
     }
 
-    /// A certificate has a beginning but no end. Certificates are counted from 1.
+    /// A certificate has a first line but no last line. Certificates are counted from 1.
     static func truncatedPEM(certificate: Int) -> Self {
         Self(.certificate, "the certificate chain ends inside certificate \(certificate); get the whole chain")
     }
@@ -55,7 +54,7 @@ extension BundleError {
             "certificate \(certificate) of the chain cannot be decoded as X.509: \(VisibleText.quote(reason))")
     }
 
-    /// There is only one certificate. A chain requires two, even if a root signs leaves directly.
+    /// There is only one certificate. A chain needs at least two, even if a root signs leaf certificates directly.
     static func incompleteChain(only: CertificateLabel) -> Self {
         Self(
             .certificate,
@@ -63,8 +62,8 @@ extension BundleError {
         )
     }
 
-    // MARK: A chain's order and root
-    /// The chain is complete, but its order is not `expected`.
+    // MARK: Order and root of a chain
+    /// The chain is complete, but not in the order `expected`.
     static func reordered(expected: [CertificateLabel]) -> Self {
         Self(
             .certificate,
@@ -77,7 +76,7 @@ extension BundleError {
         Self(.certificate, "\(certificate) does not belong to the chain, which is complete without it")
     }
 
-    /// The name of the next certificate is not this one's `issuer`.
+    /// The subject of the next certificate differs from this one's `issuer`.
     static func notIssuedByNext(_ certificate: CertificateLabel, issuer: String, next: CertificateLabel) -> Self {
         Self(
             .certificate,
@@ -85,7 +84,7 @@ extension BundleError {
                 + "wrong")
     }
 
-    /// The chain's last certificate was issued by another certificate.
+    /// A certificate that is not in the chain issued the chain's last certificate.
     static func rootMissing(last: CertificateLabel) -> Self {
         Self(
             .certificate,
@@ -93,7 +92,7 @@ extension BundleError {
         )
     }
 
-    /// The chain ends in a root that is not pinned. The digests are those of the certificates' DER.
+    /// The chain's root is not pinned. The digests are those of the certificates' DER.
     package static func untrustedRoot(found: SHA256Digest, pinned: [SHA256Digest]) -> Self {
         Self(
             .certificate,
@@ -102,7 +101,7 @@ extension BundleError {
                 + "; pin it only if its owner publishes that hash")
     }
 
-    // MARK: A chain's certificates
+    // MARK: Certificates of a chain
     /// The certificate expired before `time`, the time of verification.
     package static func expired(
         _ certificate: CertificateLabel, notBefore: Timestamp, notAfter: Timestamp, time: Timestamp
@@ -123,7 +122,7 @@ extension BundleError {
                 + "check the verification time")
     }
 
-    /// None of the leaf's DNS names, `found`, is the expected one.
+    /// None of the leaf's DNS names (`found`) is the expected one.
     static func wrongSigner(expected: SignerName, found: [String]) -> Self {
         Self(
             .certificate,
@@ -135,12 +134,12 @@ extension BundleError {
         Self(.certificate, "\(certificate) has the key \(VisibleText.quote(found)); expected P-384")
     }
 
-    /// The first certificate may issue others, so it must not sign content.
+    /// The first certificate may issue other certificates, so it must not sign content.
     static func leafIsAuthority(_ certificate: CertificateLabel) -> Self {
         Self(.certificate, "\(certificate) may issue certificates; expected an end-entity certificate first")
     }
 
-    /// A certificate that issued another has no basic constraints that allow it (RFC 5280, section 4.2.1.9).
+    /// A certificate that issued another one has no basic constraints that allow it to (RFC 5280, section 4.2.1.9).
     static func notAnAuthority(_ certificate: CertificateLabel) -> Self {
         Self(.certificate, "\(certificate) issued another one, but is not an authority (basicConstraints CA)")
     }
@@ -160,7 +159,7 @@ extension BundleError {
         Self(.certificate, "\(certificate) has the extended key usage \(list(found)); expected codeSigning")
     }
 
-    /// A name is outside the names that an authority is limited to (RFC 5280, section 4.2.1.10).
+    /// A name is not among the names that an authority is limited to (RFC 5280, section 4.2.1.10).
     static func nameNotPermitted(
         _ certificate: CertificateLabel, name: String, by issuer: CertificateLabel, permitted: [String]
     ) -> Self {
@@ -179,8 +178,8 @@ extension BundleError {
         )
     }
 
-    /// The first certificate constrains names of a form that is not supported. `certificate` has such a name, or may
-    /// have one.
+    /// The certificate `issuer` constrains names of an unsupported form. `certificate` contains such a name, or may
+    /// contain one.
     static func unsupportedNameConstraint(
         _ issuer: CertificateLabel, form: String, certificate: CertificateLabel
     ) -> Self {
@@ -199,7 +198,7 @@ extension BundleError {
         Self(.certificate, "\(certificate) has the critical extension \(oid), which is not supported")
     }
 
-    /// An extension's value does not have the form that RFC 5280 defines.
+    /// An extension's value does not have the format that RFC 5280 defines.
     static func malformedExtension(_ certificate: CertificateLabel, oid: String, reason: String) -> Self {
         Self(
             .certificate,
@@ -222,7 +221,7 @@ extension BundleError {
         Self(.untrusted, "the signature is not base64url: \(reason)")
     }
 
-    /// The signature does not have 96 bytes, the size of r and s on P-384.
+    /// The signature is not 96 bytes long, which is the size of r and s on P-384.
     static func wrongSignatureLength(found: Int) -> Self {
         Self(.untrusted, "the signature has \(found) bytes; expected \(RawSignature.byteCount), r and s of P-384")
     }
@@ -243,7 +242,7 @@ extension BundleError {
                 + "or the signature belongs to another state; get both again from their source")
     }
 
-    // MARK: A snapshot's signatures
+    // MARK: Signatures of a snapshot
     /// The metadata has no signature.
     package static func noSignatures(_ collection: CollectionID) -> Self {
         Self(
@@ -251,7 +250,7 @@ extension BundleError {
             "\(collection) has no signature; it can be used only if the configuration accepts unsigned collections")
     }
 
-    /// There are signatures, but none names a certificate chain (`x5u` is empty).
+    /// There are signatures, but none refers to a certificate chain (`x5u` is empty).
     static func noChains(_ collection: CollectionID) -> Self {
         Self(
             .untrusted,
@@ -276,7 +275,7 @@ extension BundleError {
         Self(.certificate, "the certificate chain \(VisibleText.quote(x5u)) is missing; fetch and verify it first")
     }
 
-    /// The collection's timestamp is too late for the time of verification. Callers throw this.
+    /// The collection's timestamp is too late for the time of verification. Callers of the verification throw this.
     static func newerThanVerification(_ collection: CollectionID, timestamp: Timestamp, time: Timestamp) -> Self {
         Self(
             .untrusted,
@@ -285,19 +284,19 @@ extension BundleError {
                 + "again")
     }
 
-    /// The chain that a signature names could not be fetched or read. Callers supply this in place of a chain.
+    /// The chain of a signature could not be fetched or read. Callers pass this error in place of a chain.
     package static func chainUnavailable(reason: String) -> Self {
         Self(.certificate, "the certificate chain could not be fetched: \(reason)")
     }
 
-    /// The chain was verified for another name than the one that must sign this collection.
+    /// The chain was verified for a different name than that of the collection's signer.
     static func signerMismatch(expected: SignerName, chain: SignerName) -> Self {
         Self(.certificate, "the certificate chain is for \(chain); expected one for \(expected)")
     }
 
     /// All signatures in a known mode failed, for the listed reasons.
     ///
-    /// If one of several chains failed, the chain is the cause.
+    /// If at least one of them failed because of its chain, the error counts as one about the chain.
     static func noValidSignature(_ collection: CollectionID, _ failures: [SignatureFailure]) -> Self {
         Self(
             failures.contains { $0.reason.code == .certificate } ? .certificate : .untrusted,
@@ -322,7 +321,7 @@ package enum SignatureComponent: String, Hashable, Sendable {
     case s
 }
 
-/// Why r or s of an ECDSA signature is out of range.
+/// The reason why r or s of an ECDSA signature is out of range.
 package enum SignatureRangeFault: Hashable, Sendable {
     /// The number is zero.
     case zero
@@ -330,13 +329,13 @@ package enum SignatureRangeFault: Hashable, Sendable {
     case notBelowOrder
 }
 
-/// Why one of several signatures is not valid.
+/// The reason why one of several signatures is not valid.
 package struct SignatureFailure: Hashable, Sendable, CustomStringConvertible {
-    /// The position in the metadata, counted from 1.
+    /// The position in the metadata, starting at 1.
     let position: Int
-    /// The URL of the certificate chain, as the metadata names it.
+    /// The URL of the certificate chain, as in the metadata.
     package let x5u: String
-    /// Why this signature is not valid.
+    /// The reason why this signature is not valid.
     package let reason: BundleError
 
     package var description: String { "signature \(position), chain \(VisibleText.quote(x5u)): \(reason)" }

@@ -1,18 +1,18 @@
 import struct Crypto.SHA256
 import RemoteSettingsModel
 
-/// A certificate chain as it was served, before it is verified: the leaf, then its issuers, and the root last.
+/// A certificate chain as it was served, not yet verified: the leaf, then its issuers, and the root last.
 ///
 /// ``verified(anchors:signer:at:)`` turns it into a ``VerifiedChain``. Neither type does I/O or reads a clock.
 package struct CertificateChain: Sendable {
     /// The chain's PEM text, byte for byte.
     let pem: Bytes
-    /// The SHA-256 of the last certificate's DER, which is compared with the trust anchors.
+    /// The SHA-256 of the last certificate's DER, to be compared with the trust anchors.
     package let root: SHA256Digest
-    /// The certificates, leaf first. There are at least two of them.
+    /// The certificates, leaf first; at least two.
     let certificates: [ChainCertificate]
 
-    /// Decodes the PEM text (RFC 7468) and every certificate (RFC 5280) of a chain.
+    /// Parses the PEM text (RFC 7468) and every certificate (RFC 5280) of a chain.
     ///
     /// Text between certificates is ignored. The limits are ``Limits/chainBytes`` and ``Limits/chainCertificates``.
     ///

@@ -1,6 +1,6 @@
 import RemoteSettingsModel
 
-/// Identifies the certificate of a chain in an error.
+/// A description of a certificate in a chain, for errors.
 package struct CertificateLabel: Hashable, Sendable, CustomStringConvertible {
     /// The position in the chain, starting with 1 for the leaf.
     let position: Int

@@ -7,16 +7,16 @@ import RemoteSettingsModel
 import SwiftASN1
 import X509
 
-/// One decoded certificate of a chain, with its position. Nothing about it is verified.
+/// One parsed certificate of a chain, with its position. It is not verified.
 struct ChainCertificate: Sendable {
     let label: CertificateLabel
     let x509: Certificate
     let notBefore: Timestamp
     let notAfter: Timestamp
 
-    /// Decodes a certificate.
+    /// Parses a certificate.
     ///
-    /// - Parameter position: the position in the chain. The leaf is 1.
+    /// - Parameter position: the position in the chain, starting with 1 for the leaf.
     init(der: [UInt8], position: Int, count: Int) throws(BundleError) {
         x509 = try Result { try Certificate(derEncoded: der) }
             .mapError { BundleError.malformedCertificate(certificate: position, reason: "\($0)") }.get()
@@ -27,10 +27,10 @@ struct ChainCertificate: Sendable {
         notAfter = Timestamp(x509.notValidAfter)
     }
 
-    /// Whether subject and issuer are the same name (RFC 5280 section 3.2).
+    /// Whether subject and issuer have the same name (RFC 5280 section 3.2).
     var isSelfIssued: Bool { x509.subject == x509.issuer }
 
-    /// An extension's decoded value; `nil` if the certificate does not have the extension.
+    /// Returns an extension's decoded value; `nil` if the certificate does not have the extension.
     func value<Value>(
         of oid: ASN1ObjectIdentifier, _ read: (Certificate.Extensions) throws -> Value?
     ) throws(BundleError) -> Value? {
@@ -38,12 +38,12 @@ struct ChainCertificate: Sendable {
             .mapError { BundleError.malformedExtension(label, oid: "\(oid)", reason: "\($0)") }.get()
     }
 
-    /// All alternative names of the subject; empty if there are none.
+    /// Returns all alternative names of the subject; empty if there are none.
     func alternativeNames() throws(BundleError) -> [GeneralName] {
         Array(try value(of: .X509ExtensionID.subjectAlternativeName, { try $0.subjectAlternativeNames }) ?? .init())
     }
 
-    /// The DNS names among the alternative names of the subject.
+    /// Returns the DNS names among the alternative names of the subject.
     func dnsNames() throws(BundleError) -> [String] {
         try alternativeNames().compactMap { name in
             if case .dnsName(let dnsName) = name { dnsName } else { nil }
@@ -52,7 +52,7 @@ struct ChainCertificate: Sendable {
 }
 
 extension Timestamp {
-    /// The date as a timestamp. A date before 1970 becomes 1970.
+    /// Converts a date. Dates before 1970 become 1970.
     fileprivate init(_ date: Date) {
         self.init(milliseconds: UInt64(clamping: Int64(date.timeIntervalSince1970)) * 1000)
     }

@@ -1,9 +1,9 @@
 import X509
 
-/// Checks by names alone that the next certificate issued each one. If not, it finds out what is wrong.
+/// Checks by names alone that each certificate was issued by the next one. If not, it finds the reason.
 ///
 /// Names prove nothing, and signatures are checked separately. But names show whether the order is wrong, a certificate
-/// is missing, or there is one too many.
+/// is missing, or one does not belong to the chain.
 struct ChainOrder {
     let certificates: [ChainCertificate]
 

@@ -6,15 +6,15 @@ import X509
 extension CertificateChain {
     /// Verifies that the chain may sign content. Does no I/O and reads no clock.
     ///
-    /// It checks the order, the root, every period of validity, the leaf's name and key, every signature, and every
-    /// constraint that a certificate has (RFC 5280, sections 4.2 and 6.1, as far as they apply here).
+    /// It checks the order, the root, all validity periods, the leaf's name and key, every signature, and every
+    /// constraint of a certificate (RFC 5280, sections 4.2 and 6.1, as far as they apply here).
     ///
     /// - Parameters:
-    ///   - anchors: the pinned hashes. The root's must be among them.
+    ///   - anchors: the pinned hashes, which must include that of the root.
     ///   - signer: the name that the leaf must have as a DNS subject alternative name.
-    ///   - time: the time at which every certificate must be valid. The first and the last moment of a certificate
-    ///     count.
-    /// - Throws: ``BundleError`` with the first broken rule and the certificate that breaks it.
+    ///   - time: the time at which every certificate must be valid. The first and the last moment of a validity period
+    ///     are included.
+    /// - Throws: ``BundleError`` with the first violated rule and the certificate that violates it.
     package func verified(
         anchors: TrustAnchors, signer: SignerName, at time: Timestamp
     ) throws(BundleError) -> VerifiedChain {
@@ -35,8 +35,8 @@ extension CertificateChain {
         for (certificate, issuer) in zip(certificates, issuers) {
             try certificate.checkSignature(by: issuer)
         }
-        // The pin already vouches for every byte of the root. This check finds a pin on a certificate that is not a
-        // root.
+        // The pin already authenticates every byte of the root. This check detects that someone has pinned a
+        // certificate that is not a root.
         if let last = certificates.last { try last.checkSignature(by: last) }
 
         return VerifiedChain(
@@ -61,7 +61,7 @@ extension ChainCertificate {
         guard time <= notAfter else { throw .expired(label, notBefore: notBefore, notAfter: notAfter, time: time) }
     }
 
-    /// Refuses unknown critical extensions, as RFC 5280, section 4.2, requires.
+    /// Refuses unknown critical extensions, as required by RFC 5280, section 4.2.
     fileprivate func checkCriticalExtensions() throws(BundleError) {
         let understood: [ASN1ObjectIdentifier] = [
             .X509ExtensionID.basicConstraints, .X509ExtensionID.keyUsage, .X509ExtensionID.extendedKeyUsage,
@@ -74,8 +74,8 @@ extension ChainCertificate {
 
     /// Checks that the certificate may sign code, because a content signature counts as code signing.
     ///
-    /// RFC 5280, section 4.2.1.12, lets the application decide whether "any purpose" is enough. It is not enough here.
-    /// As in Firefox, an issuer's purposes also restrict the certificates below it.
+    /// RFC 5280, section 4.2.1.12, lets the application decide whether "any purpose" is sufficient. It is not
+    /// sufficient here. As in Firefox, the purposes of an issuer also restrict the certificates below it.
     fileprivate func checkExtendedKeyUsage() throws(BundleError) {
         let usages = try value(of: .X509ExtensionID.extendedKeyUsage) { try $0.extendedKeyUsage }
         guard let usages, !usages.contains(.codeSigning) else { return }
@@ -95,7 +95,7 @@ extension ChainCertificate {
         return key
     }
 
-    /// Checks that the certificate may issue others.
+    /// Checks that the certificate may issue other certificates.
     ///
     /// - Parameter issued: all certificates below this one, leaf first.
     fileprivate func checkIssuer(of issued: ArraySlice<ChainCertificate>) throws(BundleError) {

@@ -1,23 +1,24 @@
 import struct Crypto.SHA256
 import RemoteSettingsModel
 
-/// The certificate chains of a snapshot's signatures in one text: `chain.pem` in a bundle, or the chain in a cache
+/// The certificate chains of a snapshot's signatures in a single text: `chain.pem` in a bundle, or the chain in a cache
 /// file.
 ///
-/// The first chain is kept as it was served. Each further one follows a line `|`, and each of its lines begins with `|
-/// `. Readers of PEM skip such lines as explanatory text (RFC 7468, section 2), and so do versions of this package that
-/// know only one chain. Nothing here is verified.
+/// The first chain is stored as it was served. Before each further chain there is a line `|`, and each of its lines
+/// begins with `| `. PEM parsers skip such lines as explanatory text (RFC 7468, section 2), and so do versions of this
+/// package that support only one chain. This type verifies nothing.
 package struct KeptChains: Sendable {
     private static let separator = Array("\n|\n".utf8)
-    /// The largest number of chains that are read. During a change of roots, signatures have two or three chains.
+    /// The largest number of chains to read. During a migration to a different root, there are signatures with two or
+    /// three chains.
     static let most = 8
 
-    /// The chains as PEM texts, without the marks.
+    /// The chains as PEM texts, without the prefixes of their lines.
     package let chains: [Bytes]
     /// All chains in one text.
     let text: Bytes
 
-    /// Reads a stored text.
+    /// Parses a stored text.
     package init(text: Bytes) {
         self.text = text
         let bytes = text.array
@@ -44,11 +45,11 @@ package struct KeptChains: Sendable {
             }
     }
 
-    /// Joins chains to one text.
+    /// Combines chains into one text.
     ///
     /// - Parameters:
-    ///   - first: the chain for readers that know only one.
-    ///   - others: further chains. One is left out if it is already there, if its line ends could mislead other
+    ///   - first: the chain for readers that support only one.
+    ///   - others: further chains. A chain is skipped if it is a duplicate, if its line endings could confuse other
     ///     readers, or if the text would become longer than ``Limits/chainBytes``.
     init(_ first: Bytes, _ others: [Bytes], limits: Limits) {
         var (chains, text) = ([first], first.array)
@@ -67,11 +68,11 @@ package struct KeptChains: Sendable {
 }
 
 extension Snapshot {
-    /// The snapshot together with the chains of its other signatures, so that clients that trust only another root can
-    /// verify it too.
+    /// Returns the snapshot with the chains of its other signatures, so that clients that trust only a different root
+    /// can verify it too.
     ///
-    /// A chain is kept if it was valid for the signer when the snapshot was verified, and if one of the signatures was
-    /// made with it. Its root does not have to be pinned, because each reader of the snapshot has its own pins. Does no
+    /// A chain is kept if it was valid for the signer when the snapshot was verified, and if it matches one of the
+    /// signatures. Its root does not have to be pinned, because each reader of the snapshot has different pins. Does no
     /// I/O.
     package func keeping(_ others: [CertificateChain], limits: Limits = Limits()) -> Snapshot {
         guard let chain, let verdict = provenance.verdict, !others.isEmpty else { return self }
@@ -92,11 +93,11 @@ extension Snapshot {
 }
 
 extension Snapshot {
-    /// When the newest certificate that signed this snapshot and leads to one of the roots became valid; `nil` if there
-    /// is none. Does no I/O.
+    /// Returns the time when the newest certificate that signed this snapshot under one of the roots became valid;
+    /// `nil` if there is none. Does no I/O.
     ///
-    /// Only the signer's own certificate counts. A renewed intermediate certificate, a cross-certificate or another
-    /// root does not make a replaced key any newer.
+    /// Only the signer's own certificate matters. A renewed intermediate certificate, a cross-certificate or a
+    /// different root does not make a replaced key newer.
     func newestCertificateBegins(under roots: TrustAnchors, limits: Limits = Limits()) -> Timestamp? {
         guard let chain, let verdict = provenance.verdict else { return nil }
         let unverified = UnverifiedSnapshot(collection: collection, payload: payload, metadata: metadata)
@@ -111,7 +112,8 @@ extension Snapshot {
         }.max()
     }
 
-    /// Each signature of the metadata with its kept chain, verified for the time at which the snapshot was verified.
+    /// Returns each signature of the metadata with its stored chain, verified for the time at which the snapshot was
+    /// verified.
     ///
     /// The chain is `nil` if none of the chains matches. Does no I/O.
     package func signatureChains(limits: Limits = Limits()) -> [(signature: ServedSignature, chain: VerifiedChain?)] {
@@ -122,11 +124,11 @@ extension Snapshot {
 }
 
 extension UnverifiedSnapshot {
-    /// Each signature with the chain that it was made with, verified up to its own root. Does no I/O.
+    /// Returns each signature with the chain of its key, verified against the chain's own root. Does no I/O.
     ///
-    /// The chain is `nil` if none matches. If several roots vouch for a key, the key has a chain for each of them, and
-    /// its signatures match all of these. A URL that ends with a chain's hash, as on our servers, then tells which
-    /// chain is meant. Otherwise each signature gets the next chain.
+    /// The chain is `nil` if none matches. If several roots certify the same key, the key has a chain for each of them,
+    /// and its signatures match all of these chains. In that case, a URL with the hash of a chain as its last part, as
+    /// on this package's servers, identifies the chain. Otherwise each signature gets the next matching chain.
     ///
     /// - Parameter verdict: the name that the chains must be issued for, and the time at which they must be valid.
     package func signatureChains(
@@ -154,7 +156,7 @@ extension UnverifiedSnapshot {
 }
 
 extension CertificateChain {
-    /// Verifies the chain up to its own root, which does not have to be pinned.
+    /// Verifies the chain against its own root, which does not have to be pinned.
     package func ownVerdict(_ signer: SignerName, at time: Timestamp) throws(BundleError) -> VerifiedChain {
         try verified(anchors: TrustAnchors([root]), signer: signer, at: time)
     }

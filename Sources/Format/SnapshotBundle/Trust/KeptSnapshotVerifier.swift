@@ -2,14 +2,16 @@ import RemoteSettingsModel
 
 /// Verifies snapshots that are stored together with their chain, in a bundle or a cache file.
 ///
-/// A chain is verified once for each signer. For other collections and times, only its validity is checked again.
+/// Each chain is verified only once for each signer. For further collections and times, only its validity period is
+/// checked.
 package final class KeptSnapshotVerifier: Sendable {
     private struct Key: Hashable {
         var pem: Bytes
         var signer: SignerName
     }
 
-    /// More chains than a process meets as long as its server's certificates do not change.
+    /// The maximum number of cached chains. A process needs fewer as long as the certificates of its server do not
+    /// change.
     package static let mostChains = 64
 
     package let policy: TrustPolicy
@@ -21,16 +23,17 @@ package final class KeptSnapshotVerifier: Sendable {
         self.limits = limits
     }
 
-    /// The newest of the matching chains counts, as in ``UnverifiedSnapshot/verified(with:signer:limits:)``.
+    /// Verifies a stored snapshot. If several chains match, the newest one is used, as in
+    /// ``UnverifiedSnapshot/verified(with:signer:limits:)``.
     ///
     /// Data that is newer than its verification is refused, with a tolerance of ``Limits/clockToleranceSeconds`` for
-    /// clocks that differ. Otherwise the owner of an expired key could sign new data and state a time at which the key
+    /// clocks that differ. Otherwise the owner of an expired key could sign new data and claim a time at which the key
     /// was valid.
     ///
     /// - Parameters:
-    ///   - pem: the stored chains (``KeptChains``). Each is tried with every signature.
-    ///   - time: when the snapshot was first verified, according to the lock or the cache file. It never comes from the
-    ///     data or the certificates.
+    ///   - pem: the stored chains (``KeptChains``). Each chain is tried with every signature.
+    ///   - time: the time when the snapshot was first verified, according to the lock file or the cache file. It never
+    ///     comes from the data or the certificates.
     package func verified(
         _ unverified: UnverifiedSnapshot, chain pem: Bytes, at time: Timestamp
     ) throws(BundleError) -> Snapshot {
@@ -52,16 +55,16 @@ package final class KeptSnapshotVerifier: Sendable {
                 let begins = try chain.get().leafNotBefore
                 if newest.map({ $0.begins < begins }) ?? true { newest = (snapshot, begins) }
             } catch {
-                // If no chain is valid, the error of the first one is reported.
+                // If no chain is valid, throw the error of the first one.
                 failure = failure ?? error
             }
         }
         guard let newest else { throw failure ?? .noChains(unverified.collection) }
-        // The other chains are kept for readers that require them.
+        // Keep the other chains too, because a reader with different pins may need them.
         return Snapshot(vouchingFor: unverified, chain: pem, provenance: newest.snapshot.provenance)
     }
 
-    /// How many chains are remembered.
+    /// The number of cached chains.
     package var chainCount: Int { chains.withLock { $0.count } }
 
     private func verifiedChain(
@@ -71,7 +74,7 @@ package final class KeptSnapshotVerifier: Sendable {
         let chain = try CertificateChain(pem: pem, limits: limits).verified(
             anchors: policy.roots, signer: signer, at: time)
         chains.withLock { chains in
-            // A process that runs for years meets a new chain every few weeks.
+            // Empty the cache when it is full: a process that runs for years encounters a new chain every few weeks.
             if chains.count >= Self.mostChains { chains = [:] }
             chains[Key(pem: pem, signer: signer)] = chain
         }

@@ -3,14 +3,14 @@ import X509
 
 /// Applies the name constraints of one issuer to the certificates below it (RFC 5280, section 4.2.1.10).
 ///
-/// DNS names are checked. A constraint on names of another form refuses every certificate that has such a name, as the
-/// RFC requires for forms that an implementation does not support. Like X509's own verifier, this is stricter than the
-/// RFC: self-issued certificates are checked too, and some forms refuse every certificate.
+/// DNS names are checked. If there is a constraint on names of a different form, every certificate with such a name is
+/// refused, as the RFC requires for unsupported forms. Like the verifier of swift-certificates, this is stricter than
+/// the RFC: self-issued certificates are checked too, and constraints on some forms refuse every certificate.
 struct NameConstraintCheck {
     private let issuer: CertificateLabel
     private let constraints: NameConstraints
 
-    /// Reads an issuer's constraints.
+    /// Reads the constraints of an issuer.
     ///
     /// - Returns: `nil` if `issuer` has none.
     init?(issuer: ChainCertificate) throws(BundleError) {
@@ -33,7 +33,7 @@ struct NameConstraintCheck {
     }
 
     private func check(_ name: String, of certificate: CertificateLabel) throws(BundleError) {
-        // An invalid name or constraint cannot be compared. It therefore counts as excluded and as not permitted.
+        // An invalid name or constraint cannot be compared, so it counts as excluded and as not permitted.
         let excluded = constraints.excludedDNSDomains.first {
             !Self.isName(name[...]) || !Self.isConstraint($0) || Self.matches(name, $0)
         }
@@ -65,10 +65,10 @@ struct NameConstraintCheck {
         }
     }
 
-    /// Whether a constraint covers a name.
+    /// Returns whether a constraint covers a name.
     ///
-    /// `example.org` covers itself and everything below it. `.example.org` covers only what is below it, which is
-    /// common practice but not in the RFC. The empty constraint covers everything.
+    /// `example.org` covers itself and all subdomains. `.example.org` covers only the subdomains, which is common
+    /// practice but not in the RFC. The empty constraint covers every name.
     static func matches(_ name: String, _ constraint: String) -> Bool {
         let name = name.utf8.map(\.asciiLowercased)
         let constraint = constraint.utf8.map(\.asciiLowercased)
@@ -81,10 +81,10 @@ struct NameConstraintCheck {
         return first == dot ? !below.isEmpty : below.isEmpty || below.last == dot
     }
 
-    /// The forms that refuse every certificate below the issuer, whatever names the certificate has.
+    /// The forms of names for which a constraint refuses every certificate below the issuer, regardless of its names.
     private static let alwaysRefused: Set = ["otherName", "rfc822Name", "x400Address", "ediPartyName", "registeredID"]
 
-    /// Whether a text is a DNS name without a final dot (RFC 1123, section 2.1, plus `_`).
+    /// Returns whether a text is a DNS name without a trailing dot (RFC 1123, section 2.1, but `_` is allowed).
     private static func isName(_ text: Substring) -> Bool {
         text.utf8.count <= 253
             && text.utf8.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false).allSatisfy { label in

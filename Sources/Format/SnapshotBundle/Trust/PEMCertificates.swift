@@ -1,6 +1,6 @@
 import RemoteSettingsModel
 
-/// The certificates of a PEM text (RFC 7468) as DER, in their order. Only base64 is decoded.
+/// The certificates of a PEM text (RFC 7468) as DER, in the same order. Only the base64 is decoded, not the DER.
 struct PEMCertificates {
     let der: [[UInt8]]
 
@@ -29,14 +29,14 @@ struct PEMCertificates {
                     body?.append(contentsOf: line)
                 }
             } else if line.elementsEqual(Self.begin) {
-                guard certificates.count < limits.chainCertificates else {
-                    throw .tooManyCertificates(limit: limits.chainCertificates)
+                guard certificates.count < Limits.chainCertificates else {
+                    throw .tooManyCertificates(limit: Limits.chainCertificates)
                 }
                 body = []
             } else if line.starts(with: Self.dashes) {
                 throw .notPEM(found: Self.label(line) ?? "a line that begins with -----")
             }
-            // RFC 7468, section 2, allows any other line between certificates as explanatory text.
+            // Any other line between certificates is explanatory text (RFC 7468, section 2).
         }
         guard body == nil else { throw .truncatedPEM(certificate: certificates.count + 1) }
         guard !certificates.isEmpty else { throw .notPEM(found: "none in \(bytes.count) bytes") }

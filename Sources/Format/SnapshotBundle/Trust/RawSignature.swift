@@ -2,9 +2,9 @@ import Crypto
 import enum Crypto.P384
 import RemoteSettingsModel
 
-/// A P-384 signature in the form of the protocol: base64url of r and s, 48 bytes each, big-endian (IEEE P1363).
+/// A P-384 signature in the format of the protocol: base64url of r and s, 48 bytes each, big-endian (IEEE P1363).
 ///
-/// Both numbers are in `1..<n`. The protocol does not require a normal form, so a high s is as valid as a low one.
+/// Both numbers are in `1..<n`. The protocol does not require low-s normalization, so a high s is also valid.
 struct RawSignature: Sendable {
     let ecdsa: P384.Signing.ECDSASignature
 
@@ -17,7 +17,7 @@ struct RawSignature: Sendable {
             0x48, 0xB0, 0xA7, 0x7A, 0xEC, 0xEC, 0x19, 0x6A, 0xCC, 0xC5, 0x29, 0x73,
         ]
 
-    /// Reads a signature.
+    /// Parses a signature.
     ///
     /// - Throws: `malformedBase64`, `wrongSignatureLength` or `signatureOutOfRange` of ``BundleError``.
     init(base64URL text: String) throws(BundleError) {
@@ -36,7 +36,7 @@ struct RawSignature: Sendable {
         do {
             ecdsa = try P384.Signing.ECDSASignature(rawRepresentation: bytes)
         } catch {
-            // The crypto library checks only the length.
+            // The crypto library checks only the length, so this is the only possible error.
             throw .wrongSignatureLength(found: bytes.count)
         }
     }
@@ -44,11 +44,11 @@ struct RawSignature: Sendable {
 
 /// The message that a content signature covers: `Content-Signature:`, a zero byte and the payload, hashed with SHA-384.
 ///
-/// It is hashed once for all signatures of a snapshot.
+/// It is hashed only once for all signatures of a snapshot.
 package struct SignedMessage: Sendable {
     let digest: SHA384Digest
 
-    /// Hashes `payload` in place, without copying it.
+    /// Hashes `payload` without copying it.
     package init(_ payload: Bytes) {
         var hash = SHA384()
         hash.update(data: Array("Content-Signature:\0".utf8))

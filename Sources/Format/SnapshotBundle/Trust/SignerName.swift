@@ -1,13 +1,13 @@
 import RemoteSettingsModel
 
-/// The DNS name that a leaf certificate must have to sign for a collection.
+/// The DNS name that the leaf certificate must contain to sign a collection.
 ///
-/// Names are compared as DNS names, without regard to ASCII case.
+/// Names are compared as DNS names, ignoring ASCII case.
 package struct SignerName: Sendable, CustomStringConvertible {
-    /// The name as it was given.
+    /// The name as specified.
     package let dnsName: String
 
-    /// Makes a name.
+    /// Creates a name.
     ///
     /// - Parameter dnsName: a host name. It is not validated; an invalid name matches no certificate.
     package init(_ dnsName: String) {
@@ -19,7 +19,7 @@ package struct SignerName: Sendable, CustomStringConvertible {
     /// The signer of the buckets `security-state` and `security-state-preview`.
     package static let oneCRL = SignerName("onecrl.content-signature.mozilla.org")
 
-    /// Returns the name under which Mozilla's servers sign `collection`.
+    /// Returns the signer name of `collection` on Mozilla's servers.
     ///
     /// It is ``oneCRL`` for the buckets `security-state` and `security-state-preview`, and ``remoteSettings`` for all
     /// others.
@@ -30,7 +30,7 @@ package struct SignerName: Sendable, CustomStringConvertible {
         }
     }
 
-    /// Whether `name` is the same DNS name.
+    /// Returns whether `name` is the same DNS name.
     func matches(_ name: String) -> Bool {
         SignerName(name) == self
     }

@@ -3,15 +3,14 @@ import RemoteSettingsModel
 extension UnverifiedSnapshot {
     /// Verifies the snapshot's signatures. Does no I/O and reads no clock.
     ///
-    /// Signatures in another mode than `p384ecdsa` are skipped, and so are those without a chain. Of the rest, one
-    /// valid signature is enough. If several are valid, the one with the newest certificate counts, because the
-    /// metadata is not signed: anybody with a replaced key can add a signature and choose the order. The payload is
-    /// hashed once. The signature covers the records and the timestamp, but not the collection's name.
+    /// Signatures with a mode other than `p384ecdsa` are skipped, and so are those without a chain. Of the remaining
+    /// ones, a single valid signature is sufficient. If several are valid, the one with the newest certificate is used:
+    /// the metadata is not signed, so anyone with a replaced key can add a signature and choose the order. The payload
+    /// is hashed only once. The signature covers the records and the timestamp, but not the collection's name.
     ///
     /// - Parameters:
-    ///   - chains: the result of verifying each chain that a signature names, by its `x5u` as served. A chain that
-    ///     could not be fetched is missing, or it is a failure with
-    ///     ``BundleError/chainUnavailable(reason:)``.
+    ///   - chains: the verification result of each chain that the signatures refer to, by its `x5u` as served. A chain
+    ///     that could not be fetched is missing, or it is a failure with ``BundleError/chainUnavailable(reason:)``.
     ///   - signer: the name that the chain must be verified for; `nil` means ``SignerName/expected(for:)``.
     ///   - limits: ``Limits/signatures`` is the largest number of signatures.
     /// - Throws: ``BundleError``: `noSignatures`, `tooManySignatures`, `noChains`, `onlyUnknownModes`, or
@@ -25,9 +24,9 @@ extension UnverifiedSnapshot {
             limits: limits)
     }
 
-    /// Verifies the signatures with one message.
+    /// Verifies the signatures with a message that is already hashed.
     ///
-    /// - Parameter message: the hash of this snapshot's own payload, which is checked against several chains.
+    /// - Parameter message: the hash of this snapshot's payload. Callers reuse it to try several chains.
     func verified(
         with chains: [String: Result<VerifiedChain, BundleError>], signer: SignerName,
         message: SignedMessage, limits: Limits

@@ -1,19 +1,20 @@
 import RemoteSettingsModel
 
-/// The requirements for a collection's signature, without which its records are not accepted.
+/// The requirements that a collection's signature must meet before its records are accepted.
 package struct TrustPolicy: Hashable, Sendable {
     /// The pinned roots.
     package var roots: TrustAnchors
-    /// The name in the leaf certificate; `nil` for the name with which Mozilla signs the collection's bucket.
+    /// The name in the leaf certificate; `nil` for the name in Mozilla's signatures of the collection's bucket.
     package var signer: SignerName?
-    /// Whether a collection without any signature is accepted. Its bundle and its lock entry then say `unsigned`.
+    /// Whether a collection without any signature is accepted. Its bundle and its lock file entry are then marked
+    /// `unsigned`.
     package var acceptsUnsigned: Bool
 
-    /// Makes a policy.
+    /// Creates a policy.
     ///
     /// - Parameters:
     ///   - roots: the pinned roots.
-    ///   - signer: the name in the leaf certificate; `nil` for the name with which Mozilla signs the collection's
+    ///   - signer: the name in the leaf certificate; `nil` for the name in Mozilla's signatures of the collection's
     ///     bucket.
     ///   - acceptsUnsigned: whether a collection without any signature is accepted.
     package init(roots: TrustAnchors, signer: SignerName? = nil, acceptsUnsigned: Bool = false) {
@@ -22,7 +23,7 @@ package struct TrustPolicy: Hashable, Sendable {
         self.acceptsUnsigned = acceptsUnsigned
     }
 
-    /// The name that a leaf certificate must have to sign for `collection`.
+    /// Returns the name that a leaf certificate must contain to sign `collection`.
     package func signer(for collection: CollectionID) -> SignerName { signer ?? .expected(for: collection) }
 }
 
@@ -30,19 +31,19 @@ package struct TrustPolicy: Hashable, Sendable {
 ///
 /// It is a list because a root may have to be replaced. During the transition, both roots are pinned.
 public struct TrustAnchors: Hashable, Sendable {
-    /// SHA-256 of each root certificate's DER.
+    /// The SHA-256 of each root certificate's DER.
     package let roots: [SHA256Digest]
 
     /// Pins roots.
     ///
-    /// - Parameter roots: the pinned hashes. An empty list trusts nothing.
+    /// - Parameter roots: the pinned hashes. With an empty list, nothing is trusted.
     package init(_ roots: [SHA256Digest]) {
         self.roots = roots
     }
 
-    /// Reads hashes as people write them, in upper or lower case.
+    /// Parses hashes in the notations that people use, in upper or lower case.
     ///
-    /// Each is either `C8:A8:0E:…` (32 pairs with colons) or 64 hexadecimal digits.
+    /// Each hash is either `C8:A8:0E:…` (32 pairs with colons) or 64 hexadecimal digits.
     ///
     /// - Throws: ``BundleError/invalidRootHash(found:reason:)`` for the first text that is neither.
     package init(hashes texts: [String]) throws(BundleError) {
@@ -53,7 +54,7 @@ public struct TrustAnchors: Hashable, Sendable {
         self.roots = roots
     }
 
-    /// Reads one hash, as ``init(hashes:)`` does.
+    /// Parses one hash, like ``init(hashes:)``.
     ///
     /// - Throws: ``BundleError/invalidRootHash(found:reason:)``.
     package static func rootHash(_ text: String) throws(BundleError) -> SHA256Digest {

@@ -1,32 +1,32 @@
 import enum Crypto.P384
 import RemoteSettingsModel
 
-/// A chain that was verified up to a pinned root, for one signer, at one time. Only this module can create one.
+/// A chain that was verified against a pinned root, for one signer, at one time. Only this module can create one.
 ///
-/// One chain serves all collections and signatures that name it.
+/// It can be used for all collections and signatures that refer to the chain.
 package struct VerifiedChain: Sendable {
     /// The chain's PEM text, byte for byte.
     package let pem: Bytes
-    /// The verified name of the leaf.
+    /// The verified name of the leaf certificate.
     package let signer: SignerName
-    /// SHA-256 of the root certificate's DER.
+    /// The SHA-256 of the root certificate's DER.
     package let root: SHA256Digest
-    /// When the last certificate of the chain became valid.
+    /// The latest start of validity among the chain's certificates.
     package let notBefore: Timestamp
-    /// When the first certificate of the chain, the signer's own, became valid.
+    /// The start of validity of the first certificate of the chain, which is the signer's own.
     ///
-    /// The other certificates say nothing about the key's age, because whoever has the key can append others.
+    /// The other certificates do not show the age of the key, because anyone with the key can append different ones.
     package let leafNotBefore: Timestamp
-    /// When the first certificate of the chain expires.
+    /// The earliest expiry among the chain's certificates.
     package let notAfter: Timestamp
-    /// The time at which the chain was verified, which the caller chose.
+    /// The time for which the chain was verified, which the caller chose.
     package let verifiedAt: Timestamp
     let key: P384.Signing.PublicKey
 
-    /// The same chain, verified for another time. Of all checks, only the validity depends on the time.
+    /// Returns the same chain, verified for a different time. Of all checks, only the validity depends on the time.
     ///
-    /// - Returns: `nil` if a certificate is not valid at `time`. ``CertificateChain/verified(anchors:signer:at:)``
-    ///   names that certificate.
+    /// - Returns: `nil` if a certificate is not valid at `time`. The error of
+    ///   ``CertificateChain/verified(anchors:signer:at:)`` describes that certificate.
     func valid(at time: Timestamp) -> VerifiedChain? {
         guard notBefore <= time, time <= notAfter else { return nil }
         return VerifiedChain(
@@ -34,7 +34,7 @@ package struct VerifiedChain: Sendable {
             notAfter: notAfter, verifiedAt: time, key: key)
     }
 
-    /// Checks one signature over `payload`, which is hashed in place. Does no I/O.
+    /// Verifies one signature over `payload`, which is hashed without copying it. Does no I/O.
     ///
     /// - Parameters:
     ///   - signature: base64url of 96 bytes, r and then s, with or without padding.

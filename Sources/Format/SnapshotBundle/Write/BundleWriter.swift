@@ -2,18 +2,18 @@ import RemoteSettingsModel
 
 /// Writes a verified snapshot as a bundle of format 1.
 ///
-/// The same snapshot, attachments and options always give the same bytes, whatever the time zone, locale, mask,
-/// directory, thread and order of the attachments are. Another version of zlib may compress differently, but the
-/// manifest, and with it ``WrittenBundle/content``, stays the same.
+/// The same snapshot, attachments and options always give the same bytes, regardless of the time zone, locale, umask,
+/// directory, thread and order of the attachments. A different version of zlib may compress differently, but the
+/// manifest, and with it ``WrittenBundle/content``, is always the same.
 package struct BundleWriter: Sendable {
-    /// Which entries are compressed, if that makes them smaller. It changes nothing else: ``WrittenBundle/content`` is
-    /// the same for all of these.
+    /// The entries to compress, where this makes them smaller. The choice has no other effect:
+    /// ``WrittenBundle/content`` is the same for all cases.
     package enum Compression: Sendable {
         /// All entries except the manifest, for the smallest file.
         case deflate
-        /// All entries except the records, so that readers can use the records in place.
+        /// All entries except the manifest and the records, so that readers can use the records without inflating them.
         case storedRecords
-        /// None, for storage that itself finds what two versions have in common, such as git's.
+        /// No entries. This is for storage that deduplicates versions itself, such as git.
         case stored
     }
 
@@ -23,13 +23,14 @@ package struct BundleWriter: Sendable {
     private let packedRecords: PackedRecords?
     private let limits: Limits
 
-    /// Makes a writer for one snapshot.
+    /// Creates a writer for one snapshot.
     ///
     /// - Parameters:
-    ///   - attachments: by hash, the bytes of each attachment that the records name, or the reason to leave it out. The
-    ///     size, location and record ids come from the records.
-    ///   - packedRecords: the snapshot's payload if it is already compressed; used only if records are compressed. It
-    ///     is not compared with the snapshot here; ``BundleReader/verifyContents()`` does that for the finished bundle.
+    ///   - attachments: by hash, the bytes of each attachment in the records, or the reason to omit it. The size,
+    ///     location and record ids come from the records.
+    ///   - packedRecords: the snapshot's payload if it is already compressed; used only if records are compressed. The
+    ///     writer does not compare it with the snapshot; ``BundleReader/verifyContents()`` does so for the finished
+    ///     bundle.
     package init(
         _ snapshot: Snapshot, attachments: [SHA256Digest: AttachmentInput],
         compression: Compression = .deflate, packedRecords: PackedRecords? = nil,
@@ -54,15 +55,15 @@ package struct BundleWriter: Sendable {
         }
     }
 
-    /// Writes the bundle to an open file from its current position on. Does I/O.
+    /// Writes the bundle to an open file, beginning at its current position. Does I/O.
     ///
     /// - Parameter name: the file's name for error messages.
-    /// - Throws: ``BundleError``. What has been written by then is incomplete.
+    /// - Throws: ``BundleError``. The file is then incomplete.
     func write(toDescriptor descriptor: Int32, name: String) throws(BundleError) -> WrittenBundle {
         try write(to: OutputFile(descriptor: descriptor, name: name))
     }
 
-    /// Makes the bundle in memory. Does no I/O, unless an attachment is a file.
+    /// Creates the bundle in memory. Does no I/O, unless an attachment is a file.
     ///
     /// - Parameter name: the bundle's name for error messages.
     package func bytes(name: String) throws(BundleError) -> (bytes: Bytes, bundle: WrittenBundle) {
@@ -106,7 +107,7 @@ package struct BundleWriter: Sendable {
         return WrittenBundle(size: output.size, sha256: output.digest(), content: content, manifest: manifest)
     }
 
-    /// Refuses here, before anything is written, whatever a reader would refuse.
+    /// Checks a limit of readers before anything is written, because a reader would refuse a larger entry.
     private func check(_ size: Int, limit: Int, entry: String, file: String) throws(BundleError) {
         guard size <= limit else {
             throw BundleError(
@@ -181,13 +182,13 @@ extension BundleWriter {
     }
 }
 
-/// A bundle's file, as the lock describes it.
+/// The properties of a bundle's file, as listed in the lock file.
 package struct WrittenBundle: Hashable, Sendable {
     /// The size of the file in bytes.
     package let size: Int
     /// The SHA-256 of the file.
     package let sha256: SHA256Digest
-    /// The SHA-256 of the manifest, which identifies the snapshot, whichever compressor wrote the bundle.
+    /// The SHA-256 of the manifest, which identifies the snapshot, regardless of the compressor that wrote the bundle.
     package let content: SHA256Digest
     package let manifest: Manifest
 
@@ -199,18 +200,19 @@ package struct WrittenBundle: Hashable, Sendable {
     }
 }
 
-/// The source of an attachment's bytes, or why the bundle does not contain them.
+/// The source of an attachment's bytes, or the reason why the bundle does not contain them.
 package enum AttachmentInput: Sendable {
     case bytes(Bytes)
-    /// A regular file, which is read while the bundle is written.
+    /// A regular file, which is read while the bundle is being written.
     case file(path: String)
-    /// The attachment of the same hash in another bundle.
+    /// The attachment with the same hash in a different bundle.
     case bundle(BundleReader)
     case omitted(OmissionReason)
 }
 
 extension BundleReader {
-    /// The inputs for a bundle with the same attachments: those of this bundle, or the reasons why they were left out.
+    /// Returns the inputs for a bundle with the same attachments: those of this bundle, or the reasons for their
+    /// omission.
     ///
     /// - Throws: ``BundleError`` if the manifest cannot be read.
     package func attachmentInputs() throws(BundleError) -> [SHA256Digest: AttachmentInput] {
@@ -221,8 +223,8 @@ extension BundleReader {
     }
 }
 
-/// A payload in the form that a bundle contains. It is compressed while the snapshot's attachments are still being
-/// downloaded, because compression takes the most time.
+/// A payload as a bundle contains it, possibly compressed. Compression needs the most time, so it runs while the
+/// snapshot's attachments are still being downloaded.
 package struct PackedRecords: Sendable {
     let content: PackedContent
     let bytes: Bytes

@@ -1,7 +1,7 @@
 import RemoteSettingsModel
 
 extension Deflater {
-    /// Makes a deflater for bundles. The default is zlib's highest level, because a bundle is written once and read
+    /// Creates a deflater for bundles. The default is zlib's highest level, because a bundle is written once and read
     /// often.
     static func forBundles(_ file: String, level: Int32 = 9) throws(BundleError) -> Deflater {
         guard let deflater = Deflater(level: level) else {
@@ -10,7 +10,7 @@ extension Deflater {
         return deflater
     }
 
-    /// Deflates contents of at most 1 GiB if that makes them smaller. Other contents stay as they are.
+    /// Deflates contents of at most 1 GiB if that makes them smaller. All other contents are stored.
     func pack(_ content: Bytes) -> (PackedContent, Bytes) {
         guard let deflated = smaller(content) else { return (PackedContent(stored: content), content) }
         return (PackedContent(isStored: false, size: content.count, crc: crc32(of: content)), Bytes(deflated))

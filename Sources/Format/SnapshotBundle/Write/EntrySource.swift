@@ -1,6 +1,6 @@
 import RemoteSettingsModel
 
-/// The bytes of one entry to write, with the size and hash that they must have.
+/// The bytes of one entry to write, with their required size and hash.
 struct EntrySource {
     let name: String
     let size: Int
@@ -25,7 +25,7 @@ struct EntrySource {
 
     /// Passes the bytes to `consume`, piece by piece, and checks them.
     ///
-    /// - Throws: ``BundleError`` with the source if its size or hash is wrong, and what `consume` throws.
+    /// - Throws: ``BundleError`` with the source if its size or hash is wrong, or the error of `consume`.
     func read(_ consume: (Span<UInt8>) throws(BundleError) -> Void) throws(BundleError) {
         var hasher = ContentHasher()
         var count = 0
@@ -41,7 +41,7 @@ struct EntrySource {
         guard found == sha256 else { throw wrong("SHA-256 \(sha256)", found.hex) }
     }
 
-    /// The first bytes, without a check.
+    /// Returns the first bytes, without checking them.
     func prefix(_ count: Int) throws(BundleError) -> Bytes {
         var bytes: [UInt8] = []
         bytes.reserveCapacity(count)

@@ -3,7 +3,7 @@ import RemoteSettingsModel
 /// Writes entries. Each one is compressed if that makes it smaller.
 ///
 /// The decision depends only on the bytes. An entry of at most 4 MiB is deflated if that saves at least one byte;
-/// otherwise it is stored. For a larger one, its first 1 MiB decides. A payload is deflated in blocks
+/// otherwise it is stored. For a larger entry, the decision depends on its first 1 MiB. A payload is deflated in blocks
 /// (``PayloadBlocks``).
 struct EntryWriter {
     let archive: ZIPArchive
@@ -13,7 +13,7 @@ struct EntryWriter {
     static let wholeTrial = 4 << 20
     static let prefixTrial = 1 << 20
 
-    /// Writes in-memory bytes without an expected hash: at most 4 MiB, or any size if they are stored.
+    /// Writes bytes in memory that have no expected hash: at most 4 MiB, or any size if they are stored.
     func write(_ name: String, _ bytes: Bytes, isStored: Bool = false) throws(BundleError) {
         let (content, packed) = (isStored ? nil : deflater)?.pack(bytes) ?? (PackedContent(stored: bytes), bytes)
         try write(name, content: content, bytes: packed)
@@ -29,7 +29,7 @@ struct EntryWriter {
         }
     }
 
-    /// Writes an entry that was already packed by the same rule.
+    /// Writes an entry that was already packed by the same rules.
     func write(_ name: String, content: PackedContent, bytes: Bytes) throws(BundleError) {
         try archive.begin(name, size: content.size, isStored: content.isStored)
         try bytes.withSpan { (span) throws(BundleError) in try archive.append(span) }

@@ -1,10 +1,10 @@
 import RemoteSettingsModel
 
-/// A file that is being written, or bytes in memory in its place, with the size and the SHA-256 of what has been
-/// written. Threads must not share it.
+/// A file that is being written, or a buffer in its place. It computes the size and the SHA-256 of the written bytes.
+/// It is not safe to use from several threads.
 package final class OutputFile {
     package let name: String
-    /// The file's descriptor; `nil` for bytes in memory.
+    /// The file's descriptor; `nil` for a buffer in memory.
     private let descriptor: Int32?
     private var memory: [UInt8] = []
     package private(set) var size = 0
@@ -12,19 +12,19 @@ package final class OutputFile {
 
     /// Writes to an open file.
     ///
-    /// - Parameter descriptor: the file, which the caller closes.
+    /// - Parameter descriptor: the file, which the caller must close.
     package init(descriptor: Int32, name: String) {
         self.descriptor = descriptor
         self.name = name
     }
 
-    /// Writes to memory.
+    /// Writes to a buffer in memory.
     init(inMemory name: String) {
         descriptor = nil
         self.name = name
     }
 
-    /// What has been written, if there is no file.
+    /// The written bytes, if there is no file.
     var bytes: Bytes { Bytes(memory) }
 
     func write(_ bytes: [UInt8]) throws(BundleError) { try write(bytes.span) }
@@ -39,7 +39,7 @@ package final class OutputFile {
     private func write(_ bytes: UnsafeRawBufferPointer) throws(BundleError) {
         guard let descriptor else { return unsafe memory.append(contentsOf: bytes) }
         guard unsafe writeFully(descriptor, bytes) else {
-            // The bytes may be in a mapped file that was cut short meanwhile.
+            // The bytes may be in a mapped file that was truncated in the meantime.
             let isOfSource = errno == EFAULT
             throw BundleError(
                 isOfSource ? .content : .storage, file: name, expected: "\(bytes.count) more bytes",
@@ -52,7 +52,7 @@ package final class OutputFile {
     /// Creates a new file, lets `body` write it, and flushes it to the disk. If that fails, the file is removed.
     ///
     /// - Parameter flushing: whether to wait until the file is on the disk. If not, call ``flush(path:)`` before
-    ///   renaming it into place.
+    ///   renaming the file to its final path.
     package static func create<Value>(
         path: String, flushing: Bool = true, _ body: (Int32) throws(BundleError) -> Value
     ) throws(BundleError) -> Value {

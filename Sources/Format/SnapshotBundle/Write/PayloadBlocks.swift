@@ -4,31 +4,31 @@ import RemoteSettingsModel
 /// A payload that is deflated in blocks on all cores. The blocks are parts of one deflate stream and do not refer to
 /// each other.
 ///
-/// Where a block begins depends on the ids and sizes of the records near that point. A change of one record therefore
-/// changes only one or two blocks, and git stores the others once. Every block is deflated anew, so the bytes depend
-/// neither on an earlier bundle nor on the number of cores.
+/// The boundaries of the blocks depend on the ids and sizes of nearby records. A change of one record therefore changes
+/// only one or two blocks, and git can store the other blocks once for both versions. Every block is always deflated
+/// again, so the bytes depend neither on an earlier bundle nor on the number of cores.
 ///
-/// The bytes are defined by these rules:
-/// - The first block begins with the payload. A record begins a further block if the block before it has at least L
-///   bytes, and if that block has four times L bytes or the hash of the record's id, modulo L, is less than the size of
-///   the record in bytes. If there are several blocks, the last one begins after the last record and contains the
-///   timestamp.
+/// These rules define the bytes:
+/// - The first block begins with the payload. A record begins a further block if the previous block has at least L
+///   bytes, and if in addition the previous block has at least four times L bytes, or the hash of the record's id,
+///   modulo L, is less than the size of the record in bytes. If there are several blocks, the last one begins after the
+///   last record and contains the timestamp.
 /// - L is 16,384. It is doubled, up to 524,288, as long as the square of the ratio is more than 2.5 times L / 16,384,
 ///   and its cube more than 8 times L / 16,384. The ratio is the size of the payload's first 131,072 bytes, divided by
-///   the size that zlib compresses them to at level 1. A payload of at most 16,384 bytes is one block.
+///   their size after zlib has compressed them at level 1. A payload of at most 16,384 bytes is one block.
 /// - The hash begins with `h`, the 64-bit FNV-1a of the id. Then `h = (h ^ h >> 33) * 0xff51afd7ed558ccd`, and the hash
 ///   is `h ^ h >> 33`, all modulo 2^64.
-/// - zlib deflates each block on its own at level 7 (or 9 if it is the only one), with a window of 32 KiB and a memory
-///   level of 8. Each block is flushed at its end (`Z_SYNC_FLUSH`: an empty stored block, up to a whole byte). The last
-///   one is finished (`Z_FINISH`).
+/// - zlib deflates each block separately at level 7 (or 9 if it is the only one), with a window of 32 KiB and a memory
+///   level of 8. Each block is flushed with `Z_SYNC_FLUSH` (an empty stored block, up to a whole byte), and the last
+///   one is finished with `Z_FINISH`.
 struct PayloadBlocks {
     let payload: Payload
     let ranges: [Range<Int>]
-    /// Only the last two blocks may be smaller than this, and a block of four times this size gets no further records.
-    /// A record begins a block with a probability of its size divided by this.
+    /// The minimum size of a block, called L above. Only the last two blocks may be smaller. A block of four times this
+    /// size gets no further records. The probability that a record begins a block is its size divided by this.
     let least: Int
 
-    /// Divides a payload.
+    /// Divides a payload into blocks.
     ///
     /// - Parameter file: the bundle's name, for error messages.
     /// - Throws: ``BundleError`` if there is not enough memory.
@@ -44,7 +44,7 @@ struct PayloadBlocks {
             }
             end = place.upperBound
         }
-        // After the records comes the timestamp, which changes every time.
+        // If there are several blocks, the timestamp is in a separate one, because it changes every time.
         if start > 0 {
             ranges.append(start..<end)
             start = end
@@ -55,10 +55,11 @@ struct PayloadBlocks {
         self.least = least
     }
 
-    /// The smallest size of a block. Each new block costs bytes. It costs more if the payload deflates well, because
-    /// then its records are like those before them. The size therefore grows with the ratio, which is measured on the
-    /// payload's beginning at the fastest level. The cube keeps blocks small where the ratio is less than 3: they cost
-    /// little there, and a changed record then costs git half as much.
+    /// Returns the minimum size of a block. Each block boundary makes the bundle larger. The loss is greater if the
+    /// payload compresses well, because then each record resembles the previous ones. So the size grows with the
+    /// compression ratio, which is measured on the beginning of the payload at the fastest level. The condition with
+    /// the cube keeps blocks small where the ratio is less than 3: there, boundaries cost little, and git needs only
+    /// half as much space for a changed record.
     private static func least(_ payload: Bytes, file: String) throws(BundleError) -> Int {
         var least = 16 << 10
         guard payload.count > least else { return least }
@@ -73,11 +74,12 @@ struct PayloadBlocks {
         return least
     }
 
-    /// The highest level for a single block. For several blocks, the highest level whose result is within 1 % of the
-    /// smallest one and that takes half the time.
+    /// The compression level: the highest one for a single block. For several blocks it is 7, which takes half the time
+    /// of 9, for a result that is at most 1 % larger.
     private var level: Int32 { ranges.count == 1 ? 9 : 7 }
 
-    /// Whether a record begins a block. The hash is 64-bit FNV-1a, whose low bits are mixed with the high ones.
+    /// Returns whether a record begins a block. The hash is 64-bit FNV-1a, whose low bits are then mixed with the high
+    /// ones.
     private static func isStart(_ id: Span<UInt8>, size: Int, spread: Int) -> Bool {
         var hash: UInt64 = 0xCBF2_9CE4_8422_2325
         for index in id.indices { hash = (hash ^ UInt64(id[index])) &* 0x100_0000_01B3 }
@@ -85,7 +87,7 @@ struct PayloadBlocks {
         return (hash ^ hash >> 33) % UInt64(spread) < UInt64(clamping: size)
     }
 
-    /// Passes the deflated blocks to `consume` in their order.
+    /// Passes the deflated blocks to `consume` in order.
     ///
     /// - Returns: the CRC-32 of the payload.
     func write(
@@ -93,7 +95,7 @@ struct PayloadBlocks {
     ) throws(BundleError) -> UInt32 {
         var crc: UInt32 = 0
         var start = 0
-        // Only some blocks are compressed at a time, so that they are never all in memory.
+        // Compress only a limited number of blocks at a time, so that they are never all in memory.
         let width = 8 * max(1, sysconf(Int32(_SC_NPROCESSORS_ONLN)))
         while start < ranges.count {
             let wave = start..<min(start + width, ranges.count)
@@ -128,7 +130,7 @@ struct PayloadBlocks {
         return blocks
     }
 
-    /// Deflates a block; `nil` if there is not enough memory.
+    /// Returns a deflated block; `nil` if there is not enough memory.
     private func deflated(_ index: Int) -> Bytes? {
         Deflater(level: level).map { deflater in
             Bytes(deflater.block(payload.bytes[ranges[index]], isLast: index == ranges.count - 1))

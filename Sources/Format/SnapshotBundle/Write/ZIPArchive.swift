@@ -1,8 +1,8 @@
-/// A ZIP archive that is written to a file, from the first entry to the end record (APPNOTE 4.3). Threads must not
-/// share it.
+/// A ZIP archive that is written sequentially to a file, from the first entry to the end record (APPNOTE 4.3). It is
+/// not safe to use from several threads.
 ///
 /// The output is identical to libarchive's for the same entries; the tests compare them. libarchive is not used because
-/// it compresses entries sequentially, while attachments are compressed here as they are downloaded. The archive
+/// it compresses entries sequentially, while this package compresses attachments as they are downloaded. The archive
 /// contains nothing specific to the machine: no time, user, group or umask.
 final class ZIPArchive {
     private struct Entry {
@@ -10,8 +10,8 @@ final class ZIPArchive {
         let size: Int
         let isStored: Bool
         let offset: Int
-        /// Whether sizes are written as 64 bits. The margin allows for deflate making data longer, by less than a
-        /// thousandth.
+        /// Whether sizes are written as 64 bits. The margin is needed because deflate can make data longer, by less
+        /// than a thousandth.
         var isLarge: Bool { size > ZIPArchive.most32 - 1 << 24 }
         var version: UInt16 { isLarge ? 45 : isStored ? 10 : 20 }
     }
@@ -36,7 +36,7 @@ final class ZIPArchive {
         buffer.reserveCapacity(2 * Self.bufferSize)
     }
 
-    /// Begins an entry: a regular file of exactly `size` bytes, mode 0644, with an ASCII name.
+    /// Begins an entry: a regular file of exactly `size` bytes, with mode 0644 and an ASCII name.
     func begin(_ name: String, size: Int, isStored: Bool) throws(BundleError) {
         let entry = Entry(name: Array(name.utf8), size: size, isStored: isStored, offset: position)
         self.entry = entry
@@ -56,15 +56,15 @@ final class ZIPArchive {
         try write(header.local)
     }
 
-    /// Appends bytes in their archived form: deflated bytes if the entry is deflated.
+    /// Appends bytes of the entry as they are stored in the archive: deflated if the entry is deflated.
     func append(_ bytes: Span<UInt8>) throws(BundleError) {
         packedSize += bytes.count
         try write(bytes)
     }
 
-    /// Ends the entry.
+    /// Finishes the entry.
     ///
-    /// - Parameter crc: CRC-32 of the uncompressed bytes.
+    /// - Parameter crc: the CRC-32 of the uncompressed bytes.
     func endEntry(crc: UInt32) throws(BundleError) {
         guard let entry else { return }
         self.entry = nil

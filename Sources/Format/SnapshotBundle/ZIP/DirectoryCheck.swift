@@ -35,8 +35,8 @@ struct DirectoryCheck {
                 .overLimit, file: file, entry: ZIPEntry.text(raw, entry.name), expected: "at most \(limit) bytes",
                 found: "\(entry.size) bytes")
         }
-        // A deflate stream expands by at most 1032 to 1 (zlib's technical notes). A larger claim is false and must not
-        // cause an allocation.
+        // A deflate stream expands by at most 1032 to 1 (zlib's technical notes). A larger size is false, and no memory
+        // must be allocated for it.
         guard entry.compressedSize <= directory.lowerBound, entry.size / 1032 <= entry.compressedSize else {
             throw failure(
                 entry, raw, expected: "a size that \(entry.compressedSize) compressed bytes can have",

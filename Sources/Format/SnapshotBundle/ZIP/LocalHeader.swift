@@ -2,7 +2,7 @@ import RemoteSettingsModel
 
 /// The header before an entry's data (APPNOTE 4.3.7), and the descriptor after it (4.3.9).
 ///
-/// Streaming readers use these, and seeking readers use the directory, so both must agree.
+/// Streaming readers use these, and seeking readers use the ZIP directory, so both must contain the same values.
 enum LocalHeader {
     /// Returns the range of an entry's data.
     ///
@@ -37,7 +37,7 @@ enum LocalHeader {
         let sizes: (UInt32, UInt32) = (raw.little(start + 18), raw.little(start + 22))
         func agrees(_ value: UInt32, _ size: Int) -> Bool {
             // A value is 0 if a descriptor follows, and all ones if the real value is in a ZIP64 field. This applies to
-            // both the header and the directory.
+            // both the local header and the directory.
             (entry.usesDescriptor && value == 0) || value == .max || value == UInt32(clamping: size)
         }
         guard crc == entry.crc || (entry.usesDescriptor && crc == 0), agrees(sizes.0, entry.compressedSize),
@@ -46,7 +46,7 @@ enum LocalHeader {
         return dataStart..<dataStart + entry.compressedSize  // bounded: by the file, in DirectoryCheck
     }
 
-    /// Checks the bytes between an entry's data and the next entry: its descriptor, or nothing.
+    /// Checks the bytes between an entry's data and the next entry, which must be the entry's descriptor or nothing.
     static func checkDescriptor(
         of entry: ZIPEntry, in raw: RawSpan, _ range: Range<Int>, file: String
     ) throws(BundleError) {

@@ -1,15 +1,15 @@
 import RemoteSettingsModel
 
-/// The directory of a bundle: its entries and the positions of their data.
+/// The ZIP directory of a bundle: its entries and the positions of their data.
 ///
-/// Only the end of the file is read, not the local headers or data. The entries must be exactly those that the format
-/// requires, in its order and without gaps. Each must be a regular file within ``Limits``. The local headers are
-/// checked when their entries are opened.
+/// It reads only the last part of the file, not the local headers or data. The entries must be exactly those that the
+/// bundle format requires, in the required order and without gaps. Each must be a regular file within ``Limits``. The
+/// local header of an entry is checked when the entry is opened.
 struct ZIPDirectory: Sendable {
     let file: String
     let bytes: Bytes
     let hasChain: Bool
-    /// The offsets of the directory's records. Names and hashes are read in place instead of copied.
+    /// The offsets of the directory's records. Names and hashes are read from the file's bytes and not copied.
     private let records: [Int]
     /// The range of the directory in the file.
     private let range: Range<Int>
@@ -71,7 +71,7 @@ struct ZIPDirectory: Sendable {
         return SHA256Digest(hex: bytes[hex..<hex + 64].text)
     }
 
-    /// Returns the index of an attachment's entry, by binary search over the names in place.
+    /// Returns the index of an attachment's entry, by binary search over the names.
     func index(of digest: SHA256Digest) -> Int? {
         let wanted = Bytes(utf8: BundleFormat.attachmentPrefix + digest.hex)
         return wanted.withRawSpan { wanted in
@@ -89,7 +89,8 @@ struct ZIPDirectory: Sendable {
         }
     }
 
-    /// Returns an entry's record and the position of its data according to its local header. Both must agree.
+    /// Returns an entry's record, and the position of its data according to its local header, which must match the
+    /// record.
     func open(_ index: Int) throws(BundleError) -> (entry: ZIPEntry, data: Range<Int>, end: Int) {
         let entry = try record(index)
         let end = try index + 1 < count ? record(index + 1).headerOffset : range.lowerBound

@@ -1,9 +1,9 @@
 import RemoteSettingsModel
 
-/// The end of a ZIP file: the position of its directory and the number of entries (APPNOTE 4.3.14 to 4.3.16).
+/// The end record of a ZIP file: the position of its directory and the number of entries (APPNOTE 4.3.14 to 4.3.16).
 ///
-/// A bundle ends with its end record. It has no comment and nothing after it. Only the ZIP64 record and its locator may
-/// be between it and the directory, and only if they are necessary. Such a file has only one interpretation.
+/// The end record must be the last part of a bundle, without a comment. Only the ZIP64 record and its locator may be
+/// between the directory and the end record, and only if they are necessary. Such a file has only one interpretation.
 struct ZIPEnd {
     let directory: Range<Int>
     let count: Int
@@ -28,7 +28,8 @@ struct ZIPEnd {
         let length: Int?
         let count: Int?
         let directoryEnd: Int
-        // A maximum value does not prove that ZIP64 is used, because 65,535 entries fit without a ZIP64 record.
+        // A maximum value does not prove that there is a ZIP64 record, because exactly 65,535 entries are possible
+        // without one.
         let isFull = counts.1 == .max || size == .max || offset == .max
         let locatorStart = end - ZIPLayout.zip64LocatorSize
         if isFull, locatorStart >= 0, raw.little(locatorStart) == ZIPLayout.zip64LocatorSignature {

@@ -14,7 +14,7 @@ struct ZIPEntry {
 
     var usesDescriptor: Bool { flags & ZIPLayout.descriptorFlag != 0 }
 
-    /// Reads the record at `offset` of a directory that ends at `end`, and checks it in isolation.
+    /// Parses the record at `offset` of a directory that stops at `end`, and checks it without regard to other entries.
     init(
         _ raw: RawSpan, at offset: Int, directoryEnd end: Int, file: borrowing String
     ) throws(BundleError) {
@@ -22,7 +22,7 @@ struct ZIPEntry {
             throw BundleError(
                 .malformed, file: copy file, expected: "a directory record at byte \(offset)", found: "none")
         }
-        // The fixed length allows one bounds check for all fields.
+        // Extract the record first, because its fixed length needs only one bounds check for all fields.
         let record = raw.extracting(offset..<offset + ZIPLayout.centralSize)
         let nameLength = Int(record.little(28, as: UInt16.self))
         let extraLength = Int(record.little(30, as: UInt16.self))
@@ -41,7 +41,7 @@ struct ZIPEntry {
         let sizes: (UInt32, UInt32) = (record.little(20), record.little(24))
         let header: UInt32 = record.little(42)
         var large = ZIP64Extra(raw, in: name.upperBound..<name.upperBound + extraLength)
-        // In the order of the extra field (APPNOTE 4.5.3): size, compressed size, offset.
+        // The values have the order of the extra field (APPNOTE 4.5.3): size, compressed size, offset.
         let size = sizes.1 == .max ? large.next(raw) : Int(exactly: sizes.1)
         let compressedSize = sizes.0 == .max ? large.next(raw) : Int(exactly: sizes.0)
         let headerOffset = header == .max ? large.next(raw) : Int(exactly: header)
@@ -68,7 +68,7 @@ struct ZIPEntry {
         }
     }
 
-    /// Returns an entry's name for an error message. Anything except printable ASCII becomes `?`.
+    /// Returns an entry's name for an error message. All characters except printable ASCII become `?`.
     static func text(_ raw: RawSpan, _ range: Range<Int>) -> String {
         var text = ""
         for offset in range.prefix(120) {

@@ -1,10 +1,10 @@
-/// The headers of a ZIP entry (APPNOTE 4.3.7 and 4.3.12) that is a regular file of mode 0644. Its time is 1980-01-01
-/// 00:00, the earliest possible.
+/// The headers of a ZIP entry (APPNOTE 4.3.7 and 4.3.12) for a regular file with mode 0644. Its time is the earliest
+/// possible one, 1980-01-01 00:00.
 package struct ZIPHeader {
     var version: UInt16
     var flags: UInt16 = 0
     var isStored: Bool
-    /// CRC-32 of the uncompressed bytes.
+    /// The CRC-32 of the uncompressed bytes.
     var crc: UInt32
     var packedSize: UInt32
     var size: UInt32
@@ -12,7 +12,7 @@ package struct ZIPHeader {
     var name: [UInt8]
     var extra: [UInt8] = []
 
-    /// Makes headers for an entry with the features of ZIP 2.0 and known sizes.
+    /// Creates headers for an entry with known sizes that needs only the features of ZIP 2.0.
     package init(name: String, isStored: Bool, crc: UInt32, packedSize: UInt32, size: UInt32) {
         self.init(
             version: 20, isStored: isStored, crc: crc, packedSize: packedSize, size: size, name: Array(name.utf8))
@@ -50,7 +50,7 @@ package struct ZIPHeader {
         record.little(ZIPLayout.centralSignature)
         record.little(UInt16(ZIPLayout.unixHost) << 8 | version)
         appendShared(to: &record)
-        // The comment length, the disk number and the internal attributes.
+        // These bytes are the comment length, the disk number and the internal attributes.
         record += [0, 0, 0, 0, 0, 0]
         record.little(UInt32(ZIPLayout.regularFile | 0o644) << 16)
         record.little(offset)

@@ -17,8 +17,8 @@ enum ZIPLayout {
     static let descriptorSize = 16
     static let zip64DescriptorSize = 24
 
-    /// Bit 3 means that the checksum and sizes follow the data, bit 11 that names are UTF-8. A bundle sets no other
-    /// bits.
+    /// Bit 3 means that the checksum and sizes follow the data; bit 11 means that names are UTF-8. A bundle sets no
+    /// other bits.
     static let descriptorFlag: UInt16 = 1 << 3
     static let allowedFlags: UInt16 = 1 << 3 | 1 << 11
 
@@ -33,13 +33,13 @@ enum ZIPLayout {
 }
 
 extension RawSpan {
-    /// Reads a little-endian integer at `offset`. Like any subscript, traps outside the memory.
+    /// Reads a little-endian integer at `offset`. It traps if the offset is out of bounds.
     @inline(__always)
     func little<Value: FixedWidthInteger & BitwiseCopyable>(_ offset: Int, as type: Value.Type = Value.self) -> Value {
         Value(littleEndian: unsafe unsafeLoadUnaligned(fromByteOffset: offset, as: Value.self))
     }
 
-    /// Reads a big-endian word. Comparing such words compares text.
+    /// Reads a big-endian word. Comparing such words as numbers gives the order of the bytes as text.
     @inline(__always)
     func bigWord(_ offset: Int) -> UInt64 {
         UInt64(bigEndian: unsafe unsafeLoadUnaligned(fromByteOffset: offset, as: UInt64.self))
@@ -47,12 +47,12 @@ extension RawSpan {
 }
 
 extension Bytes {
-    /// Calls `body` with the bytes in place, as memory from which it can read integers of any size.
+    /// Calls `body` with the bytes, without copying them, as memory from which it can read integers of any size.
     func withRawSpan<Result, Failure: Error>(
         _ body: (RawSpan) throws(Failure) -> Result
     ) throws(Failure) -> Result {
         try withSpan { (span) throws(Failure) in
-            // Unsafe only for elements with padding between them, which bytes do not have.
+            // `span.bytes` is unsafe only for elements with padding, which bytes do not have.
             try body(unsafe span.bytes)
         }
     }

@@ -96,8 +96,8 @@ struct BinaryOperation {
         return .number(operation(a, b))
     }
 
-    /// Raises to a power. Unlike in C, ECMA-262 defines NaN as the result if the exponent is NaN, or if it is infinite
-    /// and the base is ±1.
+    /// Raises a base to a power. Unlike C, ECMA-262 defines NaN as the result if the exponent is NaN, or if it is
+    /// infinite and the base is ±1.
     private static func power(_ base: Double, _ exponent: Double) -> Double {
         exponent.isNaN || (base.magnitude == 1 && exponent.isInfinite) ? .nan : pow(base, exponent)
     }

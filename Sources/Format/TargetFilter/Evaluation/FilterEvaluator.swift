@@ -1,8 +1,8 @@
 import RemoteSettingsModel
 
-/// Runs a program in a context. It never recurses, and each step is charged to the budget.
+/// Runs a program in a context. It never recurses, and every step is deducted from the budget.
 struct FilterEvaluator {
-    /// The state of a filter over the elements of an array, such as `array[.x > 0]`.
+    /// The state of an element filter, such as `array[.x > 0]`, while it runs over the elements of an array.
     private struct ElementRun {
         let elements: [FilterValue]
         let body: Int
@@ -79,7 +79,7 @@ struct FilterEvaluator {
         return object[name]
     }
 
-    /// Reads `.x`. Outside a filter (`array[…]`), it is a name at the root, as in mozjexl.
+    /// Evaluates `.x`. Outside an element filter (`array[…]`), it is a name at the root, as in mozjexl.
     private mutating func relative(_ name: String) throws(FilterError) -> FilterValue {
         guard let run = runs.last else { return try look(name, in: context.root) }
         guard case .object(let object) = run.elements[run.position] else { return .undefined }
@@ -96,7 +96,7 @@ struct FilterEvaluator {
         stack.append(try call.apply(transform, budget: &budget))
     }
 
-    /// Evaluates `subject[key]`. A boolean keeps or drops the whole subject. Any other value is an index or a key.
+    /// Evaluates `subject[key]`. A boolean keeps or discards the whole subject. Any other value is an index or a key.
     private mutating func subscripting() throws(FilterError) {
         let key = pop()
         let subject = pop()
@@ -108,8 +108,8 @@ struct FilterEvaluator {
         }
     }
 
-    /// Starts a filter. A subject that is not an array is filtered like an array of one element. `undefined` remains
-    /// `undefined`.
+    /// Starts an element filter. A subject that is not an array is treated as an array of one element. `undefined`
+    /// remains `undefined`.
     private mutating func start(end: Int) {
         let subject = pop()
         switch subject {

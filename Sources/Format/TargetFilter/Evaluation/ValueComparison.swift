@@ -1,9 +1,9 @@
 /// Equality and order of values.
 enum ValueComparison {
-    /// Whether two values are equal.
+    /// Returns whether two values are equal.
     ///
     /// Types must match, as in Mozilla's mobile client, but `undefined` and `null` are equal, as in Gecko. Arrays and
-    /// objects are equal if their contents are. Strings are compared by code points and never normalized.
+    /// objects are equal if their contents are equal. Strings are compared by code points and never normalized.
     static func areEqual(
         _ left: FilterValue, _ right: FilterValue, budget: inout WorkBudget
     ) throws(FilterError) -> Bool {
@@ -60,7 +60,7 @@ enum ValueComparison {
         }
     }
 
-    /// Whether `text` contains `needle`, by the Knuth-Morris-Pratt algorithm, in time linear in both lengths.
+    /// Returns whether `text` contains `needle`. It uses the Knuth-Morris-Pratt algorithm, which needs linear time.
     static func isPart(_ needle: String, of text: String, budget: inout WorkBudget) throws(FilterError) -> Bool {
         let pattern = Array(needle.utf8)
         guard !pattern.isEmpty else { return true }

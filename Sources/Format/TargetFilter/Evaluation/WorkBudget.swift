@@ -1,6 +1,6 @@
 import RemoteSettingsModel
 
-/// The number of remaining steps for an evaluation, or for all searches in a collection.
+/// The number of steps that remain for an evaluation, or for all searches in a collection.
 package struct WorkBudget: Sendable {
     let limits: FilterLimits
     private(set) var left: Int
@@ -18,10 +18,10 @@ package struct WorkBudget: Sendable {
 
     /// The number of steps at the start.
     package var limit: Int { limits.steps }
-    /// Whether the work exceeded the available steps.
+    /// Whether the work has exceeded the available steps.
     package var isExhausted: Bool { left < 0 }
 
-    /// Spends steps.
+    /// Deducts steps.
     ///
     /// - Throws: ``FilterError/tooMuchWork(limit:)``.
     package mutating func spend(_ steps: Int) throws(FilterError) {
@@ -29,7 +29,7 @@ package struct WorkBudget: Sendable {
         if left < 0 { throw .tooMuchWork(limit: limits.steps) }
     }
 
-    /// Spends the steps for reading `bytes` bytes of text.
+    /// Deducts the steps for reading `bytes` bytes of text.
     mutating func spend(text bytes: Int) throws(FilterError) {
         try spend(bytes / 16)
     }

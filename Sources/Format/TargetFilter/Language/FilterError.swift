@@ -1,6 +1,6 @@
 import RemoteSettingsModel
 
-/// Why a filter expression has no value.
+/// An error that explains why a filter expression has no value.
 ///
 /// Offsets are in bytes of UTF-8 from the start of the expression.
 package struct FilterError: CodedError {
@@ -13,7 +13,7 @@ package struct FilterError: CodedError {
     }
 }
 
-// The sentences.
+// The errors and their sentences.
 extension FilterError {
     /// The expression's text is longer than `limit` bytes.
     package static func tooLong(bytes: Int, limit: Int) -> Self {
@@ -25,12 +25,12 @@ extension FilterError {
         Self(.overLimit, "the filter expression nests more than \(limit) levels deep at byte \(offset)")
     }
 
-    /// The expression is not in the language.
+    /// The expression does not follow the grammar of the language.
     package static func syntax(offset: Int, expected: String, found: String) -> Self {
         Self(.malformed, "at byte \(offset) of the filter expression: expected \(expected), found \(found)")
     }
 
-    /// The language does not have a transform of this name.
+    /// The language has no transform with this name.
     static func unknownTransform(name: String, offset: Int) -> Self {
         Self(
             .malformed,
@@ -56,7 +56,7 @@ extension FilterError {
             "at byte \(offset) of the filter expression: the regular expression cannot be used: \(problem)")
     }
 
-    /// The evaluation takes more than `limit` steps.
+    /// The evaluation would need more than `limit` steps.
     static func tooMuchWork(limit: Int) -> Self {
         Self(.overLimit, "evaluating the filter expression takes more than \(limit) steps")
     }

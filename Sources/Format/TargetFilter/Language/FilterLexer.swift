@@ -29,8 +29,8 @@ struct FilterToken: Equatable {
 
 /// Splits an expression into tokens, one at a time.
 ///
-/// White space is Unicode's, like `\s` in a JavaScript regular expression. A `#` outside a string starts a comment, up
-/// to the end of the line.
+/// White space is defined by Unicode, like `\s` in a JavaScript regular expression. A `#` outside a string starts a
+/// comment that continues to the end of the line.
 struct FilterLexer {
     private let bytes: [UInt8]
     private var position = 0
@@ -115,7 +115,7 @@ struct FilterLexer {
     /// Reads a string.
     ///
     /// A backslash escapes only the closing quote and itself. Elsewhere it is an ordinary character, so regular
-    /// expressions need no doubled backslashes.
+    /// expressions do not need doubled backslashes.
     private mutating func text(closing: UInt8) throws(FilterError) -> FilterToken {
         let start = position
         var content: [UInt8] = []

@@ -8,7 +8,7 @@ import RemoteSettingsModel
 ///     operand    = number | "-" number | string | "true" | "false" | "null" | name | "." name
 ///                | "(" expression ")" | "[" list "]" | "{" [ key ":" expression { "," … } ] "}"
 ///
-/// A list may end with a comma. ``FilterLimits/nesting`` limits the recursion.
+/// A list may have a trailing comma. ``FilterLimits/nesting`` limits the recursion.
 struct FilterParser {
     private struct WaitingOperator {
         let operation: BinaryOperator
@@ -20,7 +20,7 @@ struct FilterParser {
     private var token = FilterToken(kind: .end, offset: 0)
     private var program = FilterProgram()
     private var depth = 0
-    /// Whether the innermost filter expression has a reference to the element that it filters.
+    /// Whether the innermost element filter refers to the element that it filters (`.x`).
     private var sawRelative = false
 
     static func parse(_ text: String) throws(FilterError) -> FilterProgram {
@@ -48,7 +48,7 @@ struct FilterParser {
 
     private func isAt(_ symbol: String) -> Bool { token.kind == .symbol(symbol) }
 
-    /// Skips a closing bracket, which an operator may follow.
+    /// Skips a closing bracket. After it, an operator may follow.
     private mutating func close(_ symbol: String, expected: String? = nil) throws(FilterError) {
         guard isAt(symbol) else { throw unexpected(expected ?? "an operator or '\(symbol)'") }
         try advance(operandNext: false)
@@ -84,8 +84,8 @@ struct FilterParser {
 
     /// Parses operands and the operators between them.
     ///
-    /// Operators without their right operands are on a separate stack. Recursion for each precedence level would use
-    /// five times as much of the thread's stack.
+    /// Operators that wait for their right operands are on a separate stack. Recursion for each precedence level would
+    /// use five times as much of the thread's stack.
     private mutating func binary() throws(FilterError) {
         var waiting: [WaitingOperator] = []
         try unary()
@@ -94,7 +94,7 @@ struct FilterParser {
                 finish(last)
                 waiting.removeLast()
             }
-            // The jump's place is between its operands.
+            // The jump comes between its operands, so reserve its position now.
             let place = next == .and || next == .or ? program.reserve(at: token.offset) : nil
             waiting.append(WaitingOperator(operation: next, offset: token.offset, jump: place))
             try advance(operandNext: true)
@@ -137,8 +137,8 @@ struct FilterParser {
         return offsets
     }
 
-    /// Parses an operand. Non-recursive code is in other functions, because a recursive function with fewer variables
-    /// uses less stack.
+    /// Parses an operand. Code that does not recurse is in other functions, because a recursive function with fewer
+    /// variables uses less stack.
     private mutating func operand() throws(FilterError) {
         if isAt("(") {
             try advance(operandNext: true)

@@ -1,7 +1,7 @@
 /// A parsed expression: its syntax tree in evaluation order, with operands before their operators.
 ///
-/// The tree is flat, so neither evaluating nor freeing a long expression recurses. A filter that lists a thousand
-/// locales with `||` is a tree with a thousand levels.
+/// The tree is stored as a flat list, so neither evaluating nor freeing a long expression recurses. For example, a
+/// filter that combines a thousand locales with `||` is a tree with a thousand levels.
 struct FilterProgram: Sendable {
     enum Instruction: Sendable {
         case push(FilterValue)
@@ -19,13 +19,13 @@ struct FilterProgram: Sendable {
         /// Runs the instructions up to `end` for each element of the subject, and keeps the elements with a truthy
         /// result.
         case eachElement(end: Int)
-        /// Ends the instructions for an element, and keeps it if the result is truthy.
+        /// Completes the instructions for one element, and keeps the element if the result is truthy.
         case keepElement
         /// `subject[key]`, where the key does not refer to the subject's elements.
         case subscripting
-        /// Jumps and keeps the value if its truthiness is `ifTruthy`. Otherwise pops the value and continues.
+        /// Jumps, and keeps the value, if its truthiness is `ifTruthy`. Otherwise discards the value and continues.
         case orJump(ifTruthy: Bool, to: Int)
-        /// Pops the value, and jumps if it is falsy.
+        /// Removes the value from the stack, and jumps if it is falsy.
         case branch(to: Int)
         case jump(to: Int)
     }
@@ -41,7 +41,7 @@ struct FilterProgram: Sendable {
         offsets.append(offset)
     }
 
-    /// Adds a placeholder for an instruction that ``fill(_:with:)`` inserts later, and returns its index.
+    /// Appends a placeholder for an instruction that ``fill(_:with:)`` inserts later, and returns its index.
     mutating func reserve(at offset: Int) -> Int {
         append(.jump(to: 0), at: offset)
         return count - 1

@@ -3,19 +3,19 @@ import RemoteSettingsModel
 /// The syntax tree of a regular expression. The parser limits its depth.
 indirect enum PatternNode {
     case scalar(Unicode.Scalar)
-    /// A scalar in the set, or outside it if `isInverted` is set. If case is ignored, the inverted form differs from
-    /// the set's complement.
+    /// A scalar in the set, or outside it if `isInverted` is true. If case is ignored, an inverted set matches
+    /// differently than the complement of the set.
     case set(ScalarSet, isInverted: Bool)
     case lineStart
     case lineEnd
-    /// `\b` for `true`, `\B` for `false`.
+    /// A word boundary: `\b` for `true`, `\B` for `false`.
     case boundary(Bool)
     case group(PatternNode, capture: Int)
     case reference(Int)
     case lookahead(PatternNode, isNegative: Bool)
     case sequence([PatternNode])
     case choice([PatternNode])
-    /// - captures: the groups in the repeated part, which are reset at the start of each repetition.
+    /// A repetition. `captures` are the groups in the repeated part, which are reset at the start of each repetition.
     case repeated(PatternNode, from: Int, to: Int?, isLazy: Bool, captures: Range<Int>)
 }
 
@@ -146,8 +146,7 @@ struct PatternParser {
     private mutating func group() throws(FilterError) -> PatternNode {
         let node: PatternNode
         if take("?:") {
-            // A sequence with a single node is needed because a group around a `^` may be repeated, but a bare `^` may
-            // not.
+            // Wrap the group in a sequence: a group around a `^` may be repeated, but a bare `^` may not.
             node = .sequence([try choice()])
         } else if take("?=") {
             node = .lookahead(try choice(), isNegative: false)

@@ -2,9 +2,9 @@ import RemoteSettingsModel
 
 /// An ECMA-262 regular expression, compiled to instructions for ``RegularExpressionMatcher``.
 ///
-/// It does not use the standard library's `Regex`, which backtracks without limit: `(a*)*b` over thirty letters would
-/// hang it, and patterns come from a server. This engine matches Unicode scalars, while JavaScript without the `u` flag
-/// matches UTF-16 code units. The flags are `g`, `i`, `m`, `s` and `u`.
+/// It does not use the standard library's `Regex`, which backtracks without limit. Patterns come from a server, and one
+/// like `(a*)*b` would hang it on a text of thirty letters. This engine matches Unicode scalars, while JavaScript
+/// without the `u` flag matches UTF-16 code units. The supported flags are `g`, `i`, `m`, `s` and `u`.
 struct RegularExpression {
     enum Instruction {
         case scalar(Unicode.Scalar)
@@ -21,7 +21,7 @@ struct RegularExpression {
         /// Continues at the first instruction, or at the second one if that fails.
         case fork(Int, Int)
         case jump(Int)
-        /// A lookahead, whose pattern follows, up to `success`. Matching then continues at `end`.
+        /// A lookahead. Its pattern follows and is terminated by `success`. Matching then continues at `end`.
         case lookahead(isNegative: Bool, end: Int)
         case success
     }
@@ -36,6 +36,8 @@ struct RegularExpression {
     private let offset: Int
     private var work = 0
 
+    /// Compiles a pattern.
+    ///
     /// - Parameter offset: the position of the pattern in an expression, for errors.
     init(_ pattern: String, at offset: Int = 0, flags: String) throws(FilterError) {
         self.offset = offset
@@ -66,7 +68,8 @@ struct RegularExpression {
         instructions.append(instruction)
     }
 
-    /// Counts the work. It has a separate limit, because repeating nothing takes work but creates no instructions.
+    /// Counts the compiler's work. It has a separate limit, because repeating an empty pattern needs work but creates
+    /// no instructions.
     private mutating func pay() throws(FilterError) {
         work += 1
         if work > limit {

@@ -1,6 +1,6 @@
-/// Matches a regular expression against a string by backtracking with a separate stack.
+/// Matches a regular expression against a string by backtracking with an explicit stack.
 ///
-/// Each step is charged to the budget.
+/// Every step is deducted from the budget.
 struct RegularExpressionMatcher {
     private enum Choice {
         /// Continue at this instruction and position.
@@ -22,7 +22,7 @@ struct RegularExpressionMatcher {
         slots = []
     }
 
-    /// Whether the expression occurs in the text.
+    /// Returns whether the expression matches anywhere in the text.
     mutating func occurs(budget: inout WorkBudget) throws(FilterError) -> Bool {
         try search(from: 0, budget: &budget) != nil
     }
@@ -70,7 +70,7 @@ struct RegularExpressionMatcher {
         return nil
     }
 
-    /// Matches from a position. It recurses only for lookaheads, whose nesting the parser limits to a few levels.
+    /// Matches from a position. It recurses only for lookaheads, whose nesting depth the parser limits.
     ///
     /// - Returns: the end of the match; `nil` if there is none, with all slots restored to their previous values.
     private mutating func run(
@@ -127,8 +127,8 @@ struct RegularExpressionMatcher {
         return nil
     }
 
-    /// Tests a lookahead. It is never retried after it succeeds, but its slots must be restored when the matcher
-    /// backtracks.
+    /// Tests a lookahead. After it has succeeded, it is not tried again in a different way, but its slots must be
+    /// restored when the matcher backtracks.
     private mutating func look(
         from instruction: Int, at position: Int, isNegative: Bool, budget: inout WorkBudget
     ) throws(FilterError) -> Bool {
@@ -155,7 +155,7 @@ struct RegularExpressionMatcher {
         set.contains(scalar) || (expression.ignoresCase && CaseFolding.variants(scalar).contains(where: set.contains))
     }
 
-    /// Skips the text that a group matched. A group that has not matched yet is empty.
+    /// Skips the text that a group matched. A group that has not matched yet counts as empty.
     private func skip(_ group: Int, _ position: inout Int, budget: inout WorkBudget) throws(FilterError) -> Bool {
         let start = slots[2 * group]
         let end = slots[2 * group + 1]

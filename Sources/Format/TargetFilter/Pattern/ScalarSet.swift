@@ -14,11 +14,11 @@ struct ScalarSet: Sendable, Equatable {
         self.ranges = merged
     }
 
-    /// `\d`
+    /// Digits: `\d`.
     static let digits = ScalarSet([0x30...0x39])
-    /// `\w`
+    /// Word characters: `\w`.
     static let words = ScalarSet([0x30...0x39, 0x41...0x5A, 0x5F...0x5F, 0x61...0x7A])
-    /// `\s`
+    /// White space: `\s`.
     static let blanks = ScalarSet([
         0x09...0x0D, 0x20...0x20, 0xA0...0xA0, 0x1680...0x1680, 0x2000...0x200A, 0x2028...0x2029, 0x202F...0x202F,
         0x205F...0x205F, 0x3000...0x3000, 0xFEFF...0xFEFF,
@@ -53,8 +53,8 @@ struct ScalarSet: Sendable, Equatable {
 
 /// Case-insensitive comparison of letters.
 enum CaseFolding {
-    /// Canonicalizes as in ECMA-262: returns the upper-case letter, unless it is several scalars or maps non-ASCII to
-    /// ASCII.
+    /// Returns the canonical form of a letter according to ECMA-262. It is the upper-case letter, unless that is
+    /// several scalars, or is ASCII while the letter is not.
     static func fold(_ scalar: Unicode.Scalar) -> Unicode.Scalar {
         if scalar.isASCII {
             return ("a"..."z").contains(scalar) ? Unicode.Scalar(UInt8(scalar.value) - 32) : scalar

@@ -14,13 +14,13 @@ package struct TextPattern: Sendable {
         expression = try RegularExpression(text, flags: "")
     }
 
-    /// Whether the pattern occurs in a text.
+    /// Returns whether the pattern occurs in a text.
     ///
     /// - Parameter budget: the remaining work for all searches together.
-    /// - Returns: `nil` if this search alone takes more than ``FilterLimits/steps``.
-    /// - Throws: ``FilterError/tooMuchWork(limit:)`` if all searches together take more than `budget`.
+    /// - Returns: `nil` if this search alone needs more than ``FilterLimits/steps``.
+    /// - Throws: ``FilterError/tooMuchWork(limit:)`` if all searches together need more than `budget`.
     package func occurs(in text: String, budget: inout WorkBudget) throws(FilterError) -> Bool? {
-        // Limits the matcher's memory, which grows with its steps.
+        // The separate budget limits the memory of the matcher, which grows with its steps.
         var own = WorkBudget(steps: min(FilterLimits().steps, budget.left))
         let before = own.left
         var found: Bool?

@@ -1,11 +1,11 @@
 import RemoteSettingsModel
 
-/// Reads dates in the format of JavaScript's `Date` (ECMA-262, section 21.4.1.32).
+/// Parses dates in the format of JavaScript's `Date` (ECMA-262, section 21.4.1.32).
 ///
-/// The forms are `YYYY`, `YYYY-MM` and `YYYY-MM-DD`. `THH:mm`, `THH:mm:ss` or `THH:mm:ss.sss` may follow, and then `Z`
-/// or `±HH:mm`. A time without an offset is UTC, because a filter has no time zone; in Gecko it is local time.
+/// The formats are `YYYY`, `YYYY-MM` and `YYYY-MM-DD`. `THH:mm`, `THH:mm:ss` or `THH:mm:ss.sss` may follow, and then
+/// `Z` or `±HH:mm`. A time without an offset is UTC, because a filter has no time zone; in Gecko it is local time.
 enum DateText {
-    /// Returns milliseconds since 1970-01-01T00:00:00Z; `nil` for any other text.
+    /// Returns the milliseconds since 1970-01-01T00:00:00Z; `nil` for any other text.
     static func milliseconds(_ text: String) -> Double? {
         var reader = Reader(bytes: Array(text.utf8))
         guard let year = reader.number(4) else { return nil }
@@ -20,7 +20,7 @@ enum DateText {
             }
         }
         guard (1...12).contains(month), (1...31).contains(day) else { return nil }
-        // Adds whole cycles of 400 years, because the calculation is defined only from 1970 on.
+        // Add whole cycles of 400 years, because the calculation works only for years from 1970 on.
         let cycles = year < 2000 ? 5 : 0
         let days = Timestamp.daysSince1970(year: year + cycles * 400, month: month, day: day)
         guard Timestamp.civil(daysSince1970: days) == (year + cycles * 400, month, day) else { return nil }

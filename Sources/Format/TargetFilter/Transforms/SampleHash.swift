@@ -1,9 +1,9 @@
 import Crypto
 import RemoteSettingsModel
 
-/// Maps an input to one of 2^48 points, as in Gecko: the first 48 bits of the SHA-256 of the input's JSON.
+/// A hash that maps an input to one of 2^48 points, as in Gecko: the first 48 bits of the SHA-256 of the input's JSON.
 struct SampleHash {
-    /// The end of the points that belong to buckets. The last of the 2^48 points is in no bucket, even for 100 %.
+    /// The number of points that buckets can contain. The last of the 2^48 points is in no bucket, even for 100 %.
     static let points = (UInt64(1) << 48) - 1
     private static let highest = Double(points)
 
@@ -19,14 +19,15 @@ struct SampleHash {
         point = hash.finalize().prefix(6).reduce(0) { $0 << 8 | UInt64($1) }
     }
 
-    /// Whether the input is in the first `rate` of all points.
+    /// Returns whether the input is in the first `rate` of all points.
     ///
     /// - Returns: `nil` if `rate` is outside 0…1.
     func isBelow(_ rate: Double) -> Bool? {
         Self.range(from: 0, to: rate).map { $0.contains(point) }
     }
 
-    /// Whether the input is in one of `count` buckets from `start` on, wrapping around after `total` buckets.
+    /// Returns whether the input is in one of `count` buckets beginning with `start`, wrapping around after `total`
+    /// buckets.
     ///
     /// - Returns: `nil` if an argument is negative or not finite, or if `total` is 0.
     func isInBucket(start: Double, count: Double, total: Double) -> Bool? {

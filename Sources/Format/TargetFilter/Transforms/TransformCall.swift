@@ -18,8 +18,8 @@ enum FilterTransform: String, CaseIterable {
 
 /// One use of a transform: `subject|name(arguments)`.
 ///
-/// The transforms behave as in Gecko (`FilterExpressions.sys.mjs`), with one exception: a value of the wrong type gives
-/// `undefined`, where Gecko's JavaScript would convert it or throw.
+/// The transforms behave as in Gecko (`FilterExpressions.sys.mjs`), with one exception: the result for a value of the
+/// wrong type is `undefined`, while Gecko's JavaScript would convert the value or throw.
 struct TransformCall {
     let subject: FilterValue
     let arguments: [FilterValue]
@@ -65,7 +65,8 @@ struct TransformCall {
 
     private func compareVersions(budget: inout WorkBudget) throws(FilterError) -> FilterValue {
         guard case .string(let left) = subject, case .string(let right) = argument(0) else { return .undefined }
-        // A part of a version costs as much as several dozen bytes of plain text.
+        // Comparing a part of a version takes as long as reading several dozen bytes of text, so deduct one step per
+        // byte.
         try budget.spend(left.utf8.count + right.utf8.count)
         return .number(Double(VersionOrder.compare(left, right)))
     }
@@ -100,7 +101,7 @@ struct TransformCall {
         return .array(elements.map { $0.element(key) })
     }
 
-    /// Returns the match and its groups, or all matches with the flag `g`; `null` if there is none.
+    /// Returns the match and its groups, or all matches if there is the flag `g`; `null` if there is none.
     private func match(budget: inout WorkBudget) throws(FilterError) -> FilterValue {
         guard case .string(let text) = subject, case .string(let pattern) = argument(0) else { return .undefined }
         let flags: String

@@ -2,9 +2,9 @@
 ///
 /// A version consists of parts separated by dots. A part is a number, a string, a number and a string, each of which
 /// may be missing: `3pre4x` is 3, `pre`, 4, `x`. Parts are compared from left to right, and a missing part counts as 0.
-/// The four pieces of a part are compared in order: numbers by value, strings by bytes. A missing string comes after
-/// any other, so `1.0pre1 < 1.0pre2 < 1.0`. A part `*` is larger than any number. A `+` after the first number means a
-/// prerelease of the next number: `1.0+` is `1.1pre`.
+/// The four pieces of a part are compared in order: numbers by value, strings by bytes. A missing string is greater
+/// than any other, so `1.0pre1 < 1.0pre2 < 1.0`. A part `*` is greater than any number. A `+` after the first number
+/// means a prerelease of the next number: `1.0+` is `1.1pre`.
 enum VersionOrder {
     private struct Part {
         var number = 0
@@ -51,8 +51,8 @@ enum VersionOrder {
         return part
     }
 
-    /// Reads a signed number at the start. If there is none, returns 0 and consumes nothing. A number outside 32 bits
-    /// is clamped.
+    /// Reads a signed number at the start. If there is none, returns 0 and consumes nothing. A number that does not fit
+    /// into 32 bits becomes the nearest 32-bit number.
     private static func number(_ bytes: inout ArraySlice<UInt8>) -> Int {
         var tail = bytes.drop { $0 == 0x20 || (0x09...0x0D).contains($0) }
         let isNegative = tail.first == UInt8(ascii: "-")

@@ -1,6 +1,6 @@
 import RemoteSettingsModel
 
-/// Writes values like `JSON.stringify`: without spaces, with members in their order (ECMA-262, section 25.5.2).
+/// Formats values like `JSON.stringify`: without spaces, with members in their order (ECMA-262, section 25.5.2).
 enum FilterJSON {
     /// Returns the JSON of a value.
     ///
@@ -12,8 +12,8 @@ enum FilterJSON {
         return output
     }
 
-    /// Appends a value. Recursion is bounded, because a FilterValue is at most as deep as JSON documents and
-    /// expressions may be.
+    /// Appends a value. Recursion is limited, because the parsers of JSON documents and expressions limit the depth of
+    /// a FilterValue.
     private static func append(
         _ value: FilterValue, to output: inout String, budget: inout WorkBudget
     ) throws(FilterError) {

@@ -15,7 +15,7 @@ package struct FilterObject: Hashable, Sendable {
 
     package init() {}
 
-    /// Makes an object. If a key appears twice, the later value replaces the earlier one in place, as in JavaScript.
+    /// Creates an object. If a key appears twice, the later value replaces the earlier one in place, as in JavaScript.
     package init(_ members: some Sequence<(key: String, value: FilterValue)>) {
         for (key, value) in members { self[key] = value }
     }

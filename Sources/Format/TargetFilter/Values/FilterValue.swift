@@ -10,7 +10,7 @@ package enum FilterValue: Sendable {
     case array([FilterValue])
     case object(FilterObject)
 
-    /// Makes a value from JSON. Numbers become doubles.
+    /// Creates a value from JSON. Numbers become doubles.
     package init(_ json: JSONValue) {
         switch json {
         case .null: self = .null
@@ -23,7 +23,7 @@ package enum FilterValue: Sendable {
         }
     }
 
-    /// Whether JavaScript treats the value as true: any value except `undefined`, `null`, `false`, 0, NaN and the empty
+    /// Whether the value is truthy in JavaScript: any value except `undefined`, `null`, `false`, 0, NaN and the empty
     /// string.
     var isTruthy: Bool {
         switch self {
@@ -52,7 +52,7 @@ package enum FilterValue: Sendable {
 
     /// Returns a member of an object, or of an array's first element; `undefined` for anything else.
     ///
-    /// The first element is used as in mozjexl: if `a` is an array, `a.b` means `a[0].b`.
+    /// The first element is used for compatibility with mozjexl: if `a` is an array, `a.b` means `a[0].b`.
     func member(_ name: String) -> FilterValue {
         switch self {
         case .object(let object): object[name]

@@ -1,4 +1,4 @@
-/// Writes numbers as JavaScript does (ECMA-262, Number::toString with radix 10).
+/// Formats numbers like JavaScript (ECMA-262, Number::toString with radix 10).
 enum NumberText {
     static func text(_ value: Double) -> String {
         if value.isNaN { return "NaN" }

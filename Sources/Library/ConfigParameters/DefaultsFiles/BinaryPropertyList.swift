@@ -1,9 +1,10 @@
 import RemoteSettingsModel
 
-/// Reads a binary property list. It has objects that refer to each other by number, a table of their offsets, and a
-/// trailer of 32 bytes that gives the place of the table.
+/// A parser of binary property lists. Such a list contains objects that refer to each other by number, a table of their
+/// offsets, and a trailer of 32 bytes with the position of the table.
 ///
-/// References in a damaged list may form a circle or multiply, so the depth and the number of values are limited.
+/// References in a damaged list may form a cycle or grow exponentially, so the depth and the number of values are
+/// limited.
 struct BinaryPropertyList {
     static let magic = Array("bplist00".utf8)
 
@@ -20,7 +21,7 @@ struct BinaryPropertyList {
         self.limits = limits
         let trailer = bytes.count - 32
         func number(_ offset: Int) -> Int? { Self.number(bytes, at: trailer + offset, 8).flatMap { Int(exactly: $0) } }
-        // The shortest list has "bplist00", one object, its offset, and the trailer.
+        // The shortest list consists of `bplist00`, one object, its offset, and the trailer.
         guard bytes.count >= 42, (1...8).contains(bytes[trailer + 6]), (1...8).contains(bytes[trailer + 7]),
             let objects = number(8), let top = number(16), let start = number(24), start >= 8, start <= trailer,
             objects <= (trailer - start) / Int(bytes[trailer + 6])
@@ -87,7 +88,7 @@ struct BinaryPropertyList {
                 let value = try value(reference(place + half), depth: depth + 1, &left)
                 members.append(.init(key: key, line: nil, value: value))
             }
-            // The order of the keys in a hash table has no meaning.
+            // The keys come from a hash table, so their order has no meaning.
             return .mapping(members.sorted { $0.key.exact < $1.key.exact })
         default: throw noForm(bytes[start])
         }
@@ -102,8 +103,8 @@ struct BinaryPropertyList {
         guard low <= 4, let number = Self.number(bytes, at: start + 1, min(1 << low, 8)) else {
             throw noForm(bytes[start])
         }
-        // Numbers of eight bytes are signed, shorter ones are unsigned. Sixteen bytes are used for numbers that do not
-        // fit into eight.
+        // Numbers of eight bytes are signed, shorter ones are unsigned. Numbers that need more than eight bytes have
+        // sixteen.
         if low < 3 { return .json(.number(JSONNumber(number))) }
         if low == 3 { return .json(.number(JSONNumber(Int64(bitPattern: number)))) }
         guard number == 0, let lower = Self.number(bytes, at: start + 9, 8) else {
@@ -138,7 +139,7 @@ struct BinaryPropertyList {
         return text
     }
 
-    /// Finds the content of an object that states its length.
+    /// Returns the range of the content of an object that states its length.
     ///
     /// - Parameters:
     ///   - size: the number of bytes of a unit.
@@ -167,7 +168,7 @@ struct BinaryPropertyList {
         return number
     }
 
-    /// Reads a big-endian number of 1 to 8 bytes; `nil` if it is not inside the list.
+    /// Reads a big-endian number of 1 to 8 bytes; returns `nil` if it is not inside the list.
     private static func number(_ bytes: [UInt8], at offset: Int, _ size: Int) -> UInt64? {
         guard offset >= 0, offset <= bytes.count - size else { return nil }
         return bytes[offset..<offset + size].reduce(0) { $0 << 8 | UInt64($1) }

@@ -1,6 +1,7 @@
 import RemoteSettingsModel
 
-/// In-app defaults from a file: a property list (XML or binary), JSON, or Android's `<defaultsMap>`. Does no I/O.
+/// In-app defaults from a file: a property list (XML or binary), JSON, or Android's `<defaultsMap>`. Parsing does no
+/// I/O.
 package struct DefaultsDocument: Sendable {
     package struct Member: Sendable {
         package let key: String
@@ -9,12 +10,12 @@ package struct DefaultsDocument: Sendable {
         package let value: DefaultsValue
     }
 
-    /// The members in the file's order. Keys are unique.
+    /// The members in the order of the file. Keys are unique.
     package let members: [Member]
-    /// Whether the values have types of their own. Android's `<defaultsMap>` has only strings, which the app converts.
+    /// Whether the file format has typed values. Android's `<defaultsMap>` has only strings, which the app converts.
     package let hasTypes: Bool
 
-    /// Reads a file in any of the formats. The first bytes show which format it is.
+    /// Parses a file in any of the formats, which is recognized by its first bytes.
     ///
     /// - Throws: ``ParameterError``.
     package init(_ bytes: Bytes, limits: Limits = Limits()) throws(ParameterError) {
@@ -25,7 +26,7 @@ package struct DefaultsDocument: Sendable {
         }
     }
 
-    /// Reads a property list, in XML or binary form, and no other format.
+    /// Parses a property list, in XML or binary form. Other formats are refused.
     ///
     /// - Throws: ``ParameterError``.
     package init(propertyList bytes: Bytes, limits: Limits = Limits()) throws(ParameterError) {
@@ -52,7 +53,7 @@ package struct DefaultsDocument: Sendable {
         do throws(FormatError) {
             var reader = JSONReader(bytes, limits: limits)
             var members: [Member] = []
-            // Lines are counted from one key to the next, so that the text is read only once.
+            // Lines are counted incrementally, from one key to the next, so that the text is scanned only once.
             var (line, counted) = (1, 0)
             try reader.beginObject()
             while let key = try reader.nextKey() {
@@ -69,7 +70,7 @@ package struct DefaultsDocument: Sendable {
     }
 }
 
-/// A default's value. Property lists have two kinds of values that JSON does not have.
+/// The value of a default. Property lists have two types that JSON lacks: data and dates.
 package enum DefaultsValue: Sendable {
     case json(JSONValue)
     case data(Bytes)
@@ -77,9 +78,9 @@ package enum DefaultsValue: Sendable {
     case list([DefaultsValue])
     case mapping([DefaultsDocument.Member])
 
-    /// The value as JSON.
+    /// Returns the value as JSON.
     ///
-    /// - Parameter replaced: returns the replacement for each ``data(_:)`` and ``date(_:)`` in it.
+    /// - Parameter replaced: a closure that returns the replacement for each ``data(_:)`` and ``date(_:)`` in it.
     package func json<Failure: Error>(
         _ replaced: (DefaultsValue) throws(Failure) -> JSONValue
     ) throws(Failure) -> JSONValue {
@@ -97,7 +98,7 @@ package enum DefaultsValue: Sendable {
         }
     }
 
-    /// A number as it is written in the file; `nil` if it is not a number in JSON.
+    /// Returns a number with the digits of the file; `nil` if it is not a number in JSON.
     static func number(_ text: String, limits: Limits) -> DefaultsValue? {
         guard case .number(let number)? = try? JSONValue(parsing: Bytes(utf8: text), limits: limits) else { return nil }
         return .json(.number(number))

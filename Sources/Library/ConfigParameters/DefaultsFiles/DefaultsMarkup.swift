@@ -6,8 +6,8 @@ import FoundationEssentials
 import Foundation
 #endif
 
-/// Reads the XML of property lists and defaults maps: elements, texts, the five predefined entities and numeric
-/// character references. It reads neither entities that the file declares nor anything outside the file.
+/// A parser of the XML in property lists and defaults maps: elements, text, the five predefined entities and numeric
+/// character references. For security, it supports neither entities declared in the file nor external ones.
 struct DefaultsMarkup {
     private enum Token: Hashable {
         case open(String)
@@ -22,11 +22,11 @@ struct DefaultsMarkup {
     init(_ bytes: Bytes, limits: Limits) throws(ParameterError) {
         self.limits = limits
         let mark = bytes.starts(with: [0xEF, 0xBB, 0xBF]) ? 3 : 0
-        // UTF-16 text has zero bytes, which XML in UTF-8 cannot have.
+        // UTF-16 contains zero bytes, which XML in UTF-8 cannot contain.
         guard var text = String(validating: bytes.array[mark...], as: UTF8.self), !bytes.array.contains(0) else {
             throw ParameterError(problem: "the text is not UTF-8")
         }
-        // XML treats every line end as a line feed (XML 1.0, section 2.11).
+        // XML treats every line break as a line feed (XML 1.0, section 2.11).
         text = text.replacing("\r\n", with: "\n").replacing("\r", with: "\n")
         tokens = try Self.tokens(text, limits: limits).map { (token: $0, line: $1) }[...]
     }
@@ -71,11 +71,11 @@ struct DefaultsMarkup {
                 let tag = try skip(">", "a tag")
                 let name = String(tag.drop { $0 == "/" }.prefix { !$0.properties.isWhitespace && $0 != "/" })
                 guard !name.isEmpty else { throw error("a tag has no name") }
-                // An attribute could have a `>` between its quotes, which does not end the tag.
+                // An attribute value could contain a `>` that does not close the tag, so attributes are refused.
                 guard !tag.contains("=") || name == "plist" else { throw error("<\(name)> has an attribute") }
                 tokens.append((tag.first == "/" ? .close(name) : tag.last == "/" ? .empty(name) : .open(name), at))
             }
-            // A value has at most two tags and a text, and so has its key.
+            // A value consists of at most two tags and a text, and so does its key.
             guard tokens.count / 6 <= limits.jsonValues else { throw .tooMany(limits, line: line) }
         }
         return tokens
@@ -112,7 +112,7 @@ struct DefaultsMarkup {
 
     // MARK: Documents
 
-    /// Reads the document.
+    /// Parses the document.
     ///
     /// - Returns: the defaults, and whether they have types.
     mutating func document() throws(ParameterError) -> ([DefaultsDocument.Member], hasTypes: Bool) {
@@ -138,7 +138,7 @@ struct DefaultsMarkup {
     /// The line of the next tag.
     private var line: Int { tokens.first { !isSpace($0.token) }?.line ?? 1 }
 
-    /// Takes the next tag. White space before it is skipped.
+    /// Consumes the next tag and any white space before it.
     private mutating func next() -> Token? {
         while let (token, _) = tokens.popFirst() {
             if !isSpace(token) { return token }
@@ -151,7 +151,7 @@ struct DefaultsMarkup {
         guard next() == .close(name) else { throw error(line, "</\(name)> is missing") }
     }
 
-    /// Takes the text up to an element's end tag, including white space.
+    /// Consumes the text up to an element's closing tag, including white space.
     private mutating func text(of name: String) throws(ParameterError) -> String {
         var text = ""
         let line = tokens.first?.line
@@ -205,7 +205,7 @@ struct DefaultsMarkup {
             return value
         case .open("real")?:
             let text = try text(of: "real")
-            // A real number without a fraction does not become an integer.
+            // Add a fraction to a real number without one, so that it does not become an integer.
             let isWhole = !text.contains { ".eE".contains($0) }
             guard let number = DefaultsValue.number(isWhole ? "\(text).0" : text, limits: limits) else {
                 throw error(line, "\(VisibleText.quote(text)) is not a number that JSON can express")

@@ -1,7 +1,7 @@
 import RemoteSettingsModel
 import TargetFilter
 
-/// The value of a custom signal. Signals tell the filters of parameters about this user or device.
+/// The value of a custom signal. Signals provide the filters of parameters with information about this user or device.
 public struct CustomSignalValue: Hashable, Sendable {
     enum Content: Hashable, Sendable {
         case string(ExactString)
@@ -11,11 +11,11 @@ public struct CustomSignalValue: Hashable, Sendable {
 
     let content: Content
 
-    /// A string of at most 500 characters.
+    /// Returns a string value of at most 500 characters.
     public static func string(_ value: String) -> CustomSignalValue { CustomSignalValue(content: .string(value.exact)) }
-    /// An integer.
+    /// Returns an integer value.
     public static func integer(_ value: Int) -> CustomSignalValue { CustomSignalValue(content: .integer(Int64(value))) }
-    /// A finite number.
+    /// Returns a floating-point value, which must be finite.
     public static func double(_ value: Double) -> CustomSignalValue { CustomSignalValue(content: .double(value)) }
 }
 
@@ -32,10 +32,10 @@ struct CustomSignals: Hashable, Sendable {
     static var signals: Int { 100 }
     static var keyCharacters: Int { 250 }
     static var valueCharacters: Int { 500 }
-    /// The largest size of all signals together in storage, in bytes.
+    /// The maximum size in storage of all signals together, in bytes.
     static var mostBytes: Int { 1 << 20 }
 
-    /// Changes the signals.
+    /// Sets, replaces or removes signals.
     ///
     /// - Throws: ``RemoteConfigCustomSignalsError`` for the first violation. Nothing is changed in that case.
     mutating func merge(_ changes: [String: CustomSignalValue?]) throws(RemoteConfigCustomSignalsError) {
@@ -62,7 +62,7 @@ struct CustomSignals: Hashable, Sendable {
         }
         var candidate = self
         candidate.values = merged
-        // The limits in characters do not limit the bytes, and the index has a limit in bytes.
+        // The limits above count characters, but the index has a limit in bytes.
         let bytes = JSONText.compact(candidate.json).count
         guard bytes <= Self.mostBytes else {
             throw .limitExceeded(
@@ -71,7 +71,7 @@ struct CustomSignals: Hashable, Sendable {
         self = candidate
     }
 
-    /// The signals as members of a filter's environment.
+    /// The signals as members of the environment of filters.
     var filterValues: [ExactString: FilterValue] {
         values.mapValues { value in
             switch value.content {
@@ -97,7 +97,7 @@ extension CustomSignals {
             })
     }
 
-    /// Reads what ``json`` writes, and leaves out members that are not signals.
+    /// Creates signals from JSON written by ``json``. Members that are not signals are ignored.
     init(_ json: JSONValue?) {
         guard case .object(let members)? = json else { return }
         for member in members.prefix(Self.signals) {

@@ -4,7 +4,8 @@ import RemoteSettingsModel
 import TargetFilter
 
 extension RemoteConfig {
-    /// The active state at a start. The start is counted if the configuration asks for that.
+    /// Returns the active state when the app starts. If `RemoteSettingsConfig.safeStart` is set, the start is
+    /// counted.
     func startingLayer() -> (layer: ParameterLayer?, problems: [String]) {
         var chosen = newestLayer()
         guard let collection = try? client.collection(), collection.session.trials.isSafeStart,
@@ -20,7 +21,7 @@ extension RemoteConfig {
         return chosen
     }
 
-    /// The newest state that is allowed to be active.
+    /// Returns the newest state that may be active.
     private func newestLayer() -> (layer: ParameterLayer?, problems: [String]) {
         let collection: LocalCollection
         do throws(RemoteSettingsError) {
@@ -51,7 +52,7 @@ extension RemoteConfig {
             return nil
         }
         if let layer = firstLayer(of: candidates) { return (layer, problems) }
-        // A new version of the app may package records that are not parameters. The active values are then kept.
+        // A new version of the app may package records that are not parameters. In that case, keep the active values.
         let active = collection.newest(of: activated, subject, usesPackaged: false)
         guard !candidates.contains(where: { $0.timestamp == active.timestamp }) else { return (nil, problems) }
         return (firstLayer(of: [active]), problems)
@@ -59,10 +60,10 @@ extension RemoteConfig {
 
     /// Activates fetched values, changed signals and a changed context. Does I/O; never uses the network.
     ///
-    /// Activated values stay active after a restart, and are verified again at each start.
+    /// Activated values remain active after a restart, and are verified again at each start.
     ///
     /// - Returns: whether a value has changed.
-    /// - Throws: ``RemoteConfigError``. The active values then stay as they are.
+    /// - Throws: ``RemoteConfigError``. The active values then remain unchanged.
     @discardableResult
     public func activate() async throws(RemoteConfigError) -> Bool {
         let changed: Set<ExactString>
@@ -80,11 +81,11 @@ extension RemoteConfig {
     private enum Activation {
         /// The keys whose values have changed.
         case changed(Set<ExactString>)
-        /// There is a state that the app's check has not seen yet. Nothing was activated.
+        /// There is a state that the app's check has not accepted yet. Nothing was activated.
         case unchecked(ParameterLayer)
     }
 
-    /// Activates what the app's check accepts. The check runs without the storage lock.
+    /// Activates the newest state that the app's check accepts. The check runs without the storage lock.
     private func activate(_ collection: LocalCollection, before: ConfigLayers) async throws -> Set<ExactString> {
         var checked: ParameterLayer?
         while true {
@@ -121,7 +122,7 @@ extension RemoteConfig {
                 throw RemoteConfigError.notParameters(reason: "\(collection.id): \(error)")
             }
         }
-        // The state that another process has activated. A state that no process would activate does not count.
+        // Keep a state that another process has activated, unless no process would activate it now.
         let activated = index[collection.activated.key].activated
         var kept = target.flatMap { activated.isCurrent($0.snapshot) ? $0.timestamp : nil }
         if kept == nil, case let found = collection.newest(of: activated, usesPackaged: false),
@@ -135,7 +136,8 @@ extension RemoteConfig {
         let current = collection.current()
         if let snapshot = current.snapshot, current.isNewer(than: target), trial?.reason(against: snapshot) == nil {
             target = try layer(current, snapshot)
-            // The active state may have a later timestamp and be missing from every catalogue.
+            // The state in the catalogue replaces the active state, which may have a later timestamp and be in no
+            // catalogue.
             if current.isOfCatalogue { kept = nil }
         }
         if let active = target, active.context != context {
@@ -159,7 +161,7 @@ extension RemoteConfig {
         return .changed(changed)
     }
 
-    /// The packaged state, whatever is active. Nothing is read until somebody asks for it.
+    /// Returns the packaged state, even if a different state is active. It is not read before it is needed.
     func packagedLayer() -> PackagedLayer {
         PackagedLayer { [client, store, givenInstallation] in
             guard let collection = try? client.collection() else { return nil }
@@ -170,19 +172,20 @@ extension RemoteConfig {
         }
     }
 
-    /// The context for filters: the service's context, the installation's id, the current time, and the app's signals.
+    /// Returns the context for filters: the service's context, the installation's id, the current time, and the app's
+    /// signals.
     private func context(_ collection: LocalCollection, _ kept: ConfigState) -> FilterContext {
         kept.filterContext(collection, installation: givenInstallation)
     }
 
-    /// The keys whose values the next activation would change.
+    /// Returns the keys whose values the next activation would change.
     ///
     /// - Throws: `ParameterError` if the fetched state contains anything but parameters.
     func waitingKeys(_ collection: LocalCollection) throws(ParameterError) -> Set<ExactString> {
         let active = layers().parameters
         let context = context(collection, store.present(collection))
         let fetched: ParameterLayer?
-        // What another server has published is replaced whatever its time is.
+        // A state from a different server is replaced regardless of its timestamp.
         let own = active.flatMap { $0.server == collection.session.serverIdentity ? $0 : nil }
         let found = collection.current()
         if let snapshot = found.snapshot, found.isNewer(than: own), trial(collection)?.reason(against: snapshot) == nil
@@ -194,15 +197,15 @@ extension RemoteConfig {
         return ParameterLayer.differences(from: active, to: fetched)
     }
 
-    /// Tells the filters of parameters about this user or device. Each signal becomes a member of `env` with the
-    /// signal's key as its name. Does I/O.
+    /// Sets signals, which provide the filters of parameters with information about this user or device. In filters,
+    /// each signal is a member of `env` named after the signal's key. Does I/O.
     ///
     /// Signals are kept after a restart. They take effect at the next ``activate()`` or start. The next ``fetch()``
-    /// asks the server, whatever the interval is. Signals cannot replace members of the service's `appContext`,
+    /// contacts the server, regardless of the interval. Signals cannot replace members of the service's `appContext`,
     /// `env.id` or `env.now`.
     ///
-    /// - Parameter signals: the signals to set; `nil` removes one. All others stay. A key has at most 250 characters,
-    ///   and a string at most 500. There may be 100 signals, which together use at most 1 MiB of storage.
+    /// - Parameter signals: the signals to set; `nil` removes one. All others are kept. A key has at most 250
+    ///   characters, and a string at most 500. There may be 100 signals, which together use at most 1 MiB of storage.
     /// - Throws: ``RemoteConfigCustomSignalsError`` for the first violation. No signal is set in that case.
     public func setCustomSignals(
         _ signals: [String: CustomSignalValue?]
@@ -233,16 +236,16 @@ extension CollectionStatus.Source {
 }
 
 extension CurrentState {
-    /// Whether it becomes active at a start rather than what was activated before.
+    /// Returns whether this state becomes active at a start instead of the state that was activated before.
     fileprivate func comesBefore(_ kept: CurrentState) -> Bool {
         guard let timestamp, !isOfCatalogue, let other = kept.timestamp else { return snapshot != nil }
         return isStandIn == kept.isStandIn ? timestamp >= other : kept.isStandIn
     }
 
-    /// Whether this state replaces an active one.
+    /// Returns whether this state replaces an active one.
     ///
     /// A state that the server has signed replaces a packaged one with the same timestamp, because the packaged one may
-    /// have been imported. With a catalogue, the state that it lists replaces any other.
+    /// have been imported. With a catalogue, the state listed in it replaces any other.
     fileprivate func isNewer(than active: ParameterLayer?) -> Bool {
         guard let snapshot else { return false }
         guard let active else { return true }

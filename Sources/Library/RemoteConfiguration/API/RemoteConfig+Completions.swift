@@ -1,9 +1,9 @@
-// The forms with completion handlers are for code that moves over from Firebase. Each does what the asynchronous call
-// of the same name does, and calls its handler on the main actor, as Firebase does. The handlers have no default value.
-// Otherwise `try await config.fetch()` in top-level code would call this form, which does not wait.
+// The methods with completion handlers are for code that migrates from Firebase. Each does the same as the asynchronous
+// method of the same name, and calls its handler on the main actor, as in Firebase. The handlers have no default value,
+// because `try await config.fetch()` in top-level code would then call the method with a handler, which does not wait.
 
 extension RemoteConfig {
-    /// Fetches values, as the asynchronous `fetch()` does.
+    /// Fetches values, like the asynchronous `fetch()`.
     ///
     /// - Parameter completionHandler: called on the main actor. The error is `nil` only after a success.
     public func fetch(
@@ -13,10 +13,10 @@ extension RemoteConfig {
             withExpirationDuration: configSettings.minimumFetchInterval, completionHandler: completionHandler)
     }
 
-    /// Fetches values, as the asynchronous `fetch(withExpirationDuration:)` does.
+    /// Fetches values, like the asynchronous `fetch(withExpirationDuration:)`.
     ///
     /// - Parameters:
-    ///   - seconds: how old the last success must be for a new request.
+    ///   - seconds: the minimum age of the last success for a new request.
     ///   - completionHandler: called on the main actor. The error is `nil` only after a success.
     public func fetch(
         withExpirationDuration seconds: Double,
@@ -28,7 +28,7 @@ extension RemoteConfig {
         }
     }
 
-    /// Activates values, as the asynchronous `activate()` does.
+    /// Activates values, like the asynchronous `activate()`.
     ///
     /// - Parameter completion: called on the main actor with whether a value has changed.
     public func activate(completion: (@MainActor @Sendable (Bool, (any Error)?) -> Void)?) {
@@ -42,7 +42,7 @@ extension RemoteConfig {
         }
     }
 
-    /// Fetches and activates values, as the asynchronous `fetchAndActivate()` does.
+    /// Fetches and activates values, like the asynchronous `fetchAndActivate()`.
     ///
     /// - Parameter completionHandler: called on the main actor. The error is `nil` only after a success.
     public func fetchAndActivate(
@@ -58,7 +58,7 @@ extension RemoteConfig {
         }
     }
 
-    /// Reads the stored or packaged state, as the asynchronous `ensureInitialized()` does.
+    /// Reads the stored or packaged state, like the asynchronous `ensureInitialized()`.
     ///
     /// - Parameter completionHandler: called on the main actor.
     public func ensureInitialized(completionHandler: @escaping @MainActor @Sendable ((any Error)?) -> Void) {
@@ -68,7 +68,7 @@ extension RemoteConfig {
         }
     }
 
-    /// Sets signals, as the asynchronous `setCustomSignals(_:)` does.
+    /// Sets signals, like the asynchronous `setCustomSignals(_:)`.
     ///
     /// - Parameters:
     ///   - signals: the signals to set; `nil` removes one.

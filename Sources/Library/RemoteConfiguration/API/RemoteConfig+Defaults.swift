@@ -8,7 +8,7 @@ import FoundationEssentials
 import Foundation
 #endif
 
-/// A value that can be a default: strings, numbers, booleans, dates, data, JSON, and arrays and dictionaries of these.
+/// A type of default values: strings, numbers, booleans, dates, data, JSON, and arrays and dictionaries of these.
 public protocol RemoteConfigDefault {
     /// The value as JSON.
     var remoteConfigDefault: RemoteSettingsJSON { get }
@@ -31,12 +31,12 @@ extension Int64: RemoteConfigDefault {
 }
 
 extension Double: RemoteConfigDefault {
-    /// A number that is not finite becomes 0.
+    /// The number as JSON; 0 if it is not finite.
     public var remoteConfigDefault: RemoteSettingsJSON { RemoteConfigNumber(self).json }
 }
 
 extension Float: RemoteConfigDefault {
-    /// A number that is not finite becomes 0.
+    /// The number as JSON; 0 if it is not finite.
     public var remoteConfigDefault: RemoteSettingsJSON { RemoteConfigNumber(Double("\(self)") ?? 0).json }
 }
 
@@ -56,8 +56,8 @@ extension Date: RemoteConfigDefault {
 }
 
 extension Data: RemoteConfigDefault {
-    /// The data as UTF-8 text. This is for data inside an array or dictionary. Data that is itself a default keeps its
-    /// bytes.
+    /// The data as a string, decoded as UTF-8. This applies only to data inside an array or dictionary; data that is
+    /// itself a default keeps its bytes.
     public var remoteConfigDefault: RemoteSettingsJSON { .string(String(decoding: self, as: UTF8.self)) }
 }
 
@@ -76,7 +76,7 @@ extension Dictionary: RemoteConfigDefault where Key == String, Value: RemoteConf
 }
 
 extension RemoteConfig {
-    /// Replaces all of the app's defaults; `nil` removes them. They apply when the call returns. Does no I/O.
+    /// Replaces all of the app's defaults; `nil` removes them. They take effect when the call returns. Does no I/O.
     public func setDefaults(_ defaults: [String: any RemoteConfigDefault]?) {
         replaceDefaults(Dictionary((defaults ?? [:]).mapValues { RemoteConfigValue($0, source: .default) }))
     }
@@ -85,8 +85,8 @@ extension RemoteConfig {
     ///
     /// Each value must be a ``RemoteConfigDefault``, or an array or dictionary of such values, nested to any depth.
     ///
-    /// - Throws: ``RemoteConfigError/invalidDefaults(reason:)`` with the key of a value that has another type. The
-    ///   current defaults then stay.
+    /// - Throws: ``RemoteConfigError/invalidDefaults(reason:)`` with the key of a value of a different type. The
+    ///   current defaults then remain unchanged.
     @_disfavoredOverload
     public func setDefaults(_ defaults: [String: Any]?) throws(RemoteConfigError) {
         var values: [ExactString: RemoteConfigValue] = [:]
@@ -115,7 +115,7 @@ extension RemoteConfig {
             return .object(list)
         default:
             #if canImport(Darwin)
-            // The property lists of Objective-C consist of these.
+            // Property lists in Objective-C contain these types.
             if value is NSNumber || value is NSString || value is NSDate { return json(value) }
             #endif
             throw .invalidDefaults(
@@ -127,7 +127,7 @@ extension RemoteConfig {
     /// Replaces the app's defaults with the members of an encodable value. Does no I/O.
     ///
     /// - Throws: ``RemoteConfigError/invalidDefaults(reason:)`` if the value is not encoded as an object. The current
-    ///   defaults then stay.
+    ///   defaults then remain unchanged.
     public func setDefaults(
         from value: some Encodable, encoder: JSONEncoder = JSONEncoder()
     ) throws(RemoteConfigError) {
@@ -150,10 +150,10 @@ extension RemoteConfig {
     ///
     /// - Parameters:
     ///   - name: the name of a resource of the app, with or without `.plist`, or a path that contains a slash. On
-    ///     Linux, an app's resources are in the directory of its program.
+    ///     Linux, an app's resources are in the directory of its executable.
     ///   - directory: the directory of the resource; `nil` for the app's own resources.
     /// - Throws: ``RemoteConfigError/invalidDefaults(reason:)`` if there is no such file, or if it is not a property
-    ///   list with a dictionary. The current defaults then stay.
+    ///   list with a dictionary. The current defaults then remain unchanged.
     public func setDefaults(fromPlist name: String?, in directory: String? = nil) throws(RemoteConfigError) {
         guard let name else { throw .invalidDefaults(reason: "expected the name of a property list, found nil") }
         let path: String
@@ -178,7 +178,7 @@ extension RemoteConfig {
     ///   - plist: the content of the property list.
     ///   - name: the name of the list in errors.
     /// - Throws: ``RemoteConfigError/invalidDefaults(reason:)`` if it is not a property list with a dictionary. The
-    ///   current defaults then stay.
+    ///   current defaults then remain unchanged.
     public func setDefaults(plist: Data, name: String = "property list") throws(RemoteConfigError) {
         replaceDefaults(try PropertyListDefaults.values(plist, name: name))
     }
@@ -202,8 +202,8 @@ extension RemoteConfig {
     /// Replaces the app's defaults with Objective-C objects: `NSString`, `NSNumber`, `NSData`, `NSDate`, and arrays and
     /// dictionaries of these.
     ///
-    /// An object of another type becomes `null`. If both forms accept the argument, as for `nil` and `[:]`, the
-    /// compiler chooses the other form.
+    /// An object of any other type becomes `null`. If both overloads accept the argument, as for `nil` and `[:]`, the
+    /// compiler prefers the other overload.
     @_disfavoredOverload
     public func setDefaults(_ defaults: [String: NSObject]?) {
         replaceDefaults(

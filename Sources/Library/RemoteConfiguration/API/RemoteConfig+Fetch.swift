@@ -21,29 +21,29 @@ struct RemoteConfigFetchOutcome: Sendable {
 }
 
 extension RetryPauses {
-    /// The pauses after failures of the server.
+    /// The waits after server failures.
     static let afterFetches = RetryPauses(first: .seconds(120), longest: .seconds(14_400), spread: 0.5...1.5)
 }
 
 extension RemoteConfig {
-    /// Fetches newer values, unless the last success is younger than ``RemoteConfigSettings/minimumFetchInterval``.
+    /// Fetches newer values, unless the last success is more recent than ``RemoteConfigSettings/minimumFetchInterval``.
     /// Uses the network.
     ///
-    /// Fetched values wait for ``activate()``. Concurrent calls share one fetch.
+    /// Fetched values take effect when you call ``activate()``. Concurrent calls share one fetch.
     ///
     /// - Returns: ``RemoteConfigFetchStatus/success``, even if no request was due.
-    /// - Throws: ``RemoteConfigError``. It is ``RemoteConfigError/paused(until:reason:)`` if the server asked for a
-    ///   pause, has failed before, or answers 429, 500, 503 or 504, or if the app has already made all requests that
+    /// - Throws: ``RemoteConfigError``. It is ``RemoteConfigError/paused(until:reason:)`` if the server has requested a
+    ///   backoff, has failed before, or answers 429, 500, 503 or 504, or if the app has already made all requests that
     ///   ``RemoteConfigSettings/fetchesPerHour`` allows.
     @discardableResult
     public func fetch() async throws(RemoteConfigError) -> RemoteConfigFetchStatus {
         try await fetch(withExpirationDuration: configSettings.minimumFetchInterval)
     }
 
-    /// Fetches newer values, as ``fetch()`` does, with another interval.
+    /// Fetches newer values, like ``fetch()``, with a different interval.
     ///
-    /// - Parameter seconds: how old the last success must be for a new request. 0 always makes a request, except during
-    ///   a pause.
+    /// - Parameter seconds: the minimum age of the last success for a new request. With 0, the call always makes a
+    ///   request, except during a backoff.
     @discardableResult
     public func fetch(withExpirationDuration seconds: Double) async throws(RemoteConfigError) -> RemoteConfigFetchStatus
     {
@@ -52,7 +52,7 @@ extension RemoteConfig {
         return outcome.status
     }
 
-    /// Fetches newer values, as ``fetch()`` does, and then activates them.
+    /// Fetches newer values, like ``fetch()``, and then activates them.
     ///
     /// - Throws: ``RemoteConfigError`` if the fetch fails. Nothing is activated in that case.
     @discardableResult
@@ -63,10 +63,11 @@ extension RemoteConfig {
         return outcome.askedServer ? .successFetchedFromRemote : .successUsingPreFetchedData
     }
 
-    /// When a fetch or another sync of the collection last succeeded; `nil` if none has. It is kept after a restart.
+    /// The time of the last successful fetch or other sync of the collection; `nil` if there was none. It is kept after
+    /// a restart.
     public var lastFetchTime: Date? { keptState?.lastFetch?.date }
 
-    /// How the last fetch ended. It is kept after a restart.
+    /// The result of the last fetch. It is kept after a restart.
     public var lastFetchStatus: RemoteConfigFetchStatus { keptState?.lastStatus ?? .noFetchYet }
 
     private var keptState: ConfigState? { (try? client.collection()).map(store.present) }
@@ -82,7 +83,7 @@ extension RemoteConfig {
             switch result {
             case .failure: return RemoteConfigFetchOutcome(status: .failure, error: .cancelled)
             case .success(let outcome):
-                // Another caller may have begun a fetch with a longer interval, which then did not ask the server.
+                // Another caller may have started a fetch with a longer interval, which sent no request to the server.
                 if outcome.error == nil, !outcome.askedServer, !Task.isCancelled, isDue(expiration) { continue }
                 return outcome
             }
@@ -94,14 +95,15 @@ extension RemoteConfig {
         return nextRegularFetch(store.present(collection), collection, expiration: .interval(expiration)) == nil
     }
 
-    /// When the interval ends; `nil` if the server may be asked now.
+    /// Returns the time when the interval expires; `nil` if a request is allowed now.
     func nextRegularFetch(_ kept: ConfigState, _ collection: LocalCollection, expiration: Duration) -> Timestamp? {
         let now = collection.session.now
-        // A time in the future was stored before the clock was set back.
+        // A time in the future was stored before the clock was set back, so it is ignored.
         guard let last = kept.lastFetch, last <= now, kept.lastStatus != .noFetchYet else { return nil }
         let end = last.advanced(by: expiration)
         guard now < end, kept.stale == nil, kept.context == kept.contextHash(collection) else { return nil }
-        // The cache may be gone, for example after a device was restored. The interval must not delay its values then.
+        // The cached state may be missing, for example after a device was restored from a backup. In that case, fetch
+        // at once.
         if let fetched = kept.fetched {
             guard
                 let current = collection.current().timestamp
@@ -119,7 +121,8 @@ extension RemoteConfig {
         } catch {
             return RemoteConfigFetchOutcome(status: .failure, error: .fetchFailed(reason: "\(error)"))
         }
-        // Values stay as they were before the fetch, even if the first read comes later.
+        // Load the current values before the fetch, so that a first read during or after the fetch does not return
+        // fetched values.
         _ = layers()
         let kept = store.present(collection)
         let began = collection.session.now
@@ -129,7 +132,7 @@ extension RemoteConfig {
         if nextRegularFetch(kept, collection, expiration: .interval(expiration)) != nil {
             return RemoteConfigFetchOutcome(status: .success)
         }
-        // The request is counted before it is made. Otherwise an app that crashes after each start would send requests
+        // Count the request before it is sent. Otherwise, an app that crashes after each start could send requests
         // without a limit.
         let most = configSettings.fetchesPerHour
         switch await store.update(collection, { $0.admitFetch(at: began, most: most) }) {
@@ -151,7 +154,7 @@ extension RemoteConfig {
         }
     }
 
-    /// Syncs the collection. It ends after the time-out, whatever the transport does.
+    /// Syncs the collection. Returns after the timeout, even if the transport does not react to cancellation.
     private func sync(_ collection: LocalCollection, expected: Timestamp?) async throws -> CollectionSyncResult {
         let timeout = configSettings.fetchTimeout
         let client = client
@@ -165,7 +168,7 @@ extension RemoteConfig {
                 throw RemoteConfigError.timeout(.seconds(timeout))
             }
             defer { group.cancelAll() }
-            // If the caller of a sync is cancelled, it stops waiting at once.
+            // A caller whose sync is cancelled stops waiting at once.
             return try await group.next()
         }
         try Task.checkCancellation()
@@ -177,11 +180,11 @@ extension RemoteConfig {
         let current = collection.current().snapshot
         await store.update(collection) { kept in
             kept.recordSuccess(collection, current: current?.timestamp)
-            // A message that arrived meanwhile announces something even newer.
+            // Keep the mark if a push message arrived during the fetch, because it announces a newer state.
             if kept.stale == stale { kept.stale = nil }
         }
         var outcome = RemoteConfigFetchOutcome(status: .success, askedServer: true)
-        // A state that cannot be activated is reported at once.
+        // If the fetched state cannot be activated, report that now instead of at the activation.
         if let records = current?.records {
             do throws(ParameterError) {
                 _ = try records.isEmpty ? ParameterSet() : ParameterSet(records)
@@ -192,7 +195,7 @@ extension RemoteConfig {
         return outcome
     }
 
-    /// Counts a successful sync as a fetch if something else started it, such as the update channel.
+    /// Counts a successful sync as a fetch if it was started by something else, such as the update channel.
     func recordSync(began: Timestamp) async {
         guard let collection = try? client.collection(), !state.withLock({ $0.isFetching }) else { return }
         let current = collection.current().timestamp
@@ -226,7 +229,7 @@ extension RemoteConfig {
         let hold = await store.update(collection) { kept -> ConfigState.Hold? in
             kept.lastStatus = .failure
             kept.lastError = "\(reported)"
-            // A device without a network does not have to wait.
+            // A request on an offline device does not count towards the limit, and causes no wait.
             if uptake?.status == .networkError { kept.withdrawFetch(at: began, isAnnounced: isAnnounced) }
             guard uptake?.isServersFailure == true else { return nil }
             kept.failures = kept.failures.saturatingAdding(1)
@@ -256,9 +259,9 @@ extension RemoteConfig {
 }
 
 extension SyncUptake {
-    /// Whether the server sent an answer that cannot be used.
+    /// Whether the server sent an unusable response.
     ///
-    /// A 404 is not a failure of the server, because before the first publication there is nothing to send.
+    /// A 404 is not a server failure, because the collection does not exist before its first publication.
     fileprivate var isServersFailure: Bool {
         switch status {
         case .serverError, .parseError, .contentError, .signError, .signRetryError, .certificateError, .syncError:
@@ -267,17 +270,18 @@ extension SyncUptake {
         }
     }
 
-    /// Whether Firebase's client would report this answer as throttled.
+    /// Whether Firebase's client would report this response as throttled.
     fileprivate var isAskingForPause: Bool { [429, 500, 503, 504].contains(httpStatus) }
 }
 
 extension RemoteConfig {
-    /// Notes that something newer than the fetched state exists. Does I/O.
+    /// Records that the server has a newer state than the fetched one. Does I/O.
     ///
-    /// The next fetch then asks the server, whatever the interval is, but not during a pause that the server asked for.
-    /// The note is kept after a restart. The next success clears it.
+    /// The next fetch then contacts the server regardless of the interval, but not during a backoff that the server has
+    /// requested. The record is kept after a restart, until the next success.
     ///
-    /// - Throws: ``RemoteConfigError/storage(reason:)`` if the note cannot be stored. It still applies in this process.
+    /// - Throws: ``RemoteConfigError/storage(reason:)`` if the record cannot be stored. It is still effective in this
+    ///   process.
     public func markStale() throws(RemoteConfigError) { try markStale(expected: nil) }
 
     private func markStale(expected: Timestamp?) throws(RemoteConfigError) {
@@ -290,14 +294,14 @@ extension RemoteConfig {
         }
     }
 
-    /// Reads the payload of a push message, and calls ``markStale()`` if it announces something newer. Does I/O if the
-    /// message is about remote config.
+    /// Handles the payload of a push message, and calls ``markStale()`` if it announces new values. Does I/O if the
+    /// message concerns remote config.
     ///
-    /// It understands `CONFIG_STATE` with the value `STALE`, and `timestamp` with the timestamp of the published
-    /// collection in milliseconds, as a number or string. A timestamp that the app already has does not lead to a
-    /// fetch. A message that names another `collection` is ignored.
+    /// It reads `CONFIG_STATE` with the value `STALE`, and `timestamp` with the timestamp of the published collection
+    /// in milliseconds, as a number or string. A timestamp that the app already has does not cause a fetch. A message
+    /// for a different `collection` is ignored.
     ///
-    /// - Returns: whether the message is about this remote config.
+    /// - Returns: whether the message concerns this remote config.
     /// - Throws: the errors of ``markStale()``.
     @discardableResult
     public func handlePushMessage(_ message: [AnyHashable: Any]) throws(RemoteConfigError) -> Bool {

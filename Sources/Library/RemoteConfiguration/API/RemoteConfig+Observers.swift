@@ -3,14 +3,15 @@ import Dispatch
 import RemoteSettings
 
 extension RemoteConfig {
-    /// Calls `listener` on the main actor when a sync has fetched values that differ from the active ones.
+    /// Adds a listener that is called on the main actor when a sync has fetched values that differ from the active
+    /// ones.
     ///
-    /// The sync may be one of this process, or one of another process that this process notices. Nothing is activated.
-    /// While there is a listener, the service keeps its update channel open (`RemoteSettingsConfig.updates`). Published
-    /// values are then fetched within seconds, whatever ``RemoteConfigSettings/minimumFetchInterval`` is.
+    /// This includes syncs of other processes, as soon as this process notices them. Nothing is activated. While there
+    /// is a listener, the service keeps its update channel open (`RemoteSettingsConfig.updates`). Published values are
+    /// then fetched within seconds, regardless of ``RemoteConfigSettings/minimumFetchInterval``.
     ///
     /// - Parameter listener: receives the keys that an activation would change, or an error. A
-    ///   ``RemoteConfigUpdateError`` means that updates do not arrive; it is reported once for each cause.
+    ///   ``RemoteConfigUpdateError`` means that announcements do not reach the app; it is reported once for each cause.
     ///   ``RemoteConfigError/notParameters(reason:)`` means that the fetched state cannot be used.
     @discardableResult
     public func addOnConfigUpdateListener(
@@ -30,11 +31,12 @@ extension RemoteConfig {
         }
     }
 
-    /// The updates that ``addOnConfigUpdateListener(remoteConfigUpdateCompletion:)`` reports, as a stream. As in
-    /// Firebase, an error ends it.
+    /// A stream of the updates that ``addOnConfigUpdateListener(remoteConfigUpdateCompletion:)`` reports. As in
+    /// Firebase, it throws the first error and finishes.
     ///
-    /// Each call makes a new stream. The stream also ends with the remote config or the service. The newest sixteen
-    /// unread updates are kept. Each one has all keys that wait for activation.
+    /// Each access creates a new stream. It also finishes when the remote config is released or the service is shut
+    /// down. The newest sixteen unread updates are kept. Each contains all keys whose changes have not been activated
+    /// yet.
     public var configUpdates: AsyncThrowingStream<RemoteConfigUpdate, any Error> {
         announceStores()
         return hub.updates(listen: listenForUpdates)
@@ -45,10 +47,10 @@ extension RemoteConfig {
         client.listenForUpdates { [weak hub] problem in hub?.send(problem: RemoteConfigUpdateError(problem)) }
     }
 
-    /// Calls `observer` on the given queue for each fetch and each activation, one call at a time.
+    /// Adds an observer that is called on the given queue for each fetch and each activation, one call at a time.
     ///
-    /// While the queue is blocked, up to sixteen events wait. Older fetches are dropped. Activations are merged into
-    /// one event with the keys of all of them.
+    /// While the queue is blocked, up to sixteen events are kept. Older fetches are dropped. Activations are merged
+    /// into one event with the keys of all of them.
     @discardableResult
     public func addObserver(
         on queue: DispatchQueue = .main, _ observer: @escaping @Sendable (RemoteConfigEvent) -> Void
@@ -56,7 +58,7 @@ extension RemoteConfig {
         hub.addObserver(schedule: { work in queue.async(execute: work) }, observer)
     }
 
-    /// Calls `observer` for each fetch and each activation, as ``addObserver(on:_:)`` does, on an executor.
+    /// Adds an observer that is called on an executor for each fetch and each activation. See ``addObserver(on:_:)``.
     @available(iOS 18, macOS 15, tvOS 18, watchOS 11, visionOS 2, *)
     @discardableResult
     public func addObserver(
@@ -65,14 +67,15 @@ extension RemoteConfig {
         hub.addObserver(schedule: { work in _ = Task(executorPreference: executor) { work() } }, observer)
     }
 
-    /// Calls `observer` for each value that the app reads, for an analysis that must know who saw which value.
+    /// Adds an observer that is called for each value that the app reads, for example to record in an experiment which
+    /// users saw which value.
     ///
     /// Each key is reported once, and again after an activation changes the state or new defaults change the value. The
     /// calls are made on the queue, one at a time, and reads do not wait for them.
     ///
-    /// Every way to read a value counts, including a ``snapshot()`` and `decoded(as:)`. A read from a single source
-    /// does not count, and neither does a key without a value, or a read before there was an observer. While the queue
-    /// is blocked, the newest 4,096 reads wait.
+    /// All forms of reading a value are reported, including a ``snapshot()`` and `decoded(as:)`. These reads are not:
+    /// from a single source, of a key without a value, and before the first observer was added. While the queue is
+    /// blocked, the newest 4,096 reads are kept.
     @discardableResult
     public func addLookupObserver(
         on queue: DispatchQueue = .global(qos: .utility), _ observer: @escaping @Sendable (RemoteConfigLookup) -> Void
@@ -84,7 +87,7 @@ extension RemoteConfig {
         _ = Task { @MainActor in work() }
     }
 
-    /// Watches for states that syncs store. The first listener starts this.
+    /// Starts to watch for states stored by syncs. The first listener calls this.
     private func announceStores() {
         guard let collection = try? client.collection() else { return }
         let stores = collection.stores()
@@ -92,7 +95,7 @@ extension RemoteConfig {
             guard state.announcer == nil else { return false }
             state.announcer = Task { [weak self] in
                 for await _ in stores { self?.announce() }
-                // The service has been shut down.
+                // The stream finishes when the service is shut down.
                 self?.hub.finish()
             }
             return true
@@ -100,13 +103,14 @@ extension RemoteConfig {
         if isFirst { _ = layers() }
     }
 
-    /// Tells listeners which keys the newest fetched state would change. Each state is reported once.
+    /// Notifies listeners of the keys that the newest fetched state would change. Each state is reported once.
     private func announce() {
         guard let collection = try? client.collection(), let fetched = collection.current().snapshot?.payload else {
             return
         }
         let isNew = state.withLock { state in
-            // Another server, or a catalogue under a new certificate, may have an older state.
+            // Compare the payload and not the timestamp: a different server, or a catalogue under a new certificate,
+            // may have an older state.
             guard state.announced != fetched else { return false }
             state.announced = fetched
             return true
@@ -120,7 +124,7 @@ extension RemoteConfig {
         }
     }
 
-    /// Tells observers how a fetch ended.
+    /// Notifies observers of the result of a fetch.
     func tellObservers(_ outcome: RemoteConfigFetchOutcome) {
         if let error = outcome.error { return hub.send(.fetchFailed(error)) }
         guard let collection = try? client.collection(), let keys = try? waitingKeys(collection) else { return }

@@ -7,11 +7,11 @@ import FoundationEssentials
 import Foundation
 #endif
 
-/// Values that the app's own code sets during development. They come before all others. No server, package or file can
-/// set one. They are kept only in memory. A warning in the log reports them, and so do ``status`` and each value's
-/// source.
+/// Overrides are values that the app's own code sets during development. They take precedence over all other values. No
+/// server, package or file can set one, and they are kept only in memory. They are reported by a warning in the log,
+/// ``status`` and the source of each value.
 extension RemoteConfig {
-    /// Replaces all overrides; `nil` removes them. They apply when the call returns. Use it only in debug builds.
+    /// Replaces all overrides; `nil` removes them. They take effect when the call returns. Use it only in debug builds.
     public func setOverrides(_ values: [String: any RemoteConfigDefault]?) {
         let overrides = Dictionary((values ?? [:]).mapValues { RemoteConfigValue($0, source: .override) })
         replaceLayers { state in
@@ -23,11 +23,11 @@ extension RemoteConfig {
         }
     }
 
-    /// Replaces the overrides with those that the app was started with. Use it only in debug builds.
+    /// Replaces the overrides with those in the app's launch arguments and environment. Use it only in debug builds.
     ///
     /// Each argument `-RemoteConfigOverride KEY=VALUE` sets one, and so does each environment variable
-    /// `REMOTE_CONFIG_OVERRIDE_KEY=VALUE`. Arguments come before variables. Values are strings, as in Firebase's
-    /// console. Without this call, the app reads neither.
+    /// `REMOTE_CONFIG_OVERRIDE_KEY=VALUE`. Arguments take precedence over variables. Values are strings, as in
+    /// Firebase's console. The app ignores both unless it makes this call.
     ///
     ///     #if DEBUG
     ///       config.setOverridesFromLaunch()
@@ -53,7 +53,7 @@ extension RemoteConfig {
         setOverrides(values)
     }
 
-    /// A sentence for each override. Does I/O if a directory may replace the collection.
+    /// A sentence for each override. Does I/O if an override directory is configured.
     var overrideWarnings: [String] {
         let values = state.withLock { $0.overrides }.sorted { $0.key < $1.key }.map { key, value in
             "OVERRIDDEN for development: \(key) is \(value.stringValue.debugDescription)"

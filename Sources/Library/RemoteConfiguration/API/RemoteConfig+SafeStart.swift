@@ -3,16 +3,16 @@ import RemoteSettings
 import RemoteSettingsModel
 
 extension RemoteConfig {
-    /// The app's own check of values before they are activated. It throws if the app cannot use them, for example
-    /// because a value does not decode.
+    /// The app's check of values before they are activated. It throws if the app cannot use them, for example because a
+    /// value cannot be decoded.
     ///
     ///     config.validate = { _, new in _ = try new.decoded(as: Settings.self) }
     ///
-    /// If it throws, the active values stay, the activation fails with ``RemoteConfigError/rejected(reason:)``, and
-    /// this state of the collection is not activated again; a newer one can be. With
-    /// ``RemoteConfigActivation/onNextStart``, values are checked when they are fetched, before they are stored. The
-    /// check runs off the main thread, for at most `RemoteSettingsConfig.validationTimeout`. Set it before the first
-    /// read.
+    /// If it throws, the active values remain unchanged, the activation fails with
+    /// ``RemoteConfigError/rejected(reason:)``, and this state of the collection is not activated again; a newer one
+    /// can be. With ``RemoteConfigActivation/onNextStart``, values are checked when they are fetched, before they are
+    /// stored. The check runs off the main thread, for at most `RemoteSettingsConfig.validationTimeout`. Set it before
+    /// the first read.
     ///
     /// - Parameters:
     ///   - old: the active values.
@@ -25,10 +25,11 @@ extension RemoteConfig {
         }
     }
 
-    /// Says that this start of the app was successful. It calls the service's
-    /// `RemoteSettingsService.markStartSuccessful()`, for this remote config and everything else that the app has read.
+    /// Marks this start of the app as successful. It calls the service's `RemoteSettingsService.markStartSuccessful()`,
+    /// for this remote config and everything else that the app has read.
     ///
-    /// - Throws: ``RemoteConfigError/storage(reason:)`` if this cannot be stored. It still applies in this process.
+    /// - Throws: ``RemoteConfigError/storage(reason:)`` if the mark cannot be stored. It is still effective in this
+    ///   process.
     public func markStartSuccessful() throws(RemoteConfigError) {
         do {
             try client.markStartSuccessful()
@@ -37,19 +38,19 @@ extension RemoteConfig {
         }
     }
 
-    /// Rejects the active values as bad, as further failed starts would do. Does I/O.
+    /// Rejects the active values, as repeated failed starts would. Does I/O.
     ///
-    /// Their state is set aside and not activated again; a newer one can be. From now on, the last values with which
-    /// the app started successfully are active. If there are none, the packaged ones are, and then the app's defaults.
+    /// Their state is not activated again, but a newer one can be. From now on, the last values that the app started
+    /// successfully with are active. If there are none, the packaged values are used, or else the app's defaults.
     ///
     /// - Throws: ``RemoteConfigError/storage(reason:)`` if `RemoteSettingsConfig.safeStart` is not set, if only
-    ///   defaults are in use, or if this cannot be stored. In the last case it still applies in this process.
+    ///   defaults are in use, or if the rejection cannot be stored. In the last case it is still effective in this
+    ///   process.
     public func rejectState() throws(RemoteConfigError) {
         try leaveState(because: "the app rejected it", toPrevious: false)
     }
 
-    /// Goes back to the values that were active before. The current state is set aside, as by ``rejectState()``. Does
-    /// I/O.
+    /// Returns to the values that were active before. The current state is rejected as by ``rejectState()``. Does I/O.
     ///
     /// - Throws: ``RemoteConfigError/storage(reason:)`` if no earlier values are stored, and the errors of
     ///   ``rejectState()``.
@@ -87,35 +88,36 @@ extension RemoteConfig {
     }
 }
 
-// MARK: - What activations ask
+// MARK: - Checks before activation
 
 extension RemoteConfig {
-    /// How well starts with the collection's states have gone; `nil` if this is not recorded.
+    /// Returns the record of how well the app has started with the collection's states; `nil` if this is not recorded.
     func trial(_ collection: LocalCollection) -> StateTrial? {
         let trials = collection.session.trials
         guard trials.isSafeStart || validate != nil else { return nil }
         return trials.trial(of: trialSubject(collection))
     }
 
-    /// Activated states are kept apart from the cache. With activation at the next start, the cached state becomes
-    /// active.
+    /// Returns the subject of the trial of states. Activated states are separate from cached ones, except with
+    /// activation at the next start, when the cached state itself becomes active.
     func trialSubject(_ collection: LocalCollection) -> StateTrials.Subject {
         activation == .onNextStart ? collection.subject : collection.activated
     }
 
-    /// Whether a fetched state is allowed to become active at a start.
+    /// Returns whether a fetched state may become active at a start.
     func mayStart(with found: CurrentState, _ collection: LocalCollection) -> Bool {
         guard let snapshot = found.snapshot, found.source.configSource == .remote, let trial = trial(collection)
         else { return true }
         return !trial.usesPackagedOnly && trial.reason(against: snapshot) == nil
     }
 
-    /// Lets the app check values, and sets their state aside if the app refuses them.
+    /// Lets the app check values, and rejects their state if the check fails.
     ///
     /// - Throws: ``RemoteConfigError/rejected(reason:)``, or `CancellationError`.
     func check(_ new: ParameterLayer, _ collection: LocalCollection) async throws {
         guard let refusal = try await refusal(of: new, collection) else { return }
-        // Other signals may have made a value bad. The state that is already active is not the cause.
+        // Do not reject a state that is already active: its values may fail the check only because signals have
+        // changed.
         if layers().parameters?.snapshot.payload != new.snapshot.payload {
             do {
                 try collection.session.trials.setAside(
@@ -145,13 +147,14 @@ extension RemoteConfig {
         }
     }
 
-    /// Starts the check of values before they are stored, if they become active at a start.
+    /// Registers the check of values before they are stored, if stored values become active at the next start.
     private func checkBeforeStarts() {
         guard activation == .onNextStart, let collection = try? client.collection() else { return }
         collection.session.trials.addCheck(of: collection.id) { [weak self] snapshot in
             guard let self else { return nil }
             let context = self.store.present(collection).filterContext(collection, installation: self.givenInstallation)
-            // A state without parameters is never active, and the fetch reports that.
+            // A state with records that are not parameters never becomes active, and the fetch reports it, so it is not
+            // checked here.
             let layer = try? ParameterLayer(nil, snapshot, of: collection, context)
             guard let layer else { return nil }
             return try await self.refusal(of: layer, collection)

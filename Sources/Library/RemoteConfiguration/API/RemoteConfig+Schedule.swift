@@ -2,17 +2,18 @@ import RemoteSettings
 import RemoteSettingsModel
 
 extension RemoteConfig {
-    /// Fetches now if a fetch is due, and then at each interval. Uses the network.
+    /// Fetches at an interval, starting now if a fetch is due. Uses the network.
     ///
     ///     for await result in config.fetches(every: .seconds(43_200)) { … }
     ///
-    /// The server is asked at most once in the interval, however often the app starts and however many processes share
-    /// the storage directory. The interval begins with a successful fetch. After a failure, the next attempt follows
-    /// after a minute, and each further pause is twice as long, up to the interval. A random part of up to a tenth of
-    /// the interval is added. ``RemoteConfigSettings/minimumFetchInterval`` does not apply, but pauses that the server
-    /// asks for do. Nothing is activated. The stream ends with its task or with the service.
+    /// The server is contacted at most once per interval, regardless of the number of app starts and of processes that
+    /// share the storage directory. The interval begins with a successful fetch. After a failure, the next attempt
+    /// follows after a minute; after each further failure, the wait is doubled, up to the interval. A random delay of
+    /// up to a tenth of the interval is added. ``RemoteConfigSettings/minimumFetchInterval`` does not apply, but
+    /// backoffs that the server requests do. Nothing is activated. The stream finishes when its task is cancelled or
+    /// the service is shut down.
     ///
-    /// - Parameter interval: from a minute to 366 days. A value outside this range becomes the nearest one in it.
+    /// - Parameter interval: the interval, which is clamped to the range from 1 minute to 366 days.
     public func fetches(every interval: Duration) -> AsyncStream<Result<RemoteConfigFetchStatus, RemoteConfigError>> {
         let schedule = (try? client.collection()).map { SyncSchedule(every: interval, of: $0.id) }
         return SyncSchedule.results { [weak self] in
@@ -26,19 +27,19 @@ extension RemoteConfig {
         }
     }
 
-    /// Fetches as ``fetches(every:)`` does, and activates each result, until the task is cancelled or the service is
-    /// shut down. It can be the body of a service of swift-service-lifecycle. Uses the network.
+    /// Fetches at an interval and activates the results, until the task is cancelled or the service is shut down. It
+    /// can be the body of a service of swift-service-lifecycle. Uses the network.
     ///
-    /// - Parameter interval: the interval, as for ``fetches(every:)``.
+    /// - Parameter interval: see ``fetches(every:)``.
     public func run(every interval: Duration) async {
         for await result in fetches(every: interval) where (try? result.get()) != nil { _ = try? await activate() }
     }
 
-    /// The active values now, and then after each activation.
+    /// A stream of the active values: the current ones, then those after each activation.
     ///
-    /// No activation is missed, but of several unread ones only the newest is kept. Each read of the property makes a
-    /// new stream, which ends with the remote config or the service. No connection is opened. Does I/O as the first
-    /// read of a value does.
+    /// No activation is missed, but only the newest unread one is kept. Each access creates a new stream, which
+    /// finishes when the remote config is released or the service is shut down. No connection is opened. Does I/O like
+    /// the first read of a value.
     public var activations: AsyncStream<RemoteConfigSnapshot> {
         let activations = hub.activations()
         let first = Mutex<RemoteConfigSnapshot?>(snapshot())
@@ -56,7 +57,7 @@ extension RemoteConfig {
 
     /// Runs the fetch that is due.
     ///
-    /// - Returns: `nil` if another process has just begun the fetch.
+    /// - Returns: `nil` if another process has just started the fetch.
     private func scheduledFetch(
         _ schedule: SyncSchedule, _ collection: LocalCollection
     ) async -> Result<RemoteConfigFetchStatus, RemoteConfigError>? {

@@ -3,7 +3,8 @@ import RemoteSettings
 import RemoteSettingsModel
 
 extension RemoteConfig {
-    /// The state of remote config, where its values come from, and what happens next. Does I/O; never uses the network.
+    /// The status of remote config: its state, the source of its values, and the next fetch. Does I/O; never uses the
+    /// network.
     public var status: RemoteConfigStatus {
         let active = layers().parameters
         var status = RemoteConfigStatus(

@@ -8,7 +8,7 @@ import FoundationEssentials
 import Foundation
 #endif
 
-/// Remote config: parameters with defaults that an app fetches, activates and reads by key.
+/// Remote config for an app: parameters with defaults that the app fetches, activates and reads by key.
 ///
 /// The parameters are in a signed collection, which may be packaged with the app.
 ///
@@ -16,15 +16,15 @@ import Foundation
 ///     let config = RemoteConfig.remoteConfig()
 ///     config.setDefaults(["banner": "Welcome", "price": 3])
 ///     config["banner"].stringValue  // packaged with the app, or the default
-///     try await config.fetchAndActivate()  // asks the server when that is due
+///     try await config.fetchAndActivate()  // contacts the server if a fetch is due
 ///
 /// A value comes from the newest state that was activated or packaged, otherwise from the app's defaults. If there is
-/// neither, it is empty. Fetched values wait for ``activate()``. Reading never uses the network, never fails, and never
-/// waits for a lock during I/O. The first read in a process does I/O, because it reads and verifies the stored or
-/// packaged state. Instances may be used from many threads.
+/// neither, it is empty. Fetched values take effect when you call ``activate()``. Reading never uses the network, never
+/// fails, and never waits for a lock during I/O. The first read in a process does I/O, because it reads and verifies
+/// the stored or packaged state. Instances can be used from any thread.
 ///
-/// It is `Observable`, on Apple systems since iOS 17 and macOS 14. A SwiftUI view that reads a value is updated when an
-/// activation changes values. `withObservationTracking` works on every system. On older Apple systems, use
+/// The class is `Observable`, on Apple systems since iOS 17 and macOS 14. A SwiftUI view that reads a value is updated
+/// when an activation changes values. `withObservationTracking` works on every system. On older Apple systems, use
 /// `addObserver` with a queue.
 public final class RemoteConfig: RemoteConfigReading, Sendable {
     struct State {
@@ -33,16 +33,16 @@ public final class RemoteConfig: RemoteConfigReading, Sendable {
         var defaults: [ExactString: RemoteConfigValue] = [:]
         /// The values that the app's code overrides during development.
         var overrides: [ExactString: RemoteConfigValue] = [:]
-        /// The reasons why snapshots are not used.
+        /// The reasons that snapshots are not used.
         var problems: [String] = []
-        /// Whether a fetch is running. It records its result itself.
+        /// Whether a fetch is running, which records its result itself.
         var isFetching = false
-        /// The last fetched state that listeners have been told about.
+        /// The last fetched state that listeners have been notified of.
         var announced: Payload?
         var announcer: Task<Void, Never>?
         var validate: (@Sendable (RemoteConfigSnapshot, RemoteConfigSnapshot) throws -> Void)?
 
-        /// Puts parameters before the defaults and behind the overrides.
+        /// Replaces the parameters. They take precedence over the defaults, but not over the overrides.
         @discardableResult
         mutating func show(_ parameters: ParameterLayer?, _ reads: ReadLog?, _ packaged: PackagedLayer?) -> ConfigLayers
         {
@@ -55,7 +55,7 @@ public final class RemoteConfig: RemoteConfigReading, Sendable {
 
     private static let shared = Mutex<RemoteConfig?>(nil)
 
-    /// The name of the collection that holds the parameters.
+    /// The name of the collection that contains the parameters.
     public let collectionName: String
     /// When fetched values take effect.
     public let activation: RemoteConfigActivation
@@ -68,17 +68,17 @@ public final class RemoteConfig: RemoteConfigReading, Sendable {
     private let settings: Mutex<RemoteConfigSettings>
     private let observation = ValuesObservation()
 
-    /// Makes a separate remote config, which ``remoteConfig()`` does not return. Does no I/O.
+    /// Creates a separate remote config, which ``remoteConfig()`` does not return. Does no I/O.
     ///
     /// - Parameters:
     ///   - collection: the collection's name in the bucket of the service's configuration, or `bucket/name`. The
     ///     collection must contain only parameters.
     ///   - service: the service that syncs, verifies and packages the collection. Its other collections are not
     ///     affected.
-    ///   - settings: how often it fetches, and how long a fetch may take.
+    ///   - settings: the fetch interval and the time limit of a fetch.
     ///   - activation: when fetched values take effect.
-    ///   - installationID: the value of `env.id`, on which percentages depend, such as the id of a user with several
-    ///     devices; `nil` for a random id that is kept in the storage directory.
+    ///   - installationID: the value of `env.id`, which decides percentage rollouts, such as the id of a user with
+    ///     several devices; `nil` for a random id that is kept in the storage directory.
     public init(
         collection: String, service: RemoteSettingsService, settings: RemoteConfigSettings = RemoteConfigSettings(),
         activation: RemoteConfigActivation = .onRequest, installationID: String? = nil
@@ -89,7 +89,7 @@ public final class RemoteConfig: RemoteConfigReading, Sendable {
         self.activation = activation
         givenInstallation = installationID
         store = ConfigStore(installation: installationID)
-        // This reports syncs that ``fetch()`` did not start.
+        // Records syncs that were not started by ``fetch()``.
         client.onSync { [weak self] began in await self?.recordSync(began: began) }
     }
 
@@ -98,10 +98,10 @@ public final class RemoteConfig: RemoteConfigReading, Sendable {
         hub.finish()
     }
 
-    /// Makes the remote config that ``remoteConfig()`` returns. Call it once, when the app starts. Does no I/O.
+    /// Creates the remote config that ``remoteConfig()`` returns. Call it once, when the app starts. Does no I/O.
     ///
     /// The parameters are those of ``init(collection:service:settings:activation:installationID:)``. If it is called
-    /// again, ``remoteConfig()`` returns the new remote config from then on. Earlier ones stay as they are.
+    /// again, ``remoteConfig()`` returns the new remote config from then on. Earlier ones continue to work.
     @discardableResult
     public static func configure(
         collection: String, service: RemoteSettingsService, settings: RemoteConfigSettings = RemoteConfigSettings(),
@@ -114,8 +114,8 @@ public final class RemoteConfig: RemoteConfigReading, Sendable {
         return config
     }
 
-    /// The app's remote config. Call ``configure(collection:service:settings:activation:installationID:)`` first.
-    /// Otherwise this stops the program.
+    /// Returns the app's remote config. If ``configure(collection:service:settings:activation:installationID:)`` was
+    /// not called before, the program stops.
     public static func remoteConfig() -> RemoteConfig {
         guard let config = shared.withLock({ $0 }) else {
             preconditionFailure(
@@ -125,29 +125,29 @@ public final class RemoteConfig: RemoteConfigReading, Sendable {
         return config
     }
 
-    /// How often it fetches, and how long a fetch may take. A change takes effect at the next fetch.
+    /// The fetch interval and the time limit of a fetch. A change takes effect at the next fetch.
     public var configSettings: RemoteConfigSettings {
         get { settings.withLock { $0 } }
         set { settings.withLock { $0 = newValue.copy } }
     }
 
-    /// The value of a key, from a remote or packaged state, or else from the app's defaults. Without either, it is
-    /// empty.
+    /// Returns the value of a key, from a remote or packaged state, or else from the app's defaults. Without either, it
+    /// is empty.
     public subscript(key: String) -> RemoteConfigValue { layers().value(key) }
 
-    /// The value of a key, from a remote or packaged state, or else from the app's defaults. Without either, it is
-    /// empty.
+    /// Returns the value of a key, from a remote or packaged state, or else from the app's defaults. Without either, it
+    /// is empty.
     ///
     /// - Parameter key: the key. As in Firebase, `nil` is allowed and has no value.
     public func configValue(forKey key: String?) -> RemoteConfigValue { key.map(layers().value) ?? .none }
 
-    /// The current values. Values that are read from one snapshot belong to one state.
+    /// Returns a snapshot of the current values, which all belong to one state.
     public func snapshot() -> RemoteConfigSnapshot { RemoteConfigSnapshot(layers: layers()) }
 
-    /// Reads and verifies the stored or packaged state, so that the first read of a value does not have to do this I/O.
+    /// Reads and verifies the stored or packaged state in advance, so that the first read of a value does no I/O.
     public func ensureInitialized() async throws(RemoteConfigError) { _ = layers() }
 
-    /// Represents all values for Observation.
+    /// A property that represents all values for Observation.
     private var observed: Bool { true }
 
     func layers() -> ConfigLayers {
@@ -158,7 +158,7 @@ public final class RemoteConfig: RemoteConfigReading, Sendable {
         return load()
     }
 
-    /// The first read. Two threads may do it at the same time. The first result is kept.
+    /// Loads the layers for the first read. Two threads may do this at the same time; the first result is kept.
     private func load() -> ConfigLayers {
         let (layer, problems) = startingLayer()
         return state.withLock { state in
@@ -168,7 +168,7 @@ public final class RemoteConfig: RemoteConfigReading, Sendable {
         }
     }
 
-    /// Replaces the layers that values are read from, and tells observers.
+    /// Replaces the layers that values are read from, and notifies observers.
     func replaceLayers(_ change: (inout State) -> Void) {
         guard #available(iOS 17, macOS 14, tvOS 17, watchOS 10, visionOS 1, *) else {
             return state.withLock { change(&$0) }

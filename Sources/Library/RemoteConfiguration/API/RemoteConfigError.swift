@@ -7,29 +7,29 @@ import FoundationEssentials
 import Foundation
 #endif
 
-/// The domain of ``RemoteConfigError`` as an `NSError`, as in Firebase.
+/// The error domain of ``RemoteConfigError`` as an `NSError`, as in Firebase.
 public let RemoteConfigErrorDomain = "com.google.remoteconfig.ErrorDomain"
 /// The key of ``RemoteConfigError/throttledUntil`` in the `userInfo` of an `NSError`, in seconds since 1970, as in
 /// Firebase.
 public let RemoteConfigThrottledEndTimeInSecondsKey = "error_throttled_end_time_seconds"
 
-/// Why a call of ``RemoteConfig`` failed. Values can still be read as before.
+/// The reason that a call of ``RemoteConfig`` failed. Values can still be read as before.
 ///
 /// Open: a later version may add cases, so a `switch` needs a `default`.
 public enum RemoteConfigError: Error, Hashable, Sendable {
     /// No request is made before `until`.
     ///
-    /// The server asked for a pause or has failed, or the app has already made all requests that
+    /// The server has requested a backoff or has failed, or the app has already made all requests that
     /// ``RemoteConfigSettings/fetchesPerHour`` allows.
     case paused(until: RemoteSettingsTimestamp, reason: String)
-    /// The fetch did not end within ``RemoteConfigSettings/fetchTimeout``.
+    /// The fetch did not finish within ``RemoteConfigSettings/fetchTimeout``.
     case timeout(Duration)
-    /// The server could not be asked, or its answer was refused.
+    /// The server could not be reached, or its response was refused.
     case fetchFailed(reason: String)
-    /// The collection contains something other than parameters. The reason names the record.
+    /// The collection contains a record that is not a parameter. The reason names the record.
     case notParameters(reason: String)
-    /// The values are verified but were not activated: the app's check refused them, the app rejected them, or starts
-    /// with them were not successful.
+    /// The values were verified but not activated: they were rejected by the app's check or by the app itself, or
+    /// starts with them failed.
     case rejected(reason: String)
     /// The state could not be written to the storage directory.
     case storage(reason: String)
@@ -46,7 +46,7 @@ extension RemoteConfigError {
     public enum Code: Int, Hashable, Sendable, CaseIterable {
         /// The task was cancelled.
         case unknown = 8001
-        /// No request was made because of a pause.
+        /// No request was made because of a backoff or a limit.
         case throttled = 8002
         /// The request failed, or its result cannot be used or stored.
         case internalError = 8003
@@ -54,8 +54,8 @@ extension RemoteConfigError {
 
     /// The Firebase error that this error corresponds to.
     ///
-    /// Firebase's header uses `internalError` for a failed request, whatever the HTTP status is. Here it also stands
-    /// for all failures on this device. `unknown` means that the task was cancelled.
+    /// Firebase's header uses `internalError` for a failed request, regardless of the HTTP status. Here it also covers
+    /// all failures on this device. `unknown` means that the task was cancelled.
     public var code: Code {
         switch self {
         case .paused: .throttled
@@ -67,14 +67,14 @@ extension RemoteConfigError {
     /// The error domain for `NSError`.
     public static var errorDomain: String { RemoteConfigErrorDomain }
 
-    /// The number of ``code``.
+    /// The raw value of ``code``.
     public var errorCode: Int { code.rawValue }
 
-    /// ``Code/unknown``, by its Firebase name.
+    /// The code ``Code/unknown``, under its Firebase name.
     public static var unknown: Code { .unknown }
-    /// ``Code/throttled``, by its Firebase name.
+    /// The code ``Code/throttled``, under its Firebase name.
     public static var throttled: Code { .throttled }
-    /// ``Code/internalError``, by its Firebase name.
+    /// The code ``Code/internalError``, under its Firebase name.
     public static var internalError: Code { .internalError }
 
     /// The earliest time of the next request; `nil` for errors other than ``paused(until:reason:)``.
@@ -92,7 +92,7 @@ extension RemoteConfigError {
 }
 
 extension RemoteConfigError.Code {
-    /// Lets `catch RemoteConfigError.throttled` catch what Firebase reports by this code.
+    /// Makes `catch RemoteConfigError.throttled` match all errors with this code.
     public static func ~= (code: RemoteConfigError.Code, error: any Error) -> Bool {
         (error as? RemoteConfigError)?.code == code
     }
@@ -117,7 +117,7 @@ extension RemoteConfigError: LocalizedError {
     public var errorDescription: String? { description }
 }
 
-/// Why custom signals were refused. None of the call's signals was set.
+/// The reason that custom signals were refused. None of the call's signals was set.
 ///
 /// Closed: no version adds a case.
 public enum RemoteConfigCustomSignalsError: Error, Hashable, Sendable {
@@ -169,7 +169,7 @@ extension RemoteConfigCustomSignalsError: CustomNSError {
 #endif
 
 extension Duration {
-    /// The seconds as a time interval of at most a thousand years. Anything but a positive number gives 0.
+    /// Returns a duration in the range from 0 to a thousand years. Negative numbers and NaN become 0.
     static func interval(_ seconds: Double) -> Duration {
         .milliseconds(Int64(max(0, min(seconds.isNaN ? 0 : seconds, 31_536_000_000)) * 1000))
     }

@@ -6,18 +6,18 @@ import FoundationEssentials
 import Foundation
 #endif
 
-/// A number with those members of `NSNumber` that apps use.
+/// A number with the members of `NSNumber` that apps use.
 ///
-/// No conversion fails. A number that does not fit becomes the nearest number that does. `NSNumber` would keep some of
-/// the number's bits instead.
+/// No conversion fails: a number outside the range of a type becomes the nearest number in it. `NSNumber` would
+/// truncate the bits instead.
 public struct RemoteConfigNumber: Hashable, Sendable {
-    /// The nearest double.
+    /// The number as a `Double`, rounded if necessary.
     public let doubleValue: Double
-    /// The bits of a 64-bit integer that no double equals; `nil` for any other number. The integer's sign is that of
-    /// the double.
+    /// The bits of a 64-bit integer that a `Double` cannot represent exactly; `nil` for any other number. The integer's
+    /// sign is that of the double.
     private let bits: UInt64?
 
-    /// Makes an integer.
+    /// Creates a number from an integer.
     public init(_ value: Int64) {
         doubleValue = Double(value)
         bits = Int64(exactly: doubleValue) == value ? nil : UInt64(bitPattern: value)
@@ -28,7 +28,7 @@ public struct RemoteConfigNumber: Hashable, Sendable {
         bits = UInt64(exactly: doubleValue) == value ? nil : value
     }
 
-    /// Makes a number from a double. A double that is not finite becomes 0.
+    /// Creates a number from a double. A double that is not finite becomes 0.
     public init(_ value: Double) {
         doubleValue = value.isFinite ? value : 0
         bits = nil
@@ -36,8 +36,8 @@ public struct RemoteConfigNumber: Hashable, Sendable {
 
     init(_ number: JSONNumber) { self = Self(literal: number.text[...]) ?? 0 }
 
-    /// Reads the number at the start of a string, after white space; `nil` if there is none, or if a double cannot hold
-    /// it.
+    /// Parses the number at the start of a string, after white space; returns `nil` if there is none, or if it is
+    /// outside the range of `Double`.
     init?(leading text: String) {
         guard let literal = TextReading.number(text) else { return nil }
         self.init(literal: literal)
@@ -54,7 +54,7 @@ public struct RemoteConfigNumber: Hashable, Sendable {
         }
     }
 
-    /// An integer that no double equals.
+    /// An integer that a `Double` cannot represent exactly.
     private enum Exact {
         case negative(Int64)
         case positive(UInt64)
@@ -64,7 +64,7 @@ public struct RemoteConfigNumber: Hashable, Sendable {
         bits.map { doubleValue < 0 ? .negative(Int64(bitPattern: $0)) : .positive($0) }
     }
 
-    /// The integer part, or the nearest number that the type can hold.
+    /// Returns the integer part, clamped to the range of the type.
     private func clamped<Integer: FixedWidthInteger>() -> Integer {
         switch exact {
         case .negative(let integer): return Integer(clamping: integer)
@@ -76,7 +76,7 @@ public struct RemoteConfigNumber: Hashable, Sendable {
         return Integer(exactly: whole) ?? (whole < 0 ? .min : .max)
     }
 
-    /// The number as an integer type; `nil` if that type cannot hold exactly this number.
+    /// Returns the number as an integer type; `nil` if that type cannot represent it exactly.
     func exactly<Integer: FixedWidthInteger>(_ type: Integer.Type) -> Integer? {
         switch exact {
         case .negative(let integer): Integer(exactly: integer)
@@ -85,29 +85,29 @@ public struct RemoteConfigNumber: Hashable, Sendable {
         }
     }
 
-    /// The integer part.
+    /// The integer part, clamped to the range of the type.
     public var intValue: Int { clamped() }
-    /// The integer part.
+    /// The integer part, clamped to the range of the type.
     public var int8Value: Int8 { clamped() }
-    /// The integer part.
+    /// The integer part, clamped to the range of the type.
     public var int16Value: Int16 { clamped() }
-    /// The integer part.
+    /// The integer part, clamped to the range of the type.
     public var int32Value: Int32 { clamped() }
-    /// The integer part.
+    /// The integer part, clamped to the range of the type.
     public var int64Value: Int64 { clamped() }
-    /// The integer part; 0 for a negative number.
+    /// The integer part, clamped to the range of the type; 0 for a negative number.
     public var uintValue: UInt { clamped() }
-    /// The integer part; 0 for a negative number.
+    /// The integer part, clamped to the range of the type; 0 for a negative number.
     public var uint8Value: UInt8 { clamped() }
-    /// The integer part; 0 for a negative number.
+    /// The integer part, clamped to the range of the type; 0 for a negative number.
     public var uint16Value: UInt16 { clamped() }
-    /// The integer part; 0 for a negative number.
+    /// The integer part, clamped to the range of the type; 0 for a negative number.
     public var uint32Value: UInt32 { clamped() }
-    /// The integer part; 0 for a negative number.
+    /// The integer part, clamped to the range of the type; 0 for a negative number.
     public var uint64Value: UInt64 { clamped() }
-    /// The nearest float; infinite if a float cannot hold the number.
+    /// The nearest `Float`; infinite if the number is outside the range of `Float`.
     public var floatValue: Float { Float(doubleValue) }
-    /// The decimal number with the digits of ``stringValue``.
+    /// The number as a `Decimal`, with the digits of ``stringValue``.
     public var decimalValue: Decimal {
         Decimal(string: stringValue)
             ?? (doubleValue.magnitude < 1
@@ -115,7 +115,7 @@ public struct RemoteConfigNumber: Hashable, Sendable {
     }
     /// Whether the number is not 0.
     public var boolValue: Bool { doubleValue != 0 }
-    /// The number as JSON writes it. An integer has no decimal point.
+    /// The number as a string, in the format of JSON. An integer has no decimal point.
     public var stringValue: String {
         switch exact {
         case .negative(let integer): return String(integer)

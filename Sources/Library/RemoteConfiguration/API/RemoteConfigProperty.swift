@@ -2,26 +2,26 @@
 import SwiftUI
 #endif
 
-/// A property whose value is a parameter, like Firebase's property of the same name.
+/// A property wrapper for the value of a parameter, like Firebase's property wrapper of the same name.
 ///
 ///     @RemoteConfigProperty(key: "cardColor", fallback: "#f05138") var cardColor
 ///
-/// A SwiftUI view that reads it in its body is redrawn after an activation that changed values. Code that reads it in
-/// `withObservationTracking` is notified too, on every system. It reads ``RemoteConfig/remoteConfig()``, unless another
-/// remote config is given.
+/// A SwiftUI view that reads it in its body is updated after an activation that changed values. Code that reads it in
+/// `withObservationTracking` is notified too, on every system. It reads ``RemoteConfig/remoteConfig()`` unless a
+/// different remote config is given.
 @propertyWrapper
 public struct RemoteConfigProperty<Value: Decodable> {
     /// The parameter's key.
     public let key: String
-    /// The value to use if the key has none, or if its value cannot be read as this type.
+    /// The value to use if the key has none, or if its value cannot be decoded as this type.
     public let fallback: Value
     private let config: (any RemoteConfigReading)?
 
-    /// Makes a property.
+    /// Creates a property wrapper.
     ///
     /// - Parameters:
     ///   - key: the parameter's key.
-    ///   - fallback: the value to use if the key has none, or if its value cannot be read as this type.
+    ///   - fallback: the value to use if the key has none, or if its value cannot be decoded as this type.
     ///   - config: the source of values, such as a `TestRemoteConfig`; `nil` for ``RemoteConfig/remoteConfig()``, which
     ///     is looked up on each read.
     public init(key: String, fallback: Value, config: (any RemoteConfigReading)? = nil) {
@@ -30,7 +30,7 @@ public struct RemoteConfigProperty<Value: Decodable> {
         self.config = config
     }
 
-    /// The current value, as ``RemoteConfigValue/decoded(as:decoder:)`` reads it.
+    /// The current value, decoded as by ``RemoteConfigValue/decoded(as:decoder:)``.
     public var wrappedValue: Value {
         let value = (config ?? RemoteConfig.remoteConfig()).configValue(forKey: key)
         guard value.source != .static else { return fallback }

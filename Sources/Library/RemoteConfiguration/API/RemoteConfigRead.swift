@@ -1,18 +1,17 @@
 import RemoteSettingsModel
 
-/// A report that the app has read a value. It tells an analysis who saw a flag, so that the flag's effect can be
-/// measured.
+/// A report that the app has read a value, for analytics that measure the effect of a flag on the users who saw it.
 public struct RemoteConfigLookup: Hashable, Sendable {
     /// The parameter's key.
     public let key: String
-    /// The value that the app got.
+    /// The value that was returned to the app.
     public let value: RemoteConfigValue
-    /// The id of the record that decided the value; `nil` if no record did. A record can also decide that the app's
-    /// default applies.
+    /// The id of the record that determined the value; `nil` if no record did. A record can also determine that the
+    /// app's default is used.
     public let record: String?
-    /// The timestamp of the collection's state with that record; `nil` if no record decided.
+    /// The timestamp of the collection's state with that record; `nil` if no record determined the value.
     public let timestamp: RemoteSettingsTimestamp?
 
-    /// Where the value came from.
+    /// The source of the value.
     public var source: RemoteConfigSource { value.source }
 }

@@ -1,12 +1,13 @@
 import RemoteSettingsModel
 
-/// How often a ``RemoteConfig`` fetches, and how long a fetch may take.
+/// The fetch interval and limits of a ``RemoteConfig``.
 ///
-/// It is a value: a copy does not change with the original, and two are equal if all three properties are. Code that
-/// was written for Firebase, where it is a class, may also set properties of a constant. A ``RemoteConfig`` copies what
-/// it is given; change ``RemoteConfig/configSettings`` to change how it fetches, from the next fetch on.
+/// This is a value type: a change does not affect copies, and two values are equal if all three properties are. Unlike
+/// other value types, it also allows setting properties of a constant, for code written for Firebase, where it is a
+/// class. A ``RemoteConfig`` copies the settings it is given; to change them later, set
+/// ``RemoteConfig/configSettings``.
 public struct RemoteConfigSettings: Hashable, Sendable {
-    /// The properties, on the heap, so that those of a constant can be set.
+    /// The properties, in a class instance, so that those of a constant can be set.
     fileprivate final class Values: Sendable {
         let current: Mutex<Current>
 
@@ -21,40 +22,41 @@ public struct RemoteConfigSettings: Hashable, Sendable {
 
     private var values = Values(Current())
 
-    /// Makes Firebase's settings: an interval of 12 hours and a time-out of one minute. At most 60 requests are made in
-    /// an hour.
+    /// Creates Firebase's settings: an interval of 12 hours and a timeout of one minute. The limit is 60 requests per
+    /// hour.
     public init() {}
 
-    /// Makes settings with other values than Firebase's. The interval and the time-out are in seconds.
+    /// Creates settings. The interval and the timeout are in seconds.
     public init(minimumFetchInterval: Double, fetchTimeout: Double = 60, fetchesPerHour: Int = 60) {
         self.minimumFetchInterval = minimumFetchInterval
         self.fetchTimeout = fetchTimeout
         self.fetchesPerHour = fetchesPerHour
     }
 
-    /// The seconds after a successful fetch during which no request is made. With 0, each fetch asks the server.
+    /// The number of seconds after a successful fetch during which no request is made. With 0, each fetch contacts the
+    /// server.
     ///
-    /// A negative value, or one that is not a number, becomes 0.
+    /// A negative value or NaN becomes 0.
     public var minimumFetchInterval: Double {
         get { current.interval }
         set { change { $0.interval = newValue > 0 ? newValue : 0 } }
     }
 
-    /// The seconds after which a fetch fails. A value that is not a positive number becomes 60.
+    /// The number of seconds after which a fetch fails. A value that is not a positive number becomes 60.
     public var fetchTimeout: Double {
         get { current.timeout }
         set { change { $0.timeout = newValue > 0 ? newValue : 60 } }
     }
 
-    /// The largest number of requests that fetches make in any hour, whatever the interval is. `Int.max` means no
-    /// limit. 0 or less becomes 1.
+    /// The maximum number of requests by fetches in any hour, regardless of the interval. `Int.max` means no limit. 0
+    /// or less becomes 1.
     ///
     /// It protects the server from an app that fetches in a loop. Further fetches fail with
-    /// ``RemoteConfigError/paused(until:reason:)``, which says when the next request is allowed.
+    /// ``RemoteConfigError/paused(until:reason:)``, which contains the time when the next request is allowed.
     ///
     /// The count is kept after a restart, by the minute. Requests that did not reach a server do not count. Requests
-    /// after ``RemoteConfig/markStale()`` are counted separately, up to the same number. Syncs that the update channel
-    /// starts have limits of their own.
+    /// after ``RemoteConfig/markStale()`` are counted separately, up to the same number. Syncs started by the update
+    /// channel have separate limits.
     public var fetchesPerHour: Int {
         get { current.perHour }
         set { change { $0.perHour = max(1, newValue) } }
@@ -68,21 +70,21 @@ public struct RemoteConfigSettings: Hashable, Sendable {
 
     private var current: Current { values.current.withLock { $0 } }
 
-    /// The same settings, with properties of their own.
+    /// A copy of the settings that does not share storage with the original.
     var copy: RemoteConfigSettings {
         var copy = self
         copy.values = Values(current)
         return copy
     }
 
-    /// Changes this value only: copies keep what they have.
+    /// Changes this value only: copies are not affected.
     private mutating func change(_ body: (inout Current) -> Void) {
         var changed = current
         body(&changed)
         values = Values(changed)
     }
 
-    /// Changes the properties of a constant.
+    /// Changes the properties of a constant, which affects all its copies.
     fileprivate func changeConstant(_ body: (inout RemoteConfigSettings) -> Void) {
         var changed = self
         body(&changed)
@@ -90,7 +92,8 @@ public struct RemoteConfigSettings: Hashable, Sendable {
     }
 }
 
-/// The properties that Firebase's code sets of a constant: `let settings = RemoteConfigSettings()`.
+/// A protocol for setting properties of a constant, as in `let settings = RemoteConfigSettings()`, for code written for
+/// Firebase.
 public protocol RemoteConfigSettingsOfConstants {
     /// The settings themselves.
     var settings: RemoteConfigSettings { get }
@@ -100,21 +103,21 @@ extension RemoteConfigSettings: RemoteConfigSettingsOfConstants {
     public var settings: RemoteConfigSettings { self }
 }
 
-// The compiler prefers the members of the structure, and uses these where a value cannot be changed.
+// The compiler prefers the members of the structure, and uses these only for a constant.
 extension RemoteConfigSettingsOfConstants {
-    /// ``RemoteConfigSettings/minimumFetchInterval``, of a constant.
+    /// ``RemoteConfigSettings/minimumFetchInterval`` of a constant.
     public var minimumFetchInterval: Double {
         get { settings.minimumFetchInterval }
         nonmutating set { settings.changeConstant { $0.minimumFetchInterval = newValue } }
     }
 
-    /// ``RemoteConfigSettings/fetchTimeout``, of a constant.
+    /// ``RemoteConfigSettings/fetchTimeout`` of a constant.
     public var fetchTimeout: Double {
         get { settings.fetchTimeout }
         nonmutating set { settings.changeConstant { $0.fetchTimeout = newValue } }
     }
 
-    /// ``RemoteConfigSettings/fetchesPerHour``, of a constant.
+    /// ``RemoteConfigSettings/fetchesPerHour`` of a constant.
     public var fetchesPerHour: Int {
         get { settings.fetchesPerHour }
         nonmutating set { settings.changeConstant { $0.fetchesPerHour = newValue } }

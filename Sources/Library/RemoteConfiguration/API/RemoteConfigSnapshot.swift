@@ -7,16 +7,16 @@ import FoundationEssentials
 import Foundation
 #endif
 
-/// The values of one moment. Values that are read from it belong together, even if the remote config changes meanwhile.
+/// The values of a remote config at one moment. They do not change when the remote config does.
 public struct RemoteConfigSnapshot: Sendable {
     let layers: ConfigLayers
 
     init(layers: ConfigLayers) { self.layers = layers }
 
-    /// Makes a snapshot of given values, for an app's tests and previews. Does no I/O.
+    /// Creates a snapshot of given values, for an app's tests and previews. Does no I/O.
     ///
     /// - Parameters:
-    ///   - values: the values in the place of the server's, by key.
+    ///   - values: the values that replace those of the server, by key.
     ///   - defaults: the app's defaults.
     public init(
         values: [String: any RemoteConfigDefault], defaults: [String: any RemoteConfigDefault] = [:]
@@ -31,21 +31,21 @@ public struct RemoteConfigSnapshot: Sendable {
     }
 }
 
-/// A source that values can be read from.
+/// A source of values.
 ///
-/// The values of a ``RemoteConfig`` change with each activation. Those of its ``RemoteConfigSnapshot`` do not. Reading
-/// never uses the network. The first read of a ``RemoteConfig`` in a process does I/O, and later reads do none.
+/// The values of a ``RemoteConfig`` change with each activation. Those of a ``RemoteConfigSnapshot`` never change.
+/// Reading never uses the network. The first read of a ``RemoteConfig`` in a process does I/O, and later reads do none.
 public protocol RemoteConfigReading: Sendable {
-    /// The current values.
+    /// Returns a snapshot of the current values.
     func snapshot() -> RemoteConfigSnapshot
 }
 
 extension RemoteConfigSnapshot: RemoteConfigReading {
-    /// The same values.
+    /// Returns this snapshot.
     public func snapshot() -> RemoteConfigSnapshot { self }
 
-    /// The value of a key, from a remote or packaged state, or else from the app's defaults. Without either, it is
-    /// empty.
+    /// Returns the value of a key, from a remote or packaged state, or else from the app's defaults. Without either, it
+    /// is empty.
     public subscript(key: String) -> RemoteConfigValue { layers.value(key) }
 
     /// The timestamp of the collection's state that remote or packaged values come from; `nil` if there are none.
@@ -53,24 +53,24 @@ extension RemoteConfigSnapshot: RemoteConfigReading {
 }
 
 extension RemoteConfigReading {
-    /// The value of a key, from a remote or packaged state, or else from the app's defaults. Without either, it is
-    /// empty.
+    /// Returns the value of a key, from a remote or packaged state, or else from the app's defaults. Without either, it
+    /// is empty.
     public subscript(key: String) -> RemoteConfigValue { snapshot().layers.value(key) }
 
-    /// The value of a key, from a remote or packaged state, or else from the app's defaults. Without either, it is
-    /// empty.
+    /// Returns the value of a key, from a remote or packaged state, or else from the app's defaults. Without either, it
+    /// is empty.
     ///
     /// - Parameter key: the key. As in Firebase, `nil` is allowed and has no value.
     public func configValue(forKey key: String?) -> RemoteConfigValue {
         key.map { snapshot().layers.value($0) } ?? .none
     }
 
-    /// The value of a key in a single source. If that source does not have the key, the value is empty and its source
-    /// is ``RemoteConfigSource/static``.
+    /// Returns the value of a key in a single source. If that source does not have the key, the value is empty and its
+    /// source is ``RemoteConfigSource/static``.
     ///
-    /// ``RemoteConfigSource/remote`` has values while they are active. ``RemoteConfigSource/packaged`` has the values
-    /// that were shipped with the app, whatever is active; the first call for them does I/O. A value of
-    /// ``RemoteConfigSource/override`` comes before both.
+    /// Values from ``RemoteConfigSource/remote`` are available while they are active. ``RemoteConfigSource/packaged``
+    /// always gives the values that were shipped with the app; the first call for them does I/O. Values from
+    /// ``RemoteConfigSource/override`` take precedence over both in all other reads.
     public func configValue(forKey key: String?, source: RemoteConfigSource) -> RemoteConfigValue {
         guard let key else { return .none }
         let layers = snapshot().layers
@@ -81,12 +81,12 @@ extension RemoteConfigReading {
         }
     }
 
-    /// The app's default for a key; `nil` if there is none.
+    /// Returns the app's default for a key; `nil` if there is none.
     public func defaultValue(forKey key: String?) -> RemoteConfigValue? {
         key.flatMap { snapshot().layers.defaults[$0] }
     }
 
-    /// The keys that have a value in one source, sorted.
+    /// Returns the keys that have a value in one source, sorted.
     public func allKeys(from source: RemoteConfigSource) -> [String] {
         let layers = snapshot().layers
         switch source {
@@ -96,7 +96,8 @@ extension RemoteConfigReading {
         }
     }
 
-    /// The keys of remote or packaged values that begin with a prefix. `nil` and the empty prefix give all of them.
+    /// Returns the keys of remote or packaged values that begin with a prefix. With `nil` or an empty prefix, it
+    /// returns all of them.
     ///
     /// As in Firebase, the app's defaults are not included.
     public func keys(withPrefix prefix: String?) -> Set<String> {
@@ -105,29 +106,30 @@ extension RemoteConfigReading {
         return keys.filter { $0.utf8.starts(with: prefix.utf8) }
     }
 
-    /// The value of a key as JSON; `nil` if it is not JSON. See ``RemoteConfigValue/jsonValue``.
+    /// Returns the value of a key as JSON; `nil` if it is not JSON. See ``RemoteConfigValue/jsonValue``.
     public subscript(jsonValue key: String) -> RemoteSettingsJSON? { configValue(forKey: key).jsonValue }
 
-    /// The members of a key's value if it is an object; see ``RemoteConfigValue/jsonObject``.
+    /// Returns the members of a key's value if it is an object; see ``RemoteConfigValue/jsonObject``.
     @available(*, deprecated, message: "read configValue(forKey:).jsonObject; config[jsonValue:] is a JSONValue")
     @_disfavoredOverload
     public subscript(jsonValue key: String) -> [String: AnyHashable]? { configValue(forKey: key).jsonObject }
 
-    /// The value of a key as a type of the app; `nil` if ``RemoteConfigValue/decoded(as:decoder:)`` throws an error.
+    /// Returns the value of a key decoded as a type of the app; `nil` if ``RemoteConfigValue/decoded(as:decoder:)``
+    /// throws.
     public subscript<Value: Decodable>(
         decodedValue key: String, decoder: JSONDecoder = JSONDecoder()
     ) -> Value? {
         try? configValue(forKey: key).decoded(decoder: decoder)
     }
 
-    /// All parameters as one value of a type of the app, whose members are the keys.
+    /// Decodes all parameters as one type of the app, whose members are the keys.
     ///
-    /// Remote or packaged values come before defaults. Each one is read as by
+    /// Remote or packaged values take precedence over defaults. Each one is decoded as by
     /// ``RemoteConfigValue/decoded(as:decoder:)``.
     ///
     /// - Parameters:
     ///   - type: a type whose members are the keys.
-    ///   - decoder: the decoder. Its strategy for keys also applies to the parameters' keys.
+    ///   - decoder: the decoder. Its key strategy also applies to the parameters' keys.
     /// - Throws: `DecodingError`.
     public func decoded<Value: Decodable>(
         as type: Value.Type = Value.self, decoder: JSONDecoder = JSONDecoder()
@@ -135,7 +137,7 @@ extension RemoteConfigReading {
         try ParametersDecoder(layers: snapshot().layers, options: decoder).decode(type)
     }
 
-    /// Decodes all parameters, exactly as ``decoded(as:decoder:)``.
+    /// Decodes all parameters, exactly like ``decoded(as:decoder:)``.
     public func decoded<Value: Decodable>(
         asType type: Value.Type, decoder: JSONDecoder = JSONDecoder()
     ) throws -> Value {
@@ -147,21 +149,21 @@ extension RemoteConfigReading {
         return value.source == .static ? nil : value
     }
 
-    /// The value of a key as a string, or `default` if the key has no value. It corresponds to Flurry's
+    /// Returns the value of a key as a string, or `default` if the key has no value. It corresponds to Flurry's
     /// `getString(forKey:withDefault:)`.
     public func string(forKey key: String, default fallback: String) -> String { found(key)?.stringValue ?? fallback }
 
-    /// The value of a key as a number, or `default` if the key has no value. It corresponds to Flurry's
+    /// Returns the value of a key as a number, or `default` if the key has no value. It corresponds to Flurry's
     /// `getNumber(forKey:withDefault:)`.
     public func number(forKey key: String, default fallback: RemoteConfigNumber) -> RemoteConfigNumber {
         found(key)?.numberValue ?? fallback
     }
 
-    /// The value of a key as a boolean by Firebase's rule (``RemoteConfigValue/boolValue``), or `default` if the key
-    /// has no value.
+    /// Returns the value of a key as a boolean by Firebase's rule (``RemoteConfigValue/boolValue``), or `default` if
+    /// the key has no value.
     public func bool(forKey key: String, default fallback: Bool) -> Bool { found(key)?.boolValue ?? fallback }
 
-    /// The value of a key as a boolean by Flurry's rule, or `default` if the key has no value.
+    /// Returns the value of a key as a boolean by Flurry's rule, or `default` if the key has no value.
     ///
     /// Everything is true except the string `0` and the boolean `false`.
     public func boolUnlessZero(forKey key: String, default fallback: Bool) -> Bool {

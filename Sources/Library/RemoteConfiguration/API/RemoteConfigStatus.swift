@@ -7,39 +7,39 @@ import FoundationEssentials
 import Foundation
 #endif
 
-/// How the last call of ``RemoteConfig/fetch()`` ended.
+/// The result of the last call of ``RemoteConfig/fetch()``.
 ///
-/// The numbers are Firebase's.
+/// The raw values are those of Firebase.
 ///
 /// Closed: no version adds a case.
 public enum RemoteConfigFetchStatus: Int, Hashable, Sendable, CaseIterable {
-    /// No fetch has ended yet.
+    /// No fetch has finished yet.
     case noFetchYet
-    /// The fetch succeeded, or the last success is younger than the interval.
+    /// The fetch succeeded, or was not due because of the interval.
     case success
-    /// The server could not be asked, or its answer was refused.
+    /// The server could not be reached, or its response was refused.
     case failure
     /// No request was allowed, or the server answered 429, 500, 503 or 504.
     ///
-    /// The server asked for a pause or has failed before, or the app has made all requests of an hour.
+    /// The server has requested a backoff or has failed before, or the app has reached the hourly limit on requests.
     case throttled
 }
 
-/// How ``RemoteConfig/fetchAndActivate()`` ended.
+/// The result of ``RemoteConfig/fetchAndActivate()``.
 ///
-/// The numbers are Firebase's.
+/// The raw values are those of Firebase.
 ///
 /// Closed: no version adds a case.
 public enum RemoteConfigFetchAndActivateStatus: Int, Hashable, Sendable, CaseIterable {
-    /// The server was asked, and its state is active.
+    /// A request was sent, and the server's state is active.
     case successFetchedFromRemote
-    /// No request was due. The values that had been fetched before are active.
+    /// No request was due. The values that were fetched before are active.
     case successUsingPreFetchedData
-    /// It failed. The error says why.
+    /// The call failed. See the thrown error for the reason.
     case error
 }
 
-/// The state of remote config, where its values come from, and what happens next. It is for people and logs.
+/// The status of remote config, for logs and status screens: its state, the source of its values, and the next fetch.
 public struct RemoteConfigStatus: Hashable, Sendable {
     /// A state of the collection.
     public struct State: Hashable, Sendable {
@@ -49,7 +49,7 @@ public struct RemoteConfigStatus: Hashable, Sendable {
         public var timestamp: RemoteSettingsTimestamp
         /// The time since the collection last changed on the server.
         public var age: Duration
-        /// What vouches for it: the signer and the root, or nothing.
+        /// The basis of trust in the state, such as a signature under a pinned root.
         public var provenance: Provenance
         /// The number of parameter records, including those for other apps.
         public var records: Int
@@ -61,21 +61,21 @@ public struct RemoteConfigStatus: Hashable, Sendable {
     public var fetched: State?
     /// The keys whose values the next activation would change.
     public var waiting: Set<String>
-    /// When a fetch last succeeded; `nil` if none has.
+    /// The time of the last successful fetch; `nil` if there was none.
     public var lastFetch: RemoteSettingsTimestamp?
-    /// How the last fetch ended.
+    /// The result of the last fetch.
     public var lastFetchStatus: RemoteConfigFetchStatus
-    /// Why the last fetch failed; `nil` if it succeeded.
+    /// The error of the last fetch; `nil` if it succeeded.
     public var lastFetchError: String?
-    /// The earliest time at which ``RemoteConfig/fetch()`` asks the server again; `nil` if it may ask at once.
+    /// The earliest time when ``RemoteConfig/fetch()`` contacts the server again; `nil` if it may do so at once.
     public var nextFetch: RemoteSettingsTimestamp?
-    /// Why the server is not asked before ``nextFetch``; `nil` if the interval is the only reason.
+    /// The reason that the server is not contacted before ``nextFetch``; `nil` if the interval is the only reason.
     public var holdReason: String?
-    /// Whether a push message has announced something newer since the last successful fetch.
+    /// Whether a push message has announced newer values since the last successful fetch.
     public var isStale: Bool
-    /// Why there is no active state, or why a newer one is not used.
+    /// The reasons that there is no active state, or that a newer one is not used.
     public var problems: [String]
-    /// The values that the app's own code overrides during development, one sentence each.
+    /// The overrides set by the app's own code during development, one sentence each.
     public var overrides: [String] = []
 }
 

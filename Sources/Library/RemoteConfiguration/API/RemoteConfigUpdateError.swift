@@ -7,15 +7,15 @@ import Foundation
 /// The domain of ``RemoteConfigUpdateError`` if it is bridged to `NSError`, as in Firebase.
 public let RemoteConfigUpdateErrorDomain = "com.google.remoteconfig.update.ErrorDomain"
 
-/// Why listeners are not told about published values. Fetches still work.
+/// The reason that published values are not announced to listeners. Fetches still work.
 ///
 /// Closed: no version adds a case.
 public enum RemoteConfigUpdateError: Error, Hashable, Sendable {
     /// The update channel could not be reached in more than eleven attempts.
     case streamError(reason: String)
-    /// Something newer was announced, but several syncs did not bring it.
+    /// New values were announced, but several syncs did not find them.
     case notFetched(reason: String)
-    /// An announcement cannot be read.
+    /// An announcement cannot be parsed.
     case messageInvalid(reason: String)
     /// The server has no update channel, or has switched it off.
     case unavailable(reason: String)
@@ -28,9 +28,9 @@ extension RemoteConfigUpdateError {
     public enum Code: Int, Hashable, Sendable, CaseIterable {
         /// The update channel could not be reached.
         case streamError = 8001
-        /// The announced state did not arrive.
+        /// The announced state could not be fetched.
         case notFetched = 8002
-        /// An announcement cannot be read.
+        /// An announcement cannot be parsed.
         case messageInvalid = 8003
         /// There is no update channel.
         case unavailable = 8004
@@ -46,16 +46,16 @@ extension RemoteConfigUpdateError {
         }
     }
 
-    /// The number of ``code``.
+    /// The raw value of ``code``.
     public var errorCode: Int { code.rawValue }
 
-    /// ``Code/streamError``, by its Firebase name.
+    /// The code ``Code/streamError``, under its Firebase name.
     public static var streamError: Code { .streamError }
-    /// ``Code/notFetched``, by its Firebase name.
+    /// The code ``Code/notFetched``, under its Firebase name.
     public static var notFetched: Code { .notFetched }
-    /// ``Code/messageInvalid``, by its Firebase name.
+    /// The code ``Code/messageInvalid``, under its Firebase name.
     public static var messageInvalid: Code { .messageInvalid }
-    /// ``Code/unavailable``, by its Firebase name.
+    /// The code ``Code/unavailable``, under its Firebase name.
     public static var unavailable: Code { .unavailable }
 
     /// The error domain for `NSError`.

@@ -17,17 +17,16 @@ public enum RemoteConfigSource: String, Hashable, Sendable, CaseIterable {
     case packaged
     /// The value is the app's own default.
     case `default`
-    /// No source has a value for the key. The value is empty, 0 and `false`.
+    /// No source has a value for the key. As a string it is empty, as a number 0, and as a boolean `false`.
     case `static`
     /// The value was set during development: by the app's own code with ``RemoteConfig/setOverrides(_:)``, or by a file
     /// that replaces the collection.
     case override
 }
 
-/// The value of one parameter, in all forms that an app may ask for. Reading a form never fails, does no I/O and never
-/// blocks.
+/// The value of one parameter, which can be read in several forms. Reading never fails, does no I/O and never blocks.
 ///
-/// A parameter's value is any JSON value; a default may also be `Data`. Each property says what it returns for values
+/// A parameter's value is any JSON value; a default may also be `Data`. Each property documents its result for values
 /// of other types.
 public struct RemoteConfigValue: Sendable {
     enum Content: Hashable, Sendable {
@@ -42,13 +41,13 @@ public struct RemoteConfigValue: Sendable {
     }
 
     let content: Content
-    /// Where the value comes from.
+    /// The source of the value.
     public let source: RemoteConfigSource
 
     /// The value as a string.
     ///
-    /// A string stays as it is. A number or boolean is written as in JSON, and an array or object as JSON text. Data is
-    /// read as UTF-8. The result is empty for `null`, for data that is not UTF-8, and if there is no value.
+    /// A string is returned unchanged. A number, boolean, array or object is returned as JSON. Data is decoded as
+    /// UTF-8. The result is empty for `null`, for data that is not UTF-8, and if there is no value.
     public var stringValue: String {
         switch content {
         case .none, .null: ""
@@ -62,9 +61,9 @@ public struct RemoteConfigValue: Sendable {
 
     /// The value as a boolean.
     ///
-    /// A boolean stays as it is, and a number is true if it is not 0. For a string, the rule is that of `NSString`: it
-    /// is true if it begins with a digit from 1 to 9, or with Y, y, T or t. White space, one sign and zeros may come
-    /// before that, in this order. Everything else is `false`.
+    /// A boolean is returned unchanged, and a number is true if it is not 0. For a string, the rule is that of
+    /// `NSString`: it is true if it begins with a digit from 1 to 9, or with Y, y, T or t. White space, one sign and
+    /// zeros may precede that, in this order. Everything else is `false`.
     public var boolValue: Bool {
         switch content {
         case .bool(let value): value
@@ -77,8 +76,9 @@ public struct RemoteConfigValue: Sendable {
 
     /// The value as a number.
     ///
-    /// A number stays as it is. A string or data gives the number that it begins with, after white space. `true` and
-    /// `false` give 1 and 0. Everything else gives 0, and so does a number that a double cannot hold.
+    /// A number is returned unchanged. For a string or data, the result is the number at its beginning, after white
+    /// space. For `true` and `false`, it is 1 and 0. It is 0 for everything else, and for a number outside the range of
+    /// `Double`.
     public var numberValue: RemoteConfigNumber {
         switch content {
         case .number(let number): number
@@ -88,16 +88,16 @@ public struct RemoteConfigValue: Sendable {
         }
     }
 
-    /// The UTF-8 bytes of ``stringValue``. Data stays as it is.
+    /// The UTF-8 bytes of ``stringValue``. Data is returned unchanged.
     public var dataValue: Data {
         if case .data(let data) = content { data } else { Data(stringValue.utf8) }
     }
 
     /// The value as JSON; `nil` if there is no value, or if it is a string that is not a JSON document.
     ///
-    /// A string is read as a JSON document if it is an object or array. In Firebase, every value is such a string. Any
-    /// other value is returned as it is. Firebase's value of this name requires a cast to `[String: Any]`. Here, that
-    /// cast always gives `nil`; use ``jsonObject``.
+    /// A string is parsed as a JSON document if it contains an object or array, because in Firebase every value is a
+    /// string. Any other value is returned unchanged. Code for Firebase casts this property to `[String: Any]`. Here,
+    /// that cast always gives `nil`; use ``jsonObject`` instead.
     public var jsonValue: RemoteSettingsJSON? {
         switch content {
         case .none: nil
@@ -127,19 +127,20 @@ public struct RemoteConfigValue: Sendable {
         if case .array(let elements)? = jsonValue { elements.map(\.plain) } else { nil }
     }
 
-    /// The value as a type of the app.
+    /// Decodes the value as a type of the app.
     ///
-    /// Only the type decides how the value is read. It does not matter which call reads it, or whether the value is a
-    /// string or has another type:
+    /// The type alone decides how the value is decoded, regardless of the method called and of whether the value is a
+    /// string or has a different type:
     /// - a `String` is ``stringValue``, `Data` is ``dataValue``, and a `Bool` is ``boolValue``;
-    /// - a number is ``numberValue``, if there is one and the type can hold it; `Decimal` keeps all digits of a string;
-    /// - a `Date` is read by the decoder's strategy from that number or string, and a `URL` from the string;
-    /// - an array, dictionary or structure is read by the decoder from the JSON of the value, or of its string.
+    /// - a number is ``numberValue``, if there is one and the type can represent it; `Decimal` keeps all digits of a
+    ///   string;
+    /// - a `Date` is decoded by the decoder's strategy from that number or string, and a `URL` from the string;
+    /// - an array, dictionary or structure is decoded by the decoder from the JSON of the value, or of its string.
     ///
-    /// If there is no value, a `String` is empty, `Data` is empty, and nothing else can be read.
+    /// If there is no value, a `String` or `Data` is empty, and decoding any other type throws.
     ///
     /// - Parameters:
-    ///   - type: the type to read the value as.
+    ///   - type: the type to decode the value as.
     ///   - decoder: the decoder. Its strategies apply to dates, and to everything inside a JSON document.
     /// - Throws: `DecodingError`.
     public func decoded<Value: Decodable>(
@@ -148,7 +149,7 @@ public struct RemoteConfigValue: Sendable {
         try ParameterDecoder(value: self, options: decoder).decode(type)
     }
 
-    /// Decodes the value, exactly as ``decoded(as:decoder:)``.
+    /// Decodes the value, exactly like ``decoded(as:decoder:)``.
     public func decoded<Value: Decodable>(
         asType type: Value.Type, decoder: JSONDecoder = JSONDecoder()
     ) throws -> Value {
@@ -157,7 +158,7 @@ public struct RemoteConfigValue: Sendable {
 
     /// The bytes of the object or array that the value or its string contains; `nil` if there is none.
     ///
-    /// Of a string, only the beginning has been checked.
+    /// For a string, only its first character was checked.
     var document: Bytes? {
         switch content {
         case .json(let json): json
@@ -174,7 +175,7 @@ public struct RemoteConfigValue: Sendable {
 }
 
 extension JSONValue {
-    /// The value as Foundation's JSON reader returns it, if this system has the types.
+    /// The value with the types that Foundation's JSON parser returns, as far as this system has them.
     fileprivate var plain: AnyHashable {
         switch self {
         case .bool(let value): value
@@ -199,18 +200,18 @@ extension RemoteConfigValue: CustomStringConvertible {
 }
 
 extension RemoteConfigValue {
-    /// Makes a value, for an app's tests and previews.
+    /// Creates a value, for an app's tests and previews.
     public init(_ value: any RemoteConfigDefault, source: RemoteConfigSource = .remote) {
         self.source = source
         content = if let data = value as? Data { .data(data) } else { Content(value.remoteConfigDefault) }
     }
 
-    /// The value of a key that no source has.
+    /// The value of a key that is in no source.
     static let none = RemoteConfigValue(content: .none, source: .static)
 
-    /// Makes a value.
+    /// Creates a value.
     ///
-    /// - Parameter json: canonical JSON of the value. JSON that cannot be read becomes `null`.
+    /// - Parameter json: the value as canonical JSON. JSON that cannot be parsed becomes `null`.
     init(json: Bytes, source: RemoteConfigSource) {
         self.source = source
         switch json.withSpan({ $0.isEmpty ? 0 : $0[0] }) {

@@ -3,10 +3,10 @@ import RemoteSettingsModel
 import TargetFilter
 
 extension ConfigState {
-    /// The environment of filters: the service's context, the installation's id, the current time, and the app's
-    /// signals.
+    /// Returns the environment of filters: the service's context, the installation's id, the current time, and the
+    /// app's signals.
     ///
-    /// - Parameter installation: the id that the app gives; `nil` for the stored one.
+    /// - Parameter installation: the id given by the app; `nil` for the stored one.
     func filterContext(_ collection: LocalCollection, installation given: String?) -> FilterContext {
         var added = signals.filterValues
         added["id"] = .string(given ?? installation)
@@ -14,7 +14,7 @@ extension ConfigState {
         return collection.session.filterContext.adding(added)
     }
 
-    /// A hash of the server and the filters' environment, without the time and the id.
+    /// Returns a hash of the server and the filters' environment, without the time and the id.
     func contextHash(_ collection: LocalCollection) -> String {
         let context = collection.session.filterContext.adding(signals.filterValues)
         let text = "\(collection.session.serverIdentity) \(FilterValue.object(context.root).stableText)"
@@ -23,7 +23,7 @@ extension ConfigState {
 }
 
 extension FilterContext {
-    /// This context with further members of `env`. Existing members stay.
+    /// Returns this context with additional members of `env`. Existing members are not replaced.
     fileprivate func adding(_ members: [ExactString: FilterValue]) -> FilterContext {
         var root = root
         var env = FilterObject()
@@ -37,7 +37,8 @@ extension FilterContext {
 }
 
 extension FilterValue {
-    /// A text that is the same in every process for equal values and differs for different ones.
+    /// A string that is equal for equal values and different for different ones, in every process. Unlike a hash value,
+    /// it can be stored.
     fileprivate var stableText: String {
         switch self {
         case .undefined: "u"

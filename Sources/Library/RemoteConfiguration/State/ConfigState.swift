@@ -2,30 +2,31 @@ import RemoteSettings
 import RemoteSettingsHTTP
 import RemoteSettingsModel
 
-/// What remote config stores about a collection in the index, apart from the active snapshot.
+/// The data that remote config stores about a collection in the index, apart from the active snapshot.
 package struct ConfigState: Hashable, Sendable {
     /// A random id of this installation, for percentages: `env.id`.
     var installation: String
-    /// When a fetch last succeeded.
+    /// The time of the last successful fetch.
     var lastFetch: Timestamp?
     var lastStatus = RemoteConfigFetchStatus.noFetchYet
     var lastError: String?
-    /// The collection's timestamp after the last success. If the state in use is older, the interval does not apply.
+    /// The collection's timestamp after the last success. If the state in use is older, the fetch interval does not
+    /// apply.
     var fetched: Timestamp?
     /// A hash of the server and the filters' environment at the last success.
     var context: String?
-    /// The number of the server's failures since the last success.
+    /// The number of server failures since the last success.
     var failures: UInt64 = 0
     /// The requests of the last hour.
     var fetches = FetchCounts()
-    /// The requests of the last hour that messages caused. They are counted separately.
+    /// The requests of the last hour that push messages caused. They are counted separately.
     var announcedFetches = FetchCounts()
-    /// The last refused or failed request, and the time until which no further request is made.
+    /// The current wait after a refused or failed request.
     var hold: Hold?
-    /// The announcement of something newer in a push message.
+    /// The last push message that announced newer values.
     var stale: Stale?
     var signals = CustomSignals()
-    /// When the active snapshot was activated.
+    /// The time when the active snapshot was activated.
     var activated: Timestamp?
 
     struct Hold: Hashable, Sendable {
@@ -33,10 +34,10 @@ package struct ConfigState: Hashable, Sendable {
         let until: Timestamp
         let reason: String
 
-        /// Whether the pause applies.
+        /// Returns whether the wait is still in force.
         ///
-        /// A pause is ignored if the clock was set back before its beginning. It is also ignored if it is longer than
-        /// any pause of the library, because anyone who can write to the storage directory can write one.
+        /// A wait is ignored if the clock was set back to before its beginning. It is also ignored if it is longer than
+        /// any wait of the library, because anyone who can write to the storage directory could have written it.
         func isInForce(at now: Timestamp, limits: Limits) -> Bool {
             let longest = max(
                 Duration.seconds(Limits.backoffSeconds), RetryPauses.afterFetches.pause(after: .max, random: 1))
@@ -70,7 +71,7 @@ extension ConfigState {
         case usedUp(until: Timestamp)
     }
 
-    /// Counts a request that is about to be made, unless the hour's limit is reached.
+    /// Counts a request that is about to be sent, unless the hourly limit is reached.
     mutating func admitFetch(at now: Timestamp, most: Int) -> Admission {
         if let end = limitEnd(at: now, most: most) { return .usedUp(until: end) }
         let isAnnounced = stale != nil && announcedFetches.end(at: now, most: most) == nil
@@ -83,7 +84,7 @@ extension ConfigState {
         if isAnnounced { announcedFetches.remove(at: time) } else { fetches.remove(at: time) }
     }
 
-    /// Until when no request is made because the hour's limit is reached; `nil` if a request may be made.
+    /// Returns the time until which no request is allowed because of the hourly limit; `nil` if a request is allowed.
     func limitEnd(at now: Timestamp, most: Int) -> Timestamp? {
         guard let end = fetches.end(at: now, most: most) else { return nil }
         guard stale != nil else { return end }

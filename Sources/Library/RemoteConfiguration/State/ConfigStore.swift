@@ -1,16 +1,16 @@
 import RemoteSettings
 import RemoteSettingsModel
 
-/// The ``ConfigState`` of one collection in the index, which must survive a restart.
+/// A store for the ``ConfigState`` of one collection, which is kept in the index.
 ///
-/// Anyone who can write to the storage directory can write it, so every number in it is limited where it is used. A
-/// change that cannot be written holds for this process.
+/// Anyone who can write to the storage directory can change it, so every number in it is clamped where it is used. A
+/// change that cannot be written is effective in this process only.
 final class ConfigStore: Sendable {
     /// The installation's id from the app, or a random one that is not stored yet.
     private let installation: Mutex<String?>
     private let isGiven: Bool
 
-    /// Makes a store.
+    /// Creates a store.
     ///
     /// - Parameter installation: the installation's id from the app; `nil` for a random one.
     init(installation: String?) {
@@ -18,7 +18,7 @@ final class ConfigStore: Sendable {
         isGiven = installation != nil
     }
 
-    /// The current state. Does I/O.
+    /// Returns the current state. Does I/O.
     func present(_ collection: LocalCollection) -> ConfigState {
         state(in: collection.session.storage.index(), collection)
     }
@@ -39,22 +39,22 @@ final class ConfigStore: Sendable {
         }
     }
 
-    /// The state at a start, with an installation id that will be the same at the next start.
+    /// Returns the state when the app starts, with an installation id that will be the same at the next start.
     ///
     /// - Parameter isNeeded: whether a value may depend on the id, which must then be stored at once.
     func starting(_ collection: LocalCollection, isNeeded: Bool) -> ConfigState {
         let index = collection.session.storage.index()
         let present = state(in: index, collection)
         guard isNeeded, !isGiven, index.configs[collection.configKey] == nil else { return present }
-        // Another process may be starting for the first time too, and both must use the same id. Nothing is lost if the
-        // machine fails before the id is on the disk.
+        // Another process may be starting for the first time too, and both must use the same id. No flush is needed,
+        // because an id lost in a power failure can be replaced by a new one.
         let stored = try? collection.session.storage.update(waiting: .briefly, flushing: false) { index in
             change(&index, collection) { $0 }
         }
         return stored?.value ?? present
     }
 
-    /// Changes the state. What cannot be written holds for this process.
+    /// Changes the state. A change that cannot be written is effective in this process only.
     @discardableResult
     func update<Value>(_ collection: LocalCollection, _ change: (inout ConfigState) -> Value) async -> Value {
         do {
@@ -68,9 +68,9 @@ final class ConfigStore: Sendable {
         }
     }
 
-    /// Changes the state as ``update(_:_:)`` does, but blocks the thread while another process writes.
+    /// Changes the state, and blocks the thread while another process writes. See ``update(_:_:)``.
     ///
-    /// - Throws: an error if the change cannot be written. This process keeps it anyway.
+    /// - Throws: an error if the change cannot be written. It is still effective in this process.
     func updateBlocking(_ collection: LocalCollection, _ change: (inout ConfigState) -> Void) throws {
         let (_, problem) = try collection.session.storage.update(waiting: .long) {
             self.change(&$0, collection, change)

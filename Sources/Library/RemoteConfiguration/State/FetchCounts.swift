@@ -1,15 +1,15 @@
 import RemoteSettingsModel
 
-/// The requests of the last hour, counted by the minute, so that little is stored, whatever the limit is.
+/// The requests of the last hour, counted by the minute, so that the stored data is small regardless of the limit.
 struct FetchCounts: Hashable, Sendable {
     private struct Minute: Hashable, Sendable {
-        /// The minute, counted from 1970.
+        /// The number of minutes since 1970.
         let number: UInt64
         var count: UInt64
     }
 
     private static let milliseconds: UInt64 = 60_000
-    /// The number of minutes that count: a minute counts until an hour after its end.
+    /// The number of minutes that are counted. The requests of a minute count until an hour after the minute is over.
     private static let span: UInt64 = 61
 
     /// The minutes, oldest first.
@@ -19,14 +19,15 @@ struct FetchCounts: Hashable, Sendable {
 
     private static func number(_ time: Timestamp) -> UInt64 { time.milliseconds / milliseconds }
 
-    /// The minutes that count at a time. A minute in the future was stored before the clock was set back.
+    /// Returns the minutes that are counted at a time. A minute in the future was stored before the clock was set back,
+    /// so it is not counted.
     private func counting(at now: UInt64) -> [Minute] {
         minutes.filter { $0.number <= now && now - $0.number < Self.span }
     }
 
-    /// When a further request is allowed; `nil` if it is allowed at once.
+    /// Returns the time when the next request is allowed; `nil` if it is allowed at once.
     ///
-    /// - Parameter most: the largest number of requests in any hour, at least 1.
+    /// - Parameter most: the maximum number of requests in any hour, at least 1.
     func end(at now: Timestamp, most: Int) -> Timestamp? {
         let counting = counting(at: Self.number(now))
         var sum = counting.saturatingSum { $0.count }
@@ -61,13 +62,13 @@ struct FetchCounts: Hashable, Sendable {
 }
 
 extension FetchCounts {
-    /// The minutes, each followed by its count; `nil` if there are none.
+    /// A flat array of the minutes, each followed by its count; `nil` if there are none.
     var json: JSONValue? {
         guard !minutes.isEmpty else { return nil }
         return .array(minutes.flatMap { [.count($0.number), .count($0.count)] })
     }
 
-    /// Reads the counts. An entry that cannot be read is ignored.
+    /// Creates counts from JSON. An entry that cannot be parsed is ignored.
     init(_ json: JSONValue?) {
         let numbers = (json?.array ?? []).compactMap { $0.number?.uint64 }
         guard numbers.count.isMultiple(of: 2), numbers.count <= Int(Self.span) * 2 else { return }

@@ -9,9 +9,9 @@ public enum RemoteConfigEvent: Sendable {
     case fetched(updatedKeys: Set<String>)
     /// A fetch has succeeded, and an activation would change nothing.
     case fetchedWithoutChange
-    /// A fetch has failed, or was not made.
+    /// A fetch has failed, or was not allowed.
     case fetchFailed(RemoteConfigError)
-    /// An activation has changed the values of these keys. Every observer is told, whoever activated them.
+    /// An activation has changed the values of these keys. All observers are notified of every activation.
     case activated(updatedKeys: Set<String>)
 }
 
@@ -20,21 +20,23 @@ public struct RemoteConfigUpdate: Hashable, Sendable {
     /// The keys that were added, removed or changed, compared with the active values.
     public let updatedKeys: Set<String>
 
-    /// Makes an update, for an app's tests.
+    /// Creates an update, for an app's tests.
     public init(updatedKeys: Set<String>) { self.updatedKeys = updatedKeys }
 }
 
-/// The registration of a listener or observer. It lasts until ``remove()``, even if nothing refers to this object.
+/// The registration of a listener or observer. It remains in force until ``remove()``, even if nothing refers to this
+/// object.
 public final class ConfigUpdateListenerRegistration: Sendable {
     private let end: @Sendable () -> Void
 
     init(end: @escaping @Sendable () -> Void) { self.end = end }
 
-    /// Ends the calls. It waits for nothing, so it can be called anywhere, even on the main thread or in the listener.
+    /// Removes the listener. This does not block, so it can be called anywhere, even on the main thread or in the
+    /// listener.
     ///
-    /// The listener's queue or executor checks before each call whether this was called. If `remove()` is called on the
+    /// The listener's queue or executor checks the registration before each call. If `remove()` is called on the
     /// listener's own serial queue (or on the main actor), no further call begins. If it is called elsewhere, a call
-    /// that has begun runs to its end.
+    /// that has already started runs to completion.
     public func remove() { end() }
 }
 
@@ -48,22 +50,22 @@ final class ObserverHub: Sendable {
 
     typealias Schedule = @Sendable (@escaping @Sendable () -> Void) -> Void
 
-    /// The largest number of messages that wait for a listener. An update has all keys that wait for activation, so the
-    /// newest ones are enough.
+    /// The maximum number of unread messages of a listener. Each update contains all keys whose changes are not
+    /// activated yet, so the newest ones are sufficient.
     private static let mostWaiting = 16
     private static let mostReadsWaiting = 4096
 
     private let events = Broadcast<RemoteConfigEvent>()
     private let reads = Broadcast<RemoteConfigLookup>()
     private let messages = Broadcast<ListenerMessage>()
-    /// Keeps the service's update channel open while somebody wants to be told about updates at once.
+    /// Keeps the service's update channel open while there are listeners for updates.
     private let channel = Mutex(Channel())
 
     private struct Channel {
         weak var open: Subscription?
     }
 
-    /// Whether somebody wants to know which values are read.
+    /// Whether there are observers of reads.
     var wantsReads: Bool { !reads.isEmpty }
 
     func addObserver(
@@ -81,7 +83,7 @@ final class ObserverHub: Sendable {
 
     /// Adds a listener.
     ///
-    /// - Parameter listen: makes the object that keeps the update channel open.
+    /// - Parameter listen: a closure that creates the object that keeps the update channel open.
     func addListener(
         listen: () -> Subscription, schedule: @escaping Schedule,
         _ handle: @escaping @Sendable (ListenerMessage) -> Void
@@ -93,9 +95,9 @@ final class ObserverHub: Sendable {
             })
     }
 
-    /// Makes a stream of updates, which ends with the first problem.
+    /// Returns a stream of updates, which throws the first problem and finishes.
     ///
-    /// - Parameter listen: makes the object that keeps the update channel open.
+    /// - Parameter listen: a closure that creates the object that keeps the update channel open.
     func updates(listen: () -> Subscription) -> AsyncThrowingStream<RemoteConfigUpdate, any Error> {
         let open = Mutex<(AsyncStream<ListenerMessage>, Subscription)?>(
             (messages.stream(keeping: Broadcast.newest(Self.mostWaiting)), openChannel(listen)))
@@ -124,31 +126,31 @@ final class ObserverHub: Sendable {
         }
     }
 
-    /// Tells observers.
+    /// Notifies observers.
     func send(_ event: RemoteConfigEvent) { events.send(event) }
 
     func send(_ read: RemoteConfigLookup) { reads.send(read) }
 
-    /// Tells listeners and streams.
+    /// Notifies listeners and streams.
     func send(_ update: RemoteConfigUpdate) { messages.send(.update(update)) }
 
-    /// Tells listeners, and ends the streams with the error.
+    /// Notifies listeners, and finishes the streams with the error.
     func send(problem: any Error) { messages.send(.problem(problem)) }
 
-    /// Ends all streams, and lets go of the update channel.
+    /// Finishes all streams, and releases the update channel.
     func finish() {
         events.finish()
         messages.finish(closures: true)
     }
 
-    /// An element for each activation from now on. Several unread ones become one element.
+    /// Returns a stream with an element for each activation from now on. Several unread elements are merged into one.
     func activations() -> AsyncStream<RemoteConfigEvent> {
         events.stream(keeping: { event, unread in if case .activated = event { unread = [event] } })
     }
 }
 
 extension [RemoteConfigEvent] {
-    /// Adds an event, and keeps at most this many.
+    /// Appends an event, and keeps at most this many.
     ///
     /// Older fetches are dropped first. Activations are merged, so that no changed key is lost.
     fileprivate mutating func append(_ event: RemoteConfigEvent, upTo most: Int) {

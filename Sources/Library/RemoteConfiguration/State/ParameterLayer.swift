@@ -3,33 +3,33 @@ import RemoteSettings
 import RemoteSettingsModel
 import TargetFilter
 
-/// One state of the collection in one context. It is the source of remote and packaged values.
+/// One state of the collection in one filter context. It is the source of remote and packaged values.
 ///
-/// A key is resolved when it is first asked for, and the value is then kept. No I/O is done under the lock.
+/// A key is resolved when it is first read, and the value is then kept. No I/O is done under the lock.
 final class ParameterLayer: Sendable {
     private struct Memory {
         var filter: RecordFilter
-        /// The keys of the set that have been asked for. A value is `nil` if the app's own default applies.
+        /// The keys of the parameter set that have been read. A value is `nil` if the app's own default applies.
         var values: [ExactString: RemoteConfigValue?] = [:]
     }
 
     let snapshot: Snapshot
     let parameters: ParameterSet
     let source: RemoteConfigSource
-    /// Whether it only stands in for a state of the server.
+    /// Whether the state is used only until a state of the configured server is available.
     let isStandIn: Bool
-    /// The server that was configured.
+    /// The configured server.
     let server: ServerIdentity
     let context: FilterContext
     private let memory: Mutex<Memory>
 
     var timestamp: Timestamp { snapshot.timestamp }
 
-    /// Makes a layer.
+    /// Creates a layer.
     ///
     /// - Parameters:
-    ///   - found: where the snapshot comes from; `nil` if a sync has just fetched it.
-    /// - Throws: `ParameterError` if the snapshot contains something other than parameters.
+    ///   - found: the state in use that the snapshot belongs to; `nil` if a sync has just fetched it.
+    /// - Throws: `ParameterError` if the snapshot contains a record that is not a parameter.
     init(
         _ found: CurrentState?, _ snapshot: Snapshot, of collection: LocalCollection, _ context: FilterContext
     ) throws(ParameterError) {
@@ -42,7 +42,7 @@ final class ParameterLayer: Sendable {
         memory = Mutex(Memory(filter: RecordFilter(context: context, limits: collection.session.limits.filter)))
     }
 
-    /// Makes a layer of the same state in another context.
+    /// Creates a layer of the same state in a different context.
     init(_ layer: ParameterLayer, _ context: FilterContext, limits: FilterLimits) {
         snapshot = layer.snapshot
         parameters = layer.parameters
@@ -53,7 +53,7 @@ final class ParameterLayer: Sendable {
         memory = Mutex(Memory(filter: RecordFilter(context: context, limits: limits)))
     }
 
-    /// The value of a key; `nil` if none of its records applies.
+    /// Returns the value of a key; `nil` if none of its records applies.
     func value(_ key: String) -> RemoteConfigValue? {
         memory.withLock { memory -> RemoteConfigValue? in
             if let known = memory.values[key] { return known }
@@ -64,22 +64,22 @@ final class ParameterLayer: Sendable {
         }
     }
 
-    /// The id of the record that decides a key; `nil` if none of its records applies.
+    /// Returns the id of the record that determines the value of a key; `nil` if none of its records applies.
     func winner(_ key: String) -> String? { memory.withLock { parameters.winner(for: key, &$0.filter)?.id } }
 
     /// The keys that have a value, in any order.
     var keys: [ExactString] { parameters.keys.filter { value($0.string) != nil } }
 
-    /// The keys whose values differ between two layers: added, removed or changed.
+    /// Returns the keys whose values differ between two layers: added, removed or changed.
     static func differences(from old: ParameterLayer?, to new: ParameterLayer?) -> Set<ExactString> {
         guard old !== new else { return [] }
         var candidates: Set<ExactString> = []
         (new?.snapshot.records ?? RecordTable()).forEachDifference(from: old?.snapshot.records ?? RecordTable()) {
-            // A set's records are in the order of its table.
+            // The parameters are in the order of the record table, so their positions are the same.
             if let position = $0, let old { candidates.insert(old.parameters.records[position].key.exact) }
             if let position = $1, let new { candidates.insert(new.parameters.records[position].key.exact) }
         }
-        // A filter's result may have changed although its record has not.
+        // A filter may have a different result in the new context even if its record is unchanged.
         if old?.context != new?.context {
             for layer in [old, new] {
                 guard let layer, layer.snapshot.records.mayMentionFilters else { continue }
@@ -93,21 +93,21 @@ final class ParameterLayer: Sendable {
 }
 
 extension ParameterRecord {
-    /// The value; `nil` if the app's own default applies.
+    /// Returns the value; `nil` if the app's own default applies.
     fileprivate func remoteConfigValue(_ source: RemoteConfigSource) -> RemoteConfigValue? {
         guard case .value(let json) = content else { return nil }
         return RemoteConfigValue(json: json, source: source)
     }
 }
 
-/// The packaged state, which is read when it is first asked for.
+/// The packaged state, which is not read before it is needed.
 final class PackagedLayer: Sendable {
     private let load: @Sendable () -> ParameterLayer?
     private let known = Mutex<ParameterLayer??>(nil)
 
     init(_ load: @escaping @Sendable () -> ParameterLayer?) { self.load = load }
 
-    /// The packaged state as a layer; `nil` if there is none that can be used. The first call does I/O.
+    /// The packaged state as a layer; `nil` if there is no usable one. The first access does I/O.
     var layer: ParameterLayer? {
         if let known = known.withLock({ $0 }) { return known }
         let layer = load()
@@ -116,16 +116,16 @@ final class PackagedLayer: Sendable {
     }
 }
 
-/// All sources that values are read from at one moment. It never changes, except for the values that it keeps.
+/// All sources that values are read from at one moment. This object never changes, apart from its caches.
 final class ConfigLayers: Sendable {
     /// The newer of the activated and the packaged state; `nil` if there is neither.
     let parameters: ParameterLayer?
     let defaults: [ExactString: RemoteConfigValue]
-    /// The values that come before all others: overrides, and the values of a snapshot that a test made.
+    /// The values that take precedence over all others: overrides, and the values of a snapshot created by a test.
     let fixed: [ExactString: RemoteConfigValue]
     /// The log of reads; `nil` for values that do not belong to a remote config.
     let reads: ReadLog?
-    /// The packaged state, whether or not `parameters` is that state.
+    /// The packaged state, even if it is not the state in `parameters`.
     let packaged: PackagedLayer?
 
     init(
@@ -143,7 +143,7 @@ final class ConfigLayers: Sendable {
     /// The keys that have a value, including the app's defaults, in any order.
     var allKeys: Set<ExactString> { keys().union(defaults.keys) }
 
-    /// The value that the app gets.
+    /// Returns the value of a key for the app.
     func value(_ key: String) -> RemoteConfigValue {
         let override = fixed[key]
         let value = override ?? parameters?.value(key) ?? defaults[key] ?? .none
@@ -151,23 +151,23 @@ final class ConfigLayers: Sendable {
         return value
     }
 
-    /// The value of a key in one of the sources that come before the app's defaults; `nil` if that source does not have
-    /// it.
+    /// Returns the value of a key in one of the sources that take precedence over the app's defaults; `nil` if that
+    /// source does not have it.
     func value(_ key: String, from source: RemoteConfigSource) -> RemoteConfigValue? {
         if let value = fixed[key], value.source == source { return value }
         return layer(of: source)?.value(key)
     }
 
-    /// The parameters of one source; `nil` if it has none. Does I/O when packaged ones are first asked for while others
-    /// are active.
+    /// Returns the parameters of one source; `nil` if it has none. Does I/O on the first request for packaged
+    /// parameters while others are active.
     private func layer(of source: RemoteConfigSource) -> ParameterLayer? {
         if parameters?.source == source { return parameters }
         return source == .packaged ? packaged?.layer : nil
     }
 
-    /// The keys that have a value in one of the sources that come before the app's defaults, in any order.
+    /// Returns the keys that have a value in a source that takes precedence over the app's defaults, in any order.
     ///
-    /// `nil` stands for all these sources.
+    /// - Parameter source: one of these sources; `nil` for all of them.
     func keys(from source: RemoteConfigSource? = nil) -> Set<ExactString> {
         var keys = Set(fixed.filter { source == nil || $0.value.source == source }.keys)
         if let layer = source.map(layer(of:)) ?? parameters { keys.formUnion(layer.keys) }

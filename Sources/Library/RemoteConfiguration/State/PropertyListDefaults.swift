@@ -8,9 +8,9 @@ import FoundationEssentials
 import Foundation
 #endif
 
-/// Reads defaults from a property list.
+/// A parser of defaults in property lists.
 package enum PropertyListDefaults {
-    /// The largest size of such a file in bytes.
+    /// The maximum size of the file in bytes.
     static var mostBytes: Int { 16 << 20 }
 
     static func path(of name: String, in directory: String?) throws(BundleError) -> String {
@@ -20,12 +20,11 @@ package enum PropertyListDefaults {
         #if canImport(Darwin)
         return Bundle.main.path(forResource: String(file.dropLast(".plist".count)), ofType: "plist") ?? file
         #else
-        let program = (try? FileStore.resolved("/proc/self/exe")) ?? CommandLine.arguments.first ?? ""
-        return "\(FileStore.parent(of: program))/\(file)"
+        return "\(FileStore.parent(of: FileStore.program ?? ""))/\(file)"
         #endif
     }
 
-    /// The members of a property list's dictionary. Does no I/O.
+    /// Returns the members of a property list's dictionary. Does no I/O.
     ///
     /// - Parameter name: the name of the list in errors.
     package static func values(_ plist: Data, name: String) throws(RemoteConfigError) -> [ExactString:

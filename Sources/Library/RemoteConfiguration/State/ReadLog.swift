@@ -1,13 +1,14 @@
 import RemoteSettingsModel
 
-/// The values of one activated state that have been read. With it, observers are told of each read once.
+/// A record of the values of one activated state that have been read, so that observers are notified of each read only
+/// once.
 final class ReadLog: Sendable {
     private let hub: ObserverHub
     private let known = Mutex<[ExactString: RemoteConfigValue]>([:])
 
     init(_ hub: ObserverHub) { self.hub = hub }
 
-    /// Records that the app has read a value. It costs next to nothing if nobody observes reads.
+    /// Records that the app has read a value. This is very cheap if there are no observers of reads.
     func record(_ value: RemoteConfigValue, of key: String, in parameters: ParameterLayer?) {
         guard hub.wantsReads, value.source != .static,
             known.withLock({ $0.updateValue(value, forKey: key.exact) != value })

@@ -1,6 +1,7 @@
 import Observation
 
-/// Reports reads and changes of values to Swift's Observation, which Apple systems have since iOS 17 and macOS 14.
+/// A bridge that reports reads and changes of values to Swift's Observation, which is available on Apple systems since
+/// iOS 17 and macOS 14.
 package struct ValuesObservation: Sendable {
     #if canImport(Darwin)
     /// The registrar; `nil` if the system has none.

@@ -6,17 +6,17 @@ import FoundationEssentials
 import Foundation
 #endif
 
-/// Reads one parameter as a type of the app, with one rule for each type.
+/// A decoder that decodes one parameter as a type of the app, with one rule for each type.
 ///
-/// Every call that reads a value as a type uses it, so that a parameter always has the same meaning. The rules are in
-/// ``RemoteConfigValue/decoded(as:decoder:)``.
+/// Every method that decodes a value uses it, so that a parameter is always interpreted in the same way. The rules are
+/// documented at ``RemoteConfigValue/decoded(as:decoder:)``.
 struct ParameterDecoder: Decoder, SingleValueDecodingContainer {
     let value: RemoteConfigValue
-    /// The decoder for JSON documents, whose settings say how dates are written; `nil` for a default one, which is made
-    /// if it is needed.
+    /// The decoder for JSON documents, whose settings include the format of dates; `nil` for a default decoder, which
+    /// is created only if it is needed.
     let options: JSONDecoder?
 
-    /// Paths begin at the value. Code that reads several parameters adds their keys to the errors.
+    /// The coding path is relative to the value. Code that decodes several parameters adds their keys to the errors.
     var codingPath: [any CodingKey] { [] }
     var userInfo: [CodingUserInfoKey: Any] { if let options { options.userInfo } else { [:] } }
 
@@ -34,14 +34,14 @@ struct ParameterDecoder: Decoder, SingleValueDecodingContainer {
         case is Date.Type: if let date = try date() as? Value { return date }
         case is URL.Type: if let url = try url() as? Value { return url }
         case is any KeyedByText.Type:
-            // The decoder's strategy for keys applies to the members of structures, but not to those of dictionaries.
+            // The decoder's key strategy applies to the members of structures, but not to those of dictionaries.
             if let document = value.document { return try json.decode(type, from: Data(document.array)) }
         default: break
         }
         return try Value(from: self)
     }
 
-    /// Whether the value is `null`. A missing value is not: it is an empty string, as in Firebase.
+    /// Returns whether the value is `null`. A missing value is not `null` but an empty string, as in Firebase.
     func decodeNil() -> Bool { value.content == .null }
 
     func singleValueContainer() -> any SingleValueDecodingContainer { self }
@@ -116,7 +116,7 @@ struct ParameterDecoder: Decoder, SingleValueDecodingContainer {
 
     private var json: JSONDecoder { options ?? JSONDecoder() }
 
-    /// Makes a decoder for the document that the value or its string contains.
+    /// Returns a decoder for the document that the value or its string contains.
     private func inside(_ expected: String) throws -> any Decoder {
         struct Inside: Decodable {
             let decoder: any Decoder
@@ -144,15 +144,16 @@ struct ParameterDecoder: Decoder, SingleValueDecodingContainer {
     }
 }
 
-/// Dictionaries whose keys are strings.
+/// A protocol to recognize dictionaries whose keys are strings.
 private protocol KeyedByText {}
 extension Dictionary: KeyedByText where Key == String {}
 
-/// Reads all parameters as one type of the app, whose members are the keys. A ``ParameterDecoder`` reads each of them.
+/// A decoder that decodes all parameters as one type of the app, whose members are the keys. A ``ParameterDecoder``
+/// decodes each of them.
 struct ParametersDecoder: Decoder, SingleValueDecodingContainer {
     let layers: ConfigLayers
     let options: JSONDecoder
-    /// Whether the decoder's strategy for keys applies. It is for the members of structures.
+    /// Whether the decoder's key strategy applies. It is for the members of structures only.
     var convertsKeys = true
 
     var codingPath: [any CodingKey] { [] }
@@ -177,9 +178,10 @@ struct ParametersDecoder: Decoder, SingleValueDecodingContainer {
             .init(codingPath: [], debugDescription: "expected a type with a member for each parameter, found an array"))
     }
 
-    /// The parameters' keys, by the names that the decoder's strategy gives them; `nil` if the names are the keys.
+    /// Returns the parameters' keys, by the names that the decoder's key strategy gives them; `nil` if the strategy
+    /// does not change the keys.
     ///
-    /// The decoder itself is asked, so that a strategy works as in a document.
+    /// The names are computed by the decoder itself, so that a strategy has the same effect as in a document.
     private func names() throws -> [ExactString: ExactString]? {
         struct Name: CodingKey {
             let stringValue: String
@@ -247,7 +249,7 @@ private struct ParameterContainer<Key: CodingKey>: KeyedDecodingContainerProtoco
         return value.source == .static ? nil : value
     }
 
-    /// Reads a parameter. Its errors name the key.
+    /// Decodes a parameter and adds its key to errors.
     private func member<Result>(_ key: Key, _ read: (ParameterDecoder) throws -> Result) throws -> Result {
         guard let value = value(key) else {
             throw DecodingError.keyNotFound(
@@ -262,7 +264,7 @@ private struct ParameterContainer<Key: CodingKey>: KeyedDecodingContainerProtoco
 }
 
 extension DecodingError {
-    /// The same error, with a key before its path.
+    /// Returns the same error with a key added to the front of its path.
     fileprivate func inside(_ key: any CodingKey) -> DecodingError {
         func inside(_ context: Context) -> Context {
             Context(

@@ -1,9 +1,10 @@
-/// Reads a string as a boolean or a number, by the rules of `NSString`, which Firebase uses for all of its values.
+/// A parser of strings as booleans or numbers, by the rules of `NSString`, which Firebase uses for all of its values.
 ///
-/// Foundation is not used, because its rules differ between systems. On Linux, a number after a line feed is 0.
+/// It does not use Foundation, whose rules differ between systems. On Linux, for example, a number after a line feed
+/// becomes 0.
 enum TextReading {
-    /// Whether the string begins with a digit from 1 to 9, or with Y, y, T or t. White space, one sign and zeros may
-    /// come before that, in this order.
+    /// Returns whether the string begins with a digit from 1 to 9, or with Y, y, T or t. White space, one sign and
+    /// zeros may precede that, in this order.
     static func bool(_ text: String) -> Bool {
         var rest = withoutSpace(text)
         if let sign = rest.first, sign == UInt8(ascii: "+") || sign == UInt8(ascii: "-") { rest.removeFirst() }
@@ -15,8 +16,8 @@ enum TextReading {
         }
     }
 
-    /// The decimal number that the string begins with, after white space, as `Double` and `Decimal` read it; `nil` if
-    /// there is none.
+    /// Returns the decimal number at the beginning of the string, after white space, in the format of `Double` and
+    /// `Decimal`; `nil` if there is none.
     static func number(_ text: String) -> Substring? {
         var rest = withoutSpace(text)
         let isNegative = rest.first == UInt8(ascii: "-")
@@ -34,7 +35,7 @@ enum TextReading {
             rest.removeFirst()
             let hasFraction = skipDigits()
             guard isWhole || hasFraction else { return nil }
-            // A decimal point without digits after it counts only before an exponent.
+            // A decimal point without digits after it is part of the number only before an exponent.
             if hasFraction { end = rest.startIndex }
         } else if !isWhole {
             return nil
@@ -47,14 +48,14 @@ enum TextReading {
         return text[start..<end]
     }
 
-    /// Whether the string, if it is JSON, can only be an object or an array.
+    /// Returns whether the string, if it is JSON, can only be an object or an array.
     static func beginsDocument(_ text: String) -> Bool {
         let first = withoutSpace(text).first
         return first == UInt8(ascii: "{") || first == UInt8(ascii: "[")
     }
 
     private static func withoutSpace(_ text: String) -> Substring.UTF8View {
-        // Most strings begin without white space, or with one space.
+        // A fast path for ASCII: most strings begin without white space, or with a single space.
         let ascii = text.utf8.drop { $0 == 0x20 || (0x09...0x0D).contains($0) }
         guard let first = ascii.first, first >= 0x80 else { return ascii }
         let index = text.unicodeScalars.firstIndex { !$0.properties.isWhitespace && $0 != "\u{200B}" }

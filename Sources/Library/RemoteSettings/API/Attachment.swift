@@ -6,21 +6,21 @@ import FoundationEssentials
 import Foundation
 #endif
 
-/// A file that belongs to a record, as the record describes it.
+/// A file attached to a record, as described by the record.
 public struct RemoteSettingsAttachment: Codable, Hashable, Sendable {
-    /// The name that the file had when it was uploaded. It is not safe as a path: the server may send any text.
+    /// The name of the file when it was uploaded. Do not use it as a path: the server may send any string.
     public var filename: String
-    /// The media type that the server states, such as `image/svg+xml`.
+    /// The media type stated by the server, such as `image/svg+xml`.
     public var mimetype: String
-    /// Its path, relative to the server's base URL for attachments.
+    /// The path of the file, relative to the server's base URL for attachments.
     public var location: String
-    /// SHA-256 of its bytes, as 64 lower-case hexadecimal digits.
+    /// The SHA-256 of the file, as 64 lowercase hexadecimal digits.
     public var hash: String
-    /// In bytes.
+    /// The size of the file in bytes.
     public var size: UInt64
 
-    /// Describes a file. Nothing is checked until the attachment is asked for. Each parameter is the property of the
-    /// same name.
+    /// Creates a description of a file. Nothing is validated until the attachment is requested. Each parameter sets the
+    /// property of the same name.
     public init(filename: String, mimetype: String, location: String, hash: String, size: UInt64) {
         self.filename = filename
         self.mimetype = mimetype
@@ -36,46 +36,47 @@ public struct RemoteSettingsAttachment: Codable, Hashable, Sendable {
     }
 }
 
-/// Where an attachment's bytes came from.
+/// The place that an attachment's bytes came from.
 ///
 /// Open: a later version may add cases, so a `switch` needs a `default`.
 public enum AttachmentSource: Hashable, Sendable {
     /// The storage directory.
     case cached
-    /// The bundle of the ``PackagedSource`` of this name.
+    /// The packaged bundle in the ``PackagedSource`` with this name.
     case packaged(String)
-    /// The server: it was downloaded by this call.
+    /// The server. This call downloaded the attachment.
     case network
     /// The storage directory, with the attachment of an earlier version of the record.
     ///
-    /// The right one could not be fetched, and the caller accepts an earlier one.
+    /// The current attachment could not be fetched, and the caller allowed an earlier one (`staleFallback`).
     case staleCached
-    /// The bundle of the ``PackagedSource`` of this name, with the attachment of an earlier version of the record.
+    /// The packaged bundle in the ``PackagedSource`` with this name, with the attachment of an earlier version of the
+    /// record.
     case stalePackaged(String)
 }
 
-/// An attachment in memory. Its size and SHA-256 are those that a record of the collection states.
+/// An attachment in memory, verified against the size and SHA-256 in its record.
 public struct AttachmentContent: Sendable {
-    /// The attachment's bytes. Those of a packaged bundle stay in the bundle; nothing is copied.
+    /// The attachment's bytes. Bytes of a packaged bundle are read in place, without a copy.
     public let bytes: RemoteSettingsBytes
-    /// Where the bytes came from.
+    /// The place that the bytes came from.
     public let source: AttachmentSource
-    /// The earlier version of the record that the bytes belong to; `nil` if they are those of the record asked for.
+    /// The earlier version of the record that the bytes belong to; `nil` if they belong to the requested record.
     public var earlierRecord: RemoteSettingsRecord?
 
-    /// The same memory as ``bytes``; nothing is copied.
+    /// The attachment's bytes as `Data`, backed by the same memory as ``bytes``, without a copy.
     public var data: Data { bytes.data }
 }
 
-/// An attachment as a file. Its size and SHA-256 were those that a record of the collection states.
+/// An attachment as a file, verified against the size and SHA-256 in its record.
 public struct AttachmentFile: Sendable {
     /// The URL of a file in the storage directory. Do not write to it.
     ///
-    /// The first sync after which no record names the file removes it, so do not keep the URL for long.
+    /// Do not keep the URL for long: once no record refers to the file, the next sync removes it.
     public let url: URL
-    /// Where the bytes came from.
+    /// The place that the bytes came from.
     public let source: AttachmentSource
-    /// The earlier version of the record that the file belongs to; `nil` if it is that of the record asked for.
+    /// The earlier version of the record that the file belongs to; `nil` if it belongs to the requested record.
     public var earlierRecord: RemoteSettingsRecord?
 
     init(path: String, source: AttachmentSource, earlierRecord: RemoteSettingsRecord? = nil) {
@@ -85,32 +86,34 @@ public struct AttachmentFile: Sendable {
     }
 }
 
-/// How far a download has come.
+/// The progress of a download.
 public struct AttachmentProgress: Hashable, Sendable {
-    /// The bytes that have arrived.
+    /// The number of bytes received so far.
     public var received: UInt64
-    /// The attachment's size in bytes, as its record states it.
+    /// The attachment's total size in bytes, as stated in its record.
     public var total: UInt64
 
+    /// Creates a progress value.
+    ///
     /// - Parameters:
-    ///   - received: bytes.
-    ///   - total: bytes.
+    ///   - received: the number of bytes received so far.
+    ///   - total: the total size in bytes.
     public init(received: UInt64, total: UInt64) {
         self.received = received
         self.total = total
     }
 }
 
-/// What ``RemoteSettingsClient/downloadAttachments()`` did, counted in files.
+/// The result of ``RemoteSettingsClient/downloadAttachments()``, as numbers of files.
 public struct AttachmentDownloads: Hashable, Sendable {
-    /// Files that the storage directory or a packaged bundle already had.
+    /// The number of files that were already in the storage directory or a packaged bundle.
     public var present = 0
-    /// Files taken from the server's zip of the collection's attachments.
+    /// The number of files extracted from the server's ZIP file of the collection's attachments.
     public var fromZip = 0
-    /// Files downloaded one by one.
+    /// The number of files downloaded one by one.
     public var downloaded = 0
 
-    /// Counts of files, each 0 or more.
+    /// Creates a result from numbers of files, each 0 or more.
     public init(present: Int = 0, fromZip: Int = 0, downloaded: Int = 0) {
         self.present = present
         self.fromZip = fromZip
@@ -119,13 +122,13 @@ public struct AttachmentDownloads: Hashable, Sendable {
 }
 
 extension Bytes {
-    /// The same memory: nothing is copied, and it lives as long as the data does.
+    /// The same memory as `Data`, without a copy. It stays allocated as long as the data exists.
     var data: Data {
         guard !isEmpty else { return Data() }
         let owner = self
         return unsafe withUnsafeBytes { buffer in
             guard let start = buffer.baseAddress else { return Data() }
-            // The pointer is never written through: `Data` copies what a custom deallocator owns before it changes it.
+            // Nothing writes through this pointer: `Data` copies memory with a custom deallocator before it changes it.
             return unsafe Data(
                 bytesNoCopy: unsafe UnsafeMutableRawPointer(mutating: start), count: buffer.count,
                 deallocator: .custom { _, _ in withExtendedLifetime(owner) {} })

@@ -1,34 +1,34 @@
 import RemoteSettingsModel
 import SnapshotBundle
 
-/// The catalogue in use, and whether its publisher still confirms it. See <doc:Catalogues>.
+/// The catalogue in use, and whether it is still fresh. See <doc:Catalogues>.
 public struct CatalogueStatus: Hashable, Sendable {
     /// Whether the publisher has recently confirmed that this is its current catalogue.
     ///
     /// Closed: no version adds a case.
     public enum Freshness: Hashable, Sendable {
-        /// It has. The confirmation holds until this time.
+        /// The catalogue is fresh: the publisher's confirmation is valid until this time.
         case confirmed(until: RemoteSettingsTimestamp)
-        /// Its confirmation expired at this time. Records are still served.
+        /// The catalogue is stale: the publisher's confirmation expired at this time. Its records are still used.
         ///
-        /// The device was offline, the publisher has stopped confirming, or somebody in between keeps back what is
-        /// newer.
+        /// The device was offline, the publisher has stopped confirming the catalogue, or an attacker on the network
+        /// path is withholding a newer one.
         case unconfirmed(since: RemoteSettingsTimestamp)
     }
 
-    /// The name that the publisher gives itself.
+    /// The publisher's name, as given in the catalogue.
     public var publisher: String
-    /// The catalogue's number. Each catalogue of a publisher has a higher number than the one before it.
+    /// The catalogue's number. Each new catalogue of a publisher has a higher number.
     public var number: UInt64
-    /// When it was published.
+    /// The time when the catalogue was published.
     public var made: RemoteSettingsTimestamp
-    /// When the publisher last confirmed that it is its current catalogue.
+    /// The time when the publisher last confirmed that this is its current catalogue.
     public var confirmed: RemoteSettingsTimestamp
-    /// Whether the confirmation still holds, by this device's clock.
+    /// Whether the confirmation is still valid, according to this device's clock.
     public var freshness: Freshness
-    /// Where the catalogue comes from: ``CollectionStatus/Source/cached``, or the packaged source of this name.
+    /// The place that the catalogue was read from: ``CollectionStatus/Source/cached`` or a packaged source.
     public var source: CollectionStatus.Source
-    /// The collections that it lists, as `bucket/collection`, sorted.
+    /// The collections listed in the catalogue, as `bucket/collection`, sorted.
     public var collections: [String]
 }
 
@@ -48,7 +48,7 @@ extension CatalogueStatus {
 }
 
 extension CatalogueStatus.Freshness {
-    /// Whether the publisher's confirmation holds.
+    /// Whether the publisher's confirmation is still valid.
     public var isConfirmed: Bool { if case .confirmed = self { true } else { false } }
 }
 

@@ -6,12 +6,12 @@ import FoundationEssentials
 import Foundation
 #endif
 
-/// A file of this machine that replaces a collection. It is for development only.
+/// A local file that replaces a collection, for development only.
 ///
-/// Only the app's own code can set one, in ``RemoteSettingsConfig/overrides``; no server, cache or package can. Nothing
-/// verifies what is in the file, and its content is not stored with the collection. While the file is in use, the
-/// collection is not synced. A warning in the log says so, and so do ``RemoteSettingsClient/status`` and
-/// ``RemoteSettingsService/inspect()``.
+/// Only the app's own code can set an override, in ``RemoteSettingsConfig/overrides``; a server, the cache or a package
+/// cannot. The file is not verified, and its content is never written to the storage directory. While the override is
+/// in use, the collection is not synced. The log contains a warning, and ``RemoteSettingsClient/status`` and
+/// ``RemoteSettingsService/inspect()`` report the override.
 public struct CollectionOverride: Hashable, Sendable {
     enum Form: Hashable, Sendable {
         case file(collection: String)
@@ -21,41 +21,42 @@ public struct CollectionOverride: Hashable, Sendable {
     let form: Form
     let path: String
 
-    /// One file.
+    /// Replaces one collection with a file.
     ///
     /// - Parameters:
-    ///   - path: a JSON file, or a bundle whose name ends with `.zip`. A JSON file holds a list of records, or an
-    ///     object whose member `data` is one, as `rsdump export` and Firefox's own dumps have it. Its attachments lie
-    ///     in a directory that is named like the file without its ending, each under the id of its record. Attachments
-    ///     that are not there are downloaded.
-    ///   - collection: the collection's name, in the configured bucket; or `bucket/name`.
+    ///   - path: the path of a JSON file, or of a bundle whose name ends in `.zip`. A JSON file contains an array of
+    ///     records, or an object with such an array in the member `data`; `rsdump export` and Firefox's own dumps use
+    ///     the second form. Its attachments are in a directory beside it, named like the file without its extension;
+    ///     each attachment is named after the id of its record. Missing attachments are downloaded.
+    ///   - collection: the collection's name in the configured bucket, or `bucket/name`.
     public static func file(_ path: String, of collection: String) -> CollectionOverride {
         CollectionOverride(form: .file(collection: collection), path: path)
     }
 
-    /// Like ``file(_:of:)-(String,_)``, by the file's URL.
+    /// Replaces one collection with the file at a URL. See ``file(_:of:)-(String,_)``.
     public static func file(_ url: URL, of collection: String) -> CollectionOverride {
         file(url.path, of: collection)
     }
 
-    /// A directory with files `<bucket>/<collection>.json` or `.zip`, as for ``file(_:of:)-(String,_)``.
+    /// Replaces collections with the files `<bucket>/<collection>.json` or `.zip` of a directory. See
+    /// ``file(_:of:)-(String,_)`` for their content.
     ///
-    /// A collection that has no file when it is first used is not replaced.
+    /// A collection is not replaced if its file does not exist when the collection is first used.
     public static func directory(_ path: String) -> CollectionOverride {
         CollectionOverride(form: .directory, path: path)
     }
 
-    /// Like ``directory(_:)-(String)``, by the directory's URL.
+    /// Replaces collections with the files of the directory at a URL. See ``directory(_:)-(String)``.
     public static func directory(_ url: URL) -> CollectionOverride { directory(url.path) }
 }
 
 extension CollectionOverride {
-    /// The file or directory.
+    /// The URL of the file or directory.
     public var url: URL { URL(fileURLWithPath: path) }
 }
 
 extension CollectionOverride: CustomStringConvertible {
-    /// The log's warning.
+    /// The warning that is written to the log.
     public var description: String {
         switch form {
         case .file(let collection): "OVERRIDDEN for development: the collection \(collection) is read from \(path)"

@@ -1,94 +1,94 @@
 import RemoteSettingsModel
 
-/// Where a collection's records come from, how old they are, what vouches for them, and which snapshots are not used.
+/// The source, age and trust of a collection's records, and the snapshots that are not used.
 public struct CollectionStatus: Hashable, Sendable {
-    /// Where records come from.
+    /// The place that records come from.
     ///
     /// Open: a later version may add cases, so a `switch` needs a `default`.
     public enum Source: Hashable, Sendable {
-        /// Written by a sync into the storage directory.
+        /// The storage directory, written by a sync.
         case cached
-        /// Shipped with the app, in the ``PackagedSource`` of this name.
+        /// The packaged source with this name, shipped with the app (``PackagedSource``).
         case packaged(String)
-        /// The file at this path on this machine, which replaces the collection (``RemoteSettingsConfig/overrides``).
+        /// The local file at this path, which replaces the collection (``RemoteSettingsConfig/overrides``).
         ///
-        /// It is for development: nothing verifies it, and the collection is not synced.
+        /// For development only: the file is not verified, and the collection is not synced.
         case override(String)
-        /// There are no records. ``CollectionStatus/rejected`` lists the snapshots that were found but cannot be used.
+        /// No source: there are no records. ``CollectionStatus/rejected`` lists the unusable snapshots.
         case notHeld
     }
 
-    /// A snapshot that was found but is not used, with the reason.
+    /// A snapshot that was found but is not used, and the reason.
     public struct Rejected: Hashable, Sendable, CustomStringConvertible {
-        /// Why a snapshot is not used. Its description is a sentence for people.
+        /// The reason that a snapshot is not used. Its description is a sentence that can be shown to users.
         ///
         /// Open: a later version may add cases, so a `switch` needs a `default`.
         public enum Reason: Hashable, Sendable {
-            /// A newer snapshot is used.
+            /// A newer snapshot is used instead.
             case older
-            /// It is of another server than the configured one, as of a staging server.
+            /// The snapshot comes from a different server than the configured one, such as a staging server.
             case otherServer(found: String, expected: String)
-            /// It is a catalogue of another publisher than the configured one.
+            /// The snapshot is a catalogue of a different publisher than the configured one.
             case otherPublisher(found: String, expected: String)
-            /// It is of another bucket than the requested one.
+            /// The snapshot belongs to a different bucket than the requested one.
             case otherBucket(found: String)
-            /// It has no signature, and the configuration does not accept that.
+            /// The snapshot has no signature, and the configuration requires one.
             case unsigned
-            /// It has no signature, although a packaged or stored state of the collection is signed.
+            /// The snapshot has no signature, although a packaged or stored state of the collection has one.
             case signatureLost
-            /// Its signature is not valid, or leads to a root that is not pinned.
+            /// The signature is invalid, or its certificate chain does not lead to a pinned root.
             case notTrusted(String)
-            /// The directory's lock names it, but the bundle there is of another state: a checkout or a copy is
-            /// incomplete, or a refresh has not written the lock yet.
+            /// The lock file lists this state, but the bundle in the directory has a different state: a checkout or
+            /// copy is incomplete, or a refresh has not written the lock file yet.
             ///
-            /// The bundle's own state is used if its signature is valid, or if the source is as trusted as the program.
+            /// The bundle found there is used if its signature is valid, or if the source is as trusted as the program.
             case missing(found: RemoteSettingsTimestamp)
-            /// No packaged source lists the collection, and nothing of it is stored.
+            /// No packaged source lists the collection, and nothing is stored for it.
             case notFound
-            /// No collection can have the name.
+            /// The collection's name is not valid.
             case invalidName(String)
-            /// It cannot be read.
+            /// The snapshot cannot be read.
             case damaged(String)
-            /// The app's check has refused it, the app has said that it is bad, or starts with it did not get well. A
-            /// newer one is used. The text says which.
+            /// The state was rejected by the app's check or by the app itself, or several starts with it failed. It is
+            /// not used again; a newer state is. The string gives the cause.
             case setAside(String)
-            /// The source as a whole cannot be read.
+            /// The packaged source as a whole cannot be read.
             case unreadableSource(String)
         }
 
-        /// ``CollectionStatus/Source/cached`` or the packaged one.
+        /// The place of the snapshot: ``CollectionStatus/Source/cached`` or a packaged source.
         public var source: Source
         /// The snapshot's timestamp; `nil` if it could not be read.
         public var timestamp: RemoteSettingsTimestamp?
-        /// Why it is not used.
+        /// The reason that the snapshot is not used.
         public var reason: Reason
     }
 
-    /// `bucket/collection`.
+    /// The collection, as `bucket/collection`.
     public var collection: String
-    /// Where the records come from.
+    /// The place that the records come from.
     public var source: Source
     /// The collection's timestamp; `nil` if there are no records.
     public var timestamp: RemoteSettingsTimestamp?
     /// The time since the collection last changed on the server, as far as this process knows; `nil` if there are no
     /// records.
     public var age: Duration?
-    /// The number of records before the app's filters; `nil` if there is no snapshot.
+    /// The number of records before the app's filters are applied; `nil` if there is no snapshot.
     public var records: Int?
-    /// What vouches for the records; `nil` if there are none.
+    /// The basis of trust in the records, such as a signature; `nil` if there are no records.
     public var provenance: Provenance?
     /// Whether the signature was verified in this process.
     ///
-    /// It is `false` for a packaged snapshot that is as trusted as the program, because that was verified when it was
-    /// packaged. It is also `false` if there is no signature.
+    /// It is `false` for an unsigned snapshot, and for a packaged snapshot that is as trusted as the program, because
+    /// that was verified when it was packaged.
     public var isVerifiedOnDevice = false
-    /// The catalogue that lists these records; `nil` without catalogues, or if the records are not those of the
-    /// catalogue in use.
+    /// The number of the catalogue that lists these records; `nil` without catalogues, or if the records are not those
+    /// of the catalogue in use.
     public var catalogue: UInt64?
-    /// The snapshots that are not used, with the reasons.
+    /// The snapshots that are not used, each with its reason.
     public var rejected: [Rejected]
-    /// The last sync, if it has just failed, and when a read with ``RecordQuery/Sync/ifEmpty`` asks the network again;
-    /// `nil` if it may ask at once.
+    /// The last sync if it failed recently, with the time from which a read with ``RecordQuery/Sync/ifEmpty`` may use
+    /// the network again; `nil` if it may do so now.
     public var recentFailure: RecentFailure?
 }
 

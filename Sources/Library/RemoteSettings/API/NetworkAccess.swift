@@ -1,23 +1,26 @@
 import RemoteSettingsModel
 
-/// Which collections may use the network.
+/// The collections that may use the network.
 ///
-/// Where the network is not allowed, reads are answered from what is packaged and stored, and every call that would
-/// send a request fails at once and says so. If no collection may use it, no connection is ever made.
+/// Without network access, reads use packaged and stored records, and every call that would send a request fails at
+/// once with ``RemoteSettingsError/notAllowed(reason:)``. If no collection may use the network, the service never opens
+/// a connection.
 ///
 /// Open: a later version may add cases, so a `switch` needs a `default`.
 public enum NetworkAccess: Hashable, Sendable {
     /// All collections.
     case allowed
-    /// All but these, each by its name in the configured bucket, or as `bucket/name`.
+    /// All collections except these, each given by its name in the configured bucket or as `bucket/name`.
     case allowedExcept(Set<String>)
-    /// None.
+    /// No collections.
     case never
 }
 
 extension Session {
-    /// - Parameter id: a collection; `nil` for what concerns all.
-    /// - Throws: ``RemoteSettingsError/notAllowed(reason:)`` if the configuration does not allow the network.
+    /// Throws if the configuration does not allow the network.
+    ///
+    /// - Parameter id: a collection; `nil` for requests that concern all collections.
+    /// - Throws: ``RemoteSettingsError/notAllowed(reason:)``.
     func checkNetwork(_ id: CollectionID? = nil) throws(RemoteSettingsError) {
         switch config.network {
         case .allowed: return

@@ -6,10 +6,10 @@ import FoundationEssentials
 import Foundation
 #endif
 
-/// Snapshots that were shipped with the app: a `dumps/` directory that `rsdump refresh` wrote, embedded in the program
+/// A set of snapshots shipped with the app: a `dumps/` directory written by `rsdump refresh`, compiled into the program
 /// or as files.
 ///
-/// Its `dumps.lock.json` states which collections there are, which server they come from, and when they were verified.
+/// Its `dumps.lock.json` lists the collections, the server they come from, and when they were verified.
 public struct PackagedSource: Hashable, Sendable {
     enum Form: Hashable, Sendable {
         case embedded(lock: Bytes, bundles: [String: Bytes])
@@ -22,7 +22,7 @@ public struct PackagedSource: Hashable, Sendable {
     public let name: String
     private(set) var acceptsImported = false
 
-    /// Bundles that are part of the program. They are read in place, and nothing is copied.
+    /// Creates a source from bundles that are compiled into the program. They are read in place, without a copy.
     ///
     /// They are as trusted as the program itself, so they are not verified again. Does no I/O.
     ///
@@ -36,27 +36,28 @@ public struct PackagedSource: Hashable, Sendable {
         PackagedSource(form: .embedded(lock: lock, bundles: bundles), name: name)
     }
 
-    /// A directory with `dumps.lock.json` and `<bucket>/<collection>.zip`. It is read when it is first needed.
+    /// Creates a source from a directory with `dumps.lock.json` and `<bucket>/<collection>.zip`. The directory is not
+    /// read before it is needed.
     ///
     /// - Parameters:
-    ///   - path: the directory.
-    ///   - trusted: set it only if everyone who can write to the directory can also change the program. If it is not
-    ///     set, each bundle's signature is verified again, once per process, before its records are used.
+    ///   - path: the path of the directory.
+    ///   - trusted: `true` only if anyone who can write to the directory can also replace the program. If it is
+    ///     `false`, each bundle's signature is verified once per process before its records are used.
     public static func directory(_ path: String, trusted: Bool = false) -> PackagedSource {
         PackagedSource(form: .directory(path: path, isTrusted: trusted), name: path)
     }
 
-    /// Like ``directory(_:trusted:)-(String,_)``, by the directory's URL.
+    /// Creates a source from the directory at a URL. See ``directory(_:trusted:)-(String,_)``.
     public static func directory(_ url: URL, trusted: Bool = false) -> PackagedSource {
         directory(url.path, trusted: trusted)
     }
 
-    /// A directory among a bundle's resources: `.bundleResource(Bundle.module.resourcePath)`.
+    /// Creates a source from a directory in a bundle's resources: `.bundleResource(Bundle.module.resourcePath)`.
     ///
     /// - Parameters:
     ///   - resourcePath: the path of the resources. If it is `nil`, the source is reported as missing.
     ///   - directory: the directory's path, relative to `resourcePath`.
-    ///   - trusted: as for ``directory(_:trusted:)-(String,_)``. It may be set for the resources of a signed app
+    ///   - trusted: see ``directory(_:trusted:)-(String,_)``. It may be `true` for the resources of a signed app
     ///     bundle.
     public static func bundleResource(
         _ resourcePath: String?, directory: String = "dumps", trusted: Bool = false
@@ -69,8 +70,8 @@ public struct PackagedSource: Hashable, Sendable {
 }
 
 extension PackagedSource {
-    /// Like ``bundleResource(_:directory:trusted:)-(String?,_,_)``, by the URL of the resources:
-    /// `.bundleResource(Bundle.module.resourceURL)`.
+    /// Creates a source from a directory in a bundle's resources, given by URL:
+    /// `.bundleResource(Bundle.module.resourceURL)`. See ``bundleResource(_:directory:trusted:)-(String?,_,_)``.
     @_disfavoredOverload
     public static func bundleResource(
         _ resources: URL?, directory: String = "dumps", trusted: Bool = false
@@ -78,12 +79,12 @@ extension PackagedSource {
         bundleResource(resources?.path, directory: directory, trusted: trusted)
     }
 
-    /// This source, also accepting the snapshots that `rsdump import` took from elsewhere without a signature.
+    /// Returns this source with unsigned snapshots from `rsdump import` accepted.
     ///
-    /// They are used until a sync brings signed ones. This has an effect only if the source is as trusted as the
-    /// program: embedded, or a directory that is `trusted`. The only one who vouches for the snapshots is whoever
-    /// packages the source, and ``RemoteSettingsClient/status`` says so. Data from a server or from the storage
-    /// directory must be signed as before.
+    /// They are used until a sync stores signed ones. This has an effect only if the source is as trusted as the
+    /// program: compiled into it, or a directory that is `trusted`. Such snapshots are as trustworthy as the person who
+    /// packages the source; ``RemoteSettingsClient/status`` reports them as imported. Data from a server or from the
+    /// storage directory must still be signed.
     public func acceptingImported() -> PackagedSource {
         var source = self
         source.acceptsImported = true
@@ -92,10 +93,11 @@ extension PackagedSource {
 }
 
 extension Bytes {
-    /// Memory that is part of the program and is never freed or written to. Nothing is copied.
+    /// Creates bytes from memory that is part of the program and is never freed or written to. The memory is not
+    /// copied.
     ///
     /// - Parameters:
-    ///   - start: the first byte. The memory must stay valid and unchanged for as long as the process runs.
+    ///   - start: the first byte. The memory must stay valid and unchanged until the process exits.
     ///   - count: the size in bytes.
     @unsafe
     public static func ofProgram(_ start: UnsafeRawPointer, count: Int) -> RemoteSettingsBytes {

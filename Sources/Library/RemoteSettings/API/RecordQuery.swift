@@ -1,74 +1,74 @@
 import RemoteSettingsModel
 
-/// Which records a read returns, in which order, and what it does first.
+/// The selection and order of the records that a read returns, and whether the read syncs first.
 ///
 ///     let query = RecordQuery(where: ["platform": .string("ios")], order: .descending("priority"), sync: .ifEmpty)
 ///     let records = try await client.fetchRecords(query)
 public struct RecordQuery: Hashable, Sendable {
-    /// Whether a read syncs first, over the network.
+    /// Whether a read syncs over the network first.
     ///
     /// Open: a later version may add cases, so a `switch` needs a `default`.
     public enum Sync: Hashable, Sendable {
         /// Never.
         case never
-        /// If nothing is held.
+        /// Only if there are no local records, that is, neither stored nor packaged ones.
         ///
-        /// A sync that has just failed is not repeated: its error comes at once, for at most a minute, until the time
-        /// in ``CollectionStatus/recentFailure``. `sync()` asks the server at any time, and
-        /// ``RemoteSettingsService/networkChanged()`` ends the pause.
+        /// A sync that has just failed is not repeated: until the time in ``CollectionStatus/recentFailure``, at most a
+        /// minute, a read throws the error of that sync at once. `sync()` contacts the server at any time, and
+        /// ``RemoteSettingsService/networkChanged()`` allows the next read to do so.
         case ifEmpty
-        /// Always, even if something is held.
+        /// Always, even if there are local records.
         case always
     }
 
-    /// What a read returns if it cannot have the records that it wants, because the sync failed or there are none.
+    /// The result of a read whose sync failed, or that found no records.
     ///
     /// Open: a later version may add cases, so a `switch` needs a `default`.
     public enum Fallback: Hashable, Sendable {
-        /// Nothing: the error is thrown, even if older records are held.
+        /// The error is thrown, even if there are older local records.
         case error
-        /// What is held; if nothing is, the error is thrown.
+        /// The local records; if there are none, the error is thrown.
         case held
-        /// What is held; if nothing is, an empty list.
+        /// The local records; if there are none, an empty array.
         case emptyList
     }
 
     /// The order of records by one field.
     ///
-    /// Records without the field come first. Then follow those whose field is null, a boolean, a number, a text (by
-    /// code point), or anything else. Records with equal fields are sorted by id.
+    /// Records without the field come first, followed by those whose field is null, a boolean, a number, a string
+    /// (compared by code point), or anything else. Records with equal fields are sorted by id.
     public struct Order: Hashable, Sendable {
         /// The field's name.
         public var field: String
         /// Whether the highest value comes first.
         public var isDescending: Bool
 
-        /// The lowest value first.
+        /// Returns an order with the lowest value first.
         public static func ascending(_ field: String) -> Order { Order(field: field, isDescending: false) }
 
-        /// The highest value first.
+        /// Returns an order with the highest value first.
         public static func descending(_ field: String) -> Order { Order(field: field, isDescending: true) }
     }
 
     /// The fields that a record must have, with their values.
     ///
-    /// Numbers are compared by value. An array matches any one of its elements. An object matches a field that is an
-    /// object and has these members.
+    /// Numbers are compared by value. An array in the query matches any one of its elements. An object in the query
+    /// matches a field that is an object with at least these members.
     public var filters: [String: RemoteSettingsJSON]
-    /// The order of the records; `nil` for the order of their ids.
+    /// The order of the records; `nil` to sort them by id.
     public var order: Order?
-    /// Whether to sync first.
+    /// Whether the read syncs first.
     public var sync: Sync
-    /// What to return if the wanted records are not available.
+    /// The result if no records can be returned as requested.
     public var fallback: Fallback
-    /// Whether a read may return packaged records that its own sync has not confirmed as the server's current state.
+    /// Whether a read may return packaged records before a sync has confirmed them as the server's current state.
     ///
-    /// If it is `false`, a read that does not sync returns what an earlier sync has stored, even if a packaged state is
-    /// newer.
+    /// If it is `false`, a read that does not sync returns the state that an earlier sync stored, even if a packaged
+    /// state is newer.
     public var usesPackaged: Bool
 
-    /// Makes a query. Each parameter is the property of the same name. The default is everything that is held, without
-    /// a sync.
+    /// Creates a query. Each parameter sets the property of the same name. By default, a query returns all local
+    /// records without a sync.
     public init(
         where filters: [String: RemoteSettingsJSON] = [:], order: Order? = nil, sync: Sync = .never,
         fallback: Fallback = .held,
@@ -83,11 +83,11 @@ public struct RecordQuery: Hashable, Sendable {
 }
 
 extension RemoteSettingsClient {
-    /// The records that match a query and are meant for this app.
+    /// Returns the records that match a query and this app's context.
     ///
-    /// Uses the network only if the query says so. Does I/O as ``getRecords()`` does.
+    /// Uses the network only as required by the query's `sync`. Does I/O like ``getRecords()``.
     ///
-    /// - Throws: ``RemoteSettingsError`` if there are no records and the query's fallback does not help.
+    /// - Throws: ``RemoteSettingsError`` if there are no records and the query's fallback does not apply.
     public func fetchRecords(_ query: RecordQuery) async throws(RemoteSettingsError) -> [RemoteSettingsRecord] {
         let collection = try collection()
         if query.sync != .always, let records = collection.records(usesPackaged: query.usesPackaged) {
@@ -103,7 +103,7 @@ extension RemoteSettingsClient {
                     guard !isShutDown else { throw RemoteSettingsError.closed }
                     _ = try await collection.syncIfEmpty(owner: owner).get()
                 }
-                // What is held now is the server's state, packaged or not.
+                // After the sync, the newest local state is the server's state, whether it is stored or packaged.
                 if let records = collection.records() { return query.selection(of: records) }
             } catch {
                 failure = error
@@ -115,9 +115,9 @@ extension RemoteSettingsClient {
         return []
     }
 
-    /// The records that match a query; `nil` if none are held.
+    /// Returns the local records that match a query; `nil` if there are none.
     ///
-    /// Never uses the network, whatever the query's `sync` says. Does I/O as ``getRecords()`` does.
+    /// Never uses the network: the query's `sync` is ignored. Does I/O like ``getRecords()``.
     public func records(matching query: RecordQuery) -> [RemoteSettingsRecord]? {
         guard let records = try? collection().records(usesPackaged: query.usesPackaged) else { return nil }
         return query.selection(of: records)
@@ -125,21 +125,23 @@ extension RemoteSettingsClient {
 }
 
 extension RecordQuery {
-    /// - Parameter records: sorted by id.
+    /// Returns the records that match this query, in its order.
+    ///
+    /// - Parameter records: the records to choose from, sorted by id.
     func selection(of records: [RemoteSettingsRecord]) -> [RemoteSettingsRecord] {
         let chosen =
             filters.isEmpty
             ? records : records.filter { record in filters.allSatisfy { $1.accepts(record[field: $0]) } }
         guard let order else { return chosen }
         var keyed = chosen.map { (key: $0[field: order.field], record: $0) }
-        // The sort is stable.
+        // `sort` is stable, so records with equal fields remain sorted by id.
         keyed.sort { order.isDescending ? JSONValue.precedes($1.key, $0.key) : JSONValue.precedes($0.key, $1.key) }
         return keyed.map(\.record)
     }
 }
 
 extension JSONValue {
-    /// Whether a field has the value that a filter asks for.
+    /// Returns whether a field has the value required by this filter.
     fileprivate func accepts(_ found: JSONValue?) -> Bool {
         switch self {
         case .array(let choices): choices.contains { $0.accepts(found) }

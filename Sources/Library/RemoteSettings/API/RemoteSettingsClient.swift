@@ -1,13 +1,15 @@
 import RemoteSettingsHTTP
 import RemoteSettingsModel
 
-/// One collection, as an app reads and syncs it. ``RemoteSettingsService/makeClient(collectionName:)`` makes clients. A
-/// client may be used from many threads.
+/// A client that reads and syncs one collection. Create it with ``RemoteSettingsService/makeClient(collectionName:)``.
+/// It can be used from any thread.
+///
+/// Reads use the newest trusted local state: one that was stored by a sync or packaged with the app.
 public final class RemoteSettingsClient: Sendable {
     private let name: String
     let service: RemoteSettingsService
     let owner = WorkOwner()
-    /// Called whenever a sync of the collection has succeeded.
+    /// A closure that is called after each successful sync of the collection.
     let syncObserver = Mutex<(@Sendable (_ began: Timestamp) async -> Void)?>(nil)
 
     package var isShutDown: Bool { owner.isShutDown }
@@ -19,29 +21,31 @@ public final class RemoteSettingsClient: Sendable {
 
     deinit { service.changes.finish(owner) }
 
-    /// - Throws: if no collection can have the client's name.
+    /// Returns the client's collection.
+    ///
+    /// - Throws: an error if the client's name is not a valid collection name.
     package func collection() throws(RemoteSettingsError) -> LocalCollection { try service.collection(name) }
 
-    /// The name that the client was made with.
+    /// Returns the name that the client was created with.
     public func collectionName() -> String { name }
 
-    /// The records that are meant for this app, sorted by id; `nil` if nothing is held. All are of one state of the
-    /// collection.
+    /// Returns the records that match this app's context, sorted by id; `nil` if there is no local state. All belong to
+    /// one state of the collection.
     ///
-    /// Never uses the network. The first call in a process does I/O: it reads what is held, and verifies it if needed.
-    /// Each later call checks with one `lstat` whether another process has stored something newer.
+    /// Never uses the network. The first call in a process does I/O: it reads the newest local state and verifies it if
+    /// necessary. Each later call only checks with one `lstat` whether another process has stored a newer state.
     public func getRecords() -> [RemoteSettingsRecord]? {
         try? collection().records()
     }
 
-    /// The collection's timestamp, in milliseconds since 1970; `nil` if nothing is held.
+    /// Returns the collection's timestamp, in milliseconds since 1970; `nil` if there is no local state.
     ///
-    /// Never uses the network. Does I/O as ``getRecords()`` does.
+    /// Never uses the network. Does I/O like ``getRecords()``.
     public func getLastModifiedTimestamp() -> UInt64? { (try? collection())?.current().timestamp?.milliseconds }
 
-    /// Where the records come from, their age and trust, and which snapshots are not used and why.
+    /// The source, age and trust of the records, and the snapshots that are not used.
     ///
-    /// Never uses the network. Does I/O as ``getRecords()`` does.
+    /// Never uses the network. Does I/O like ``getRecords()``.
     public var status: CollectionStatus {
         do throws(RemoteSettingsError) { return try collection().status } catch {
             return CollectionStatus(
@@ -50,14 +54,15 @@ public final class RemoteSettingsClient: Sendable {
         }
     }
 
-    /// The records that are meant for this app, now and after each change of them.
+    /// Returns a stream of the records that match this app's context: first the current ones, then those after each
+    /// change.
     ///
-    /// The first element is what is held at the call, empty if that is nothing. Nothing between the two is missed: a
-    /// sync that ends meanwhile is an element of its own, or part of the first one. States that pile up unread are left
-    /// out, but for the newest.
+    /// The first element is empty if there are no records yet. No change is missed between the call and the second
+    /// element: a sync that finishes in the meantime is either a separate element or part of the first one. If the
+    /// reader is slow, only the newest of the unread states is delivered.
     ///
-    /// Does I/O as ``getRecords()`` does, and opens the update channel as ``changes()`` does. Each call makes a new
-    /// stream, which ends when the client is shut down or released.
+    /// Does I/O like ``getRecords()``, and opens the update channel like ``changes()``. Each call creates a new stream,
+    /// which finishes when the client is shut down or released.
     public func recordUpdates() -> AsyncStream<[RemoteSettingsRecord]> {
         let changes = changes()
         let first = Mutex<[RemoteSettingsRecord]?>(getRecords() ?? [])
@@ -73,29 +78,29 @@ public final class RemoteSettingsClient: Sendable {
         }
     }
 
-    /// What syncs change from now on, seen through the app's filters.
+    /// Returns a stream of the changes made by future syncs, after the app's filters are applied.
     ///
-    /// The call is a listener: it opens the service's update channel (``UpdatePolicy``) if that is not open yet.
-    /// Each call makes a new stream. If another process that shares the storage directory stores a change, the stream
-    /// delivers it when a read or a sync of this process notices it. Changes that pile up unread are merged into one,
-    /// which leads to the current records. The stream ends when the client is shut down or released.
+    /// The stream counts as a listener: it opens the service's update channel (``UpdatePolicy``) if that is not open
+    /// yet. Each call creates a new stream. If another process that shares the storage directory stores a change, the
+    /// stream delivers it when a read or a sync in this process notices it. Unread changes are merged into one, which
+    /// leads to the current records. The stream finishes when the client is shut down or released.
     public func changes() -> AsyncStream<RecordChanges> {
         guard let id = try? collection().id else { return AsyncStream<RecordChanges> { $0.finish() } }
         return service.changes.changes(of: id, owner: owner)
     }
 
-    /// Brings the collection to the server's state. Uses the network. Concurrent calls share one sync.
+    /// Updates the collection to the server's state. Uses the network. Concurrent calls share one sync.
     ///
     /// - Parameters:
-    ///   - timestamp: the timestamp that a push message announced; `nil` for none. The request carries it, so that no
-    ///     cache on the way answers in the server's place.
-    ///   - trigger: the reason that telemetry reports. If it is `nil`, that is `broadcast` with an expected timestamp,
-    ///     else `manual`.
-    ///   - timeout: the longest time to wait; `nil` for the limits of ``RemoteSettingsLimits``. The sync ends then,
-    ///     unless others wait for it as well.
+    ///   - timestamp: the timestamp that a push message announced; `nil` for none. The request contains it, so that no
+    ///     cache on the network path answers with an older response.
+    ///   - trigger: the reason reported to telemetry. If it is `nil`, `broadcast` is reported if there is an expected
+    ///     timestamp, otherwise `manual`.
+    ///   - timeout: the longest time to wait; `nil` for the limits of ``RemoteSettingsLimits``. When it expires, the
+    ///     sync is cancelled unless other callers are waiting for it too.
     /// - Returns: whether something changed.
-    /// - Throws: ``RemoteSettingsError``, ``RemoteSettingsError/timedOut(reason:)`` if the time is over. The records
-    ///   that were held stay.
+    /// - Throws: ``RemoteSettingsError``, such as ``RemoteSettingsError/timedOut(reason:)``. The current records remain
+    ///   in use.
     @discardableResult
     public func sync(
         expecting timestamp: RemoteSettingsTimestamp? = nil, trigger: UptakeEvent.Trigger? = nil,
@@ -110,12 +115,11 @@ public final class RemoteSettingsClient: Sendable {
         }
     }
 
-    /// Removes everything that is stored of the collection, including what protects it from older states.
+    /// Removes all stored data of the collection, including the data that protects it from rollbacks to older states.
     ///
     /// Packaged records are then used again. Does I/O.
     ///
-    /// - Throws: ``RemoteSettingsError`` if the files cannot be removed, or if another process is
-    ///   writing.
+    /// - Throws: ``RemoteSettingsError`` if the files cannot be removed, or if another process is writing.
     public func resetStorage() async throws(RemoteSettingsError) {
         let collection = try collection()
         do {
@@ -125,10 +129,10 @@ public final class RemoteSettingsClient: Sendable {
         }
     }
 
-    /// Ends this client.
+    /// Shuts down this client.
     ///
-    /// Its streams of changes end. Its syncs fail from now on, including those under way. The service no longer syncs
-    /// the collection on its behalf. Reads are still answered, and other clients of the collection are not affected.
+    /// Its streams of changes finish, and its syncs fail from now on, including running ones. The service no longer
+    /// syncs the collection for this client. Reads still work, and other clients of the collection are not affected.
     public func shutdown() {
         owner.shutdown()
         service.session.syncs.leave(owner)

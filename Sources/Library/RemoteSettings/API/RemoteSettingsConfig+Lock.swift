@@ -3,16 +3,16 @@ import RemoteSettingsModel
 import SnapshotBundle
 
 extension RemoteSettingsConfig {
-    /// A configuration whose server, roots and signer are those that a packaged source's lock states.
+    /// Creates a configuration with the server, roots and signer from a packaged source's lock file.
     ///
-    /// They are then written down in one place. Everything else has its default. For one of Mozilla's servers, the
-    /// roots are those of this package. Does I/O for a directory.
+    /// These settings are then defined in one place only. All other settings have their defaults. For one of Mozilla's
+    /// servers, the roots are those built into this package. Does I/O if the source is a directory.
     ///
-    /// Anyone who can write to the source decides whom the app trusts. The source must therefore be as trusted as the
-    /// program: embedded in it, or a directory that is `trusted`.
+    /// Anyone who can write to the source can decide whom the app trusts. The source must therefore be as trusted as
+    /// the program: compiled into it, or a directory that is `trusted`.
     ///
-    /// - Throws: ``RemoteSettingsError`` if the source is not as trusted as the program, if its lock
-    ///   cannot be read or is empty, or if its collections are of different servers or signers.
+    /// - Throws: ``RemoteSettingsError`` if the source is not as trusted as the program, if its lock file cannot be
+    ///   read or is empty, or if its collections have different servers or signers.
     public init(from source: PackagedSource) throws(RemoteSettingsError) {
         func refused(_ found: String, _ advice: String) -> RemoteSettingsError {
             .untrusted(reason: "\(source.name): \(found), so that it cannot say whom the app trusts; \(advice)")
@@ -58,7 +58,7 @@ extension RemoteSettingsConfig {
         signer = signers[0]
     }
 
-    /// The publisher that the packaged catalogue names; `nil` if there is none.
+    /// Returns the publisher of the packaged catalogue; `nil` if there is no catalogue.
     private static func publisher(of lock: LockFile, in source: PackagedSource) throws(RemoteSettingsError) -> String? {
         let id = Catalogue.collection
         guard let entry = lock.collections[id] else { return nil }

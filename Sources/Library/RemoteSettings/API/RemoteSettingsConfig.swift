@@ -6,93 +6,97 @@ import SnapshotBundle
 public struct RemoteSettingsConfig: Sendable {
     /// The server; `nil` for Mozilla's production server.
     public var server: RemoteSettingsServer?
-    /// The bucket of collections whose names give none; `nil` for `main`.
+    /// The bucket of collections whose names do not include one; `nil` for `main`.
     public var bucketName: String?
-    /// Whether collections are read from the preview of their buckets, such as `main-preview` in place of `main`.
+    /// Whether collections are read from the preview of their buckets, such as `main-preview` instead of `main`.
     ///
-    /// A preview holds what editors have not published yet, for people who review it. It must be signed like everything
-    /// else. Snapshots that are packaged from the published bucket are not used.
-    /// ``RemoteSettingsService/updateConfig(config:)`` switches between the two.
+    /// A preview contains changes that are not published yet, for reviewers. It must be signed like any other bucket.
+    /// Snapshots packaged from the published bucket are not used. Call ``RemoteSettingsService/updateConfig(config:)``
+    /// to switch between the two.
     public var isPreview = false
-    /// The name that the server's catalogues carry; `nil` to read collections one by one, without catalogues.
+    /// The publisher of the server's catalogues; `nil` to sync collections one by one, without catalogues.
     ///
-    /// The name is `catalogue: publisher:` in the publisher's `dumps.yaml`. Catalogues of a different publisher are
-    /// refused, even if it signs with the same keys, as a staging server may. With a name, all records belong to one
-    /// catalogue, and a sync replaces them all at once. See <doc:Catalogues>.
+    /// Use the name in `catalogue: publisher:` of the publisher's `dumps.yaml`. Catalogues of a different publisher are
+    /// refused, even if they are signed with the same keys, as on a staging server. With a publisher, all records
+    /// belong to one catalogue, and a sync replaces them all at once. See <doc:Catalogues>.
     public var publisher: String?
-    /// The values that the records' filters are evaluated against; `nil` for an app that says nothing about itself.
+    /// The app's values for the records' filters; `nil` to leave them all undefined.
     public var appContext: RemoteSettingsContext?
-    /// The snapshots that were shipped with the app. If several sources have a collection, the newest snapshot is used.
+    /// The snapshots shipped with the app. If several sources contain a collection, the newest snapshot is used.
     public var packaged: [PackagedSource]
-    /// The pinned root certificates; `nil` for the root of the Mozilla server that ``server`` is.
+    /// The pinned root certificates; `nil` for the built-in root of the Mozilla server in ``server``.
     ///
-    /// A ``RemoteSettingsServer/custom(url:)`` of someone else has no default root. Without roots, and without
-    /// ``acceptsUnsigned``, the configuration is not valid. `rsdump keys create` and `rsdump keys status` print the
-    /// root of your own keys; for another server, ask its operator.
+    /// A ``RemoteSettingsServer/custom(url:)`` that is not Mozilla's has no default root. A configuration without roots
+    /// is not valid unless ``acceptsUnsigned`` is set. `rsdump keys create` and `rsdump keys status` print the root of
+    /// your own keys; for a server that is not yours, ask its operator.
     public var trustRoots: TrustAnchors?
-    /// The DNS name that signing certificates must carry; `nil` for the name that Mozilla uses for the collection's
+    /// The DNS name that signing certificates must contain; `nil` for the name that Mozilla uses for the collection's
     /// bucket.
     public var signer: String?
-    /// Whether collections without any signature are accepted. Set it for servers that do not sign.
+    /// Whether unsigned collections are accepted. Set it for servers that do not sign.
     ///
-    /// If it is set, anyone who can write to the storage directory can give records to the app. Collections that are
-    /// known to be signed are the exception: those that have a signed bundle in ``packaged``. A signature that is
-    /// present is still verified, and a collection that was once signed is not accepted without a signature later. See
-    /// <doc:Trust>.
+    /// If it is set, anyone who can write to the storage directory can give records to the app, except for collections
+    /// with a signed bundle in ``packaged``. A signature that is present is still verified, and a collection that was
+    /// once signed is not accepted without a signature later. See <doc:Trust>.
     public var acceptsUnsigned = false
-    /// Whether a ``RemoteSettingsServer/custom(url:)`` on another machine may be asked over plain `http`.
+    /// Whether plain `http` is allowed for a ``RemoteSettingsServer/custom(url:)`` that does not run on this machine.
     public var allowsPlainHTTP = false
-    /// The app's name and version as the server sees them, as `name/version`. Characters that a header field cannot
-    /// hold become `-`.
+    /// The app's name and version in the `User-Agent` header field, as `name/version`. Characters that are not allowed
+    /// in a header field are replaced with `-`.
     public var userAgent = "swift-remote-settings/0.1"
-    /// The limits on everything that comes from outside.
+    /// The limits on data from the server.
     public var limits = RemoteSettingsLimits()
-    /// Receives log entries, such as a failed sync or a snapshot that cannot be used. It is called from any task and
+    /// A closure that receives log entries, such as a failed sync or an unusable snapshot. It is called on any task and
     /// must not block.
     ///
-    /// If it is `nil`, swift-log receives the entries under the label `remote-settings`. Unless the program has set up
-    /// something else, swift-log writes them to standard error.
+    /// If it is `nil`, entries are sent to swift-log with the label `remote-settings`. By default, swift-log writes
+    /// them to standard error.
     public var log: (@Sendable (RemoteSettingsLogEntry) -> Void)?
-    /// Receives the outcomes of syncs.
+    /// The receiver of sync outcomes.
     public var telemetry: (any RemoteSettingsTelemetry)?
-    /// How the service learns at once that something was published.
+    /// The policy for notifications of new data, which make polling unnecessary.
     ///
-    /// By default, it keeps a connection to a ``RemoteSettingsServer/custom(url:)`` while somebody listens to changes.
+    /// By default, the service keeps a connection to a ``RemoteSettingsServer/custom(url:)`` open while the app listens
+    /// to changes.
     public var updates = UpdatePolicy()
-    /// Which collections may use the network; all of them by default.
+    /// The collections that may use the network; by default, all.
     public var network: NetworkAccess = .allowed
-    /// The clock, the way to wait, and the source of randomness. Tests replace them.
+    /// The clock, the sleep function and the source of randomness. Tests replace them.
     package var environment = HTTPEnvironment.system
-    /// The connection to the network; `nil` for the platform's own: URLSession on Apple systems, libcurl elsewhere.
+    /// The HTTP transport; `nil` for the platform's default: URLSession on Apple systems, libcurl elsewhere.
     package var transport: (any HTTPTransport)?
-    /// Files of this machine that replace collections while the app is developed. The first one that names a collection
-    /// counts.
+    /// Local files that replace collections during development. If several replace the same collection, the first one
+    /// is used.
     ///
-    /// Nothing verifies what is in them, so set them in debug builds only.
+    /// These files are not verified, so set overrides in debug builds only.
     public var overrides: [CollectionOverride] = []
-    /// Whether the app can get back from a state that it starts badly with.
+    /// Whether the app can recover from a state that makes its starts fail.
     ///
-    /// Each start is then counted until ``RemoteSettingsService/markStartSuccessful()``, and the state before the
-    /// cached one stays stored. It counts when a service is made. See <doc:Guide#Bad-states>.
+    /// If it is set, each start is counted until ``RemoteSettingsService/markStartSuccessful()`` is called, and the
+    /// previous state is stored beside the current one. The value is read when a service is created; later changes have
+    /// no effect. See <doc:Guide#Bad-states>.
     public var safeStart = false
-    /// What the service does with its storage directory. It counts when a service is made.
+    /// Whether the service writes to its storage directory. The value is read when a service is created; later changes
+    /// have no effect.
     public var storageAccess = StorageAccess.readWrite
-    /// Whether states that an app has set aside are passed over as the app does it, although nothing is counted: for
-    /// programs that look into an app's storage.
+    /// Whether states that an app has rejected are skipped although safe start is off, for programs that inspect an
+    /// app's storage.
     package var passesOverSetAside = false
-    /// Whether nothing is used but what is packaged. Nothing is synced then, and what was stored stays as it is.
+    /// Whether only packaged records are used. If it is set, nothing is synced, and stored data is ignored but not
+    /// removed.
     public var isPackagedOnly = false
-    /// The app's own check of a state that a sync has verified, before it is stored. It throws if the app cannot use
+    /// A check by the app of each state that a sync has verified, before it is stored. It throws if the app cannot use
     /// the state.
     ///
-    /// What was held then stays, the sync fails, telemetry gets ``UptakeEvent/Status/rejectedError``, and
-    /// ``CollectionStatus/rejected`` lists the state. It is not asked for again until the server has a newer one, or
-    /// the app is another version (``userAgent``, ``RemoteSettingsContext/appVersion``) or another build. The check
-    /// runs on a thread of this package, and may block it.
+    /// If it throws, the current records remain in use, the sync fails, telemetry receives
+    /// ``UptakeEvent/Status/rejectedError``, and ``CollectionStatus/rejected`` lists the state. The state is not
+    /// fetched again until the server has a newer one, or until the app's version (``userAgent``,
+    /// ``RemoteSettingsContext/appVersion``) or build changes. The check runs on a thread of this package and may block
+    /// it.
     ///
     /// - Parameters:
-    ///   - collection: `bucket/collection`.
-    ///   - old: the records that are held; `nil` if none are.
+    ///   - collection: the collection, as `bucket/collection`.
+    ///   - old: the current records; `nil` if there are none.
     ///   - new: the records that ``RemoteSettingsClient/getRecords()`` would return.
     public var validate:
         (
@@ -100,14 +104,13 @@ public struct RemoteSettingsConfig: Sendable {
                 _ collection: String, _ old: [RemoteSettingsRecord]?, _ new: [RemoteSettingsRecord]
             ) throws -> Void
         )?
-    /// How long ``validate`` may take. If it takes longer, the state is refused.
+    /// The time limit for ``validate``. If the check takes longer, the state is rejected.
     public var validationTimeout = Duration.seconds(30)
 
-    /// Makes a configuration. Each parameter is the property of the same name; everything else is a property with a
-    /// default.
+    /// Creates a configuration. Each parameter sets the property of the same name; all other properties have a default.
     ///
-    /// Does no I/O. ``RemoteSettingsService/init(storageDir:validating:)-(String,_)`` throws if the configuration is
-    /// not valid.
+    /// Does no I/O and checks nothing. ``RemoteSettingsService/init(storageDir:validating:)-(String,_)`` throws if the
+    /// configuration is not valid.
     public init(
         server: RemoteSettingsServer? = nil, bucketName: String? = nil, appContext: RemoteSettingsContext? = nil,
         packaged: [PackagedSource] = [], trustRoots: TrustAnchors? = nil, publisher: String? = nil
@@ -122,29 +125,30 @@ public struct RemoteSettingsConfig: Sendable {
 }
 
 extension RemoteSettingsConfig {
-    /// The user agent, in the form that the header field takes.
+    /// The user agent, parsed into name and version for the header field.
     var userAgentField: UserAgent {
         let parts = userAgent.split(separator: "/", maxSplits: 1, omittingEmptySubsequences: false)
         return UserAgent(name: String(parts[0]), version: parts.count > 1 ? String(parts[1]) : "")
     }
 
-    /// The roots and the signer that collections must be verified against under this configuration.
+    /// The roots and the signer that collections are verified against under this configuration.
     var trustPolicy: TrustPolicy {
         TrustPolicy(
             roots: trustRoots ?? mozillaRoots ?? TrustAnchors([]), signer: signer.map { SignerName($0) },
             acceptsUnsigned: acceptsUnsigned)
     }
 
-    /// The root of the Mozilla server that is configured; `nil` for a server of someone else.
+    /// The root of the configured Mozilla server; `nil` for any other server.
     private var mozillaRoots: TrustAnchors? {
         guard let url = try? (server ?? .prod).serverURL(allowPlainHTTP: allowsPlainHTTP) else { return nil }
         if url.isSameServer(as: .prod) { return .mozillaProduction }
         return [ServerURL.stage, .dev].contains { $0.isSameServer(as: url) } ? .mozillaStaging : nil
     }
 
-    /// Checks what can be checked without I/O.
+    /// Checks the configuration as far as possible without I/O.
     ///
-    /// - Throws: if the server's URL, the bucket or the publisher is not valid, or if nothing says whom to trust.
+    /// - Throws: an error if the server's URL, the bucket or the publisher is not valid, or if there are neither roots
+    ///   nor ``acceptsUnsigned``.
     func check() throws(RemoteSettingsError) {
         let url = try (server ?? .prod).serverURL(allowPlainHTTP: allowsPlainHTTP)
         if let publisher, PublisherName(publisher) == nil {
@@ -171,10 +175,10 @@ public enum RemoteSettingsServer: Hashable, Sendable {
     case stage
     /// Mozilla's development server.
     case dev
-    /// Another server, by its base URL, such as `https://settings.example.org/v1`.
+    /// A server at a base URL, such as `https://settings.example.org/v1`.
     ///
-    /// A URL without a version means `/v2`, the newest version that this package supports. The URL of one of Mozilla's
-    /// servers means that server, in either version. `https` is required, except on this machine or if
+    /// A URL without a version means `/v2`, the newest version that this package supports. The URL of a Mozilla server
+    /// is equivalent to that server's case, with either version. `https` is required, except for this machine or if
     /// ``RemoteSettingsConfig/allowsPlainHTTP`` is set.
     case custom(url: String)
 

@@ -1,17 +1,17 @@
 import RemoteSettingsModel
 import TargetFilter
 
-/// What an app tells the records' filters (`filter_expression`) about itself. To a filter, a member that is `nil` is
-/// undefined.
+/// The app's values that the records' filters (`filter_expression`) can use. A property that is `nil` is undefined in
+/// filters.
 public struct RemoteSettingsContext: Hashable, Sendable {
     /// The app's preferences, for filters with `preferenceValue`, `preferenceIsUserSet` and `preferenceExists`.
     public struct Preferences: Hashable, Sendable {
-        /// Every preference that exists, with its value.
+        /// The values of all existing preferences, by name.
         public var values: [String: RemoteSettingsJSON]
-        /// The names of those that the user has set.
+        /// The names of the preferences that the user has set.
         public var userSet: Set<String>
 
-        /// Preferences; none by default.
+        /// Creates preferences; by default, there are none.
         public init(values: [String: RemoteSettingsJSON] = [:], userSet: Set<String> = []) {
             self.values = values
             self.userSet = userSet
@@ -20,39 +20,39 @@ public struct RemoteSettingsContext: Hashable, Sendable {
 
     /// The release channel, such as `release` or `nightly`; `env.channel`.
     public var channel: String?
-    /// `env.version`.
+    /// The app's version; `env.version`.
     public var appVersion: String?
-    /// `env.appinfo.ID`.
+    /// The app's identifier; `env.appinfo.ID`.
     public var appId: String?
-    /// `env.locale`.
+    /// The user's locale; `env.locale`.
     public var locale: String?
-    /// `env.appinfo.OS`, `env.appinfo.os.name` and `env.os.name`; `env.os.isWindows`, `isMac` and `isLinux` follow from
-    /// it.
+    /// The operating system; `env.appinfo.OS`, `env.appinfo.os.name` and `env.os.name`. It also determines
+    /// `env.os.isWindows`, `isMac` and `isLinux`.
     public var os: String?
-    /// `env.appinfo.os.version` and `env.os.version`.
+    /// The version of the operating system; `env.appinfo.os.version` and `env.os.version`.
     public var osVersion: String?
-    /// `env.formFactor`.
+    /// The type of device; `env.formFactor`.
     public var formFactor: String?
-    /// `env.country`.
+    /// The user's country; `env.country`.
     public var country: String?
     /// The partner or channel that distributes this build; `env.distribution`.
     public var distribution: String?
-    /// Further members of `env` whose values are text, by name.
+    /// Additional members of `env` with string values, by name.
     ///
-    /// A name that a member above has replaces that member, as in Mozilla's client. For example, filters see
-    /// `["channel": "beta"]` as `env.channel`, and `["os": "x"]` leaves no `env.os.name`.
+    /// A member with the name of a property above replaces that property, as in Mozilla's client. For example, filters
+    /// see `["channel": "beta"]` as `env.channel`, and `["os": "x"]` removes `env.os.name`.
     public var customTargettingAttributes: [String: String]?
-    /// Further members of `env` of any type, such as the rest of Gecko's environment: `isDefaultBrowser`, `memoryMB`,
-    /// `syncSetup`.
+    /// Additional members of `env` of any type, such as the rest of Gecko's environment: `isDefaultBrowser`,
+    /// `memoryMB`, `syncSetup`.
     ///
-    /// They replace members above, as ``customTargettingAttributes`` do. If both have a name,
-    /// ``customTargettingAttributes`` wins.
+    /// Like ``customTargettingAttributes``, they replace the properties above. If both contain the same name, the value
+    /// in ``customTargettingAttributes`` is used.
     public var attributes: [String: RemoteSettingsJSON]
     /// The app's preferences.
     public var preferences: Preferences
 
-    /// Makes a context. Each parameter is the property of the same name. Filters see whatever is `nil` or left out as
-    /// undefined.
+    /// Creates a context. Each parameter sets the property of the same name. Properties that are `nil` are undefined in
+    /// filters.
     public init(
         channel: String? = nil, appVersion: String? = nil, appId: String? = nil, locale: String? = nil,
         os: String? = nil, osVersion: String? = nil, formFactor: String? = nil, country: String? = nil,

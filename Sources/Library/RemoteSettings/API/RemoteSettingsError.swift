@@ -8,39 +8,39 @@ import FoundationEssentials
 import Foundation
 #endif
 
-/// Why a call failed. The records that were held are still available, whatever the reason.
+/// The reason that a call failed. The current records remain available in all cases.
 ///
-/// A `reason` names the file or URL, what was expected, what was found, and what to do next.
+/// The string in `reason` names the file or URL, describes the problem and suggests what to do.
 ///
 /// Open: a later version may add cases, so a `switch` needs a `default`.
 public enum RemoteSettingsError: Error, Hashable, Sendable {
     /// The calling task was cancelled.
     case cancelled
-    /// The client or the service was shut down, or given another configuration, before the call ended.
+    /// The client or the service was shut down, or the configuration was replaced, before the call finished.
     case closed
-    /// The service has no client that is in use, so that a sync has nothing to do.
+    /// No client of the service is in use, so there is nothing to sync.
     case noClient
     /// The server could not be reached, or did not answer completely and in time.
     case offline(reason: String)
-    /// The server answered with an error of its own (5xx). The device has a network.
+    /// The server answered with an error (5xx). The device is online.
     case unavailable(reason: String)
-    /// The call took longer than its `timeout`.
+    /// The call's `timeout` expired.
     case timedOut(reason: String)
     /// ``RemoteSettingsConfig/network`` does not allow the call to use the network.
     case notAllowed(reason: String)
-    /// The server asked clients to send no requests for this long.
+    /// The server asked clients to send no requests for this duration (`Backoff` or `Retry-After`).
     case backoff(Duration)
-    /// The server's data is not what the pinned roots vouch for, or is older than what is held.
+    /// The server's data does not verify against the pinned roots, or is older than the current state.
     case untrusted(reason: String)
-    /// The app's check, or an earlier bad start, keeps the server's state out of use.
+    /// The server's state was rejected, by the app's check or after failed starts.
     case rejected(reason: String)
     /// A file could not be read or written.
     case storage(reason: String)
-    /// No collection, publisher or attachment can have the name that was given.
+    /// The given name is not valid for a collection, publisher or attachment.
     case invalidName(reason: String)
-    /// What was asked for is neither stored nor packaged, and the server does not have it.
+    /// The requested data is neither stored nor packaged, and the server does not have it.
     case notHeld(reason: String)
-    /// Anything else, such as an answer that is not the document that was asked for.
+    /// Any other failure, such as a response with unexpected content.
     case other(reason: String)
 }
 
@@ -67,7 +67,7 @@ extension RemoteSettingsError: LocalizedError {
 }
 
 extension RemoteSettingsError {
-    /// The public error for an error of any layer.
+    /// Converts an error of any layer to a public error.
     package init(_ error: any Error) {
         switch error {
         case let error as RemoteSettingsError: self = error

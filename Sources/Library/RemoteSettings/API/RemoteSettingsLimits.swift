@@ -1,45 +1,45 @@
 import RemoteSettingsModel
 
-/// The limits on what comes from a server. What is larger or slower is refused, and the records that are held stay.
+/// The limits on data from a server. Data that exceeds them is refused, and the current records remain in use.
 public struct RemoteSettingsLimits: Hashable, Sendable {
-    /// These limits, and those that no app has a reason to change.
+    /// All limits: those of this type, and those that no app needs to change.
     package var all = Limits()
 
-    /// The limits that fit every collection of Mozilla.
+    /// Creates limits that are sufficient for every Mozilla collection.
     public init() {}
 
-    /// The largest attachment, in bytes. The default is 16 GiB.
+    /// The maximum size of an attachment, in bytes. The default is 16 GiB.
     public var attachmentBytes: Int {
         get { all.attachmentBytes }
         set { all.attachmentBytes = newValue }
     }
 
-    /// The largest list of a collection's records, in bytes.
+    /// The maximum size of the list of a collection's records, in bytes.
     public var changesetBytes: Int {
         get { all.changesetBytes }
         set { all.changesetBytes = newValue }
     }
 
-    /// The most records in a collection.
+    /// The maximum number of records in a collection.
     public var records: Int {
         get { all.records }
         set { all.records = newValue }
     }
 
-    /// How often a request is sent until it succeeds; at least 1.
+    /// The maximum number of attempts for each request; at least 1.
     public var tries: Int {
         get { all.tries }
         set { all.tries = newValue }
     }
 
-    /// How long a server may take until its answer begins, in whole seconds; at least 1 s.
+    /// The time limit until the server begins to answer, in whole seconds; at least 1 s.
     public var answerTimeout: Duration {
         get { .seconds(all.headTimeoutSeconds) }
         set { all.headTimeoutSeconds = max(1, Int(clamping: newValue.components.seconds)) }
     }
 
-    /// How long one document, such as a collection's list of records, may take with all its tries, in whole seconds; at
-    /// least 1 s.
+    /// The time limit for one document, such as a collection's list of records, including all attempts, in whole
+    /// seconds; at least 1 s.
     public var documentTimeout: Duration {
         get { .seconds(all.documentSeconds) }
         set { all.documentSeconds = max(1, Int(clamping: newValue.components.seconds)) }

@@ -1,37 +1,39 @@
 import Logging
 
-/// One entry of a service's log: what is worth knowing, such as a failed sync or a snapshot that cannot be used.
+/// An entry of a service's log, such as a failed sync or an unusable snapshot.
 public struct RemoteSettingsLogEntry: Hashable, Sendable {
-    /// How much an entry matters.
+    /// The severity of an entry.
     ///
     /// Closed: no version adds a case.
     public enum Level: Int, Hashable, Sendable, Comparable, CaseIterable {
-        /// What happens inside, for anyone who looks for a fault.
+        /// Internal details, for debugging.
         case debug
-        /// Something that happens as it should.
+        /// Normal operation.
         case info
-        /// Something unusual that is not a fault.
+        /// An unusual event that is not a problem.
         case notice
-        /// A fault that the service has dealt with.
+        /// A problem that the service has handled.
         case warning
-        /// A fault that somebody has to deal with.
+        /// A problem that requires action by a person.
         case error
 
         public static func < (left: Level, right: Level) -> Bool { left.rawValue < right.rawValue }
     }
 
-    /// How much it matters.
+    /// The severity of the entry.
     public var level: Level
-    /// A sentence for people. It may quote what a server has sent.
+    /// A sentence for the reader of the log. It may contain text from a server.
     public var message: String
 }
 
-/// Where a service writes its log.
+/// The destination of a service's log.
 package struct ServiceLog: Sendable {
     let receive: @Sendable (RemoteSettingsLogEntry) -> Void
 
-    /// - Parameter receive: if it is `nil`, swift-log receives the entries under the label `remote-settings`, and
-    ///   writes them to standard error unless the program has set up something else.
+    /// Creates a log.
+    ///
+    /// - Parameter receive: a closure that receives the entries. If it is `nil`, they are sent to swift-log with the
+    ///   label `remote-settings`, which by default writes them to standard error.
     init(_ receive: (@Sendable (RemoteSettingsLogEntry) -> Void)?) {
         if let receive {
             self.receive = receive

@@ -8,26 +8,26 @@ import Foundation
 
 /// A record of a collection.
 ///
-/// Every property, `id` included, is read from the collection's own bytes each time that it is used. Keep a value that
-/// you need more than once, such as a dictionary of the records by their ids.
+/// Every property, including `id`, is parsed from the collection's bytes each time you access it. Store a value that
+/// you need more than once, for example in a dictionary of the records by id.
 public struct RemoteSettingsRecord: Hashable, Sendable, Identifiable {
     private(set) var record: Record
-    /// Only a record that an app has made has it.
+    /// The fields given by the app, if they are not a JSON object; `nil` for all records from a server.
     private var given: GivenFields?
 
     init(_ record: Record) {
         self.record = record
     }
 
-    /// A record that no server has sent, for the tests of an app.
+    /// Creates a record for an app's tests.
     ///
     /// - Parameters:
     ///   - id: the record's id.
-    ///   - lastModified: in milliseconds since 1970.
-    ///   - deleted: whether it is a tombstone.
-    ///   - attachment: what the record says of its file.
-    ///   - fields: the JSON text of an object with the record's other fields. Any other text stays what ``fields``
-    ///     answers; the record has no other fields then.
+    ///   - lastModified: the time of the last change, in milliseconds since 1970.
+    ///   - deleted: whether the record is a tombstone.
+    ///   - attachment: the description of the record's file.
+    ///   - fields: a JSON object with the record's other fields, as a string. If the string is not a JSON object, the
+    ///     record has no other fields, and ``fields`` returns the string unchanged.
     public init(
         id: String, lastModified: UInt64, deleted: Bool = false, attachment: RemoteSettingsAttachment? = nil,
         fields: String = "{}"
@@ -65,19 +65,19 @@ public struct RemoteSettingsRecord: Hashable, Sendable, Identifiable {
         set { change(id: newValue) }
     }
 
-    /// When the record last changed, in milliseconds since 1970; 0 if the record does not state it.
+    /// The time of the record's last change, in milliseconds since 1970; 0 if the record does not state it.
     public var lastModified: UInt64 {
         get { record.lastModified?.milliseconds ?? 0 }
         set { change(lastModified: newValue) }
     }
 
-    /// Whether the record says that it is deleted. Records of a client never do.
+    /// Whether the record is marked as deleted. It never is if it comes from a client.
     public var deleted: Bool {
         get { record.field("deleted")?.bool ?? false }
         set { change(deleted: newValue) }
     }
 
-    /// The record's attachment; `nil` if it has none, or does not describe it fully.
+    /// The record's attachment; `nil` if there is none or its description is incomplete.
     public var attachment: RemoteSettingsAttachment? {
         get {
             guard let attachment = try? record.attachment() else { return nil }
@@ -86,13 +86,14 @@ public struct RemoteSettingsRecord: Hashable, Sendable, Identifiable {
         set { change(attachment: .some(newValue)) }
     }
 
-    /// The JSON text of an object with every field except `id`, `last_modified`, `deleted` and `attachment`.
+    /// A JSON object with all fields except `id`, `last_modified`, `deleted` and `attachment`, as a string.
     public var fields: String {
         get { given?.text ?? OtherFields.text(of: record.json) }
         set { change(fields: newValue) }
     }
 
-    /// Makes the record anew, as ``init(id:lastModified:deleted:attachment:fields:)`` does.
+    /// Replaces the record, keeping every value that is not given. See
+    /// ``init(id:lastModified:deleted:attachment:fields:)``.
     private mutating func change(
         id: String? = nil, lastModified: UInt64? = nil, deleted: Bool? = nil,
         attachment: RemoteSettingsAttachment?? = nil,
@@ -103,15 +104,15 @@ public struct RemoteSettingsRecord: Hashable, Sendable, Identifiable {
             attachment: attachment ?? self.attachment, fields: fields ?? self.fields)
     }
 
-    /// The whole record as canonical JSON: exactly the bytes that the signature covers.
+    /// The whole record as canonical JSON: exactly the bytes that are covered by the signature.
     public var json: RemoteSettingsBytes { record.json }
 
-    /// The value of one field; `nil` if the record has no such field.
+    /// Returns the value of a field; `nil` if the record has no such field.
     public subscript(field name: String) -> RemoteSettingsJSON? { record.field(name) }
 }
 
-/// A text that was given as a record's fields and is no JSON object. On the heap: records are many, and hardly one has
-/// it.
+/// A string that was given as a record's fields but is not a JSON object. It is a class to keep records small, because
+/// almost none has such a string.
 private final class GivenFields: Hashable, Sendable {
     let text: String
 
@@ -129,7 +130,7 @@ extension RemoteSettingsRecord: CustomStringConvertible {
 }
 
 extension RemoteSettingsRecord {
-    /// The record as a type of the app, decoded from all of its JSON, `id` and `last_modified` included. No I/O.
+    /// Decodes the record's whole JSON, including `id` and `last_modified`, as a type of the app. Does no I/O.
     ///
     /// - Throws: `DecodingError`.
     public func decode<Value: Decodable>(
@@ -140,8 +141,8 @@ extension RemoteSettingsRecord {
 }
 
 extension RemoteSettingsClient {
-    /// The records of ``getRecords()`` as a type of the app; `nil` if nothing is held. Never uses the network; does I/O
-    /// as ``getRecords()`` does.
+    /// Returns the records of ``getRecords()``, decoded as a type of the app; `nil` if there is no local state. Never
+    /// uses the network; does I/O like ``getRecords()``.
     ///
     /// - Throws: ``RecordDecodingError`` for the first record that cannot be decoded.
     public func records<Value: Decodable>(
@@ -154,13 +155,13 @@ extension RemoteSettingsClient {
         return values
     }
 
-    /// Like ``records(as:decoder:)``, without the records that cannot be decoded: one bad record leaves the others
-    /// usable.
+    /// Returns the records of ``getRecords()`` that can be decoded as a type of the app; `nil` if there is no local
+    /// state.
     ///
     /// - Parameters:
-    ///   - type: what a record is decoded as.
-    ///   - decoder: decodes the records.
-    ///   - onError: told of each record that is left out.
+    ///   - type: the type to decode each record as.
+    ///   - decoder: the decoder for the records.
+    ///   - onError: a closure that receives the error of each record that is left out.
     public func records<Value: Decodable>(
         as type: Value.Type = Value.self, decoder: JSONDecoder = JSONDecoder(),
         onError: (RecordDecodingError) -> Void
@@ -182,13 +183,13 @@ extension RemoteSettingsClient {
     }
 }
 
-/// A record does not have the form of the app's type.
+/// A failure to decode a record as the app's type.
 public struct RecordDecodingError: Error, Hashable, Sendable {
-    /// The name that the client was made with.
+    /// The name that the client was created with.
     public let collection: String
     /// The record's id.
     public let record: String
-    /// The text of the `DecodingError`.
+    /// The description of the `DecodingError`.
     public let problem: String
 }
 
@@ -202,7 +203,7 @@ extension RecordDecodingError: LocalizedError {
     public var errorDescription: String? { description }
 }
 
-/// The members of a record that have no property of their own.
+/// The fields of a record that have no Swift property.
 enum OtherFields {
     static let named: Set<ExactString> = ["id", "last_modified", "deleted", "attachment"]
 
@@ -211,7 +212,7 @@ enum OtherFields {
         var reader = JSONReader(json, limits: Limits())
         do throws(FormatError) {
             try reader.beginObject()
-            // Canonical JSON has no white space: a member begins right after a brace or comma.
+            // Canonical JSON has no white space, so a member begins right after a brace or comma.
             var start = reader.offset
             while let key = try reader.nextKey() {
                 try reader.skipValue()

@@ -2,22 +2,24 @@ import RemoteSettingsHTTP
 import RemoteSettingsModel
 import SnapshotBundle
 
-/// Several collections in the states of one catalogue. Made by ``RemoteSettingsService/read(_:)``.
+/// A consistent view of several collections, in the states of one catalogue. It is created by
+/// ``RemoteSettingsService/read(_:)``.
 public struct CatalogueReading: Sendable {
-    /// The catalogue in use; `nil` if the configuration names no publisher, or if no catalogue of it is held.
+    /// The catalogue in use; `nil` if the configuration has no publisher, or if none of its catalogues is stored or
+    /// packaged.
     ///
-    /// If it is `nil`, each collection is in the newest state that is held.
+    /// If it is `nil`, each collection is in its newest local state.
     public let catalogue: CatalogueStatus?
     private let session: Session
     private let view: CatalogueView?
     private let current: [CollectionID: (records: [RemoteSettingsRecord]?, isOfCatalogue: Bool)]
 
-    /// Reads the collections. If another process stores a catalogue meanwhile, they are read again.
+    /// Reads the collections, and reads them again if another process stores a catalogue in the meantime.
     init(_ session: Session, _ collections: [LocalCollection]) {
         var current: [CollectionID: (records: [RemoteSettingsRecord]?, isOfCatalogue: Bool)] = [:]
         var view: CatalogueView?
-        // A catalogue is never followed by an earlier one, and somebody has to publish each. So the loop ends long
-        // before this.
+        // This loop finishes long before its limit: it repeats only when a new catalogue is published during the read,
+        // and a catalogue is never replaced by an earlier one.
         for _ in 0..<100 {
             view = session.currentCatalogue()
             current = [:]
@@ -36,27 +38,30 @@ public struct CatalogueReading: Sendable {
         catalogue = view.map { CatalogueStatus($0, now: session.now) }
     }
 
-    /// The records of a collection that are meant for this app. Does no I/O.
+    /// Returns the records of a collection that match this app's context. Does no I/O.
     ///
-    /// - Parameter collection: the collection's name, in the configured bucket; or `bucket/name`.
-    /// - Returns: `nil` if nothing is held, or if the collection had no client when the reading began.
+    /// - Parameter collection: the collection's name in the configured bucket, or `bucket/name`.
+    /// - Returns: `nil` if the collection has no local state, or if it had no client when
+    ///   ``RemoteSettingsService/read(_:)`` was called.
     public func getRecords(_ collection: String) -> [RemoteSettingsRecord]? {
         (try? session.collectionID(collection)).flatMap { current[$0]?.records }
     }
 
-    /// The collections that are not in the state that the catalogue lists, as `bucket/collection`, sorted.
+    /// The collections that are not in the state listed in the catalogue, as `bucket/collection`, sorted.
     ///
-    /// Some were packaged in another state, and their client was made after the last sync; the next sync brings them to
-    /// the catalogue. The others are not listed by the catalogue.
+    /// Either the catalogue does not list the collection, or the collection was packaged in a different state and its
+    /// client was created after the last sync. In the second case, the next sync updates it to the state in the
+    /// catalogue.
     public var others: [String] {
         view == nil ? [] : current.filter { !$0.value.isOfCatalogue }.keys.sorted().map { "\($0)" }
     }
 }
 
 extension RemoteSettingsService {
-    /// The catalogue in use; `nil` if the configuration names no publisher, or if no catalogue of it is held.
+    /// The catalogue in use; `nil` if the configuration has no publisher, or if none of its catalogues is stored or
+    /// packaged.
     ///
-    /// Never uses the network. Does I/O as a read of records does.
+    /// Never uses the network. Does I/O like a read of records.
     public var catalogue: CatalogueStatus? {
         let session = session
         return session.currentCatalogue().map { CatalogueStatus($0, now: session.now) }
@@ -64,26 +69,26 @@ extension RemoteSettingsService {
 
     /// Reads the collections that have a client, all in the states of one catalogue.
     ///
-    /// The states stay those of one catalogue even if this process or another one that shares the storage directory
-    /// syncs meanwhile. Never uses the network. Does I/O as reads of their records do.
+    /// The view remains consistent even if this process, or another process that shares the storage directory, syncs in
+    /// the meantime. Never uses the network. Does I/O like reads of the collections' records.
     ///
     ///     let (plans, texts) = service.read { ($0.getRecords("plans"), $0.getRecords("texts")) }
     ///
-    /// - Parameter body: is called once.
+    /// - Parameter body: a closure that is called once with the view.
     public func read<Value>(_ body: (CatalogueReading) throws -> Value) rethrows -> Value {
         try body(CatalogueReading(session, clientCollections))
     }
 
-    /// The catalogue in use, and then each one that follows it. Each read of the property makes a new stream, which
-    /// ends with the service. No connection is opened.
+    /// A stream of the catalogues in use: the current one, then each one that replaces it. Each access creates a new
+    /// stream, which finishes when the service is shut down. No connection is opened.
     ///
-    /// It yields the same catalogue again when its ``CatalogueStatus/freshness`` changes, so that an app can say how
-    /// old its data is. If another process stores a catalogue, it is delivered when a read or a sync of this process
-    /// notices it.
+    /// The stream delivers the same catalogue again when its ``CatalogueStatus/freshness`` changes, so that an app can
+    /// show the age of its data. If another process stores a catalogue, the stream delivers it when a read or a sync in
+    /// this process notices it.
     public var catalogues: AsyncStream<CatalogueStatus> {
         let stores = changes.stores(of: Catalogue.collection)
         let environment = session.config.environment
-        // An element whenever the catalogue may be another one, or has become stale.
+        // Receives an element whenever the catalogue may have been replaced or may have become stale.
         let (calls, call) = AsyncStream<Void>.makeStream(bufferingPolicy: .bufferingNewest(1))
         return AsyncStream { continuation in
             let follower = Task {
@@ -115,7 +120,7 @@ extension RemoteSettingsService {
         }
     }
 
-    /// The time until the catalogue becomes unconfirmed; `nil` if it already is, or if no catalogue is in use.
+    /// The time until the catalogue becomes stale; `nil` if it is already stale, or if no catalogue is in use.
     private var untilExpiry: Duration? {
         guard case .confirmed(let until)? = catalogue?.freshness else { return nil }
         return until.elapsed(since: session.now) + .milliseconds(1)

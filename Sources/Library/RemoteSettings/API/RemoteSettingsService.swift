@@ -6,9 +6,9 @@ import FoundationEssentials
 import Foundation
 #endif
 
-/// Remote Settings for an app: makes clients for collections, and syncs them all.
+/// The entry point of Remote Settings for an app: it creates clients for collections and syncs them all.
 ///
-/// Clients can read without the network. Records come from the newest snapshot, which is either stored by a sync or
+/// Clients can read without the network. Records come from the newest snapshot, which was either stored by a sync or
 /// packaged with the app.
 ///
 ///     let service = RemoteSettingsService(storageDir: path, config: RemoteSettingsConfig())
@@ -17,7 +17,7 @@ import Foundation
 public final class RemoteSettingsService: Sendable {
     private struct State {
         var session: Session
-        /// The collections of the session that were asked for, whether or not a client is left.
+        /// The collections that have been used since the session began, even if they no longer have a client.
         var collections: [CollectionID: LocalCollection] = [:]
         var clients: [WeakClient] = []
         var isShutDown = false
@@ -38,15 +38,15 @@ public final class RemoteSettingsService: Sendable {
     let updates: UpdateChannel
     private let state: Mutex<State>
 
-    /// Makes a service. Does no I/O.
+    /// Creates a service. Does no I/O.
     ///
-    /// A mistake in the configuration is logged at once as an error, and every sync throws it.
-    /// ``init(storageDir:validating:)-(String,_)`` throws it here.
+    /// An error in the configuration is logged at once, and every sync throws it.
+    /// ``init(storageDir:validating:)-(String,_)`` throws it directly.
     ///
     /// - Parameters:
-    ///   - storageDir: the path of a directory for what syncs store. It is made when it is first needed. Several
+    ///   - storageDir: the path of a directory for synced data. It is created when it is first needed. Several
     ///     processes may share one.
-    ///   - config: the server, what is packaged, and whom to trust.
+    ///   - config: the configuration, such as the server, the packaged snapshots and the trusted roots.
     public init(storageDir: String, config: RemoteSettingsConfig) {
         let storage = StorageDirectory(
             path: storageDir, isReadOnly: config.storageAccess == .readOnly, limits: config.limits.all)
@@ -63,47 +63,48 @@ public final class RemoteSettingsService: Sendable {
         changes.finishAll()
     }
 
-    /// Like ``init(storageDir:config:)-(String,_)``, and checks at once that the configuration is valid and that
-    /// everything packaged can be used. Does I/O.
+    /// Creates a service, after checking that the configuration is valid and that everything packaged can be used. Does
+    /// I/O.
     ///
-    /// Each packaged bundle must exist, be whole, and be of the state that its lock states. It must be signed up to a
-    /// pinned root, or be one of the configured server that needs no signature. Every byte is read.
+    /// Each packaged bundle must exist, be intact, and have the state listed in its lock file. It must be signed with a
+    /// chain to a pinned root, or come from the configured server and need no signature. The check reads every byte.
     ///
-    /// - Throws: ``RemoteSettingsError`` with everything that is wrong.
+    /// - Throws: ``RemoteSettingsError`` with all problems found.
     public convenience init(storageDir: String, validating config: RemoteSettingsConfig) throws(RemoteSettingsError) {
         self.init(storageDir: storageDir, config: config)
         if let problem = session.configurationProblem { throw problem }
         try session.choice.validatePackaged()
     }
 
-    /// Like ``init(storageDir:config:)-(String,_)``, by the directory's URL.
+    /// Creates a service with a storage directory given by URL. See ``init(storageDir:config:)-(String,_)``.
     public convenience init(storageDir: URL, config: RemoteSettingsConfig) {
         self.init(storageDir: storageDir.path, config: config)
     }
 
-    /// Like ``init(storageDir:validating:)-(String,_)``, by the directory's URL.
+    /// Creates a validated service with a storage directory given by URL. See
+    /// ``init(storageDir:validating:)-(String,_)``.
     public convenience init(storageDir: URL, validating config: RemoteSettingsConfig) throws(RemoteSettingsError) {
         try self.init(storageDir: storageDir.path, validating: config)
     }
 
-    /// The configuration in force.
+    /// The session of the current configuration.
     var session: Session { state.withLock { $0.session } }
 
-    /// The collection under the configuration in force. Does no I/O.
+    /// Returns a collection under the current configuration. Does no I/O.
     ///
-    /// - Throws: if no collection can have the name.
+    /// - Throws: an error if the name is not valid for a collection.
     func collection(_ name: String) throws(RemoteSettingsError) -> LocalCollection {
         try state.withLock { (state) throws(RemoteSettingsError) in
             state.collection(try state.session.collectionID(name))
         }
     }
 
-    /// Like ``collection(_:)``, by the id that the server has for it.
+    /// Returns a collection, given its id on the server, under the current configuration. Does no I/O.
     func collection(id: CollectionID) -> LocalCollection { state.withLock { $0.collection(id) } }
 
-    /// Makes a client for a collection. Does no I/O.
+    /// Creates a client for a collection. Does no I/O.
     ///
-    /// - Parameter collectionName: the collection's name, in the configured bucket; or `bucket/name`.
+    /// - Parameter collectionName: the collection's name in the configured bucket, or `bucket/name`.
     public func makeClient(collectionName: String) -> RemoteSettingsClient {
         let client = RemoteSettingsClient(collectionName, self)
         do throws(RemoteSettingsError) { _ = try session.collectionID(collectionName) } catch {
@@ -116,18 +117,18 @@ public final class RemoteSettingsService: Sendable {
         return client
     }
 
-    /// Brings every collection that has a client to the server's state. Uses the network.
+    /// Updates every collection that has a client to the server's state. Uses the network.
     ///
     /// Clients that were shut down or released do not count.
     ///
     /// - Parameters:
-    ///   - trigger: the reason that telemetry reports.
-    ///   - timeout: the longest time to wait; `nil` for the limits of ``RemoteSettingsLimits``. The sync ends then,
-    ///     unless others wait for it as well.
-    /// - Returns: the names of the collections that have changed, sorted, each as its client was made with.
+    ///   - trigger: the reason reported to telemetry.
+    ///   - timeout: the longest time to wait; `nil` for the limits of ``RemoteSettingsLimits``. When it expires, the
+    ///     sync is cancelled unless other callers are waiting for it too.
+    /// - Returns: the names of the changed collections, sorted, each as given to ``makeClient(collectionName:)``.
     ///   `syncCollections` also returns those that were up to date.
     /// - Throws: ``RemoteSettingsError`` if the server's list of collections could not be fetched, if every collection
-    ///   failed, or if the time is over (``RemoteSettingsError/timedOut(reason:)``). It is
+    ///   failed, or if the timeout expired (``RemoteSettingsError/timedOut(reason:)``). It is
     ///   ``RemoteSettingsError/noClient`` if the service has no client, so that there is nothing to sync.
     @discardableResult
     public func sync(
@@ -144,16 +145,16 @@ public final class RemoteSettingsService: Sendable {
         return results.filter(\.isChanged).map { names[$0.collection] ?? $0.collection }.sorted()
     }
 
-    /// Like `sync()`, with the result of each collection. If one fails, the others are still synced.
+    /// Syncs like `sync()`, and returns the result of each collection. If one fails, the others are still synced.
     ///
     /// - Parameters:
     ///   - timestamp: the timestamp that a push message announced; `nil` for none.
-    ///   - trigger: the reason that telemetry reports. If it is `nil`, that is `broadcast` with an expected timestamp,
-    ///     else `manual`.
-    ///   - timeout: as for ``sync(trigger:timeout:)``.
+    ///   - trigger: the reason reported to telemetry. If it is `nil`, `broadcast` is reported if there is an expected
+    ///     timestamp, otherwise `manual`.
+    ///   - timeout: see ``sync(trigger:timeout:)``.
     /// - Returns: the results, sorted by collection; none if the service has no client.
-    /// - Throws: ``RemoteSettingsError`` if the server's list of collections could not be fetched, or if the time is
-    ///   over.
+    /// - Throws: ``RemoteSettingsError`` if the server's list of collections could not be fetched, or if the timeout
+    ///   expired.
     @discardableResult
     public func syncCollections(
         expecting timestamp: RemoteSettingsTimestamp? = nil, trigger: UptakeEvent.Trigger? = nil,
@@ -182,17 +183,17 @@ public final class RemoteSettingsService: Sendable {
         return collections.values.sorted { $0.id < $1.id }
     }
 
-    /// Makes every collection read again what is held.
+    /// Discards the loaded records of every collection, so that the next read loads them from disk.
     func forgetCollections() {
         session.forgetCatalogue()
         for collection in state.withLock({ Array($0.collections.values) }) { collection.forget() }
     }
 
-    /// Puts another configuration in force, for existing clients as well. Syncs that are under way end.
+    /// Replaces the configuration, for existing clients as well. Running syncs are cancelled.
     ///
-    /// The receiver of telemetry stays the same unless `config` names another.
+    /// The telemetry receiver is kept unless `config` contains one.
     ///
-    /// - Throws: ``RemoteSettingsError`` if the configuration is not valid. The present configuration then stays in
+    /// - Throws: ``RemoteSettingsError`` if the configuration is not valid. The current configuration then remains in
     ///   force.
     public func updateConfig(config: RemoteSettingsConfig) throws(RemoteSettingsError) {
         let old = session
@@ -215,7 +216,7 @@ public final class RemoteSettingsService: Sendable {
         updates.use(session, of: self)
     }
 
-    /// Tells the listeners which records another context has made theirs, or not theirs any more.
+    /// Notifies listeners of the records that match only the old or only the new app context.
     private func sendChanges(from old: Session, to new: Session) {
         guard old.filterContext != new.filterContext else { return }
         for collection in state.withLock({ Array($0.collections.values) }) where changes.hasListeners(collection.id) {
@@ -223,17 +224,17 @@ public final class RemoteSettingsService: Sendable {
         }
     }
 
-    /// The server's base URL; empty if the configured one is not valid.
+    /// Returns the server's base URL; empty if the configured one is not valid.
     public func clientUrl() -> String {
         (try? session.server.get()).map { "\($0)" } ?? ""
     }
 
-    /// Sets the receiver of the outcomes of syncs, including those under way.
+    /// Sets the receiver of sync outcomes, including those of running syncs.
     public func setTelemetry(telemetry: any RemoteSettingsTelemetry) {
         session.telemetry = telemetry
     }
 
-    /// Ends syncs that are under way and every stream of changes. Reads are still answered; syncs fail from now on.
+    /// Cancels running syncs and finishes every stream of changes. Reads still work; syncs fail from now on.
     public func shutdown() {
         let session = state.withLock { state in
             state.isShutDown = true

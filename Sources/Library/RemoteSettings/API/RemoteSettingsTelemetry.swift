@@ -1,66 +1,67 @@
 import RemoteSettingsModel
 
-/// Receives the outcome of every sync, for an app's own telemetry.
+/// A receiver of the outcome of every sync, for an app's own telemetry.
 public protocol RemoteSettingsTelemetry: Sendable {
-    /// Called once for each outcome, from any task. It must not block.
+    /// Receives one outcome. It is called on any task and must not block.
     func reportUptake(_ event: UptakeEvent)
 }
 
-/// The outcome of one attempt to get something from the server.
+/// The outcome of one attempt to fetch something from the server.
 public struct UptakeEvent: Hashable, Sendable {
-    /// How an attempt ended. The names are those of Firefox's uptake telemetry.
+    /// The result of an attempt, named as in Firefox's uptake telemetry.
     ///
     /// Open: a later version may add cases, so a `switch` needs a `default`.
     public enum Status: String, Hashable, Sendable, CaseIterable {
-        /// The server has nothing newer than what is held.
+        /// The server has nothing newer than the current state.
         case upToDate = "up_to_date"
-        /// What the server has is stored.
+        /// The server's state was stored.
         case success
-        /// No request was sent, because the server asked for a wait that has not ended.
+        /// No request was sent, because a backoff requested by the server has not expired.
         case backoff
-        /// The answer is not the document that was asked for.
+        /// The response does not have the expected content.
         case parseError = "parse_error"
-        /// The answer is larger or slower than the limits allow.
+        /// The response exceeds the limits on size or time.
         case contentError = "content_error"
-        /// The signature does not vouch for the records.
+        /// The signature does not match the records.
         case signError = "sign_error"
-        /// The signature does not vouch for the records, even after a full download.
+        /// The signature does not match the records, even after a full download.
         case signRetryError = "sign_retry_error"
-        /// What was stored of the collection is damaged. It was set aside, and the sync began without it.
+        /// The stored data of the collection is damaged. It is ignored, and the sync started without it.
         case corruptionError = "corruption_error"
         /// Any other failure of the sync.
         case syncError = "sync_error"
-        /// What was verified could not be stored.
+        /// The verified state could not be stored.
         case applyError = "apply_error"
         /// The server answered with an error.
         case serverError = "server_error"
-        /// The certificate chain is not to be trusted.
+        /// The certificate chain is not trusted.
         case certificateError = "certificate_error"
         /// An attachment could not be downloaded.
         case downloadError = "download_error"
         /// The server did not answer in time.
         case timeoutError = "timeout_error"
-        /// The server could not be reached, or the connection broke.
+        /// The server could not be reached, or the connection failed.
         case networkError = "network_error"
         /// The client or its service was shut down.
         case shutdownError = "shutdown_error"
-        /// An error that none of the others describes.
+        /// An error that no other case describes.
         case unknownError = "unknown_error"
-        /// Attachments that no record names any more could not be removed. The sync itself has succeeded.
+        /// Unused attachments could not be removed. The sync itself succeeded.
         case cleanupError = "cleanup_error"
-        /// The collection has failed ten times or more since its last success. It is reported after the failure itself.
+        /// The collection has failed at least ten times since its last success. This is reported in addition to the
+        /// failure itself.
         case syncBrokenError = "sync_broken_error"
-        /// The server answered, but its catalogue was not confirmed for longer than the publisher allows. Somebody may
-        /// be keeping back what is newer.
+        /// The server answered, but its catalogue has been stale for longer than the publisher allows. An attacker may
+        /// be withholding a newer one.
         ///
-        /// It is reported for the catalogue if ``RemoteSettingsConfig/publisher`` names a publisher.
+        /// It is reported for the catalogue if ``RemoteSettingsConfig/publisher`` is set.
         case unconfirmed
-        /// The server's state is verified, and is not taken: the app's check has refused it, the app has said that it
-        /// is bad, or starts with it did not get well.
+        /// The server's state was verified but rejected, by the app's check, by a call of the app, or after failed
+        /// starts.
         case rejectedError = "rejected_error"
     }
 
-    /// What started the attempt.
+    /// The cause of an attempt.
     ///
     /// Open: a later version may add cases, so a `switch` needs a `default`.
     public enum Trigger: String, Hashable, Sendable {
@@ -70,33 +71,33 @@ public struct UptakeEvent: Hashable, Sendable {
         case timer
         /// The app's start.
         case startup
-        /// A push message: a sync with an expected timestamp.
+        /// A push message, which announces a timestamp.
         case broadcast
-        /// A read that syncs first, even if something is held.
+        /// A read that always syncs first, even if there are local records.
         case forced
-        /// A read that syncs first because nothing was held.
+        /// A read that syncs first because there were no local records.
         case empty
     }
 
-    /// `settings-sync`, `settings-changes-monitoring`, or `bucket/collection`.
+    /// The source in Firefox's terms: `settings-sync`, `settings-changes-monitoring`, or `bucket/collection`.
     public var source: String
-    /// The outcome.
+    /// The result of the attempt.
     public var status: Status
-    /// What started the sync.
+    /// The cause of the sync.
     public var trigger: Trigger
     /// The collection's timestamp afterwards; `nil` if the attempt failed.
     public var timestamp: RemoteSettingsTimestamp?
-    /// The time between the last change on the server and the server's answer.
+    /// The time between the last change on the server and the server's response.
     ///
-    /// Only `settings-changes-monitoring` has it, and only if the server sends its `Date`.
+    /// It is set only for `settings-changes-monitoring`, and only if the server sends a `Date` header field.
     public var age: Duration?
-    /// How long the attempt took.
+    /// The duration of the attempt.
     public var duration: Duration
-    /// The bytes that need not be downloaded, because an attachment came as a delta to its earlier version.
+    /// The number of bytes that did not have to be downloaded, because an attachment was transferred as a delta to its
+    /// earlier version.
     ///
-    /// `nil` for all other outcomes: a sync, or an attachment that was downloaded whole, which is not reported if it
-    /// succeeds.
+    /// It is `nil` for all other outcomes. A successful download of a whole attachment is not reported at all.
     public var savedBytes: Int?
-    /// The error's text; `nil` if there was none.
+    /// The description of the error; `nil` if the attempt succeeded.
     public var errorDescription: String?
 }

@@ -1,14 +1,14 @@
 import RemoteSettingsModel
 
 extension RemoteSettingsService {
-    /// Says that this start of the app got well with all states that it has read: those of clients, and those of remote
-    /// configs. Does I/O. It does nothing unless ``RemoteSettingsConfig/safeStart`` is set.
+    /// Marks this start of the app as successful with all states that it has read, by clients and by remote configs.
+    /// Does I/O. It does nothing unless ``RemoteSettingsConfig/safeStart`` is set.
     ///
-    /// Call it once the app has done what a bad state would keep it from, such as to show its first screen. A state
-    /// that was read in three starts in a row without such a call is set aside. A start in the background is one as
-    /// well, if it reads records.
+    /// Call it once the app has passed the point where a bad state would stop it, for example when it shows its first
+    /// screen. A state that was read in three consecutive starts without this call is rejected. A background start
+    /// counts as well if it reads records.
     ///
-    /// - Throws: ``RemoteSettingsError`` if it cannot be stored. It still holds for this process.
+    /// - Throws: ``RemoteSettingsError`` if the mark cannot be stored. It is still effective in this process.
     public func markStartSuccessful() throws(RemoteSettingsError) {
         guard session.trials.isSafeStart else { return }
         do {
@@ -20,20 +20,21 @@ extension RemoteSettingsService {
 }
 
 extension RemoteSettingsClient {
-    /// Says that the state in use is bad, as the next failed starts would. Does I/O.
+    /// Rejects the current state immediately, as repeated failed starts would. Does I/O.
     ///
-    /// It is set aside: from now on the last state that the app has started well with is used, else the packaged one.
-    /// It is not fetched again; a newer one is. With catalogues, this is so for all collections together.
+    /// From now on, the last state that the app started successfully with is used; if there is none, the packaged one.
+    /// The rejected state is not fetched again, but a newer one is. With catalogues, this applies to all collections
+    /// together.
     ///
-    /// - Throws: ``RemoteSettingsError`` if nothing is in use, if ``RemoteSettingsConfig/safeStart`` is
-    ///   not set, or if it cannot be stored. In the last case it still holds for this process.
+    /// - Throws: ``RemoteSettingsError`` if there is no current state, if ``RemoteSettingsConfig/safeStart`` is not
+    ///   set, or if the rejection cannot be stored. In the last case it is still effective in this process.
     public func rejectState() throws(RemoteSettingsError) {
         try collection().leaveState(because: "the app said that it is bad", toPrevious: false)
     }
 
-    /// Goes back to the state before the one in use, which is then set aside as by ``rejectState()``. Does I/O.
+    /// Returns to the state before the current one, which is rejected as by ``rejectState()``. Does I/O.
     ///
-    /// - Throws: ``RemoteSettingsError`` if no earlier state is stored, and as ``rejectState()`` does.
+    /// - Throws: ``RemoteSettingsError`` if no earlier state is stored, and under the conditions of ``rejectState()``.
     public func rollback() throws(RemoteSettingsError) {
         try collection().leaveState(because: "the app went back to the state before it", toPrevious: true)
     }

@@ -2,30 +2,31 @@ import RemoteSettingsHTTP
 import RemoteSettingsModel
 import SnapshotBundle
 
-/// The state of a whole service, for a status screen, a bug report or a fleet's metrics. Its description is a text for
-/// people, and it encodes as JSON of a fixed shape.
+/// The state of a whole service, for a status screen, a bug report or the metrics of a fleet. Its description is
+/// readable text, and it encodes as JSON with a fixed schema.
 public struct ServiceInspection: Hashable, Sendable {
     /// The state of one collection.
     public struct Collection: Hashable, Sendable {
-        /// What is held.
+        /// The status of the collection on this device.
         public var status: CollectionStatus
-        /// The collection's timestamp on the server; `nil` if the server was not asked, or does not have it.
+        /// The collection's timestamp on the server; `nil` if the server was not contacted, or does not have the
+        /// collection.
         public var serverTimestamp: RemoteSettingsTimestamp?
-        /// The syncs that failed since the last one that succeeded; `nil` if none has.
+        /// The failed syncs since the last successful one; `nil` if there are none.
         public var failures: SyncFailures?
-        /// Whether the collection has a client, so that the service's sync covers it.
+        /// Whether the collection has a client and is therefore synced with the service.
         public var hasClient: Bool
 
-        /// Whether a file of a developer's machine replaces the collection, so that it is not synced.
+        /// Whether a local file replaces the collection for development, so that it is not synced.
         public var isPinned: Bool {
             if case .override = status.source { true } else { false }
         }
 
-        /// The text of the last sync's error; `nil` if that sync succeeded.
+        /// The error of the last sync; `nil` if that sync succeeded.
         public var lastError: String? { failures?.attempts.last?.error }
 
-        /// How much older its records are than the server's; `nil` if the server was not asked, or if there are no
-        /// records.
+        /// The difference between the timestamps of the server's records and the local ones; `nil` if the server was
+        /// not contacted, or if there are no local records.
         public var behind: Duration? {
             guard let serverTimestamp, let held = status.timestamp else { return nil }
             return serverTimestamp.elapsed(since: held)
@@ -36,23 +37,24 @@ public struct ServiceInspection: Hashable, Sendable {
     public var server: String
     /// Whether collections are read from the preview of their buckets.
     public var isPreview: Bool
-    /// The catalogue whose states are read; `nil` without catalogues.
+    /// The catalogue in use; `nil` without catalogues.
     public var catalogue: CatalogueStatus?
-    /// The storage directory.
+    /// The path of the storage directory.
     public var storage: String
-    /// When the last sync began that has brought a collection to the server's state, by this device's clock; `nil` if
-    /// none has.
+    /// The start time of the last successful sync, by this device's clock; `nil` if there was none.
     public var lastCheck: RemoteSettingsTimestamp?
-    /// How far this device's clock was ahead of the server's at the last sync; negative if it was behind.
+    /// The difference between this device's clock and the server's at the last sync; positive if the device's clock was
+    /// ahead.
     public var clockSkew: Duration?
-    /// Until when the server asked for no requests; `nil` if it has not asked.
+    /// The time when the backoff requested by the server expires; `nil` if there is none.
     public var backoffUntil: RemoteSettingsTimestamp?
-    /// The collections that have a client, have something stored, or have failed, sorted by name.
+    /// The collections that have a client, stored data or failed syncs, sorted by name.
     public var collections: [Collection]
 
-    /// When the last sync began, whether it succeeded or not, by this device's clock; `nil` if there was none.
+    /// The start time of the last sync, whether it succeeded or failed, by this device's clock; `nil` if there was
+    /// none.
     ///
-    /// A device without network makes no attempt that counts.
+    /// Attempts without a network connection do not count.
     public var lastAttempt: Timestamp? {
         (collections.compactMap { $0.failures?.attempts.last?.at } + [lastCheck].compactMap(\.self)).max()
     }
@@ -63,7 +65,7 @@ extension ServiceInspection: Encodable {
         case server, preview, catalogue, lastAttempt, lastSuccess, clockSkewSeconds, backoffUntil, collections
     }
 
-    /// Encodes times as RFC 3339 in UTC and durations in seconds. A member without a value is left out.
+    /// Encodes times as RFC 3339 in UTC and durations in seconds. Properties that are `nil` are left out.
     public func encode(to encoder: any Encoder) throws {
         var members = encoder.container(keyedBy: Key.self)
         try members.encode(server, forKey: .server)
@@ -83,7 +85,7 @@ extension ServiceInspection.Collection: Encodable {
         case behindSeconds
     }
 
-    /// Encodes the collection. Its name is `bucket/collection`.
+    /// Encodes the collection. Its name has the form `bucket/collection`.
     public func encode(to encoder: any Encoder) throws {
         var members = encoder.container(keyedBy: Key.self)
         try members.encode(status.collection, forKey: .collection)
@@ -100,7 +102,7 @@ extension ServiceInspection.Collection: Encodable {
 }
 
 extension CollectionStatus.Source {
-    /// The source without paths, which may name a person.
+    /// The source as one word, without its path, which may contain a person's name.
     fileprivate var word: String {
         switch self {
         case .cached: "cached"
@@ -136,12 +138,13 @@ extension ServiceInspection: CustomStringConvertible {
 }
 
 extension RemoteSettingsService {
-    /// The state of the service as this device knows it. Never uses the network.
+    /// Returns the state of the service as known on this device. Never uses the network.
     ///
-    /// Does I/O: it reads and verifies every collection that has a client or has something stored.
+    /// Does I/O: it reads and verifies every collection that has a client or stored data.
     public func inspect() -> ServiceInspection { inspection(monitor: nil) }
 
-    /// Like ``inspect()``, with the server's timestamps. It asks the server once, and syncs nothing.
+    /// Returns the state of the service with the server's timestamps. Sends one request and syncs nothing. See
+    /// ``inspect()``.
     ///
     /// - Throws: ``RemoteSettingsError`` if the server's list of collections could not be fetched.
     public func inspectWithServer() async throws(RemoteSettingsError) -> ServiceInspection {
@@ -159,11 +162,14 @@ extension RemoteSettingsService {
         }
     }
 
-    /// The states in use as one line, for a log, a metric or a user agent of a fleet: for each collection that has a
-    /// client, its name, its timestamp in milliseconds, and the first 12 hexadecimal digits of the SHA-256 of its
-    /// signed payload, as in `main/regions@1795440661471:4355a46b19d3 main/words@-`.
+    /// The current states as one line, for logs, metrics or the user agent of a fleet.
     ///
-    /// Equal texts mean equal records. A dash means that nothing is held. Does I/O, and never uses the network.
+    /// For each collection that has a client, it contains the name, the timestamp in milliseconds, and the first 12
+    /// hexadecimal digits of the SHA-256 of the signed payload, for example `main/regions@1795440661471:4355a46b19d3
+    /// main/words@-`.
+    ///
+    /// Equal strings mean equal records. A dash means that there is no local state. Does I/O, and never uses the
+    /// network.
     public var stateSummary: String {
         clientCollections.map { collection in
             guard let payload = collection.current().snapshot?.payload else { return "\(collection.id)@-" }
@@ -172,15 +178,15 @@ extension RemoteSettingsService {
         }.joined(separator: " ")
     }
 
-    /// When the last sync began that has brought a collection to the server's state, by this device's clock, in this
-    /// process or an earlier one; `nil` if none has. Reads one small file, and verifies nothing.
+    /// The start time of the last successful sync of this process or an earlier one, by this device's clock; `nil` if
+    /// there was none. Reads one small file, which is not verified.
     public var lastCheck: RemoteSettingsTimestamp? { session.journal.lastCheck }
 
-    /// How far this device's clock was ahead of the server's at the last sync of this process or an earlier one;
-    /// negative if it was behind.
+    /// The difference between this device's clock and the server's at the last sync of this process or an earlier one;
+    /// positive if the device's clock was ahead.
     ///
-    /// It is `nil` if there was no sync, or if the server sends no time. The server's time is not verified, so no
-    /// signature is checked against it. Does I/O.
+    /// It is `nil` if there was no sync, or if the server sends no time. The server's time is not authenticated, so
+    /// signatures are not checked against it. Does I/O.
     public var clockSkew: Duration? { session.journal.clockSkewDuration }
 
     private func inspection(monitor: MonitorChangeset?) -> ServiceInspection {
@@ -203,13 +209,13 @@ extension RemoteSettingsService {
             })
     }
 
-    /// Removes everything that is stored of every collection, with or without a client, and the record of past syncs.
+    /// Removes all stored data of every collection, with or without a client, and the record of past syncs.
     ///
-    /// This includes what protects collections from older states. Packaged records are then used again. A wait that the
-    /// server asked for stays, and so do files in the storage directory that the library has not written. Does I/O.
+    /// This includes the data that protects collections from rollbacks to older states. Packaged records are then used
+    /// again. A backoff requested by the server remains in force, and files in the storage directory that the library
+    /// did not write are kept. Does I/O.
     ///
-    /// - Throws: ``RemoteSettingsError`` if the files cannot be removed, or if another process is
-    ///   writing.
+    /// - Throws: ``RemoteSettingsError`` if the files cannot be removed, or if another process is writing.
     public func resetStorage() async throws(RemoteSettingsError) {
         let session = session
         do {
@@ -233,9 +239,9 @@ extension RemoteSettingsService {
 }
 
 extension RemoteSettingsClient {
-    /// The syncs of this collection that failed since the last one that succeeded; `nil` if the last one succeeded.
+    /// The failed syncs of this collection since the last successful one; `nil` if the last sync succeeded.
     ///
-    /// Failures of earlier processes count too. Does I/O.
+    /// Failures in earlier processes count too. Does I/O.
     public var syncFailures: SyncFailures? {
         guard let collection = try? collection() else { return nil }
         return collection.session.journal.failures[collection.id]

@@ -7,26 +7,27 @@ import FoundationEssentials
 import Foundation
 #endif
 
-/// What a service does with its storage directory.
+/// Whether a service writes to its storage directory.
 ///
 /// Open: a later version may add cases, so a `switch` needs a `default`.
 public enum StorageAccess: Hashable, Sendable {
-    /// It reads and writes.
+    /// The service reads and writes.
     case readWrite
-    /// It only reads, and takes no lock: for a widget or an extension beside its app.
+    /// The service only reads and acquires no lock, for a widget or an extension that shares its app's directory.
     ///
-    /// Whatever the app stores is served. What the service fetches itself is verified, and is served from memory until
-    /// the process ends or the app stores something.
+    /// It uses everything that the app stores. Data that the service fetches itself is verified and kept in memory,
+    /// until the process exits or the app stores new data.
     case readOnly
 }
 
 extension RemoteSettingsService {
-    /// Moves a storage directory, such as into the container of an app group. Does I/O.
+    /// Moves a storage directory, for example into the container of an app group. Does I/O.
     ///
-    /// Call it before a service uses either directory. A call that is killed moves everything or nothing. Between two
-    /// volumes, every file is checked against its hash, and a killed call leaves the old directory as it is.
+    /// Call it before a service uses either directory. If the process is killed, either everything or nothing has been
+    /// moved. Between two volumes, every file is copied and checked against its hash, and the old directory is intact
+    /// until the copy is complete.
     ///
-    /// - Returns: whether it was moved. If there is nothing at `from`, or something at `to`, nothing is done.
+    /// - Returns: whether the directory was moved. Nothing is done if `from` does not exist or if `to` exists.
     /// - Throws: ``RemoteSettingsError`` if a directory cannot be read or written, or if another process is writing.
     @discardableResult
     public static func moveStorage(from: String, to: String) throws(RemoteSettingsError) -> Bool {
@@ -53,13 +54,14 @@ extension RemoteSettingsService {
         }
     }
 
-    /// Like ``moveStorage(from:to:)-(String,_)``, by the directories' URLs.
+    /// Moves a storage directory, given by URLs. See ``moveStorage(from:to:)-(String,_)``.
     @discardableResult
     public static func moveStorage(from: URL, to: URL) throws(RemoteSettingsError) -> Bool {
         try moveStorage(from: from.path, to: to.path)
     }
 
-    /// Copies a storage directory, whole or not at all. Files that are not what their names say are left out.
+    /// Copies a storage directory, completely or not at all. Files whose content does not match the hash in their name
+    /// are left out.
     private static func copy(_ from: String, to: String) throws {
         let temporary = try TemporaryDirectory(beside: to)
         let target = "\(temporary.path)/storage"

@@ -3,37 +3,39 @@ import RemoteSettingsModel
 
 /// The outcome of a sync for one collection.
 public struct CollectionSyncResult: Hashable, Sendable {
-    /// `bucket/collection`.
+    /// The collection, as `bucket/collection`.
     public var collection: String
-    /// How the sync left the collection, or why it failed. After a failure, the records that were held are still used.
+    /// The outcome of the sync or the error. After a failure, the current records remain in use.
     public var result: Result<SyncOutcome, RemoteSettingsError>
-    /// How telemetry sees the outcome; `nil` if nothing was attempted.
+    /// The outcome in terms of telemetry; `nil` if nothing was attempted.
     package var uptake: SyncUptake?
 
     init(_ id: CollectionID, _ result: Result<SyncOutcome, RemoteSettingsError>, _ uptake: SyncUptake? = nil) {
         (collection, self.result, self.uptake) = ("\(id)", result, uptake)
     }
 
-    /// - Parameter error: why the list of collections could not be fetched.
+    /// Creates the result of a collection that was not synced.
+    ///
+    /// - Parameter error: the reason that the list of collections could not be fetched.
     init(_ id: CollectionID, _ error: any Error) {
         self.init(id, .failure(RemoteSettingsError(error)), SyncUptake(UptakeEvent.Status(error), error))
     }
 
-    /// Whether the collection is at the server's state now.
+    /// Whether the collection is now in the server's state.
     public var isSynced: Bool {
         if case .success = result { true } else { false }
     }
 
-    /// Whether the sync has stored a newer state.
+    /// Whether the sync stored a newer state.
     public var isChanged: Bool {
         if case .success(.updated) = result { true } else { false }
     }
 }
 
-/// An outcome of a sync in the words of telemetry, for whoever decides when to ask the server again.
+/// The outcome of a sync in terms of telemetry, for code that decides when to contact the server again.
 package struct SyncUptake: Hashable, Sendable {
     package let status: UptakeEvent.Status
-    /// The status of the server's answer, if that is why the sync failed.
+    /// The HTTP status code, if it is the reason that the sync failed.
     package let httpStatus: Int?
 
     init(_ status: UptakeEvent.Status, _ error: (any Error)?) {
@@ -41,11 +43,11 @@ package struct SyncUptake: Hashable, Sendable {
     }
 }
 
-/// How a sync that succeeded left a collection.
+/// The outcome of a successful sync for one collection.
 ///
 /// Closed: no version adds a case.
 public enum SyncOutcome: Hashable, Sendable {
-    /// What was held is already the server's state. Nothing was stored.
+    /// The local state was already the server's state. Nothing was stored.
     case upToDate(RemoteSettingsTimestamp)
     /// A newer state was verified and stored.
     case updated(RemoteSettingsTimestamp)
@@ -58,30 +60,32 @@ public enum SyncOutcome: Hashable, Sendable {
     }
 }
 
-/// What a sync changed in a collection, seen through the app's filters. All lists are sorted by id.
+/// The changes that a sync made to a collection, after the app's filters are applied. All arrays are sorted by id.
 public struct RecordChanges: Hashable, Sendable {
-    /// A record that has changed, in both versions.
+    /// A changed record, in both versions.
     public struct Update: Hashable, Sendable {
-        /// The record as it was.
+        /// The record before the sync.
         public var old: RemoteSettingsRecord
-        /// The record as it is now.
+        /// The record after the sync.
         public var new: RemoteSettingsRecord
     }
 
     /// All records after the sync.
     public var current: [RemoteSettingsRecord]
-    /// Records that did not exist before, or that were not for this app.
+    /// Records that are new, or that now match this app's context.
     public var created: [RemoteSettingsRecord] = []
-    /// Records that exist in both states and differ.
+    /// Records that are in both states but differ.
     public var updated: [Update] = []
-    /// Records that no longer exist, or that are no longer for this app.
+    /// Records that were deleted, or that no longer match this app's context.
     public var deleted: [RemoteSettingsRecord] = []
 
     /// Whether no record was created, updated or deleted.
     public var isEmpty: Bool { created.isEmpty && updated.isEmpty && deleted.isEmpty }
 
-    /// - Parameter isForApp: the app's filter. It depends on the record's bytes only, so records that are equal in both
-    ///   states need not be checked.
+    /// Creates the changes as seen by the app.
+    ///
+    /// - Parameter isForApp: the app's filter. Its result depends only on the record's bytes, so records that are equal
+    ///   in both states need not be checked.
     init(
         _ differences: [RecordDifference], current: [RemoteSettingsRecord], where isForApp: (Record) -> Bool
     ) {
@@ -104,7 +108,7 @@ public struct RecordChanges: Hashable, Sendable {
 }
 
 extension RecordChanges {
-    /// These changes and the later ones as one. A change that was changed back is left out.
+    /// Returns these changes and later ones, merged. A change that was undone is left out.
     func followed(by later: RecordChanges) -> RecordChanges {
         var changes: [String: (old: RemoteSettingsRecord?, new: RemoteSettingsRecord?)] = [:]
         for changed in [self, later] {

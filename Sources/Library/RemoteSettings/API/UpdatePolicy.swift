@@ -1,37 +1,37 @@
 import RemoteSettingsHTTP
 import RemoteSettingsModel
 
-/// How a ``RemoteSettingsService`` learns at once that something was published.
+/// The policy that decides how a ``RemoteSettingsService`` is notified of new data on the server.
 ///
-/// A service keeps one connection for all its clients. The connection is opened for the first listener and closed after
-/// the last. A listener is a stream of ``RemoteSettingsClient/changes()``, a listener of remote config, or
-/// ``RemoteSettingsService/startUpdates()``. An ordinary sync fetches and verifies what is announced, so the connection
-/// needs no trust.
+/// A service uses one connection for all its clients. It opens the connection for the first listener and closes it
+/// after the last. Listeners are streams of ``RemoteSettingsClient/changes()``, listeners of remote config, and
+/// ``RemoteSettingsService/startUpdates()``. An announcement only starts an ordinary sync, which verifies the data, so
+/// the connection itself need not be trusted.
 public struct UpdatePolicy: Sendable {
-    /// Where announcements come from.
+    /// The source of announcements.
     ///
     /// Open: a later version may add cases, so a `switch` needs a `default`.
     public enum Channel: Sendable {
-        /// The event stream `<server>/updates` of a ``RemoteSettingsServer/custom(url:)``. Mozilla's servers have none,
-        /// so no connection is made for them.
+        /// The event stream `<server>/updates` of a ``RemoteSettingsServer/custom(url:)``. Mozilla's servers have no
+        /// event stream, so no connection is opened for them.
         case automatic
-        /// An event stream at another URL, such as one of nginx with nchan.
+        /// An event stream at a different URL, such as one served by nginx with nchan.
         case eventStream(url: String)
-        /// No connection is made. ``RemoteSettingsService/handlePushMessage(_:)`` still works.
+        /// No connection is opened. ``RemoteSettingsService/handlePushMessage(_:)`` still works.
         case off
     }
 
-    /// Where announcements come from.
+    /// The source of announcements.
     public var channel: Channel
-    /// The longest time before a sync begins. A random part of it is used, so that not all apps ask the server at one
-    /// moment. Make it longer for more apps than your server can answer within this time.
+    /// The maximum delay before a sync starts. The actual delay is a random part of it, so that not all apps contact
+    /// the server at the same moment. Increase it if your server cannot serve all apps within this time.
     ///
-    /// What is announced meanwhile is part of the same sync.
+    /// Announcements that arrive during the delay are covered by the same sync.
     public var jitter: Duration
-    /// Something else that announces, in place of ``channel``. Tests set it.
+    /// A source of announcements that replaces ``channel``, for tests.
     package var source: (any UpdateSource)?
 
-    /// Makes a policy. Each parameter is the property of the same name, with its default. Does no I/O.
+    /// Creates a policy. Each parameter sets the property of the same name. Does no I/O.
     public init(channel: Channel = .automatic, jitter: Duration = .milliseconds(500)) {
         self.channel = channel
         self.jitter = jitter
@@ -42,23 +42,23 @@ public struct UpdatePolicy: Sendable {
         self.source = source
     }
 
-    /// No connection is made.
+    /// A policy without a connection.
     public static let off = UpdatePolicy(channel: .off)
 }
 
-/// A way to learn that a server has something new.
+/// A source of announcements that a server has new data.
 package protocol UpdateSource: Sendable {
-    /// Opens one connection. It is called again, after a pause, when the connection has ended. Uses the network.
+    /// Opens one connection. It is called again, after a delay, when the connection has closed. Uses the network.
     ///
-    /// - Throws: `HTTPError` if no connection can be made. In a cancelled task, the call ends soon.
+    /// - Throws: `HTTPError` if no connection can be opened. In a cancelled task, the call returns soon.
     func connect() async throws(HTTPError) -> any UpdateConnection
 }
 
-/// One connection of an ``UpdateSource``, with one reader. Releasing it closes the connection.
+/// A connection of an ``UpdateSource``, with one reader. Releasing it closes the connection.
 package protocol UpdateConnection {
-    /// Waits for the next message; `nil` if the other side has ended the connection properly.
+    /// Waits for the next message; returns `nil` if the server has closed the connection properly.
     ///
-    /// - Throws: `HTTPError` if the connection broke. In a cancelled task, the call ends soon.
+    /// - Throws: `HTTPError` if the connection failed. In a cancelled task, the call returns soon.
     mutating func next() async throws(HTTPError) -> UpdateMessage?
 }
 
@@ -66,18 +66,18 @@ package protocol UpdateConnection {
 ///
 /// Open: a later version may add cases, so a `switch` needs a `default`.
 public enum UpdateStatus: Hashable, Sendable {
-    /// No connection is wanted: nobody listens, or ``UpdatePolicy/off`` is configured.
+    /// No connection is needed: there are no listeners, or ``UpdatePolicy/off`` is configured.
     case idle
-    /// The app has paused it, or the app is in the background.
+    /// The channel is closed because the app has paused it or is in the background.
     case paused
-    /// A connection is being made.
+    /// A connection is being opened.
     case connecting
     /// The connection is open.
     case open
-    /// The next connection is made after a pause, because of this reason.
+    /// The last connection failed or closed for this reason. The next attempt follows after a delay.
     case waiting(reason: String)
-    /// More than eleven connections in a row have failed, the last one for this reason.
+    /// More than eleven consecutive connections have failed, the last one for this reason.
     ///
-    /// The next try follows after hours, a change of the network, or a sync that succeeds.
+    /// The next attempt follows after some hours, a network change, or a successful sync.
     case givenUp(reason: String)
 }

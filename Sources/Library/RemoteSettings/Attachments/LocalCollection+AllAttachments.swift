@@ -3,9 +3,9 @@ import RemoteSettingsModel
 import SnapshotBundle
 
 extension LocalCollection {
-    /// If more attachments than this are missing, the server's zip is asked for.
+    /// If more attachments than this are missing, the server's ZIP file is tried first.
     private static var zipThreshold: Int { 16 }
-    /// How many attachments are downloaded at once.
+    /// The number of concurrent downloads.
     private static var width: Int { 4 }
 
     /// Downloads every attachment of these records that is neither stored nor packaged.
@@ -36,15 +36,15 @@ extension LocalCollection {
     }
 
     private var hasZip: Bool {
-        // A trusted bundle's metadata was not parsed when it was read.
+        // The metadata of a trusted bundle was not parsed when the bundle was read, so it is parsed here.
         guard let metadata = current().snapshot?.metadata.json else { return false }
         return (try? CollectionMetadata(parsing: metadata, limits: session.limits))?.hasAttachmentsZip ?? false
     }
 
-    /// Takes attachments out of the server's zip.
+    /// Extracts attachments from the server's ZIP file.
     ///
-    /// The server does not keep its zip current at every moment. Attachments that it lacks, or has in another version,
-    /// are still missing afterwards.
+    /// The server's ZIP file may be outdated. Attachments that it lacks, or contains in a different version, are still
+    /// missing afterwards.
     ///
     /// - Returns: the attachments that are still missing.
     private func extractFromZip(_ missing: [WantedAttachment], by client: ServerClient) async -> [WantedAttachment] {
@@ -66,12 +66,12 @@ extension LocalCollection {
             let problem = (error as? BundleError)?.problem ?? "\(error)"
             session.logger.info(
                 "the server's zip of \(id) could not be used, attachments are downloaded one by one: \(problem)")
-            // Attachments that were taken before the error are stored.
+            // Attachments that were extracted before the error are already stored.
             return missing.filter { localAttachment($0) == nil }
         }
     }
 
-    /// The server's zip in memory. ``Limits/attachmentsZipBytes`` limits its size.
+    /// Downloads the server's ZIP file into memory. ``Limits/attachmentsZipBytes`` limits its size.
     private func zip(by client: ServerClient) async throws -> Bytes {
         let base = try await session.attachmentsURL.value(client)
         var bytes: [UInt8] = []

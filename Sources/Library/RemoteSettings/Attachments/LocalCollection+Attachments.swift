@@ -2,18 +2,21 @@ import RemoteSettingsHTTP
 import RemoteSettingsModel
 import SnapshotBundle
 
-/// An attachment comes from the nearest place that has it whole. Its size and hash are the record's, wherever it is.
+/// An attachment is read from the nearest place that has it. In every place, its size and hash must match the record.
 ///
-/// | Place | If its hash is wrong, or it cannot be read |
+/// | Place | If the hash is wrong, or the attachment cannot be read |
 /// |---|---|
-/// | the storage directory | the file is removed, and the next place is looked at |
-/// | the overriding file | the next place is looked at |
-/// | packaged bundles, newest first | the next place is looked at |
-/// | the network | it is asked for three times in all; then the call fails, and nothing is stored |
-/// | with `staleFallback`, an earlier version of the record | the call fails with the network's error |
+/// | the storage directory | the file is removed, and the next place is tried |
+/// | the overriding file | the next place is tried |
+/// | packaged bundles, newest first | the next place is tried |
+/// | the network | it is downloaded up to three times; then the call fails, and nothing is stored |
+/// | an earlier version of the record, with `staleFallback` | the call fails with the network's error |
 ///
-/// A download that is cut is gone on with; one that is killed leaves a temporary file, which a later sync removes.
+/// An interrupted download is resumed. If the process is killed during a download, a temporary file is left, which a
+/// later sync removes.
 extension LocalCollection {
+    /// Returns the attachment that a record describes.
+    ///
     /// - Throws: ``RemoteSettingsError`` if the record has no attachment, or one that is too large.
     func wanted(_ record: RemoteSettingsRecord) throws(RemoteSettingsError) -> WantedAttachment {
         do throws(FormatError) {
@@ -41,7 +44,7 @@ extension LocalCollection {
         throw .notHeld(reason: "\(id): no record has an attachment at \(VisibleText.quote(location))")
     }
 
-    /// An attachment that is stored or packaged, checked against its hash; `nil` if it is neither. Does I/O.
+    /// Returns an attachment that is stored or packaged, checked against its hash; `nil` if it is neither. Does I/O.
     func localAttachment(_ wanted: WantedAttachment) -> AttachmentContent? {
         if let bytes = cached(wanted.digest, size: wanted.size) {
             return AttachmentContent(bytes: bytes, source: .cached)
@@ -56,7 +59,7 @@ extension LocalCollection {
         return nil
     }
 
-    /// An attachment in memory. Uses the network if it is neither stored nor packaged.
+    /// Returns an attachment in memory. Uses the network if it is neither stored nor packaged.
     func content(_ wanted: WantedAttachment, staleFallback: Bool) async throws(RemoteSettingsError) -> AttachmentContent
     {
         if let local = localAttachment(wanted) { return local }
@@ -72,7 +75,7 @@ extension LocalCollection {
         }
     }
 
-    /// An attachment as a file in the storage directory. Uses the network if it is neither stored nor packaged.
+    /// Returns an attachment as a file in the storage directory. Uses the network if it is neither stored nor packaged.
     func file(
         _ wanted: WantedAttachment, staleFallback: Bool, progress: (@Sendable (AttachmentProgress) -> Void)?
     ) async throws(RemoteSettingsError) -> AttachmentFile {
@@ -83,7 +86,7 @@ extension LocalCollection {
         }
         for bundle in current().bundles {
             guard let reader = try? bundle.reader(), reader.contains(wanted.digest) else { continue }
-            // An attachment that cannot be taken out of a bundle is downloaded.
+            // If extracting it from the bundle fails, the attachment is downloaded.
             if (try? extract(wanted, from: reader)) == true {
                 return AttachmentFile(path: path, source: .packaged(bundle.sourceName))
             }
@@ -102,12 +105,12 @@ extension LocalCollection {
 }
 
 extension LocalCollection {
-    /// A stored attachment, read into memory.
+    /// Reads a stored attachment into memory.
     ///
-    /// - Parameter size: its size in bytes; `nil` if any size will do.
+    /// - Parameter size: the required size in bytes; `nil` to accept any size.
     private func cached(_ digest: SHA256Digest, size: Int?) -> Bytes? {
         let path = session.storage.attachmentPath(id, digest)
-        // If it cannot be read, the next place that has it is used.
+        // If the file cannot be read, the caller tries the next place.
         guard let found = try? FileStore.size(path), size == nil || found == size,
             let bytes = try? FileStore.read(path, limit: session.limits.attachmentBytes)
         else { return nil }
@@ -119,7 +122,7 @@ extension LocalCollection {
         return bytes
     }
 
-    /// Whether the attachment is stored, checked without reading it into memory.
+    /// Returns whether the attachment is stored, checking its hash without loading it into memory.
     func isCached(_ wanted: WantedAttachment) -> Bool {
         let path = session.storage.attachmentPath(id, wanted.digest)
         var hasher = ContentHasher()
@@ -147,8 +150,8 @@ extension LocalCollection {
         return bytes
     }
 
-    /// The attachment of an earlier version of the same record, for a delta; `nil` if there is none, or if it is not
-    /// worth it. Does I/O.
+    /// Returns the attachment of an earlier version of the same record, as the base of a delta; `nil` if there is none,
+    /// or if a delta would not save enough. Does I/O.
     func heldFile(for wanted: WantedAttachment) -> HeldFile? {
         guard FileDelta.isWorthwhile(from: wanted.size, to: wanted.size), let stale = stale(wanted),
             let attachment = try? stale.earlierRecord?.record.attachment(),
@@ -157,7 +160,7 @@ extension LocalCollection {
         return HeldFile(stale.bytes, digest: attachment.hash, location: attachment.location, newer: wanted.digest)
     }
 
-    /// The attachment of an earlier version of the same record, as a verified snapshot has it.
+    /// Returns the attachment of an earlier version of the same record, as listed in a verified snapshot.
     private func stale(_ wanted: WantedAttachment) -> AttachmentContent? {
         func earlier(in records: RecordTable?) -> (record: RemoteSettingsRecord, digest: SHA256Digest)? {
             guard let record = records?.record(id: wanted.record), let digest = try? record.attachment()?.hash,

@@ -2,16 +2,15 @@ import RemoteSettingsHTTP
 import RemoteSettingsModel
 import SnapshotBundle
 
-/// Attachments are written into the storage directory under temporary names. They get their final names only if size
-/// and hash are the record's.
+/// Attachments are written to the storage directory under temporary names. They are renamed only after their size and
+/// hash have been checked against the record.
 extension LocalCollection {
-    /// How often an attachment is asked for that arrives whole but wrong.
+    /// The maximum number of downloads of an attachment that arrives complete but with a wrong hash.
     private static var tries: Int { 3 }
 
-    /// Downloads an attachment. Concurrent calls for one attachment share one download.
+    /// Downloads an attachment. Concurrent calls for the same attachment share one download.
     ///
-    /// - Parameter client: the client of the run that the download belongs to; `nil` if the download is a run of its
-    ///   own.
+    /// - Parameter client: the client of the run that the download belongs to; `nil` to start a separate run.
     /// - Returns: the file's path.
     func download(
         _ wanted: WantedAttachment, by client: ServerClient? = nil,
@@ -19,7 +18,7 @@ extension LocalCollection {
     ) async throws(RemoteSettingsError) -> String {
         let path = session.storage.attachmentPath(id, wanted.digest)
         try await session.downloads.run(path, outlivesCaller: false, progress: progress) { [self] progress in
-            // Another download may have ended since the caller looked.
+            // Another download may have finished since the caller checked.
             if isCached(wanted) { return .success(()) }
             do throws(RemoteSettingsError) {
                 try session.checkNetwork(id)
@@ -60,8 +59,10 @@ extension LocalCollection {
         }
     }
 
-    /// - Parameter held: what a delta is asked for to.
-    /// - Returns: the bytes that a delta saved.
+    /// Downloads an attachment, if possible as a delta.
+    ///
+    /// - Parameter held: the stored file that serves as the base of a delta; `nil` to request the whole attachment.
+    /// - Returns: the number of bytes saved by the delta.
     private func receive(
         _ wanted: WantedAttachment, from client: ServerClient, at base: AttachmentsURL, held: HeldFile?,
         progress: @Sendable (AttachmentProgress) -> Void
@@ -87,14 +88,14 @@ extension LocalCollection {
         return saved
     }
 
-    /// Takes an attachment out of a bundle.
+    /// Extracts an attachment from a bundle into the storage directory.
     ///
-    /// - Returns: whether the bundle has it.
+    /// - Returns: whether the bundle contains it.
     func extract(_ wanted: WantedAttachment, from bundle: BundleReader) throws -> Bool {
         let part = try AttachmentPart(wanted.digest, of: id, in: session.storage)
         defer { part.remove() }
         var received = 0
-        // Throws if the bytes do not have the hash.
+        // `streamAttachment` throws if the bytes do not match the hash.
         let isThere = try bundle.streamAttachment(wanted.digest) { piece in
             try part.file.write(piece)
             received += piece.count
@@ -104,7 +105,7 @@ extension LocalCollection {
         return true
     }
 
-    /// Stores bytes whose hash has been checked.
+    /// Stores bytes whose hash has already been checked.
     func keep(_ bytes: Bytes, as digest: SHA256Digest) throws {
         let part = try AttachmentPart(digest, of: id, in: session.storage)
         defer { part.remove() }
@@ -112,7 +113,7 @@ extension LocalCollection {
         try part.finish()
     }
 
-    /// Keeps an attachment when no record has it any more, or does not. It need not be stored.
+    /// Sets whether an attachment is kept after no record refers to it any more. The attachment need not be stored yet.
     func keep(_ digest: SHA256Digest, _ isKept: Bool) throws {
         guard session.storage.index()[key].kept.contains(digest) != isKept else { return }
         let (_, problem) = try session.storage.update(waiting: .long) { index in
@@ -121,7 +122,7 @@ extension LocalCollection {
         if let problem { throw problem }
     }
 
-    /// Removes an attachment, kept or not.
+    /// Removes an attachment, even if it is marked to be kept.
     func remove(_ digest: SHA256Digest) throws {
         try session.storage.prepare()
         try keep(digest, false)
@@ -144,13 +145,13 @@ private struct AttachmentPart {
         file = try WritableFile(creating: path, below: root)
     }
 
-    /// Gives the file its final name.
+    /// Flushes the file and renames it to its final name.
     func finish() throws(BundleError) {
         try file.finish(flushing: true)
         try FileStore.rename(path, to: target, below: root)
     }
 
-    /// Removes the file unless it has its final name.
+    /// Removes the file unless it was renamed to its final name.
     func remove() {
         file.abandon()
         try? FileStore.remove(path, below: root)

@@ -2,30 +2,32 @@ import RemoteSettingsHTTP
 import RemoteSettingsModel
 import SnapshotBundle
 
-/// A sync of a catalogue: fetch and verify the catalogue, fetch and verify what it lists, store all of it, show it.
+/// A sync of a catalogue: it fetches and verifies the catalogue and the states listed in it, stores all of them, and
+/// commits the catalogue, so that reads use it.
 ///
-/// | What happens | What is served afterwards |
+/// | Event | State used afterwards |
 /// |---|---|
-/// | the catalogue is the known one, and its states are here | what was served |
-/// | a newer catalogue, and all its states could be fetched or are here | all of the newer states, from one moment on |
-/// | a state that somebody asked for, or of the catalogue in use, could not be fetched | the earlier catalogue, whole |
-/// | a state that belongs to neither could not be fetched | the newer catalogue without it; its sync fails |
-/// | the server has published again meanwhile | everything is asked for once more; then as above |
-/// | the catalogue is older, or may not follow the known one | the earlier catalogue; the sync fails |
-/// | the catalogue lists no longer what is here | what is here, as a state of no catalogue |
-/// | another process has stored a later catalogue meanwhile | that one |
-/// | killed before the index is replaced | the earlier catalogue |
-/// | killed after it | the newer one |
+/// | the catalogue is the current one, and all its states are local | the same as before |
+/// | a newer catalogue, and all its states are local or were fetched | all of the newer states, from one moment on |
+/// | fetching failed for a requested state, or one of the current catalogue | the whole earlier catalogue |
+/// | fetching failed for a state that is neither | the newer catalogue without that state; its sync fails |
+/// | the server publishes again during the sync | everything is requested once more; then as above |
+/// | the catalogue is older, or must not follow the current one | the earlier catalogue; the sync fails |
+/// | the catalogue no longer lists a local state | the local state, outside of any catalogue |
+/// | another process stores a later catalogue during the sync | that catalogue |
+/// | the process is killed before the index is replaced | the earlier catalogue |
+/// | the process is killed after that | the newer catalogue |
 struct CatalogueSync: Sendable {
-    /// One collection on its way to the catalogue.
+    /// One collection during the sync of its catalogue.
     fileprivate struct Wanted: Sendable {
         let collection: LocalCollection
-        /// Whether somebody asked for it. Otherwise it is brought along, because an earlier state of it is stored.
+        /// Whether a caller requested the collection. Otherwise it is synced too because an earlier state of it is
+        /// stored.
         let isAsked: Bool
         let began: Timestamp
-        /// What was held before.
+        /// The local state before the sync.
         let before: CurrentState
-        /// What is held once the catalogue is shown, with the snapshot if that has to be stored.
+        /// The state in use after the commit, and the snapshot if it still has to be stored; or the error.
         var state: Result<(current: CurrentState, fetched: Snapshot?), any Error>
     }
 
@@ -33,11 +35,14 @@ struct CatalogueSync: Sendable {
     let publisher: PublisherName
     private var session: Session { run.session }
 
+    /// Runs the sync once.
+    ///
     /// - Parameters:
-    ///   - asked: the collections that somebody asked for.
-    ///   - isLast: whether there is no further try if the server has published another catalogue meanwhile.
-    /// - Returns: the results of what was asked for; `nil` to try again.
-    /// - Throws: if the catalogue could not be fetched, or is not one that may follow what is held.
+    ///   - asked: the collections that a caller requested.
+    ///   - isLast: whether this is the last attempt, even if the server has published another catalogue in the
+    ///     meantime.
+    /// - Returns: the results of the requested collections; `nil` to try again.
+    /// - Throws: an error if the catalogue could not be fetched, or must not follow the current one.
     func results(of asked: [LocalCollection], isLast: Bool) async throws -> [CollectionSyncResult]? {
         let known = session.currentCatalogue()
         let began = session.now
@@ -70,7 +75,7 @@ struct CatalogueSync: Sendable {
         }
     }
 
-    /// Finds the catalogue's state of each collection, here or on the server.
+    /// Finds the state of each collection that the catalogue lists, locally or on the server.
     private func prepare(_ asked: [LocalCollection], for catalogue: CatalogueView) async -> [Wanted] {
         let others = companions(of: Set(asked.map(\.id)), in: catalogue)
         let refused = (asked + others).filter { self.holdsBack($0, catalogue) }.map(\.id)
@@ -80,8 +85,8 @@ struct CatalogueSync: Sendable {
             }
     }
 
-    /// Whether a state that the catalogue lists is set aside. Nothing else of the catalogue is fetched then, because it
-    /// could not be shown.
+    /// Returns whether the state that the catalogue lists was rejected. In that case, no other state of the catalogue
+    /// is fetched, because the catalogue could not be committed.
     private func holdsBack(_ collection: LocalCollection, _ catalogue: CatalogueView) -> Bool {
         guard let entry = catalogue.catalogue.entries[collection.id] else { return false }
         do {
@@ -92,7 +97,7 @@ struct CatalogueSync: Sendable {
         }
     }
 
-    /// Stores and shows the catalogue if all that it needs was found.
+    /// Stores and commits the catalogue if all required states were found.
     ///
     /// - Returns: the catalogue in use from now on.
     private func show(
@@ -115,8 +120,8 @@ struct CatalogueSync: Sendable {
         }
     }
 
-    /// Collections that nobody asked for now, but that would be left behind: those of this process, and those that are
-    /// stored, even if an earlier sync has already left them behind.
+    /// Returns the collections that were not requested but must be synced too, so that they do not fall behind: those
+    /// used by this process, and those that are stored, even if an earlier sync has already left them behind.
     private func companions(of asked: Set<CollectionID>, in view: CatalogueView) -> [LocalCollection] {
         guard let service = session.service else { return [] }
         return Set(session.storage.index().ids + service.clientCollections.map(\.id)).subtracting(asked)
@@ -127,7 +132,7 @@ struct CatalogueSync: Sendable {
             .filter { $0.overriding == nil && $0.current().snapshot != nil }
     }
 
-    /// The server's current catalogue, verified; `known` if that is still the current one.
+    /// Returns the server's current catalogue, verified, or `known` if the server has no newer one.
     private func serversCatalogue(after known: CatalogueView?) async throws -> CatalogueView {
         let id = Catalogue.collection
         guard let expected = run.monitor.collections[id] else {
@@ -141,8 +146,8 @@ struct CatalogueSync: Sendable {
             id: id, expected: expected,
             base: known.flatMap { $0.snapshot.timestamp < expected ? $0.snapshot.payload : nil }, floor: nil,
             wasSigned: known?.snapshot.provenance.isSigned ?? false)
-        // Succession decides here, not the timestamp: whoever had the key before it was replaced could have used any
-        // timestamp.
+        // Do not compare timestamps: an attacker with an earlier, replaced key could have signed any timestamp. The
+        // rules for successive catalogues decide instead.
         wanted.refusesEquivocation = false
         guard let fetched = try await run.fetcher.fetch(wanted) else {
             guard let known else { throw HTTPError.noAnswer(url: "\(run.client.server)") }
@@ -160,15 +165,16 @@ struct CatalogueSync: Sendable {
             try new.checkAcceptance(after: current, at: session.now, limits: session.limits)
             if current == nil { try checkNumber(of: new) }
         } catch {
-            // A list of collections that is older than what is held may come from a cache. Nothing is new then.
+            // A list of collections that is older than the local state may come from a cache, so there is nothing new.
             if let known, expected < known.snapshot.timestamp, error.code == .rollback { return known }
             throw error
         }
         return view
     }
 
-    /// Checks a catalogue against the numbers of those that were stored before and are lost, or that this configuration
-    /// cannot verify because it pins other roots as well.
+    /// Checks a catalogue's number against the newest numbers that were ever stored under a pinned root.
+    ///
+    /// This is needed if such a catalogue was lost, or belongs to a different root than the current one.
     private func checkNumber(of new: VerifiedCatalogue) throws(BundleError) {
         for stored in session.storage.index()[session.key(of: Catalogue.collection)].newest {
             guard session.trust.roots.roots.contains(stored.root), let number = stored.number,
@@ -178,7 +184,7 @@ struct CatalogueSync: Sendable {
         }
     }
 
-    /// Finds the state of one collection that the catalogue lists, here or on the server.
+    /// Finds the state of one collection that the catalogue lists, locally or on the server.
     private func prepared(
         _ collection: LocalCollection, isAsked: Bool, for view: CatalogueView, refused: [CollectionID]
     ) async -> Wanted {
@@ -229,12 +235,12 @@ struct CatalogueSync: Sendable {
         CollectionSync(session: session, collection: collection, trigger: run.trigger)
     }
 
-    /// Fetches a state and checks that it is the one that the catalogue lists.
+    /// Fetches a state and checks that it is the one listed in the catalogue.
     private func fetched(
         _ collection: LocalCollection, onto current: CurrentState, _ entry: Catalogue.Entry, in view: CatalogueView
     ) async throws -> Snapshot {
         let id = collection.id
-        // The catalogue vouches for the state that it lists, so what is held sets no lower limit.
+        // The catalogue's signature covers the listed state, so the local state sets no lower limit for the timestamp.
         var wanted = CollectionFetcher.Wanted(
             id: id, expected: entry.timestamp,
             base: current.snapshot.flatMap { $0.timestamp < entry.timestamp ? $0.payload : nil }, floor: nil,
@@ -257,26 +263,27 @@ struct CatalogueSync: Sendable {
         return snapshot
     }
 
-    /// Whether the catalogue in use was stored, and its file is gone.
+    /// Whether the catalogue in use was stored, but its file has been deleted.
     private var isCataloguePurged: Bool {
         let index = session.storage.index()
         guard session.currentCatalogue()?.source == .cached else { return false }
         return index[session.key(of: Catalogue.collection)].synced.current.map { !session.storage.has($0) } ?? true
     }
 
-    /// Stores a catalogue with its states, by one change of the index, and shows it.
+    /// Stores a catalogue with its states by a single change of the index, and commits it.
     ///
-    /// Every reader, in this process and in others, sees either the previous catalogue or this one, whole. This holds
-    /// whenever the process is killed (`Tests/Models/catalogue.pml`).
+    /// Every reader, in this process and others, sees either the whole previous catalogue or the whole new one, even if
+    /// the process is killed at any moment. `Tests/Models/catalogue.pml` models this.
     ///
-    /// - Returns: what is shown afterwards: the catalogue, or a later one that another process has stored meanwhile.
+    /// - Returns: the catalogue in use afterwards: this one, or a later one stored by another process in the meantime.
     private func store(_ view: CatalogueView, _ wanted: [Wanted]) async throws -> CatalogueView {
         let (storage, key) = (session.storage, session.key(of: Catalogue.collection))
         let server = "\(try session.server.get())"
         var shown = KnownCatalogue.Found(view: view, slot: .init())
         var stale: [CollectionID: Set<SHA256Digest>] = [:]
         let (_, problem) = try await storage.update { index in
-            // This is checked under the lock, so that a closed session cannot write after the session that follows it.
+            // This check must be under the lock, so that a closed session cannot write after the session that replaced
+            // it.
             guard !session.isClosed else { throw RemoteSettingsError.closed }
             let present = session.findCatalogue(of: publisher, in: index[key].synced)
             if let stored = present.view, stored.snapshot.payload != view.snapshot.payload {
@@ -343,13 +350,14 @@ struct CatalogueSync: Sendable {
             }
         }
         session.show(shown)
-        // Listeners hear of the catalogue once all of it is visible.
+        // Load every state of the catalogue first, so that listeners are notified when all of it is visible.
         for wanted in wanted { _ = wanted.collection.current() }
         if let problem { throw problem }
         return shown.view ?? view
     }
 
-    /// Tells telemetry if nothing has confirmed the catalogue for longer than its publisher allows.
+    /// Reports to telemetry if the catalogue is stale, that is, not confirmed within the time that its publisher
+    /// allows.
     private func reportFreshness(of view: CatalogueView) {
         guard !view.isConfirmed(at: session.now) else { return }
         session.logger.warning(
@@ -362,14 +370,16 @@ struct CatalogueSync: Sendable {
 }
 
 extension CatalogueSync.Wanted {
-    /// Whether the catalogue cannot be shown without it: somebody asked for it, or it belongs to the catalogue in use,
-    /// so that it would be left behind. A collection that the catalogue does not list holds nothing back.
+    /// Whether the catalogue cannot be committed without this collection: a caller requested it, or it belongs to the
+    /// catalogue in use and would be left behind. A collection that the catalogue does not list never prevents a
+    /// commit.
     fileprivate var holdsBack: Bool {
         guard case .failure(let error) = state, isAsked || before.isOfCatalogue else { return false }
         return (error as? HTTPError)?.fault != .notListed
     }
 
-    /// Whether the server has a later state than the catalogue lists, as if it had published meanwhile.
+    /// Whether the server has a later state than the one in the catalogue, which means that it has published in the
+    /// meantime.
     fileprivate var isOvertaken: Bool {
         guard case .failure(let error) = state else { return false }
         return (error as? HTTPError)?.fault == .overtaken
@@ -377,12 +387,12 @@ extension CatalogueSync.Wanted {
 
     fileprivate var isFetched: Bool { if case .success((_, .some)) = state { true } else { false } }
 
-    /// Discards what was found, so that it is not stored.
+    /// Discards the state that was found, so that it is not stored.
     fileprivate mutating func fail(_ error: any Error) {
         if case .success = state { state = .failure(error) }
     }
 
-    /// The result for the collection.
+    /// The outcome of the sync for this collection.
     fileprivate var outcome: Result<SyncOutcome, any Error> {
         state.map { _ in
             let after = collection.current()
@@ -393,6 +403,6 @@ extension CatalogueSync.Wanted {
 }
 
 extension CurrentState {
-    /// Whether the file of a cached state is there.
+    /// Returns whether the file of a cached state exists.
     fileprivate func isStored(_ session: Session) -> Bool { stored.map(session.storage.has) ?? false }
 }

@@ -2,19 +2,21 @@ import RemoteSettingsHTTP
 import RemoteSettingsModel
 import SnapshotBundle
 
-/// A catalogue as this process reads it: a verified catalogue of the configured publisher, and where it came from.
+/// A catalogue as read by this process: a verified catalogue of the configured publisher, and its source.
 ///
-/// States that were read from one view belong together.
+/// All states that are read with the same view belong together.
 final class CatalogueView: Sendable {
     let catalogue: Catalogue
-    /// The catalogue as a collection, verified.
+    /// The verified catalogue, as a snapshot of its collection.
     let snapshot: Snapshot
     let source: CollectionStatus.Source
-    /// Until when clients may accept the catalogue as the current one.
+    /// The time until which clients may treat the catalogue as current.
     let confirmedUntil: Timestamp
     private let roots: TrustAnchors
     private let limits: Limits
 
+    /// Creates a view from a verified snapshot.
+    ///
     /// - Throws: ``BundleError`` if the records are not a catalogue.
     init(
         _ snapshot: Snapshot, from source: CollectionStatus.Source, roots: TrustAnchors, limits: Limits
@@ -27,26 +29,26 @@ final class CatalogueView: Sendable {
         self.limits = limits
     }
 
-    /// Checks that this catalogue may replace `held`. It verifies the signatures of both catalogues again, which takes
-    /// milliseconds.
+    /// Checks that this catalogue may replace `current`. It verifies the signatures of both catalogues again, which
+    /// takes some milliseconds.
     ///
-    /// - Throws: ``BundleError`` if it may not.
+    /// - Throws: ``BundleError`` if it must not.
     func checkSuccession(of current: CatalogueView) throws(BundleError) {
         guard snapshot.payload != current.snapshot.payload else { return }
         try verified().checkSuccession(of: current.verified())
     }
 
-    /// The catalogue with what its signatures say of it. Verifies them again, which takes milliseconds.
+    /// Returns the catalogue with the data from its signatures. It verifies them again, which takes some milliseconds.
     func verified() throws(BundleError) -> VerifiedCatalogue {
         try VerifiedCatalogue(snapshot, roots: roots, limits: limits)
     }
 
     func isConfirmed(at time: Timestamp) -> Bool { time <= confirmedUntil }
 
-    /// The state of a cache file if the catalogue lists it; `nil` if it does not.
+    /// Returns the state in a cache file if the catalogue lists it; otherwise `nil`.
     ///
-    /// The catalogue's signature vouches for the bytes by their SHA-256. The signature over them was verified before
-    /// they were stored, and is not verified again.
+    /// The catalogue's signature covers the SHA-256 of these bytes. Their own signature was verified before they were
+    /// stored, and is not verified again.
     ///
     /// - Throws: `FormatError` if the file cannot be read.
     func snapshot(of file: CacheFile) throws -> Snapshot? {
@@ -59,13 +61,13 @@ final class CatalogueView: Sendable {
     }
 }
 
-// Why a collection could not be brought to a catalogue. What was held is still served.
+// Errors for a collection that could not be updated to a catalogue. Its previous state remains in use.
 extension HTTPError {
     private init(_ sentence: String, remedy: String?, fault: StateFault? = nil) {
         self.init("", Reason(.rollback, sentence, remedy: remedy, fault: fault))
     }
 
-    /// The server does not list a catalogue.
+    /// Returns an error for a server that does not list a catalogue.
     static func noCatalogue(server: String, publisher: PublisherName) -> Self {
         Self(
             "\(server): the server does not list \(Catalogue.collection), but RemoteSettingsConfig.publisher is "
@@ -73,14 +75,14 @@ extension HTTPError {
             remedy: "publish with catalogue: in dumps.yaml, or configure no publisher")
     }
 
-    /// The catalogue does not list the collection.
+    /// Returns an error for a collection that the catalogue does not list.
     static func notListed(_ id: CollectionID, catalogue: UInt64) -> Self {
         Self(
             "\(id): catalogue \(catalogue) does not list it", remedy: "publish it, or correct the collection's name",
             fault: .notListed)
     }
 
-    /// The server's state of the collection is not the one that the catalogue lists.
+    /// Returns an error for a collection whose state on the server is not the one listed in the catalogue.
     static func otherState(_ id: CollectionID, catalogue: UInt64, expected: Timestamp, found: Timestamp) -> Self {
         Self(
             "\(id): expected the state that catalogue \(catalogue) lists, of \(expected.rfc3339); found another one, of "
@@ -88,7 +90,7 @@ extension HTTPError {
             remedy: "the current state is unchanged; try again later", fault: found > expected ? .overtaken : nil)
     }
 
-    /// Other collections of the catalogue could not be fetched, so the catalogue is not shown.
+    /// Returns an error for a catalogue that is not committed because other collections in it could not be fetched.
     static func incomplete(catalogue: UInt64, missing: [CollectionID]) -> Self {
         Self(
             "catalogue \(catalogue) is not shown, because \(Counted.list(missing)) could not be fetched",

@@ -1,19 +1,19 @@
 import RemoteSettingsModel
 import SnapshotBundle
 
-/// What a session knows about the catalogue in use.
+/// A session's knowledge about the catalogue in use.
 struct KnownCatalogue {
-    /// What was found when the catalogue was last looked for.
+    /// The result of the last search for a catalogue.
     struct Found {
         var view: CatalogueView?
-        /// The stored states that it was chosen from.
+        /// The stored states that the catalogue was chosen from.
         var slot: StorageIndex.Slot
-        /// The states of collections that this process has stored together with it.
+        /// The states of collections that this process has stored together with the catalogue.
         var states: [CollectionID: CurrentState] = [:]
     }
 
     var found: Found?
-    /// Grows whenever another view replaces the known one.
+    /// A number that increases whenever a different view replaces the current one.
     var generation = 0
 
     mutating func replace(_ new: Found?) {
@@ -23,11 +23,11 @@ struct KnownCatalogue {
 }
 
 extension Session {
-    /// The catalogue that reads belong to; `nil` if the configuration names no publisher, or if no catalogue of it is
-    /// held.
+    /// Returns the catalogue that reads belong to; `nil` if the configuration has no publisher, or if none of its
+    /// catalogues is stored or packaged.
     ///
-    /// The first call reads and verifies the catalogue. So does the first call after another process has stored one,
-    /// which one `lstat` shows. Within a process, a catalogue is never followed by an earlier one.
+    /// The first call reads and verifies the catalogue, and so does the first call after another process has stored
+    /// one, which is detected with one `lstat`. Within a process, a catalogue is never replaced by an earlier one.
     func currentCatalogue() -> CatalogueView? {
         guard let publisher = publisher else { return nil }
         let slot = storage.index()[key(of: Catalogue.collection)].synced
@@ -44,13 +44,16 @@ extension Session {
         return view
     }
 
-    /// The state of a collection that this process has stored together with a catalogue.
+    /// Returns the state of a collection that this process has stored together with a catalogue.
     func prepared(_ id: CollectionID, of view: CatalogueView?) -> CurrentState? {
         guard let view else { return nil }
         return catalogue.withLock { $0.found?.view === view ? $0.found?.states[id] : nil }
     }
 
-    /// - Returns: the view in use from now on. It is `known` if what was found is the same state or cannot replace it.
+    /// Returns the view to use after `known`.
+    ///
+    /// - Returns: `known` if the catalogue that was found is the same or must not replace it; otherwise a view of the
+    ///   new one.
     private func successor(of known: CatalogueView, _ found: CatalogueView?) -> CatalogueView {
         guard let found, found.snapshot.payload != known.snapshot.payload else { return known }
         do throws(BundleError) {
@@ -62,8 +65,8 @@ extension Session {
         }
     }
 
-    /// Looks for the catalogue once more if `view` is packaged, because a refresh may have replaced the packaged
-    /// catalogue since. Does I/O then.
+    /// Searches for the catalogue again if `view` is packaged, because a refresh may have replaced the packaged
+    /// catalogue. Does I/O in that case.
     func lookAgain(after view: CatalogueView) {
         guard let publisher = publisher, case .packaged = view.source else { return }
         let generation = catalogue.withLock { $0.generation }
@@ -94,7 +97,7 @@ extension Session {
         return found
     }
 
-    /// Puts a stored catalogue in force, for all collections at once.
+    /// Commits a stored catalogue, so that all collections use it from the same moment on.
     func show(_ found: KnownCatalogue.Found) {
         catalogue.withLock { $0.replace(found) }
         changes.sendStore(of: Catalogue.collection)

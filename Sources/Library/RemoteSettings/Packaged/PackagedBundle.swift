@@ -1,30 +1,32 @@
 import RemoteSettingsModel
 import SnapshotBundle
 
-/// One collection in one packaged source: its entry in the source's lock, and its bundle.
+/// One collection in one packaged source: its entry in the lock file, and its bundle.
 ///
-/// The bundle is opened when it is first needed, and stays open.
+/// The bundle is opened when it is first needed, and remains open.
 final class PackagedBundle: Sendable {
     let id: CollectionID
-    /// The lock's entry. Its timestamp is the bundle's.
+    /// The entry in the lock file. Its timestamp is the bundle's.
     let lock: LockFile.Collection
-    /// The state that the lock names, if the bundle is of another one: a checkout or copy is incomplete, or a refresh
-    /// has not written the lock yet.
+    /// The state listed in the lock file, if the bundle has a different one: a checkout or copy is incomplete, or a
+    /// refresh has not written the lock file yet.
     ///
-    /// Only the bundle's own signature vouches for the bundle then, unless its source is as trusted as the program.
+    /// In this case, only the bundle's own signature can establish trust in it, unless its source is as trusted as the
+    /// program.
     let missingState: Timestamp?
     /// The source's name.
     let sourceName: String
-    /// Whether everyone who can change the bundle can also change the program.
+    /// Whether anyone who can change the bundle can also change the program.
     let isTrusted: Bool
-    /// Whether a bundle that was imported without a signature is accepted, because whoever packaged it vouches for it.
+    /// Whether a bundle that was imported without a signature is accepted on the authority of the person who packaged
+    /// it.
     let acceptsImported: Bool
     private let open: @Sendable () throws(BundleError) -> BundleReader
     private let opened = Mutex<BundleReader?>(nil)
 
-    /// Does no I/O.
+    /// Creates a bundle that is not opened yet. Does no I/O.
     ///
-    /// - Parameter path: the bundle's place in a source that is a directory; `nil` for the one that the lock names.
+    /// - Parameter path: the bundle's path in a source that is a directory; `nil` for the path in the lock file.
     convenience init(
         _ id: CollectionID, _ lock: LockFile.Collection, in source: PackagedSource, path: String? = nil, limits: Limits
     ) {
@@ -67,8 +69,8 @@ final class PackagedBundle: Sendable {
         acceptsImported = isTrusted && source.acceptsImported
     }
 
-    /// Opens the bundle, and checks by its first bytes that it is the one that the lock lists. Does I/O at the first
-    /// call.
+    /// Opens the bundle, and checks by its first bytes that it is the one listed in the lock file. The first call does
+    /// I/O.
     func reader() throws(BundleError) -> BundleReader {
         if let reader = opened.withLock({ $0 }) { return reader }
         let reader = try open()
@@ -87,9 +89,10 @@ final class PackagedBundle: Sendable {
         head.collection == id && head.timestamp == lock.timestamp && head.trust == lock.trust.kind
     }
 
-    /// The bundle in its file's own state, if that is not the one that the lock names. Does I/O.
+    /// Returns the bundle with the state that its file contains, if that differs from the state in the lock file. Does
+    /// I/O.
     ///
-    /// - Returns: `nil` if the lock names a signed state and the bundle is not signed, or the other way round.
+    /// - Returns: `nil` if the bundle is not signed although the state in the lock file is, or the reverse.
     func inItsOwnState(of source: PackagedSource, limits: Limits) -> PackagedBundle? {
         guard let head = try? open().head, head.collection == id, head.trust == lock.trust.kind,
             head.timestamp != lock.timestamp
@@ -99,8 +102,8 @@ final class PackagedBundle: Sendable {
         return PackagedBundle(id, entry, missingState: lock.timestamp, in: source, limits: limits)
     }
 
-    /// Whether the bundle's first bytes are sound, but of another state than the one that the lock lists. Does I/O at
-    /// the first call.
+    /// Whether the bundle's first bytes are valid, but belong to a different state than the one in the lock file. The
+    /// first access does I/O.
     var isOfAnotherState: Bool {
         guard opened.withLock({ $0 }) == nil, let head = try? open().head else { return false }
         return !isListed(head)
@@ -108,7 +111,7 @@ final class PackagedBundle: Sendable {
 
     /// Reads the bundle's snapshot. The signature is verified unless the bundle is as trusted as the program. Does I/O.
     ///
-    /// - Parameter now: the time to verify at if the lock does not say when the bundle was verified.
+    /// - Parameter now: the time to verify at if the lock file does not contain the time of verification.
     /// - Throws: `SnapshotRefusal` or `BundleError`.
     func snapshot(_ verifier: KeptSnapshotVerifier, now: Timestamp) throws -> Snapshot {
         let bundle = try reader()
@@ -121,10 +124,10 @@ final class PackagedBundle: Sendable {
             return verified
         }
         if isTrusted {
-            // Nothing is verified, so the metadata need not be parsed.
+            // Nothing is verified here, so the metadata need not be parsed.
             let claim = UnverifiedSnapshot(
                 collection: id, payload: payload, metadata: CollectionMetadata(unread: try bundle.metadataText()))
-            // Nobody needs the chain of what the program vouches for. It may be damaged.
+            // The chain of a trusted bundle is not used, so it may be damaged.
             return Snapshot(vouchingFor: claim, chain: (try? bundle.chain()) ?? nil, provenance: lock.trust)
         }
         let claim = UnverifiedSnapshot(collection: id, payload: payload, metadata: try bundle.metadata())
@@ -140,14 +143,14 @@ final class PackagedBundle: Sendable {
         return try verifier.verified(claim, chain: chain, at: missingState == nil ? verdict.verifiedAt : now)
     }
 
-    /// Reads the bundle's snapshot if its payload is the one that a verified catalogue lists. Does I/O.
+    /// Reads the bundle's snapshot if its payload is the one listed in a verified catalogue. Does I/O.
     ///
-    /// The catalogue's signature vouches for the payload by its SHA-256. The bundle's own signature is not verified.
+    /// The catalogue's signature covers the SHA-256 of the payload, so the bundle's own signature is not verified.
     ///
     /// - Parameters:
     ///   - digest: the SHA-256 of the payload in the catalogue.
-    ///   - provenance: the catalogue's.
-    /// - Returns: `nil` if the payload has another hash.
+    ///   - provenance: the provenance of the catalogue.
+    /// - Returns: `nil` if the payload has a different hash.
     /// - Throws: `BundleError`.
     func snapshot(listedAs digest: SHA256Digest, provenance: Provenance) throws(BundleError) -> Snapshot? {
         let bundle = try reader()

@@ -1,14 +1,14 @@
 import RemoteSettingsModel
 import SnapshotBundle
 
-/// The locks of the packaged sources. They say which collections each source has.
+/// The lock files of the packaged sources, which list the collections in each source.
 struct PackagedLocks: Sendable {
     private var locks: [(source: PackagedSource, text: Bytes)] = []
     /// The sources that cannot be used at all.
     private(set) var problems: [CollectionStatus.Rejected] = []
     private let limits: Limits
 
-    /// Reads the locks' texts. Does I/O for sources that are directories.
+    /// Reads the content of the lock files. Does I/O for sources that are directories.
     init(_ sources: [PackagedSource], limits: Limits) {
         self.limits = limits
         for source in sources {
@@ -20,11 +20,13 @@ struct PackagedLocks: Sendable {
         }
     }
 
-    /// The bundles of one collection, newest first. Bundles of the same timestamp are in the order of the sources.
+    /// Returns the bundles of one collection, newest first. Bundles with the same timestamp are in the order of the
+    /// sources.
     ///
-    /// Does I/O for sources that are directories, because a refresh may have replaced a bundle since the lock was read.
+    /// Does I/O for sources that are directories, because a refresh may have replaced a bundle since the lock file was
+    /// read.
     ///
-    /// - Parameter problems: locks that cannot be read are appended.
+    /// - Parameter problems: an array to which unreadable lock files are appended.
     func bundles(of id: CollectionID, problems: inout [CollectionStatus.Rejected]) -> [PackagedBundle] {
         var bundles: [PackagedBundle] = []
         for (source, text) in locks {
@@ -37,13 +39,13 @@ struct PackagedLocks: Sendable {
                 problems.append(Self.unreadable(source, error))
             }
         }
-        // The sort is stable.
+        // `sorted` is stable, so bundles with the same timestamp remain in the order of the sources.
         return bundles.sorted { $0.lock.timestamp > $1.lock.timestamp }
     }
 
-    /// The bundles of one collection that the locks list, in the order of the sources. Does no I/O.
+    /// Returns the bundles of one collection that the lock files list, in the order of the sources. Does no I/O.
     ///
-    /// - Throws: if a lock cannot be read.
+    /// - Throws: an error if a lock file cannot be read.
     func listed(_ id: CollectionID) throws(BundleError) -> [PackagedBundle] {
         var bundles: [PackagedBundle] = []
         for (source, text) in locks {
@@ -53,8 +55,9 @@ struct PackagedLocks: Sendable {
         return bundles
     }
 
-    /// What is packaged of these collections and belongs to another server, or to the catalogue of another publisher,
-    /// one sentence each. What does not say where it is from belongs to every server. Does no I/O.
+    /// Returns a sentence for each packaged snapshot of these collections that belongs to a different server, or to the
+    /// catalogue of a different publisher. A snapshot whose origin is unknown is accepted for every server. Does no
+    /// I/O.
     func foreign(_ ids: Set<CollectionID>, to server: ServerIdentity, _ publisher: PublisherName?) -> [String] {
         var sentences: [String] = []
         for (source, text) in locks {
@@ -78,10 +81,11 @@ struct PackagedLocks: Sendable {
         return sentences
     }
 
-    /// The bundle that has the name now.
+    /// Returns the bundle that is currently in the directory.
     ///
-    /// A refresh may have replaced it since the lock was read, and may not have written the lock yet. The entry is then
-    /// the one that the lock has now, or the bundle is read in its own state.
+    /// A refresh may have replaced the bundle since the lock file was read, and may not have written the lock file yet.
+    /// In the first case, the result has the entry of the new lock file; in the second, it has the state found in the
+    /// bundle itself.
     private func current(_ bundle: PackagedBundle, in source: PackagedSource) -> PackagedBundle {
         guard case .directory(let path, _) = source.form else { return bundle }
         if let committed = committed(bundle.id, in: source, at: path) { return committed }
@@ -95,14 +99,14 @@ struct PackagedLocks: Sendable {
         return found.isOfAnotherState ? found.inItsOwnState(of: source, limits: limits) ?? found : found
     }
 
-    /// The bundle of a commit that is running or was killed; `nil` if there is none.
+    /// Returns the bundle of a commit that is in progress or was interrupted; `nil` if there is none.
     ///
-    /// All bundles of the commit are packed, so a reader can have its whole state.
+    /// A commit packs all its bundles before it replaces the first one, so a reader can already use all of its state.
     private func committed(_ id: CollectionID, in source: PackagedSource, at path: String) -> PackagedBundle? {
         guard let log = try? RedoLog.read(in: path, limits: limits), log.staged.contains(id),
             let entry = log.lock.collections[id]
         else { return nil }
-        // The name comes last: a bundle that gets it now is found there.
+        // Try the final name last: a bundle that is renamed between the two attempts is found there.
         for place in [RedoLog.packPath(of: id), entry.bundle.path] {
             let bundle = PackagedBundle(id, entry, in: source, path: place, limits: limits)
             if (try? bundle.reader()) != nil { return bundle }
@@ -110,13 +114,13 @@ struct PackagedLocks: Sendable {
         return nil
     }
 
-    /// Everything that the locks list, in the states that the directories have now.
+    /// Returns all bundles that the lock files list, in the states that the directories contain now.
     ///
-    /// Each lock is read whole and strictly. Does I/O for sources that are directories.
+    /// Each lock file is parsed completely and strictly. Does I/O for sources that are directories.
     ///
     /// - Parameters:
-    ///   - problems: locks that cannot be read are appended.
-    ///   - isWanted: which collections are looked for.
+    ///   - problems: an array to which unreadable lock files are appended.
+    ///   - isWanted: a closure that selects the collections to return.
     func allBundles(
         problems: inout [CollectionStatus.Rejected], where isWanted: (CollectionID) -> Bool = { _ in true }
     ) -> [PackagedBundle] {
@@ -141,7 +145,7 @@ struct PackagedLocks: Sendable {
 }
 
 extension PackagedSource {
-    /// The lock's name in errors.
+    /// The name of the lock file in error messages.
     var lockName: String {
         if case .directory(let path, _) = form { "\(path)/dumps.lock.json" } else { "\(name): dumps.lock.json" }
     }

@@ -1,21 +1,22 @@
 import RemoteSettingsModel
 
-/// Passes elements on to streams and closures that come and go, to each in order and at its own speed.
+/// A sender of elements to streams and closures that come and go. Each receiver gets the elements in order and at its
+/// own speed.
 package final class Broadcast<Element: Sendable>: Sendable {
-    /// Adds an element to those that a receiver has not read, and limits their number.
+    /// A function that adds an element to a receiver's unread elements, and limits their number.
     package typealias Queueing = @Sendable (_ element: Element, _ unread: inout [Element]) -> Void
 
     private final class Receiver: Sendable {
         private struct State {
             var unread: [Element] = []
-            /// Whether the receiver was notified, and has not found the queue empty since.
+            /// Whether the receiver was notified and has not yet found the queue empty.
             var isNotified = false
-            /// `nil` once the receiver has ended.
+            /// Notifies the receiver of unread elements; `nil` once the receiver is removed.
             var notify: (@Sendable (Receiver) -> Void)?
         }
 
         let owner: WorkOwner?
-        /// Ends the stream; `nil` for a closure.
+        /// Finishes the stream; `nil` for a closure.
         let finish: (@Sendable () -> Void)?
         private let queueing: Queueing
         private let state: Mutex<State>
@@ -46,7 +47,7 @@ package final class Broadcast<Element: Sendable>: Sendable {
             }
         }
 
-        /// Drops what is unread and all that follows, and releases what a closure holds.
+        /// Discards all unread and future elements, and releases the objects that a closure retains.
         func end() {
             _ = state.withLock { state in
                 defer { (state.unread, state.notify) = ([], nil) }
@@ -64,10 +65,10 @@ package final class Broadcast<Element: Sendable>: Sendable {
     private let onChange: @Sendable () -> Void
     private let state = Mutex(State())
 
-    /// Makes a broadcast without receivers.
+    /// Creates a broadcast without receivers.
     ///
-    /// - Parameter onChange: called after the first receiver has come, and after the last one has gone. It must look at
-    ///   ``isEmpty`` itself, because either of two concurrent calls may come last.
+    /// - Parameter onChange: a closure that is called after the first receiver was added, and after the last one was
+    ///   removed. It must check ``isEmpty`` itself, because concurrent calls may arrive in either order.
     package init(onChange: @escaping @Sendable () -> Void = {}) { self.onChange = onChange }
 
     package var isEmpty: Bool { state.withLock { $0.receivers.isEmpty } }
@@ -76,12 +77,13 @@ package final class Broadcast<Element: Sendable>: Sendable {
         for (_, receiver) in state.withLock({ $0.receivers }) { receiver.add(element) }
     }
 
-    /// Calls `handle` for each element, one call at a time.
+    /// Adds a closure that is called for each element, one call at a time.
     ///
     /// - Parameters:
-    ///   - queueing: what is kept while the receiver is busy, or is not called.
-    ///   - schedule: runs its argument where the receiver wants to be called, and returns at once.
-    /// - Returns: ends the calls. It waits for nothing, and only a call that has begun runs to its end.
+    ///   - queueing: selects the elements to keep while the receiver is busy or not called.
+    ///   - schedule: runs its argument where the receiver should be called, for example on a queue, and returns at
+    ///     once.
+    /// - Returns: a closure that removes the receiver. It does not wait: a call that has started may still be running.
     package func receive(
         keeping queueing: @escaping Queueing = Broadcast.newest(16),
         schedule: @escaping @Sendable (@escaping @Sendable () -> Void) -> Void = { $0() },
@@ -97,9 +99,10 @@ package final class Broadcast<Element: Sendable>: Sendable {
         }
     }
 
-    /// A stream of the elements from now on. It ends with its reader, its owner and this object.
+    /// Returns a stream of the elements from now on. It finishes when its reader cancels, or when its owner or this
+    /// object is shut down.
     ///
-    /// - Parameter owner: the client that gives the stream out.
+    /// - Parameter owner: the client that returns the stream to the app.
     package func stream(
         keeping queueing: @escaping Queueing = Broadcast.newest(1), owner: WorkOwner? = nil
     ) -> AsyncStream<Element> {
@@ -117,10 +120,12 @@ package final class Broadcast<Element: Sendable>: Sendable {
         }
     }
 
-    /// - Returns: `nil` if the receiver is a stream that has already ended.
+    /// Adds a receiver and returns its number.
+    ///
+    /// - Returns: `nil` if the receiver is a stream that has already finished.
     private func add(_ receiver: Receiver) -> Int? {
         let number: Int? = state.withLock { state in
-            // This is checked under the lock that `finish` takes, so that one which comes later finds the stream.
+            // This check is under the lock that `finish` acquires, so a later `finish` is certain to find the stream.
             if receiver.finish != nil, state.isFinished || receiver.owner?.isShutDown == true { return nil }
             state.count += 1
             state.receivers.append((state.count, receiver))
@@ -135,9 +140,9 @@ package final class Broadcast<Element: Sendable>: Sendable {
         onChange()
     }
 
-    /// Ends the streams of an owner, or all streams, present and future.
+    /// Finishes the streams of an owner, or all current and future streams.
     ///
-    /// - Parameter closures: whether closures that were added until now are not called any more either.
+    /// - Parameter closures: whether to remove the closures that have been added so far as well.
     package func finish(_ owner: WorkOwner? = nil, closures: Bool = false) {
         let ended = state.withLock { state in
             if owner == nil { state.isFinished = true }
@@ -153,7 +158,7 @@ package final class Broadcast<Element: Sendable>: Sendable {
 
     deinit { finish() }
 
-    /// Keeps only this many of the newest elements.
+    /// Returns a queueing function that keeps only this many of the newest elements.
     package static func newest(_ most: Int) -> Queueing {
         { element, unread in
             unread.append(element)
@@ -162,7 +167,7 @@ package final class Broadcast<Element: Sendable>: Sendable {
     }
 }
 
-/// A registration that lasts until it is released.
+/// A registration that is removed when this object is released.
 package final class Subscription: Sendable {
     private let end: @Sendable () -> Void
 

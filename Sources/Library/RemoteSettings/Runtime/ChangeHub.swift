@@ -1,11 +1,12 @@
 import RemoteSettingsModel
 
-/// The streams that a service and its clients have given out.
+/// The streams that a service and its clients have returned to the app.
 final class ChangeHub: Sendable {
     private struct Collection: Sendable {
-        /// What syncs change for this app.
+        /// Sends the changes of syncs, after the app's filters are applied.
         let changes: Broadcast<RecordChanges>
-        /// Whenever another state comes into use, even if no record of it is for this app.
+        /// Sends an element whenever a different state comes into use, even if none of its records matches the app's
+        /// context.
         let stores = Broadcast<Void>()
 
         func finish() {
@@ -15,7 +16,7 @@ final class ChangeHub: Sendable {
     }
 
     private struct State {
-        /// The collections that had a listener.
+        /// The collections that have had a listener.
         var collections: [CollectionID: Collection] = [:]
         var isFinished = false
         var onListeners: @Sendable () -> Void = {}
@@ -23,16 +24,18 @@ final class ChangeHub: Sendable {
 
     private let state = Mutex(State())
 
-    /// Whether any collection has a listener to its changes.
+    /// Whether any collection has a listener for its changes.
     var hasListeners: Bool { state.withLock { Array($0.collections.values) }.contains { !$0.changes.isEmpty } }
 
-    /// - Parameter body: called after the first listener to changes of a collection has come, and after the last one
-    ///   has gone. It must check ``hasListeners`` itself.
+    /// Sets the closure that is called after the first listener for a collection's changes was added, and after the
+    /// last one was removed.
+    ///
+    /// - Parameter body: the closure. It must check ``hasListeners`` itself.
     func onListeners(_ body: @escaping @Sendable () -> Void) { state.withLock { $0.onListeners = body } }
 
-    /// The changes from now on. Those that pile up unread are merged, because each keeps two states in memory.
+    /// Returns a stream of the changes from now on. Unread changes are merged, because each keeps two states in memory.
     ///
-    /// - Parameter owner: the client that gives the stream out.
+    /// - Parameter owner: the client that returns the stream to the app.
     func changes(of id: CollectionID, owner: WorkOwner) -> AsyncStream<RecordChanges> {
         collection(id).changes.stream(
             keeping: { later, unread in
@@ -41,7 +44,7 @@ final class ChangeHub: Sendable {
             }, owner: owner)
     }
 
-    /// Yields whenever another state of the collection comes into use.
+    /// Returns a stream with an element whenever a different state of the collection comes into use.
     func stores(of id: CollectionID) -> AsyncStream<Void> { collection(id).stores.stream() }
 
     func sendStore(of id: CollectionID) { known(id)?.stores.send(()) }
@@ -50,15 +53,15 @@ final class ChangeHub: Sendable {
 
     func hasListeners(_ id: CollectionID) -> Bool { known(id).map { !$0.changes.isEmpty } ?? false }
 
-    /// Whether somebody waits for another state of the collection to come into use.
+    /// Returns whether anything waits for a different state of the collection to come into use.
     func isFollowed(_ id: CollectionID) -> Bool { known(id).map { !$0.changes.isEmpty || !$0.stores.isEmpty } ?? false }
 
-    /// Ends the streams that a client has given out.
+    /// Finishes the streams that a client has returned.
     func finish(_ owner: WorkOwner) {
         for collection in state.withLock({ Array($0.collections.values) }) { collection.changes.finish(owner) }
     }
 
-    /// Ends every stream. Streams that are asked for later end at once.
+    /// Finishes every stream. Streams that are created later finish at once.
     func finishAll() {
         let all = state.withLock { state in
             state.isFinished = true

@@ -1,27 +1,28 @@
 import RemoteSettingsModel
 import SnapshotBundle
 
-/// What a process holds of one collection: the snapshot in use, why others are not used, and what it was chosen from.
+/// The state of one collection in a process: the snapshot in use, the reasons that others are not used, and the stored
+/// states that it was chosen from.
 package struct CurrentState: Sendable {
-    /// The snapshot whose records are served; `nil` if there is none.
+    /// The snapshot whose records are in use; `nil` if there is none.
     package private(set) var snapshot: Snapshot?
-    /// Where the snapshot came from.
+    /// The place that the snapshot came from.
     package private(set) var source = CollectionStatus.Source.notHeld
     /// Whether the snapshot's signature was verified in this process.
     private(set) var isVerifiedOnDevice = false
-    /// Whether the snapshot is imported, or of another environment. A state of the configured server replaces it,
-    /// whatever their timestamps are.
+    /// Whether the snapshot was imported or comes from a different environment. Any state of the configured server
+    /// replaces it, regardless of the timestamps.
     package private(set) var isStandIn = false
     package var rejected: [CollectionStatus.Rejected] = []
     /// Whether unsigned states are refused because the collection is known to be signed.
     var isKnownSigned = false
-    /// The stored states that it was chosen from.
+    /// The stored states that the snapshot was chosen from.
     var slot: StorageIndex.Slot
-    /// The catalogue in use when this state was found; `nil` without catalogues.
+    /// The catalogue in use when this state was chosen; `nil` without catalogues.
     var view: CatalogueView?
-    /// Whether this is the state that the catalogue lists.
+    /// Whether this is the state listed in the catalogue.
     package var isOfCatalogue = false
-    /// The usable packaged bundles of the collection, newest first, for their attachments.
+    /// The usable packaged bundles of the collection, newest first, as a source of attachments.
     var bundles: [PackagedBundle] = []
 
     init(from slot: StorageIndex.Slot = .init(), of view: CatalogueView? = nil) {
@@ -30,7 +31,7 @@ package struct CurrentState: Sendable {
 
     package var timestamp: Timestamp? { snapshot?.timestamp }
 
-    /// The file that has the state in use; `nil` if only a package has it.
+    /// The stored file of the state in use; `nil` if the state is only packaged.
     var stored: StoredState? { [slot.current, slot.previous].compactMap(\.self).first { $0.timestamp == timestamp } }
 
     mutating func serve(

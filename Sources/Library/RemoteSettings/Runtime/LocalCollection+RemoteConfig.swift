@@ -2,24 +2,24 @@ import RemoteSettingsHTTP
 import RemoteSettingsModel
 import TargetFilter
 
-// What remote config needs of its collection.
+// The interface between remote config and its collection.
 extension LocalCollection {
-    /// What remote config keeps in the index while a file replaces the collection has an entry of its own, because
-    /// nothing verifies it.
+    /// A suffix of the index keys while a local file replaces the collection. Remote config's data is stored separately
+    /// then, because the file is not verified.
     private var suffix: String { overriding == nil ? "" : "@override" }
-    /// The collection's entry in ``StorageIndex/configs``.
+    /// The key of the collection's entry in ``StorageIndex/configs``.
     package var configKey: String { "\(id)\(suffix)" }
-    /// Whose trial that of the activated states is. Its key is that of their entry in the index.
+    /// The subject of the trial of activated states. Its key is also the key of their entry in the index.
     package var activated: StateTrials.Subject { .init(key: key + suffix, isActivated: true) }
-    /// The file that replaces the collection during development; `nil` if there is none.
+    /// The path of the local file that replaces the collection during development; `nil` if there is none.
     package var overridingPath: String? { overriding?.path }
 
-    /// The newest of the activated and the packaged snapshots, verified. Does I/O.
+    /// Returns the newest of the activated and packaged snapshots, verified. Does I/O.
     ///
     /// - Parameters:
-    ///   - slot: what was activated.
-    ///   - subject: whose set aside states are passed over; `nil` to pass over none.
-    ///   - usesPackaged: whether a packaged snapshot may be the newest.
+    ///   - slot: the activated states.
+    ///   - subject: the subject whose rejected states are skipped; `nil` to skip none.
+    ///   - usesPackaged: whether a packaged snapshot may be returned.
     package func newest(
         of slot: StorageIndex.Slot = .init(), _ subject: StateTrials.Subject? = nil, usesPackaged: Bool = true
     ) -> CurrentState {
@@ -29,9 +29,9 @@ extension LocalCollection {
             asking: subject.map { session.trials.trial(of: $0) } ?? StateTrial())
     }
 
-    /// Makes a verified snapshot the activated one. Call it while the index is changed.
+    /// Marks a verified snapshot as activated. Call it while the index is being changed.
     ///
-    /// - Parameter subject: how what was activated before has fared.
+    /// - Parameter subject: the subject of the trial of activated states.
     package func activate(_ snapshot: Snapshot, in index: inout StorageIndex, _ subject: StateTrials.Subject) {
         let state = StateTrial.State(snapshot)
         var entry = index[activated.key]
@@ -42,41 +42,44 @@ extension LocalCollection {
         index[activated.key] = entry
     }
 
-    /// The state to go back to, verified; `nil` if there is none. Does I/O.
+    /// Returns the verified state to roll back to; `nil` if there is none. Does I/O.
     package func previous(_ subject: StateTrials.Subject) -> Snapshot? {
         session.storage.index()[subject.key][keyPath: subject.slot].previous.flatMap {
             try? session.choice.snapshot(of: $0, id, isKnownSigned: current().isKnownSigned)
         }
     }
 
-    /// Tells telemetry that a state was refused.
+    /// Reports to telemetry that a state was rejected.
     package func report(_ rejection: RemoteSettingsError) {
         session.report("\(id)", .rejectedError, .manual, since: session.now, error: rejection)
     }
 
-    /// Yields whenever another state of the collection comes into use, whatever filters the app has. Ends with the
-    /// service.
+    /// Returns a stream with an element whenever a different state of the collection comes into use, regardless of the
+    /// app's filters. It finishes with the service.
     package func stores() -> AsyncStream<Void> { session.changes.stores(of: id) }
 }
 
 extension RemoteSettingsClient {
     /// Keeps the service's update channel open until the returned object is released.
     ///
-    /// - Parameter onProblem: called once for each reason why listeners do not hear of what is published.
+    /// - Parameter onProblem: a closure that is called once for each reason that announcements do not reach the
+    ///   listeners.
     package func listenForUpdates(
         onProblem: @escaping @Sendable (UpdateProblem) -> Void
     ) -> Subscription { service.updates.listen(onProblem: onProblem) }
 
-    /// Calls `body` whenever a sync of the collection has succeeded, until the client is shut down.
+    /// Sets a closure that is called after each successful sync of the collection, until the client is shut down.
     ///
-    /// It does not matter who asked for the sync. The call for the sync returns only after `body`.
+    /// The closure is called regardless of the caller of the sync. The call that requested the sync returns only after
+    /// `body` has returned.
     ///
-    /// - Parameter body: receives the time at which the sync began.
+    /// - Parameter body: receives the time when the sync began.
     package func onSync(_ body: @escaping @Sendable (_ began: Timestamp) async -> Void) {
         syncObserver.withLock { $0 = body }
     }
 
-    /// Syncs for a caller with its own time limit. The sync ends with the caller, unless others want it too.
+    /// Syncs for a caller with a separate time limit. If the caller is cancelled, the sync is too, unless other callers
+    /// wait for it.
     package func syncWhileAwaited(expecting timestamp: Timestamp?) async throws(RemoteSettingsError)
         -> CollectionSyncResult
     {

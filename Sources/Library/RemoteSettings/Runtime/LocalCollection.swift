@@ -2,33 +2,37 @@ import RemoteSettingsModel
 import SnapshotBundle
 import TargetFilter
 
-/// One collection under one session, for all its clients: the snapshot that is served, and its records for this app.
+/// One collection in one session, shared by all its clients: the snapshot in use, and its records for this app.
 ///
-/// | Stored | Packaged | Served |
+/// | Stored | Packaged | State in use |
 /// |---|---|---|
-/// | a state | older, refused or none | the stored one |
-/// | a signed state | the same, in a source as trusted as the program | the packaged one, which nothing has to verify |
-/// | a state | newer | the packaged one |
-/// | damaged, lost, or of no pinned root | any | the newer of the packaged state and the one stored before |
-/// | of another server | any | the packaged one |
-/// | a state | of another server, or imported | the stored one, whatever their timestamps are |
-/// | any | unsigned, where a signed state is known | the stored one |
-/// | none | none that can be used | none: `getRecords` is nil, and ``status`` says why |
+/// | a state | an older state, a refused one, or none | the stored one |
+/// | a signed state | the same state, in a source as trusted as the program | the packaged one, without verification |
+/// | a state | a newer state | the packaged one |
+/// | a damaged, lost or untrusted state | any | the newer of the packaged and the previous stored one |
+/// | a state of a different server | any | the packaged one |
+/// | a state | an imported state, or one of a different server | the stored one, regardless of their timestamps |
+/// | any | an unsigned state, while a signed one is known | the stored one |
+/// | none | no usable state | none: `getRecords` returns `nil`, and ``status`` gives the reason |
 ///
-/// With a catalogue it is the state that the catalogue lists, wherever that is; the table holds for collections that it
-/// does not list, and for states that are not here. With an override it is the overriding file's.
+/// With a catalogue, the state listed in it is used, whether stored or packaged. The table then applies to collections
+/// that the catalogue does not list, and to listed states that are not local. With an override, the overriding file is
+/// used.
 ///
-/// Within a process, a collection never goes back: if what another process has stored is older, the known state stays.
-/// With a trial, it is not a state that is set aside: ``StateTrial`` says what has its place.
-/// No lock is held while a file is looked at, read or verified.
+/// Within a process, a collection never goes back: if another process has stored an older state, the current one
+/// remains in use. A rejected state is skipped; see ``StateTrial`` for its replacement.
+///
+/// No lock is held while a file is checked, read or verified.
 package final class LocalCollection: Sendable {
     private struct State {
-        /// The state in use. The collection does not go back behind it.
+        /// The state in use. The collection never returns to an earlier one.
         var known: CurrentState?
-        /// Whether it was found under an earlier configuration that trusts the same, so that it is looked for again.
+        /// Whether the state was found under an earlier configuration with the same trust, so that it must be searched
+        /// for again.
         var isOutdated = false
         var answer: [RemoteSettingsRecord]?
-        /// Grows whenever another state comes into use, so that nothing computed from an older state is kept.
+        /// A number that increases whenever a different state comes into use, so that results computed from an older
+        /// state are discarded.
         var generation = 0
 
         mutating func replace(_ current: CurrentState?) {
@@ -39,13 +43,15 @@ package final class LocalCollection: Sendable {
 
     package let id: CollectionID
     package let session: Session
-    /// The collection's entry in the index.
+    /// The key of the collection's entry in the index.
     let key: String
-    /// What was found when the collection was first used.
+    /// The overriding file that was found when the collection was first used; the outer optional is `nil` before that.
     private let override = Mutex<OverridingFile??>(nil)
     private let state = Mutex(State())
 
-    /// - Parameter earlier: the same collection under the previous configuration, which trusts the same.
+    /// Creates a collection.
+    ///
+    /// - Parameter earlier: the same collection under the previous configuration with the same trust.
     init(_ id: CollectionID, _ session: Session, after earlier: LocalCollection? = nil) {
         self.id = id
         self.session = session
@@ -54,8 +60,8 @@ package final class LocalCollection: Sendable {
         if let served { state.withLock { ($0.known, $0.isOutdated) = (served, true) } }
     }
 
-    /// The file that replaces the collection; `nil` if there is none. Does I/O at the first call if an override is a
-    /// directory.
+    /// The local file that replaces the collection; `nil` if there is none. The first access does I/O if an override is
+    /// a directory.
     var overriding: OverridingFile? {
         if session.config.overrides.isEmpty { return nil }
         if let known = override.withLock({ $0 }) { return known }
@@ -67,22 +73,22 @@ package final class LocalCollection: Sendable {
         }
     }
 
-    /// The state whose records are served: the newest that can be trusted.
+    /// Returns the state whose records are in use: the newest trusted one.
     ///
-    /// The first call in a process reads and verifies. So does the first call after another process has stored another
-    /// state, which one `lstat` of the index shows. Two concurrent calls may both do it.
+    /// The first call in a process reads and verifies it, and so does the first call after another process has stored a
+    /// different state, which is detected with one `lstat` of the index. Two concurrent calls may both do this.
     package func current() -> CurrentState {
         if let overriding { return current(overriding) }
         let view = id == Catalogue.collection ? nil : session.currentCatalogue()
         let slot = session.storage.index()[key].synced
         let (known, isOutdated, generation) = state.withLock { ($0.known, $0.isOutdated, $0.generation) }
-        // A state of the catalogue has the bytes that the catalogue lists, whatever happens to its file.
+        // If the state belongs to the catalogue, its bytes match the catalogue even if its file has changed since.
         if let known, !isOutdated, known.view === view, known.isOfCatalogue || known.slot.hasSameStates(as: slot) {
             return known
         }
         var found = session.prepared(id, of: view) ?? load(slot, view)
         if let view, !found.isOfCatalogue, view.catalogue.entries[id] != nil {
-            // A refresh or another process may have stored a later catalogue, and this state with it.
+            // A refresh or another process may have stored a later catalogue together with this state.
             session.lookAgain(after: view)
             if let later = session.currentCatalogue(), later !== view { return current() }
         }
@@ -97,7 +103,8 @@ package final class LocalCollection: Sendable {
         return found
     }
 
-    /// Reads and verifies. If a file is gone because another process has stored a newer state, that is used.
+    /// Reads and verifies the state. If a file is missing because another process has stored a newer state, the newer
+    /// one is read.
     private func load(_ slot: StorageIndex.Slot, _ view: CatalogueView?) -> CurrentState {
         var (slot, tries) = (slot, 3)
         while true {
@@ -113,20 +120,20 @@ package final class LocalCollection: Sendable {
         }
     }
 
-    /// Has the next sync hash the stored state again, whichever process makes it, if a read has refused it.
+    /// Makes the next sync, in any process, hash the stored state again, because a read has refused it.
     private func noteDamage(_ found: CurrentState) {
         let isRefused = found.rejected.contains { $0.source == .cached && SnapshotRefusal($0.reason).isOfContent }
         guard isRefused, session.storage.index()[key].checked != nil else { return }
-        // If it cannot be written, the next sync in this process hashes it.
+        // If this cannot be written, the next sync in this process still hashes the state.
         _ = try? session.storage.update(waiting: .no, flushing: false) { $0[key].checked = nil }
     }
 
-    /// How the synced states have fared.
+    /// The record of how well the app has started with the synced states.
     var trial: StateTrial { session.trials.trial(of: subject) }
 
     package var subject: StateTrials.Subject { .init(key: key, isActivated: false) }
 
-    /// Whether a state has been looked for.
+    /// Whether the state has been read at least once.
     var hasRead: Bool { state.withLock { $0.known != nil } }
 
     private func current(_ overriding: OverridingFile) -> CurrentState {
@@ -135,10 +142,10 @@ package final class LocalCollection: Sendable {
         return current
     }
 
-    /// The records that are for this app, all of one snapshot; `nil` if nothing is held.
+    /// Returns the records that match the app's context, all of one snapshot; `nil` if there is no local state.
     func records() -> [RemoteSettingsRecord]? { recordsAndState().records }
 
-    /// The state to serve, after this start was counted if the configuration asks for it.
+    /// Returns the state to use, after counting this start of the app if ``RemoteSettingsConfig/safeStart`` is set.
     private func counted(_ current: CurrentState) -> CurrentState {
         let trials = session.trials
         guard trials.isSafeStart, overriding == nil, let snapshot = current.snapshot else { return current }
@@ -155,9 +162,9 @@ package final class LocalCollection: Sendable {
         return self.current()
     }
 
-    /// Sets the state in use aside, and serves another one from now on. Does I/O.
+    /// Rejects the current state and replaces it from now on. Does I/O.
     ///
-    /// - Parameter toPrevious: whether it has to be the one before.
+    /// - Parameter toPrevious: whether to require the immediately preceding state as the replacement.
     func leaveState(because reason: String, toPrevious: Bool) throws(RemoteSettingsError) {
         let current = self.current()
         let unit = current.view == nil ? id : Catalogue.collection
@@ -182,7 +189,7 @@ package final class LocalCollection: Sendable {
         if session.publisher == nil { forget() } else { session.service?.forgetCollections() }
     }
 
-    /// Like ``records()``, with the state that they belong to.
+    /// Returns the same records as ``records()``, with the state that they belong to.
     func recordsAndState() -> (records: [RemoteSettingsRecord]?, current: CurrentState) {
         let noticed = counted(current())
         if overriding != nil { return (noticed.snapshot.map { filtered($0.records) }, noticed) }
@@ -195,10 +202,10 @@ package final class LocalCollection: Sendable {
         return (records, present)
     }
 
-    /// Like ``records()``.
+    /// Returns the records that match the app's context; `nil` if there are none.
     ///
-    /// - Parameter usesPackaged: whether packaged records may be returned. If not, and a packaged state is in use, the
-    ///   cached state is read and verified at each call.
+    /// - Parameter usesPackaged: whether packaged records may be returned. If it is `false` and a packaged state is in
+    ///   use, each call reads and verifies the cached state.
     func records(usesPackaged: Bool) -> [RemoteSettingsRecord]? {
         let current = counted(self.current())
         if usesPackaged || current.source == .cached || overriding != nil { return records() }
@@ -207,7 +214,7 @@ package final class LocalCollection: Sendable {
             .map { filtered($0.records) }
     }
 
-    /// What is held, for reports.
+    /// The current status, for reports.
     var status: CollectionStatus {
         let current = self.current()
         var rejected = current.rejected
@@ -215,7 +222,7 @@ package final class LocalCollection: Sendable {
             rejected.append(.init(source: .notHeld, timestamp: nil, reason: .unreadableSource("\(error)")))
         }
         for unit in current.view == nil ? [id] : [id, Catalogue.collection] {
-            // Those that are newer than what is served, and not stored.
+            // Add the rejected states that are newer than the current one and were not stored.
             for aside in session.trials.trial(of: session.subject(of: unit)).setAside
             where current.timestamp.map({ $0 < aside.state.timestamp }) ?? true {
                 guard !rejected.contains(where: { $0.timestamp == aside.state.timestamp }) else { continue }
@@ -231,7 +238,7 @@ package final class LocalCollection: Sendable {
             recentFailure: session.failures.standing(id))
     }
 
-    /// Uses what a sync has stored, and tells listeners.
+    /// Uses a state that a sync has stored, and notifies listeners.
     func use(_ stored: CurrentState) {
         let before = state.withLock { state in
             defer { state.replace(stored) }
@@ -240,7 +247,7 @@ package final class LocalCollection: Sendable {
         sendChanges(from: before ?? CurrentState(), to: stored)
     }
 
-    /// Removes everything that is stored of the collection. Packaged records are then used again.
+    /// Removes all stored data of the collection. Packaged records are then used again.
     func reset() throws {
         let storage = session.storage
         if try FileStore.isDirectory(storage.path) {
@@ -254,18 +261,18 @@ package final class LocalCollection: Sendable {
         forget()
     }
 
-    /// Makes the next call read again what is held.
+    /// Discards the known state, so that the next call reads it again.
     func forget() { state.withLock { $0.replace(nil) } }
 }
 
 extension LocalCollection {
-    /// The records that are for this app.
+    /// Returns the records of a table that match the app's context.
     func filtered(_ table: RecordTable) -> [RemoteSettingsRecord] {
         var records: [RemoteSettingsRecord] = []
         records.reserveCapacity(table.count)
         guard table.mayMentionFilters else {
-            // The loop is by position, because a loop over the table would call the collection's witnesses for each
-            // record.
+            // Iterating over positions is faster: a `for` loop over the table would call the collection's witness
+            // methods for each record.
             for position in 0..<table.count { records.append(RemoteSettingsRecord(table[position])) }
             return records
         }
@@ -274,7 +281,7 @@ extension LocalCollection {
         return records
     }
 
-    /// Tells listeners what has changed for this app, if anything.
+    /// Notifies listeners of the changes that are visible to this app, if any.
     func sendChanges(from old: CurrentState, to new: CurrentState) {
         session.changes.sendStore(of: id)
         guard let records = new.snapshot?.records, session.changes.hasListeners(id) else { return }
@@ -286,8 +293,8 @@ extension LocalCollection {
 }
 
 extension LocalCollection {
-    /// Tells listeners which records are for this app now that were not under an earlier context, and the other way
-    /// round. Does I/O as a read does.
+    /// Notifies listeners of the records that match only the app context before or only the one after a change of
+    /// context. Does I/O like a read.
     func sendChanges(ofContextAfter old: FilterContext) {
         guard let table = current().snapshot?.records else { return }
         var before = RecordFilter(context: old, limits: session.limits.filter)
@@ -305,9 +312,10 @@ extension LocalCollection {
 }
 
 extension CurrentState {
-    /// This state, which was read after another process had stored another one; or `known` if that is newer.
+    /// Returns this state, which was read after another process had stored a different one, or `known` if that is
+    /// newer.
     ///
-    /// Within a process, a collection only goes forward.
+    /// Within a process, a collection never goes back to an older state.
     fileprivate func notOlder(than known: CurrentState, of id: CollectionID) -> CurrentState {
         guard let before = known.timestamp, timestamp.map({ $0 < before }) ?? true else { return self }
         if known.isStandIn, !isStandIn, snapshot != nil { return self }

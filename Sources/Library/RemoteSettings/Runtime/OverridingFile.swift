@@ -1,7 +1,7 @@
 import RemoteSettingsModel
 import SnapshotBundle
 
-/// The file that replaces a collection in this process. It is read again after a change.
+/// The local file that replaces a collection in this process. It is read again after each change.
 final class OverridingFile: Sendable {
     private struct State {
         let identity: FileIdentity?
@@ -14,7 +14,7 @@ final class OverridingFile: Sendable {
     private let session: Session
     private let state = Mutex<State?>(nil)
 
-    /// `nil` if the configuration does not override the collection. Does I/O if an override is a directory.
+    /// Returns `nil` if the configuration does not override the collection. Does I/O if an override is a directory.
     init?(_ id: CollectionID, _ session: Session) {
         var paths = session.config.overrides.lazy.flatMap { override -> [String] in
             switch override.form {
@@ -31,11 +31,11 @@ final class OverridingFile: Sendable {
 
     private var isBundle: Bool { path.hasSuffix(".zip") }
 
-    /// The content of the file. Does I/O.
+    /// Returns the content of the file. Does I/O.
     ///
-    /// If the file cannot be read, for example while an editor is writing it, the earlier content stays.
+    /// If the file cannot be read, for example while an editor is writing it, the earlier content is kept.
     ///
-    /// - Returns: the state, and the one that it has just replaced.
+    /// - Returns: the current state, and the earlier state if this call has replaced it.
     func current() -> (current: CurrentState, before: CurrentState?) {
         let identity = (try? FileStore.identity(path)) ?? nil
         let known = state.withLock { $0 }
@@ -74,8 +74,8 @@ final class OverridingFile: Sendable {
         }
     }
 
-    /// The timestamp is the time of the last change, and later than the known one even after two edits at the same
-    /// time, so that an edited file counts as a newer state.
+    /// Parses the JSON file. The snapshot's timestamp is the file's modification time, or slightly later if necessary,
+    /// so that an edited file always has a newer timestamp, even after two edits at the same time.
     private func snapshot(ofJSON identity: FileIdentity?, after known: Timestamp?) throws -> UnverifiedSnapshot {
         guard let identity, let text = try FileStore.read(path, limit: session.limits.changesetBytes) else {
             throw RemoteSettingsError.storage(reason: "\(path): expected a file with records, found none")
@@ -97,14 +97,15 @@ final class OverridingFile: Sendable {
         var reader = JSONReader(text, limits: session.limits)
         var (lists, isObject) = ([ExactString: Bytes](), true)
         do throws(FormatError) { try reader.beginObject() } catch { isObject = false }
-        // A text that is neither form is reported when it is read as a list of records.
+        // Content that is neither an object nor an array is reported later, when it is parsed as an array of records.
         guard isObject else { return text }
         while let key = try reader.nextKey() { lists[key] = try reader.skipValue() }
         try reader.finish()
         return lists["data"] ?? lists["changes"] ?? text
     }
 
-    /// A record's attachment from beside the file, checked against its hash; `nil` if there is none. Does I/O.
+    /// Returns a record's attachment from the directory beside the file, checked against its hash; `nil` if there is
+    /// none. Does I/O.
     func attachment(_ wanted: WantedAttachment) -> Bytes? {
         let found: Bytes?
         if isBundle {

@@ -9,53 +9,53 @@ import URLSessionTransport
 import CurlTransport
 #endif
 
-/// A service's configuration in force, and what is made from it once.
+/// A service's current configuration, with the objects derived from it: the trust policy, the filter context, the
+/// snapshot reader and the connection to the server.
 ///
-/// That is the trust policy, the filter context, the reader of snapshots and the connection to the server.
-/// `updateConfig` closes a session and makes another one. Making one does no I/O.
+/// `updateConfig` closes a session and creates another one. Creating one does no I/O.
 package final class Session: Sendable {
     private struct State {
         var choice: SnapshotChoice?
         var client: ServerClient?
         var telemetry: (any RemoteSettingsTelemetry)?
         var isClosed = false
-        /// Whether files that nothing reads were already removed.
+        /// Whether unused files have already been removed.
         var hasTidied = false
-        /// Whether it was reported that the storage directory cannot be written.
+        /// Whether it was already reported that the storage directory cannot be written to.
         var hasReportedStorage = false
-        /// Called whenever the server has answered a sync.
+        /// A closure that is called whenever the server has answered a sync.
         var onAnswer: (@Sendable () -> Void)?
-        /// The collections that this process has synced together, and the server's timestamp up to which it has.
+        /// The collections that this process has synced together, and the server's timestamp that they are up to date
+        /// with.
         var synced: (collections: Set<CollectionID>, timestamp: Timestamp)?
-        /// The service whose configuration this is.
+        /// The service that this session belongs to.
         weak var service: RemoteSettingsService?
     }
 
     package let config: RemoteSettingsConfig
     package let storage: StorageDirectory
     let server: Result<ServerURL, RemoteSettingsError>
-    /// What is wrong with the configuration. Nothing is asked of the server then.
+    /// The problem with the configuration, if any. No request is sent to the server in that case.
     let configurationProblem: RemoteSettingsError?
     package let serverIdentity: ServerIdentity
     let trust: TrustPolicy
-    /// The publisher whose catalogues are read; `nil` if the configuration names none, or a name that no publisher can
-    /// have.
+    /// The publisher whose catalogues are read; `nil` if the configuration has none, or one with an invalid name.
     let publisher: PublisherName?
     /// The catalogue in use.
     let catalogue = Mutex(KnownCatalogue())
     let changes: ChangeHub
-    /// What the service knows of its states.
+    /// The record of how well the app has started with each state.
     package let trials: StateTrials
     package let filterContext: FilterContext
     package let logger: ServiceLog
-    /// The base URL of the server's attachments. The server is asked for it once.
+    /// The base URL of the server's attachments. It is requested from the server once.
     let attachmentsURL = AttachmentsURLSource()
     let syncs = SharedWork<CollectionID, CollectionSyncResult, Never>()
-    /// Syncs of the whole service. There is one key, because a service has one list of collections.
+    /// The syncs of the whole service. There is only one key, because a service has one list of collections.
     let serviceSyncs = SharedWork<Bool, Result<[CollectionSyncResult], any Error>, Never>()
-    /// The syncs that have just failed.
+    /// The syncs that failed recently.
     let failures: RecentFailures
-    /// Downloads by the path of the file that they write.
+    /// The current downloads, by the path of the file they write.
     let downloads = SharedWork<String, Void, AttachmentProgress>()
     private let state: Mutex<State>
 
@@ -85,7 +85,7 @@ package final class Session: Sendable {
         serverIdentity = (try? self.server.get()).map { ServerIdentity($0) } ?? ServerIdentity("no valid server")
         failures = RecentFailures(config.environment)
         trust = config.trustPolicy
-        // A preview is not published yet, so it is in no catalogue.
+        // A preview is not published yet, so no catalogue contains it.
         publisher = config.isPreview ? nil : config.publisher.flatMap { PublisherName($0) }
         logger = ServiceLog(config.log)
         filterContext = config.appContext?.filterContext ?? .empty
@@ -94,7 +94,7 @@ package final class Session: Sendable {
         for override in config.overrides { logger.warning("\(override)") }
     }
 
-    /// Chooses and verifies snapshots. The first call reads the locks of packaged sources.
+    /// The object that chooses and verifies snapshots. The first access reads the lock files of packaged sources.
     var choice: SnapshotChoice {
         if let known = state.withLock({ $0.choice }) { return known }
         let choice = SnapshotChoice(
@@ -108,22 +108,22 @@ package final class Session: Sendable {
         }
     }
 
-    /// A collection's entry in the index.
+    /// Returns the key of a collection's entry in the index.
     func key(of id: CollectionID) -> String {
         let publisher = id == Catalogue.collection ? publisher.map { "\($0)" } : nil
         return StorageIndex.key(of: id, in: publisher ?? serverIdentity.description)
     }
 
-    /// The trial of what syncs have stored of a collection.
+    /// Returns the subject of the trial of a collection's synced states.
     func subject(of id: CollectionID) -> StateTrials.Subject { .init(key: key(of: id), isActivated: false) }
 
-    /// The state before the one in use, verified; `nil` if there is none that can be trusted. Does I/O.
+    /// Returns the state before the current one, verified; `nil` if there is no trusted one. Does I/O.
     func previous(of id: CollectionID, isKnownSigned: Bool) -> Snapshot? {
         storage.index()[key(of: id)].synced.previous
             .flatMap { try? choice.snapshot(of: $0, id, isKnownSigned: isKnownSigned) }
     }
 
-    /// Whether the stored catalogue is set aside. The states that were stored with it are not used then.
+    /// Returns whether the stored catalogue was rejected. The states that were stored with it are not used then.
     func passesOverCatalogue(_ id: CollectionID) -> Bool {
         guard publisher != nil, id != Catalogue.collection else { return false }
         let trial = trials.trial(of: subject(of: Catalogue.collection))
@@ -132,12 +132,12 @@ package final class Session: Sendable {
             .map { trial.refusal(of: $0.state) != nil } ?? false
     }
 
-    /// Puts a state in the place of the current one, which the app can go back to with
-    /// ``RemoteSettingsConfig/safeStart``.
+    /// Replaces the current state in a slot. The old one is kept if the app may have to roll back to it
+    /// (``RemoteSettingsConfig/safeStart``).
     ///
     /// - Parameters:
-    ///   - keepsOld: whether some of the old state's attachments may be of use.
-    ///   - listed: the state that the catalogue lists which the app can go back to. Nothing else is kept then.
+    ///   - keepsOld: whether some of the old state's attachments may still be useful.
+    ///   - listed: the state in the catalogue that the app can roll back to. If it is given, no other state is kept.
     func replace(
         _ slot: inout StorageIndex.Slot, by new: StoredState, _ subject: StateTrials.Subject, keepsOld: Bool = false,
         _ listed: Catalogue.Entry? = nil
@@ -154,28 +154,30 @@ package final class Session: Sendable {
         slot.current = new
     }
 
-    /// Whether both sessions believe the same snapshots of the same server.
+    /// Returns whether both sessions trust the same snapshots of the same server.
     func trusts(likewise other: Session) -> Bool {
         guard (try? server.get()) != nil, (try? other.server.get()) != nil else { return false }
         return serverIdentity == other.serverIdentity && trust == other.trust && publisher == other.publisher
     }
 
-    /// The service whose configuration this is; `nil` once it is gone.
+    /// The service that this session belongs to; `nil` after it was released.
     var service: RemoteSettingsService? {
         get { state.withLock { $0.service } }
         set { state.withLock { $0.service = newValue } }
     }
 
-    /// Receives the outcomes of syncs, including those under way.
+    /// The receiver of sync outcomes, including those of running syncs.
     var telemetry: (any RemoteSettingsTelemetry)? {
         get { state.withLock { $0.telemetry } }
         set { state.withLock { $0.telemetry = newValue } }
     }
 
-    /// The bucket of collections whose names give none.
+    /// The bucket of collections whose names do not include one.
     var bucketName: String { config.bucketName ?? "main" }
 
-    /// - Parameter name: a collection's name, or `bucket/name`.
+    /// Returns the id of a collection.
+    ///
+    /// - Parameter name: the collection's name in the configured bucket, or `bucket/name`.
     func collectionID(_ name: String) throws(RemoteSettingsError) -> CollectionID {
         do throws(FormatError) {
             let isQualified = name.utf8.contains(UInt8(ascii: "/"))
@@ -187,9 +189,9 @@ package final class Session: Sendable {
         }
     }
 
-    /// A client for one run: a sync, or the download of one or more attachments.
+    /// Returns a client for one run: a sync, or the download of one or more attachments.
     ///
-    /// The first call reads from the storage directory until when servers asked for no requests.
+    /// The first call reads the backoffs that servers requested in earlier processes from the storage directory.
     func startingRun() throws(RemoteSettingsError) -> ServerClient {
         if config.network == .never { try checkNetwork() }
         if let known = state.withLock({ $0.client }) { return known.startingRun() }
@@ -207,7 +209,7 @@ package final class Session: Sendable {
         }
     }
 
-    /// What fetches and verifies collections in one run.
+    /// Returns an object that fetches and verifies collections in one run.
     func fetcher(_ client: ServerClient) -> CollectionFetcher {
         let chains = ChainStore(
             client: client, policy: trust, time: now, keeper: ChainDirectory(storage: storage, limits: limits))
@@ -232,7 +234,7 @@ package final class Session: Sendable {
         }
     }
 
-    /// Ends syncs that are under way, and refuses new ones. Reads are still answered.
+    /// Cancels running syncs and refuses new ones. Reads still work.
     func close() {
         state.withLock { $0.isClosed = true }
         serviceSyncs.close()
@@ -241,7 +243,7 @@ package final class Session: Sendable {
 }
 
 extension Session {
-    /// Remembers something for the next process. Waits for other writers, and never fails: what cannot be written holds
+    /// Stores data for the next process. Waits for other writers. If the data cannot be written, it is kept in memory
     /// for this process.
     @discardableResult
     func remember<Value>(_ change: (inout StorageIndex) -> Value) -> Value? {
@@ -250,7 +252,7 @@ extension Session {
         return value
     }
 
-    /// Reports once that the storage directory cannot be written.
+    /// Reports that the storage directory cannot be written to, once per session.
     package func reportStorage(_ problem: any Error) {
         let isFirst = state.withLock { state in
             defer { state.hasReportedStorage = true }
@@ -260,20 +262,20 @@ extension Session {
         logger.warning("what should be stored is kept in memory until the process ends: \(problem)")
     }
 
-    /// Stores for the next process which servers asked for no requests, and until when.
+    /// Stores the current backoffs of servers for the next process.
     func keepBackoff(_ client: ServerClient) {
         let holds = client.backoff.holds(at: now)
         guard !holds.isEmpty, storage.index().backoff.holds(at: now) != holds else { return }
         remember { $0.backoff = BackoffState(holds) }
     }
 
-    /// Tells telemetry about one outcome.
+    /// Reports one outcome to telemetry.
     ///
     /// - Parameters:
     ///   - source: `settings-sync`, `settings-changes-monitoring`, or `bucket/collection`.
     ///   - timestamp: the collection's timestamp afterwards; `nil` if the attempt failed.
-    ///   - age: the time between the last change on the server and its answer.
-    ///   - began: when the attempt began.
+    ///   - age: the time between the last change on the server and the server's response.
+    ///   - began: the start time of the attempt.
     func report(
         _ source: String, _ status: UptakeEvent.Status, _ trigger: UptakeEvent.Trigger, timestamp: Timestamp? = nil,
         age: Duration? = nil, since began: Timestamp, savedBytes: Int? = nil, error: (any Error)? = nil
@@ -285,42 +287,44 @@ extension Session {
                 errorDescription: error.map { "\($0)" }))
     }
 
-    /// Removes, once in a session, what killed processes and an earlier layout have left in the storage directory.
+    /// Removes files left in the storage directory by killed processes or an earlier layout, once per session.
     func tidyUp() {
         let isFirst = state.withLock { state in
             defer { state.hasTidied = true }
             return !state.hasTidied
         }
-        // A file that cannot be removed takes room, but does no other harm.
+        // A file that cannot be removed uses disk space, but does no other harm.
         guard isFirst else { return }
         storage.removeAbandonedStates()
         try? storage.removeEarlierLayout()
     }
 
-    /// - Parameter body: called whenever the server has answered a sync.
+    /// Sets the closure that is called whenever the server has answered a sync.
+    ///
+    /// - Parameter body: the closure.
     func onAnswer(_ body: @escaping @Sendable () -> Void) { state.withLock { $0.onAnswer = body } }
 
-    /// Tells ``onAnswer(_:)``'s closure that the server has answered a sync.
+    /// Calls the closure set with ``onAnswer(_:)``, because the server has answered a sync.
     func recordAnswer() {
         failures.recordAnswer()
         state.withLock { $0.onAnswer }?()
     }
 
-    /// Notes that nothing of the server's state at the monitor's timestamp is missing here. That timestamp is not
-    /// signed.
+    /// Records that these collections are up to date with the server's state at the monitor's timestamp. That timestamp
+    /// is not signed.
     func recordSynced(_ collections: [CollectionID], upTo timestamp: Timestamp) {
         state.withLock { $0.synced = (Set(collections), timestamp) }
     }
 
-    /// The monitor's timestamp up to which these collections were last synced together.
+    /// Returns the monitor's timestamp up to which these collections were last synced together.
     func seen(of collections: Set<CollectionID>) -> Timestamp? {
         state.withLock { state in
             state.synced.flatMap { collections.isSubset(of: $0.collections) ? $0.timestamp : nil }
         }
     }
 
-    /// Where announcements come from, and the name under which failed connections are remembered; `nil` if no
-    /// connection is made.
+    /// The source of announcements, and the name under which failed connections are stored; `nil` if no connection is
+    /// opened.
     var updateChannel: (name: String, source: any UpdateSource)? {
         guard config.network != .never, configurationProblem == nil else { return nil }
         if let source = config.updates.source {
@@ -338,17 +342,20 @@ extension Session {
     }
 }
 
-/// A server without the version of its protocol. `/v1` and `/v2` of one server have the same collections.
+/// A server, without the version of its protocol: `/v1` and `/v2` of one server have the same collections.
 package struct ServerIdentity: Hashable, Sendable, CustomStringConvertible {
     package let description: String
-    /// Whether it names a server. An import may name something else, which belongs to every server.
+    /// Whether the description is a server's URL. An import may contain a different string, which is accepted for every
+    /// server.
     let isServer: Bool
 
     init(_ server: ServerURL) {
         (description, isServer) = (server.withoutVersion, true)
     }
 
-    /// - Parameter text: a server's URL as a lock or a cache file states it.
+    /// Creates an identity.
+    ///
+    /// - Parameter text: a server's URL, as written in a lock file or cache file.
     init(_ text: String) {
         let server = try? ServerURL(text, allowPlainHTTP: true)
         (description, isServer) = (server?.withoutVersion ?? text, server != nil)

@@ -1,26 +1,26 @@
 import RemoteSettingsHTTP
 import RemoteSettingsModel
 
-/// What stands for a client: the owner of its streams, and of the syncs that wait for it.
+/// A token that identifies a client as the owner of its streams and of the syncs that wait for it.
 ///
-/// A client's address is no identity, because another client may have it later.
+/// The client's address cannot identify it, because a later client may get the same address.
 package final class WorkOwner: Sendable {
-    private let shutDown = Atomic(false)
+    private let shutDown = Mutex(false)
 
-    /// Set before `SharedWork.leave` and `Broadcast.finish` are called.
-    package var isShutDown: Bool { shutDown.load(ordering: .relaxed) }
+    /// Whether the owner is shut down. It is set before `SharedWork.leave` and `Broadcast.finish` are called.
+    package var isShutDown: Bool { shutDown.withLock { $0 } }
 
     package init() {}
 
-    func shutdown() { shutDown.store(true, ordering: .relaxed) }
+    func shutdown() { shutDown.withLock { $0 = true } }
 }
 
-/// Syncs or downloads, each shared by all callers who ask for it while it is under way.
+/// Syncs or downloads that are each shared by all callers who request the same work while it is running.
 ///
 /// The work runs on this package's own threads, because the callers that wait for it may block the threads of Swift's
-/// pool.
+/// concurrency pool.
 ///
-/// A caller that is cancelled stops waiting at once. Each caller says whether the work goes on without it.
+/// A cancelled caller stops waiting at once. Each caller decides whether the work continues after its own cancellation.
 package final class SharedWork<Key: Hashable & Sendable, Value: Sendable, Progress: Sendable>: Sendable {
     package typealias Outcome = Result<Value, RemoteSettingsError>
     package typealias Report = @Sendable (Progress) -> Void
@@ -28,7 +28,7 @@ package final class SharedWork<Key: Hashable & Sendable, Value: Sendable, Progre
     private enum Event {
         case progress(Progress)
         case end(Outcome)
-        /// The caller's owner has been shut down.
+        /// The caller's owner was shut down.
         case left
     }
 
@@ -42,7 +42,7 @@ package final class SharedWork<Key: Hashable & Sendable, Value: Sendable, Progre
         let expected: Timestamp?
         let task: Task<Void, Never>
         var callers: [Int: Caller] = [:]
-        /// The owners of callers that the work outlives; `nil` for the service itself.
+        /// The owners of callers whose work continues after their cancellation; `nil` for the service itself.
         var keepers: [WorkOwner?] = []
     }
 
@@ -51,8 +51,10 @@ package final class SharedWork<Key: Hashable & Sendable, Value: Sendable, Progre
         var count = 0
         var isClosed = false
 
-        /// - Returns: the task to cancel if nobody wants its work any more; `nil` if somebody does. The next caller
-        ///   starts anew, even if the cancelled work never ends.
+        /// Removes work that nothing waits for.
+        ///
+        /// - Returns: the task to cancel; `nil` if the work is still needed. The next caller starts new work, even if
+        ///   the cancelled task never finishes.
         mutating func removeIfAbandoned(_ key: Key) -> Task<Void, Never>? {
             guard let work = works[key], work.callers.isEmpty, work.keepers.isEmpty else { return nil }
             return works.removeValue(forKey: key)?.task
@@ -63,16 +65,16 @@ package final class SharedWork<Key: Hashable & Sendable, Value: Sendable, Progre
 
     package init() {}
 
-    /// Starts `body`, or waits for the same work if it is already under way.
+    /// Starts `body`, or waits for the same work if it is already running.
     ///
     /// - Parameters:
-    ///   - expected: the timestamp that a push message announced. Work that was started for a lower one, or for none,
-    ///     is not enough: `body` runs after it has ended.
-    ///   - owner: the client for which the caller waits. The call fails if that client is shut down, before or
-    ///     meanwhile.
-    ///   - outlivesCaller: whether the work goes on if the caller is cancelled. If it goes on for no caller and nobody
-    ///     waits for it, it is cancelled.
-    ///   - progress: called in the caller's task. If it is slower than the work, it only gets the latest value.
+    ///   - expected: the timestamp that a push message announced. If the running work was started for a lower
+    ///     timestamp, or for none, `body` runs after it has finished.
+    ///   - owner: the client that the caller waits for. The call fails if that client is or gets shut down.
+    ///   - outlivesCaller: whether the work continues if the caller is cancelled. Work that no such caller requested is
+    ///     cancelled when no caller waits for it any more.
+    ///   - progress: a closure that is called in the caller's task. If it is slower than the work, it receives only the
+    ///     latest value.
     package func run(
         _ key: Key, expected: Timestamp? = nil, owner: WorkOwner? = nil, outlivesCaller: Bool = true,
         progress: Report? = nil, _ body: @escaping @Sendable (@escaping Report) async -> Outcome
@@ -86,7 +88,8 @@ package final class SharedWork<Key: Hashable & Sendable, Value: Sendable, Progre
                 switch event {
                 case .progress(let value): progress?(value)
                 case .end(let result): outcome = result
-                // This holds even if the work was not enough. Otherwise `body` would run for an owner that has ended.
+                // Return even if the running work was not sufficient; otherwise `body` would run for an owner that is
+                // shut down.
                 case .left: return .failure(.closed)
                 }
             }
@@ -95,16 +98,18 @@ package final class SharedWork<Key: Hashable & Sendable, Value: Sendable, Progre
         }
     }
 
-    /// - Returns: the events from now on, and whether the work is for at least the `expected` timestamp; `nil` after
-    ///   ``close()``, or if the owner has been shut down.
+    /// Adds a caller to the work, and starts it if necessary.
+    ///
+    /// - Returns: the events from now on, and whether the running work covers the `expected` timestamp; `nil` after
+    ///   ``close()``, or if the owner was shut down.
     private func join(
         _ key: Key, expected: Timestamp?, owner: WorkOwner?, _ outlivesCaller: Bool,
         _ body: @escaping @Sendable (@escaping Report) async -> Outcome
     ) -> (events: AsyncStream<Event>, isEnough: Bool)? {
-        // The end is the newest event, so it is never the one that is dropped.
+        // The final result is the newest event, so the buffering policy never drops it.
         let (events, continuation) = AsyncStream<Event>.makeStream(bufferingPolicy: .bufferingNewest(2))
         let joined = state.withLock { state -> (caller: Int, isEnough: Bool)? in
-            // This is checked under the lock that `leave` takes, so that one which comes later finds the caller.
+            // This check is under the lock that `leave` acquires, so a later `leave` is certain to find the caller.
             guard owner?.isShutDown != true else { return nil }
             state.count += 1
             let caller = state.count
@@ -152,10 +157,10 @@ package final class SharedWork<Key: Hashable & Sendable, Value: Sendable, Progre
         task?.cancel()
     }
 
-    /// Whether there is work under this key that a caller would wait for.
+    /// Returns whether work is running under this key that a new caller would wait for.
     func isUnderWay(_ key: Key) -> Bool { state.withLock { $0.works[key] != nil } }
 
-    /// Ends the waiting of all of an owner's callers, as ``close()`` does. Others keep waiting.
+    /// Stops the waiting of all callers of an owner, like ``close()``. Other callers keep waiting.
     func leave(_ owner: WorkOwner) {
         let (left, tasks) = state.withLock { state -> ([Caller], [Task<Void, Never>]) in
             var left: [Caller] = []
@@ -180,7 +185,7 @@ package final class SharedWork<Key: Hashable & Sendable, Value: Sendable, Progre
         }
     }
 
-    /// Cancels what is under way, and refuses new work. Callers learn at once that it was closed.
+    /// Cancels all running work and refuses new work. Callers get ``RemoteSettingsError/closed`` at once.
     package func close() {
         let works = state.withLock { state in
             state.isClosed = true

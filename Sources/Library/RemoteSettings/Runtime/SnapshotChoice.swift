@@ -2,18 +2,18 @@ import RemoteSettingsHTTP
 import RemoteSettingsModel
 import SnapshotBundle
 
-/// Decides which snapshot of a collection is served:
+/// The choice of the snapshot of a collection that is used:
 /// ``choose(_:from:of:usesPackaged:usesStored:isActivation:asking:accepting:)``.
 struct SnapshotChoice: Sendable {
-    /// The server that snapshots must belong to.
+    /// The server that snapshots must come from.
     let server: ServerIdentity
     let verifier: KeptSnapshotVerifier
     let storage: StorageDirectory
     let packaged: PackagedLocks
-    /// Whether signed catalogues are believed whichever server they came from, because the configuration names their
-    /// publisher. If they were bound to a server, a mirror under another URL could go back to an older one.
+    /// Whether signed catalogues are trusted regardless of the server they came from, because the configuration has a
+    /// publisher. If they were bound to one server, a mirror with a different URL could serve an older catalogue.
     let readsCatalogues: Bool
-    /// Whether nothing that was stored is used.
+    /// Whether stored states are ignored.
     let isPackagedOnly: Bool
     let limits: Limits
     let logger: ServiceLog
@@ -37,10 +37,11 @@ struct SnapshotChoice: Sendable {
             }
         }
 
-        /// Of several candidates of one timestamp, the first in this order is used.
+        /// Returns the rank of this candidate among those with the same timestamp; the lowest is used.
         ///
-        /// A packaged state that nothing has to verify stands in for the stored one. In remote config, it must not: the
-        /// app has activated the stored one. An unsigned package cannot stand in, because it may be of another state.
+        /// For a collection, a trusted packaged state is preferred to the stored one, because it needs no verification.
+        /// For remote config it is not, because the app has activated the stored one. An unsigned package is never
+        /// preferred, because its content may differ from the stored state.
         func order(isActivation: Bool) -> Int {
             switch self {
             case .packaged(let bundle):
@@ -50,22 +51,24 @@ struct SnapshotChoice: Sendable {
         }
     }
 
-    /// Chooses which snapshot of a collection is served. Does I/O and never fails: the result lists what is not used,
-    /// with the reasons.
+    /// Chooses the snapshot of a collection to use. Does I/O and never fails: the result lists the snapshots that are
+    /// not used, with the reasons.
     ///
-    /// The candidates are the packaged bundles, the stored state, and the one before it. The state that the catalogue
-    /// lists comes first, then those of the configured server, newest first, then those that only stand in for them
-    /// (``standsIn(_:besideSigned:)``). The first one that can be trusted, and that the app has not set aside, is
-    /// served. If there is none, the newest package is served although it is set aside.
+    /// The candidates are the packaged bundles, the stored state, and the one before it. The state listed in the
+    /// catalogue comes first, then the states of the configured server, newest first, then stand-ins
+    /// (``standsIn(_:besideSigned:)``). The first candidate that is trusted and that the app has not rejected is used.
+    /// If there is none, the newest packaged one is used even if it was rejected.
     ///
     /// - Parameters:
     ///   - slot: the stored states.
     ///   - view: the catalogue in use.
-    ///   - usesPackaged: whether a packaged snapshot may be served. What it says about the collection counts anyway.
-    ///   - usesStored: whether anything is served that syncs have stored.
-    ///   - isActivation: whether it is for remote config, which has defaults that come after what is set aside.
-    ///   - trial: how the stored states have fared; empty to use them however they have.
-    ///   - accept: throws if a verified snapshot cannot be used all the same.
+    ///   - usesPackaged: whether a packaged snapshot may be used. Even if not, it can show that the collection is
+    ///     signed.
+    ///   - usesStored: whether states stored by syncs may be used.
+    ///   - isActivation: whether the choice is for remote config, which falls back to in-app defaults instead of
+    ///     rejected states.
+    ///   - trial: the record of how well the app has started with the stored states; empty to ignore that.
+    ///   - accept: a closure that throws if a verified snapshot cannot be used for a different reason.
     func choose(
         _ id: CollectionID, from slot: StorageIndex.Slot, of view: CatalogueView? = nil, usesPackaged: Bool = true,
         usesStored: Bool = true, isActivation: Bool = false, asking trial: StateTrial,
@@ -97,7 +100,8 @@ struct SnapshotChoice: Sendable {
             current.bundles = bundles.filter {
                 (try? check($0, isListed: $0.lock.timestamp == listed.timestamp)) != nil
             }
-            // Its hash decides, so it may be what another configuration has stored, such as that of a mirror.
+            // The candidate is identified by its hash, so it may have been stored under a different configuration, such
+            // as one for a mirror.
             let elsewhere = storage.index().environments(of: id).flatMap(\.collection.states)
                 .filter { $0.state.payload == listed.payload }.map { Candidate.stored($0, isPrevious: true) }
             for candidate in ranked.map(\.0) + elsewhere where candidate.timestamp == listed.timestamp {
@@ -112,7 +116,7 @@ struct SnapshotChoice: Sendable {
             do {
                 if case .packaged(let bundle) = candidate {
                     try check(bundle)
-                    // Anyone who can write to the directory could have put it there.
+                    // Anyone who can write to the directory could have put an unsigned bundle there.
                     if !bundle.isTrusted, !bundle.lock.trust.isSigned, current.isKnownSigned {
                         throw SnapshotRefusal(.signatureLost)
                     }
@@ -132,7 +136,8 @@ struct SnapshotChoice: Sendable {
                     isStandIn: standsIn(candidate, besideSigned: true))
             } catch {
                 let reason = SnapshotRefusal(error).reason
-                // What is kept to go back to, and the file of the very state that is served, is nothing to report.
+                // Do not report the earlier state that is kept for rollbacks, nor the stored file of the same state
+                // that is in use.
                 if case .stored(_, let isPrevious) = candidate, reason == .older,
                     isPrevious || candidate.timestamp == current.timestamp
                 {
@@ -157,12 +162,13 @@ struct SnapshotChoice: Sendable {
         return current
     }
 
-    /// Whether a state only stands in for those of the configured server. It is packaged, and
+    /// Returns whether a packaged state is only a stand-in until a state of the configured server is available. It is a
+    /// stand-in if it is
     ///
-    /// - another server's, as of a staging server whose publisher has the same root; or
-    /// - imported, once a sync has brought a signed state.
+    /// - from a different server, for example a staging server whose publisher has the same root; or
+    /// - imported, once a sync has stored a signed state.
     ///
-    /// What does not say where it is from belongs to every server.
+    /// A state without a known server is accepted for every server.
     private func standsIn(_ candidate: Candidate, besideSigned hasSigned: Bool) -> Bool {
         guard case .packaged(let bundle) = candidate else { return false }
         if case .imported = bundle.lock.trust { return hasSigned }
@@ -175,7 +181,7 @@ struct SnapshotChoice: Sendable {
         return .otherServer(found: bundle.lock.server, expected: server.description)
     }
 
-    /// Says of the states of other servers in the same directory that they are not used, if they are newer.
+    /// Lists newer states of other servers in the same directory as not used.
     private func refuseOtherServers(_ id: CollectionID, _ current: inout CurrentState) {
         for stored in storage.index().environments(of: id).compactMap(\.collection.synced.current) {
             guard !isServed(by: stored.server, id, isSigned: stored.root != nil),
@@ -188,15 +194,15 @@ struct SnapshotChoice: Sendable {
         }
     }
 
-    /// The candidate's snapshot, verified, if the app may use it.
+    /// Returns the candidate's snapshot, verified, if the app may use it.
     private func verified(
         _ candidate: Candidate, _ id: CollectionID, _ trial: StateTrial, hasPackage: Bool, _ current: CurrentState
     ) throws -> Snapshot {
         switch candidate {
         case .packaged(let bundle): return try bundle.snapshot(verifier, now: now())
         case .stored(let stored, let isPrevious):
-            // After a bad state, the app goes back to one that it has started well with. If nothing is known to be
-            // good any more, and nothing is packaged, what was in use before is better than nothing.
+            // After a rejected state, roll back only to a state that the app has started successfully with. If no state
+            // is known to be good and nothing is packaged, the previous state is better than none.
             if isPrevious, !trial.setAside.isEmpty, !trial.isGood(stored.state),
                 hasPackage || !trial.good.isEmpty
             {
@@ -206,15 +212,15 @@ struct SnapshotChoice: Sendable {
         }
     }
 
-    /// The candidate's snapshot if it is the one that the catalogue lists. The catalogue's signature vouches for it by
-    /// its SHA-256.
+    /// Returns the candidate's snapshot if it is the one listed in the catalogue. The catalogue's signature covers the
+    /// SHA-256 of its payload.
     private func listedSnapshot(
         _ candidate: Candidate, _ id: CollectionID, _ listed: Catalogue.Entry, _ view: CatalogueView
     ) throws -> (Snapshot, isVerified: Bool)? {
         switch candidate {
         case .packaged(let bundle):
             try check(bundle, isListed: true)
-            // Whoever packaged the catalogue with the program also packaged this bundle.
+            // The catalogue and this bundle were packaged together, in the same trusted source.
             if bundle.isTrusted, view.source == .packaged(bundle.sourceName) {
                 return (try bundle.snapshot(verifier, now: now()), false)
             }
@@ -227,7 +233,7 @@ struct SnapshotChoice: Sendable {
         }
     }
 
-    /// The snapshot of a stored state, verified at the time that its file states.
+    /// Returns the snapshot of a stored state, verified as of the time stated in its file.
     func snapshot(of stored: StoredState, _ id: CollectionID, isKnownSigned: Bool) throws -> Snapshot {
         guard isServed(by: stored.server, id, isSigned: stored.root != nil) else {
             throw SnapshotRefusal(.otherServer(found: stored.server, expected: server.description))
@@ -235,7 +241,7 @@ struct SnapshotChoice: Sendable {
         guard let file = try storage.file(of: stored, id) else {
             throw SnapshotRefusal(.damaged("\(storage.statePath(stored.file)) is gone; the next sync writes it again"))
         }
-        // The index is not signed, and may say something else of the file.
+        // The index is not signed, so its information about the file may be wrong.
         guard isServed(by: file.server, id, isSigned: file.chain != nil) else {
             throw SnapshotRefusal(.otherServer(found: file.server, expected: server.description))
         }
@@ -254,9 +260,10 @@ struct SnapshotChoice: Sendable {
         return Snapshot(vouchingFor: unverified, chain: nil, provenance: .unsigned)
     }
 
-    /// Whether the collection is known to be signed: a packaged or stored state of this server is.
+    /// Returns whether the collection is known to be signed, because a packaged or stored state of this server is
+    /// signed.
     ///
-    /// It does not count if the program itself brings a later unsigned state.
+    /// Such a state does not count if the program itself contains a later unsigned one.
     private func isKnownSigned(_ id: CollectionID, _ slot: StorageIndex.Slot, _ bundles: [PackagedBundle]) -> Bool {
         var signed = [slot.current, slot.previous].compactMap { stored -> Timestamp? in
             guard let stored, stored.root != nil, isServed(by: stored.server, id, isSigned: true) else { return nil }
@@ -274,23 +281,25 @@ struct SnapshotChoice: Sendable {
         return unsigned.allSatisfy { $0 < newest }
     }
 
-    /// Whether a state that came from a server may be used with the configured one.
+    /// Returns whether a state from this server may be used with the configured server.
     private func isServed(by name: String, _ id: CollectionID, isSigned: Bool) -> Bool {
         readsCatalogues && isSigned && id == Catalogue.collection || ServerIdentity(name) == server
     }
 
-    /// Whether a packaged state may be used with the configured server.
+    /// Returns whether a packaged state may be used with the configured server.
     ///
-    /// A state that a pinned root vouches for may be used with every server: with a mirror, a new host name, or another
-    /// spelling of the URL. A state without a signature is used only with its own server.
+    /// A state that is signed under a pinned root may be used with every server, for example with a mirror, a new host
+    /// name, or a different spelling of the URL. An unsigned state is used only with the server it came from.
     private func isServed(by bundle: PackagedBundle) -> Bool {
         if let root = bundle.lock.trust.verdict?.root, isPinned(root, of: bundle) { return true }
         return isServed(by: bundle.lock.server, bundle.id, isSigned: bundle.lock.trust.isSigned)
     }
 
-    /// - Parameter isListed: whether the catalogue in use may list the bundle's state. The hash in the catalogue then
-    ///   decides, and not the server.
-    /// - Throws: `SnapshotRefusal` if the lock alone shows that the bundle's snapshot cannot be used.
+    /// Checks a packaged bundle by its entry in the lock file alone.
+    ///
+    /// - Parameter isListed: whether the catalogue in use may list the bundle's state. In that case the hash in the
+    ///   catalogue decides, not the server.
+    /// - Throws: `SnapshotRefusal` if the bundle's snapshot cannot be used.
     private func check(_ bundle: PackagedBundle, isListed: Bool = false) throws(SnapshotRefusal) {
         let acceptsUnsigned = verifier.policy.acceptsUnsigned
         switch bundle.lock.trust {
@@ -305,9 +314,9 @@ struct SnapshotChoice: Sendable {
 }
 
 extension SnapshotChoice {
-    /// Checks that everything packaged can be used. Does I/O: it reads every byte of it.
+    /// Checks that everything packaged can be used. Does I/O: it reads every byte.
     ///
-    /// - Throws: ``RemoteSettingsError`` with everything that is wrong.
+    /// - Throws: ``RemoteSettingsError`` with all problems found.
     func validatePackaged() throws(RemoteSettingsError) {
         var unreadable = packaged.problems
         let all = packaged.allBundles(problems: &unreadable)
@@ -329,7 +338,7 @@ extension SnapshotChoice {
                 try reader.verifyContents()
                 _ = try bundle.snapshot(verifier, now: now())
                 if let missing = bundle.missing { throw SnapshotRefusal(missing.reason) }
-                // Contents do not cover every byte, such as times in the ZIP's directory.
+                // The content hash does not cover every byte of the file, such as the times in the ZIP directory.
                 let (found, expected) = (reader.fileDigest, bundle.lock.bundle.sha256)
                 guard found == expected else {
                     throw BundleError(
@@ -345,7 +354,7 @@ extension SnapshotChoice {
         }
     }
 
-    /// Whether the lock's root is pinned, or the root of another chain in the bundle is.
+    /// Returns whether the root in the lock file is pinned, or the root of a different chain in the bundle is.
     private func isPinned(_ root: SHA256Digest, of bundle: PackagedBundle) -> Bool {
         let pinned = verifier.policy.roots.roots
         guard !pinned.contains(root), let text = try? bundle.reader().chain() else { return pinned.contains(root) }
@@ -357,14 +366,15 @@ extension SnapshotChoice {
     private func refuse(_ rejected: CollectionStatus.Rejected, of id: CollectionID, _ current: inout CurrentState) {
         current.rejected.append(rejected)
         switch rejected.reason {
-        // Before the first sync, most collections are not found. If one does not exist, the sync fails.
+        // Most collections are not found before their first sync, so this is not worth a warning. If a collection does
+        // not exist on the server, its sync fails.
         case .older, .otherBucket, .notFound: logger.debug("\(id): \(rejected)")
         default: logger.warning("\(id): \(rejected)")
         }
     }
 
-    /// Notes what explains that nothing is in use: other buckets that have the name, and sources that could not be
-    /// read.
+    /// Adds the likely reasons that no snapshot is in use: other buckets with a collection of this name, and sources
+    /// that could not be read.
     private func explainAbsence(
         _ id: CollectionID, _ problems: [CollectionStatus.Rejected], _ current: inout CurrentState
     ) {
@@ -374,7 +384,8 @@ extension SnapshotChoice {
                 refuse(.init(source: .notHeld, timestamp: nil, reason: .notFound), of: id, &current)
             }
         }
-        // A broken lock elsewhere does not explain why this collection is missing.
+        // An unreadable lock file does not explain why a collection in another source is missing, so it is ignored
+        // here.
         var otherProblems: [CollectionStatus.Rejected] = []
         for bundle in packaged.allBundles(problems: &otherProblems, where: { $0.name == id.name && $0 != id }) {
             refuse(
@@ -386,7 +397,7 @@ extension SnapshotChoice {
 }
 
 extension PackagedBundle {
-    /// The state that the lock names but the bundle does not have.
+    /// The rejection of the state in the lock file, if the bundle has a different one.
     fileprivate var missing: CollectionStatus.Rejected? {
         missingState.map {
             .init(source: .packaged(sourceName), timestamp: $0, reason: .missing(found: lock.timestamp))
@@ -395,6 +406,6 @@ extension PackagedBundle {
 }
 
 extension SnapshotChoice.Candidate {
-    /// Whether everyone who can change it can also change the program.
+    /// Whether anyone who can change the candidate can also change the program.
     fileprivate var isTrusted: Bool { if case .packaged(let bundle) = self { bundle.isTrusted } else { false } }
 }

@@ -1,13 +1,13 @@
 import RemoteSettingsModel
 import SnapshotBundle
 
-/// Why a snapshot is not used.
+/// The reason that a snapshot is not used.
 struct SnapshotRefusal: Error {
     let reason: CollectionStatus.Rejected.Reason
 
     init(_ reason: CollectionStatus.Rejected.Reason) { self.reason = reason }
 
-    /// Makes the refusal for an error of reading or verifying.
+    /// Creates the refusal for an error during reading or verification.
     init(_ error: any Error) {
         switch error {
         case let error as SnapshotRefusal: self = error
@@ -17,7 +17,7 @@ struct SnapshotRefusal: Error {
         }
     }
 
-    /// Whether the snapshot itself was read and refused, and not merely passed over.
+    /// Whether the snapshot was read and found to be invalid, and not merely skipped.
     var isOfContent: Bool {
         switch reason {
         case .damaged, .notTrusted: true

@@ -1,22 +1,22 @@
 import RemoteSettingsModel
 import SnapshotBundle
 
-/// How the states of a collection have fared with this app.
+/// The record of how well the app has started with the states of a collection.
 ///
-/// | What happened | What is served from the next start on |
+/// | Event | State used from the next start on |
 /// |---|---|
-/// | a start got well | the state that it served is good |
-/// | three starts in a row with a state that was never good, and none well | the last good state, else the package |
-/// | six starts in a row, whatever they served, and none got well | what is packaged, until a start gets well |
-/// | the app or its check says that a state is bad | the last good state, else the package |
+/// | a successful start | the same state, which is now good |
+/// | three consecutive starts with a new state, none successful | the last good state, otherwise the packaged one |
+/// | six consecutive starts with any states, none successful | the packaged state, until a start succeeds |
+/// | the app or its check rejects a state | the last good state, otherwise the packaged one |
 ///
-/// It is part of the index (``StorageIndex/Slot``).
+/// The record is part of the index (``StorageIndex/Slot``).
 ///
-/// A state that is set aside is neither fetched nor used again; a newer one is. A state is known by its timestamp and
-/// its content, so no time of day counts. Nothing here is signed, so it can keep a state from being used, but never
-/// puts one into use that is not verified.
+/// A rejected state is neither fetched nor used again, but a newer one is. A state is identified by its timestamp and
+/// content, so the device's clock has no influence. The record is not signed. It can therefore prevent the use of a
+/// state, but it never causes the use of a state that is not verified.
 package struct StateTrial: Hashable, Sendable {
-    /// Which state of a collection it is.
+    /// The identity of a state of a collection.
     package struct State: Hashable, Sendable {
         package let timestamp: Timestamp
         /// The SHA-256 of the signed payload.
@@ -31,28 +31,28 @@ package struct StateTrial: Hashable, Sendable {
         }
     }
 
-    /// A state that is not used.
+    /// A rejected state.
     struct SetAside: Hashable, Sendable {
         let state: State
         let reason: String
-        /// The version of the app whose check refused it; `nil` if it is set aside for every version.
+        /// The version of the app whose check rejected the state; `nil` if it is rejected for every version.
         var app: String?
     }
 
-    /// The starts that a state has to get well once.
+    /// The number of starts with a new state, none of them successful, after which the state is rejected.
     static let startsOnTrial = 3
-    /// The starts in a row after which only what is packaged is used.
+    /// The number of consecutive starts, none of them successful, after which only the packaged state is used.
     static let mostStarts = 6
     private static let mostStates = 16
 
-    /// The starts in a row that have not got well, with the current one.
+    /// The number of consecutive starts that have not succeeded, including the current one.
     package private(set) var failedStarts = 0
-    /// What the last start served, and how many in a row have.
+    /// The state used in the last start, and the number of consecutive starts that have used it.
     private var served: State?
     private var servedStarts = 0
-    /// The last states with which the app has started well, newest last.
+    /// The last states that the app has started successfully with, newest last.
     private(set) var good: [State] = []
-    /// Newest last.
+    /// The rejected states, newest last.
     private(set) var setAside: [SetAside] = []
 
     package init() {}
@@ -61,43 +61,44 @@ package struct StateTrial: Hashable, Sendable {
 
     package func isGood(_ state: State) -> Bool { good.contains(state) }
 
-    /// Why a state is not used; `nil` if it may be.
+    /// Returns the rejection of a state; `nil` if the state may be used.
     func refusal(of state: State) -> SetAside? { setAside.last { $0.state == state } }
 
-    /// Why the state of a timestamp is not used. A server's list of collections says no more of a state.
+    /// Returns the rejection of the state with a timestamp, which is all that a server's list of collections contains.
     func refusal(at timestamp: Timestamp) -> SetAside? { setAside.last { $0.state.timestamp == timestamp } }
 
-    /// Sentences about the states that are set aside and newer than the one in use.
+    /// Returns a sentence for each rejected state that is newer than the state in use.
     package func problems(after timestamp: Timestamp?) -> [String] {
         setAside.filter { entry in timestamp.map { $0 < entry.state.timestamp } ?? true }
             .map { "the state of \($0.state.timestamp.rfc3339) is set aside: \($0.reason)" }
     }
 
-    /// Why a snapshot is not used; `nil` if it may be. Its content is hashed only if its timestamp is known.
+    /// Returns the reason that a snapshot was rejected; `nil` if it may be used. The content is hashed only if a state
+    /// with the same timestamp was rejected.
     package func reason(against snapshot: Snapshot) -> String? {
         refusal(at: snapshot.timestamp) == nil ? nil : refusal(of: State(snapshot))?.reason
     }
 }
 
 extension StateTrial {
-    /// Draws the conclusion from earlier starts. Call it once in a start, before anything is served.
+    /// Evaluates earlier starts. Call it once per start, before any state is used.
     mutating func settle() {
         guard let served, usesPackagedOnly || !isGood(served) && servedStarts >= Self.startsOnTrial else { return }
         setAside(
             served, because: "the app started \(Counted.text(servedStarts, "time")) with it and did not get well")
     }
 
-    /// Counts the current start, before anything is served.
+    /// Counts the current start. Call it before the state is used.
     mutating func countStart(serving state: State) {
         servedStarts = served == state ? servedStarts.saturatingAdding(1) : 1
         served = state
         failedStarts = failedStarts.saturatingAdding(1)
     }
 
-    /// Notes that a start with this state got well.
+    /// Records a successful start with a state.
     mutating func recordSuccess(of state: State) {
         (failedStarts, servedStarts) = (0, 0)
-        // Another process may have been quicker to give up.
+        // Another process may have rejected the state in the meantime.
         setAside.removeAll { $0.state == state }
         recordGood(state)
     }
@@ -114,11 +115,11 @@ extension StateTrial {
         if served == state { (served, servedStarts) = (nil, 0) }
     }
 
-    /// Uses a state again that was set aside.
+    /// Removes the rejection of a state, so that it can be used again.
     mutating func readmit(_ state: State) { setAside.removeAll { $0.state == state } }
 
-    /// Forgets what the checks of other versions of the app have refused; and what starts have shown, if they are not
-    /// counted any more.
+    /// Removes the rejections by checks of other app versions. If starts are no longer counted, also removes their
+    /// count.
     mutating func adapt(to app: String, countsStarts: Bool) {
         setAside.removeAll { $0.app != nil && $0.app != app }
         if !countsStarts { (failedStarts, served, servedStarts) = (0, nil, 0) }
@@ -128,7 +129,7 @@ extension StateTrial {
 // MARK: - In the index
 
 extension StateTrial {
-    /// A reason, or an app's version, of at most 500 bytes.
+    /// Returns a reason or an app version, shortened to at most 500 bytes.
     static func bounded(_ text: String) -> String { VisibleText.excerpt(text, limit: 500) }
 
     init(_ json: JSONValue) {

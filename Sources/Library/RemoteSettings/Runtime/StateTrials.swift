@@ -1,16 +1,16 @@
 import RemoteSettingsModel
 import SnapshotBundle
 
-/// What this start of the app knows of how all its states have fared.
+/// The records of how well the app has started with its states, as used during the current start.
 ///
-/// The index has it for the next start. What other processes learn meanwhile is for the next start too, so that nothing
-/// changes in the middle of one.
+/// They are loaded from the index when they are first needed. Changes by other processes take effect only in the next
+/// start, so that the states in use do not change in the middle of one.
 package final class StateTrials: Sendable {
-    /// Whose trial it is.
+    /// The states that a trial is about.
     package struct Subject: Hashable, Sendable {
-        /// The collection's entry in the index.
+        /// The key of the collection's entry in the index.
         package let key: String
-        /// Whether it is of what remote config has activated.
+        /// Whether the trial is about the states activated by remote config.
         let isActivated: Bool
 
         var slot: WritableKeyPath<StorageIndex.Collection, StorageIndex.Slot> {
@@ -20,41 +20,45 @@ package final class StateTrials: Sendable {
 
     private struct Known {
         var trial: StateTrial
-        /// Whether this start was counted.
+        /// Whether the current start was counted.
         var isCounted = false
-        /// The state that was counted.
+        /// The state that the current start was counted for.
         var served: StateTrial.State?
     }
 
     private let storage: StorageDirectory
     private let userAgent: String
     private let isOnlooker: Bool
-    /// Whether starts are counted and earlier states kept: ``RemoteSettingsConfig/safeStart``.
+    /// Whether starts are counted and earlier states are kept (``RemoteSettingsConfig/safeStart``).
     package let isSafeStart: Bool
     private let known = Mutex<[Subject: Known]>([:])
-    /// Held while a start is counted: other first reads wait for what comes of it.
+    /// A lock that is acquired while a start is counted, so that other first reads wait for the result.
     private let counting = Mutex<Void>(())
-    private let asked: Atomic<Bool>
-    /// Whether the lock was waited for in vain. It is not waited for again: the app's first reads would add it up.
-    private let isBusy = Atomic(false)
-    /// What remote configs ask of the states of their collections.
+    private let asked: Mutex<Bool>
+    /// Whether a wait for the storage lock has timed out. There is no second wait, because the waits of the app's first
+    /// reads would add up.
+    private let isBusy = Mutex(false)
+    /// The additional checks by remote configs, by collection.
     private let checks = Mutex<[CollectionID: Check]>([:])
 
-    /// Why a verified state is refused; `nil` if it is not. Throws `CancellationError`.
+    /// A check that returns the reason to reject a verified state; `nil` to accept it. It throws only
+    /// `CancellationError`.
     package typealias Check = @Sendable (Snapshot) async throws -> String?
 
-    /// - Parameter config: the configuration that the service is made with.
+    /// Creates the records.
+    ///
+    /// - Parameter config: the configuration that the service is created with.
     init(_ storage: StorageDirectory, _ config: RemoteSettingsConfig) {
         self.storage = storage
         userAgent = "\(config.userAgent) \(config.appContext?.appVersion ?? "")"
         isSafeStart = config.safeStart
         isOnlooker = config.passesOverSetAside
-        asked = Atomic(config.safeStart || isOnlooker)
+        asked = Mutex(config.safeStart || isOnlooker)
     }
 
-    func ask() { asked.store(true, ordering: .relaxed) }
+    func ask() { asked.withLock { $0 = true } }
 
-    /// Has every state of a collection checked before it is stored.
+    /// Adds a check of every state of a collection before it is stored.
     package func addCheck(of id: CollectionID, _ check: @escaping Check) {
         checks.withLock { $0[id] = check }
         ask()
@@ -62,25 +66,21 @@ package final class StateTrials: Sendable {
 
     func check(of id: CollectionID) -> Check? { checks.withLock { $0[id] } }
 
-    /// The version of the app whose check decides: its version, and the file of its program.
+    /// The identity of the app whose check decides: its version, and the file of its executable.
     ///
-    /// An app that corrects its check is another program, even if it forgets to change its version.
+    /// An app with a corrected check has a different executable, even if its version was not changed.
     private var app: String { StateTrial.bounded("\(userAgent) \(Self.program)") }
 
     private static let program: String = {
-        #if os(Linux)
-        let name = "/proc/self/exe"
-        #else
-        let name = CommandLine.arguments.first ?? ""
-        #endif
-        guard let path = try? FileStore.resolved(name), let file = try? FileStore.identity(path) else { return "" }
+        guard let path = FileStore.program, let file = try? FileStore.identity(path) else { return "" }
         return "\(file.seconds).\(file.nanoseconds)"
     }()
 
-    /// How states have fared: what was stored when the app started, and what this process has learned since. The first
-    /// call does I/O. As long as nothing checks synced states or counts starts, nothing is known of them.
+    /// Returns the record of how well the app has started with states: the one stored when the app started, plus
+    /// changes by this process. The first call does I/O. If synced states are neither checked nor counted, the result
+    /// for them is empty.
     package func trial(of subject: Subject) -> StateTrial {
-        guard subject.isActivated || asked.load(ordering: .relaxed) else { return StateTrial() }
+        guard subject.isActivated || asked.withLock({ $0 }) else { return StateTrial() }
         if let known = known.withLock({ $0[subject]?.trial }) { return known }
         var trial = adapted(storage.index()[subject.key][keyPath: subject.slot].trial)
         trial.settle()
@@ -97,16 +97,16 @@ package final class StateTrials: Sendable {
         return trial
     }
 
-    /// Whether the current start was counted.
+    /// Returns whether the current start was counted.
     package func isCounted(_ subject: Subject) -> Bool { known.withLock { $0[subject]?.isCounted ?? false } }
 
-    /// Counts the current start, before a state is served. Waits at most 20 ms for other processes.
+    /// Counts the current start, before a state is used. Waits at most 20 ms for other processes.
     ///
-    /// A state that is on trial is not served if that cannot be noted, because the disk is full or another process
-    /// holds the lock: the app could die of it at every start.
+    /// If this cannot be stored, because the disk is full or another process holds the lock, an unproven state is not
+    /// used: otherwise the app could crash with it at every start.
     ///
-    /// - Parameter isPackaged: whether the state is packaged. It is served in any case.
-    /// - Returns: whether the state may be served. If not, it is set aside in this process.
+    /// - Parameter isPackaged: whether the state is packaged. A packaged state is used in any case.
+    /// - Returns: whether the state may be used. If not, it is rejected in this process.
     package func countStart(of subject: Subject, serving state: StateTrial.State, isPackaged: Bool) -> Bool {
         counting.withLock { _ in
             isCounted(subject) || countedNow(subject, serving: state, isPackaged: isPackaged)
@@ -119,12 +119,12 @@ package final class StateTrials: Sendable {
         do {
             try write(subject, flushing: false) { trial in
                 trial.settle()
-                // Another process may have set it aside meanwhile.
+                // Another process may have rejected the state in the meantime.
                 refusal = isPackaged ? nil : trial.refusal(of: state)
                 if refusal == nil { trial.countStart(serving: state) }
             }
         } catch {
-            isBusy.store(true, ordering: .relaxed)
+            isBusy.withLock { $0 = true }
             if !isGood, !isPackaged {
                 refusal = .init(state: state, reason: "this start with it cannot be counted: \(error)")
             }
@@ -140,7 +140,7 @@ package final class StateTrials: Sendable {
         return refusal == nil
     }
 
-    /// Serves a state after all, because there is no other.
+    /// Removes the rejection of a state in this process, because there is no other state.
     package func readmit(_ state: StateTrial.State, of subject: Subject) {
         known.withLock { known in
             known[subject]?.trial.readmit(state)
@@ -148,9 +148,9 @@ package final class StateTrials: Sendable {
         }
     }
 
-    /// Notes that the current start got well, with every state that it has served.
+    /// Records that the current start succeeded, for every state that it has used.
     ///
-    /// - Throws: if a note cannot be stored. The others are.
+    /// - Throws: an error if one of the records cannot be stored. All others are stored.
     func markStartSuccessful() throws {
         var failure: (any Error)?
         for (subject, known) in known.withLock({ $0 }) {
@@ -164,7 +164,7 @@ package final class StateTrials: Sendable {
         if let failure { throw failure }
     }
 
-    /// Forgets what is known of a collection whose states were removed.
+    /// Removes the records of a collection whose states were removed.
     func forget(_ id: CollectionID) {
         known.withLock { known in
             let prefix = StorageIndex.key(of: id, in: "")
@@ -172,7 +172,7 @@ package final class StateTrials: Sendable {
         }
     }
 
-    /// Sets aside a state that was served or fetched.
+    /// Rejects a state that was in use or was fetched.
     package func setAside(
         _ state: StateTrial.State, of subject: Subject, because reason: String, byCheck: Bool = false,
         andTrust good: StateTrial.State? = nil
@@ -187,9 +187,9 @@ package final class StateTrials: Sendable {
         }
     }
 
-    /// Changes what is known, here and in the index.
+    /// Changes a record, in this process and in the index.
     ///
-    /// - Throws: if the index cannot be written. This process still knows it.
+    /// - Throws: an error if the index cannot be written. The change is still effective in this process.
     package func change(_ subject: Subject, _ change: (inout StateTrial) -> Void) throws {
         _ = trial(of: subject)
         known.withLock { known in
@@ -202,22 +202,22 @@ package final class StateTrials: Sendable {
 
     private func write(_ subject: Subject, flushing: Bool, _ change: (inout StateTrial) -> Void) throws {
         let waiting: StorageDirectory.Waiting =
-            flushing ? .long : isBusy.load(ordering: .relaxed) ? .no : .briefly
+            flushing ? .long : isBusy.withLock { $0 } ? .no : .briefly
         let (_, problem) = try storage.update(waiting: waiting, flushing: flushing) { index in
             var trial = adapted(index[subject.key][keyPath: subject.slot].trial)
             change(&trial)
             index[subject.key][keyPath: subject.slot].trial = trial
         }
         if let problem { throw problem }
-        isBusy.store(false, ordering: .relaxed)
+        isBusy.withLock { $0 = false }
     }
 
-    /// Whether the state that a newer one replaces becomes the one to go back to: if it is good, or as long as there is
-    /// no good one.
+    /// Returns whether the replaced state becomes the one to roll back to. It does if it is good, or if there is no
+    /// good one yet.
     ///
     /// - Parameters:
-    ///   - old: the state that is replaced.
-    ///   - kept: the state that is kept so far; `nil` if there is none.
+    ///   - old: the state that is being replaced.
+    ///   - kept: the state that is currently kept for a rollback; `nil` if there is none.
     package func keeps(_ old: StoredState, of subject: Subject, before kept: StoredState?) -> Bool {
         let trial = trial(of: subject)
         if trial.isGood(old.state) { return true }

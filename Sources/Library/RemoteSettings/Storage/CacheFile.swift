@@ -1,25 +1,28 @@
 import RemoteSettingsModel
 import SnapshotBundle
 
-/// A collection's state as a file: a line of JSON about the snapshot, then its canonical payload up to the file's end.
+/// The file of a collection's state: a line of JSON about the snapshot, followed by the canonical payload.
 ///
-/// It is named by its hash and never modified. Anyone who can write to the storage directory can write such a file. Its
-/// content is believed only after the signature has been verified again.
+/// The file is named after its hash and never modified. Anyone who can write to the storage directory can create such a
+/// file, so its content is trusted only after its signature has been verified again.
 package struct CacheFile: Sendable {
     static let format: UInt64 = 1
-    /// The first line has nine members at most; later versions may have more.
+    /// The maximum number of JSON values in the first line. This version writes nine at most; later versions may write
+    /// more.
     private static let mostHeadValues = 64
+    /// The maximum size in bytes of the first line, which contains the metadata and the chain as JSON strings.
+    private static let mostHeadBytes = 4 << 20
 
     package var collection: CollectionID
     package var server: String
     package var timestamp: Timestamp
-    /// When the chain was verified; `nil` if nothing is signed.
+    /// The time when the chain was verified; `nil` if the state is not signed.
     package var verifiedAt: Timestamp?
     /// The collection's metadata, byte for byte as served.
     package var metadata: Bytes
     package var chain: Bytes?
     package var payload: Bytes
-    /// The publisher whose catalogue it is; `nil` for everything else.
+    /// The publisher, if this is the file of a catalogue; otherwise `nil`.
     package var publisher: String?
 }
 
@@ -31,7 +34,7 @@ extension CacheFile {
             chain: snapshot.chain, payload: snapshot.payload.bytes, publisher: publisher)
     }
 
-    /// The file's content.
+    /// The content of the file.
     package var bytes: Bytes {
         func member(_ key: String, _ value: JSONValue) -> JSONValue.Member { .init(key: key, value: value) }
         func number(_ timestamp: Timestamp) -> JSONValue { .number(JSONNumber(timestamp.milliseconds)) }
@@ -52,16 +55,18 @@ extension CacheFile {
 }
 
 extension CacheFile {
-    /// - Parameter id: the collection that it must be of; `nil` if any will do.
-    /// - Throws: ``BundleError`` if it is not such a file, or of another collection.
+    /// Parses a file's content.
+    ///
+    /// - Parameter id: the collection that the file must belong to; `nil` to accept any.
+    /// - Throws: ``BundleError`` if it is not a cache file, or belongs to a different collection.
     package init(parsing content: Bytes, of id: CollectionID?, path: String, limits: Limits) throws(BundleError) {
         func failure(_ problem: String) -> BundleError { .cacheFile(path, problem) }
         let end = content.withSpan { span in
-            (0..<min(span.count, limits.cacheHeadBytes)).first { span[$0] == UInt8(ascii: "\n") }
+            (0..<min(span.count, Self.mostHeadBytes)).first { span[$0] == UInt8(ascii: "\n") }
         }
         guard let end else {
             throw failure(
-                "expected a line of JSON of at most \(limits.cacheHeadBytes) bytes (Limits.cacheHeadBytes), found no end "
+                "expected a line of JSON of at most \(Self.mostHeadBytes) bytes, found no end "
                     + "of line")
         }
         let head: JSONValue
@@ -92,7 +97,7 @@ extension CacheFile {
 }
 
 extension BundleError {
-    /// A file is not a collection's cache file.
+    /// Returns an error for a file that is not a valid cache file.
     static func cacheFile(_ path: String, _ problem: String) -> Self {
         Self(.damaged, file: path, found: problem, remedy: "the next sync writes a new one")
     }

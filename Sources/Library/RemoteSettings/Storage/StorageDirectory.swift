@@ -8,44 +8,48 @@ import Foundation
 
 /// The storage directory:
 ///
-/// - `index.json` is the ``StorageIndex``: everything that changes. A rename replaces it, under the directory's lock.
-/// - `states/<sha256>` is one snapshot (``CacheFile``). It is named by the hash of its bytes and never modified.
+/// - `index.json` is the ``StorageIndex``, which contains all mutable data. It is replaced by a rename, under the
+///   directory's lock.
+/// - `states/<sha256>` is one snapshot (``CacheFile``). It is named after the hash of its bytes and never modified.
 /// - `attachments/<bucket>/<name>/<sha256>` is an attachment.
 /// - `chains/<sha256 of its URL>.pem` is a certificate chain.
 ///
-/// | What happens | What a reader finds |
+/// | Event | State found by a reader |
 /// |---|---|
-/// | a process is killed between a state and the index | the earlier state; a later sync removes the new one's file |
-/// | two processes store at once | one after the other: each reads the index under the lock that it writes it under |
-/// | the index is lost or damaged | an index made from the files in `states/`, each of which says what it is |
-/// | any other file is lost | what else there is; the next sync brings it back |
-/// | nothing can be written | what this process has learned, from memory, until another process writes |
+/// | a process is killed between writing a state and the index | the earlier state; a later sync removes the new file |
+/// | two processes store at the same time | first one, then the other: each reads and writes the index under one lock |
+/// | the index is lost or damaged | an index rebuilt from the files in `states/`, which describe themselves |
+/// | any other file is lost | any other usable state; the next sync restores the file |
+/// | nothing can be written | this process's changes, from memory, until another process writes |
 package final class StorageDirectory: Sendable {
     private struct State {
         /// The index as it was last read or written.
         var known: StorageIndex?
-        /// The file that `known` was read from; `nil` if there was none.
+        /// The identity of the file that `known` was read from; `nil` if there was none.
         var identity: FileIdentity?
-        /// The states that are not in the directory: they are about to be written, or could not be.
+        /// The states that are not in the directory, because they are about to be written or could not be.
         var unsaved: [SHA256Digest: Bytes] = [:]
     }
 
     package let path: String
-    /// The directory at the path if it is a temporary one. It must be held, because it ends with its last holder.
+    /// The temporary directory, if there is one. This reference keeps it alive: it is deleted with its last reference.
     private let temporary: TemporaryDirectory?
-    /// Whether nothing is ever written or locked.
+    /// Whether the directory is only read, and never locked.
     let isReadOnly: Bool
     private let limits: Limits
     private let state = Mutex(State())
 
-    /// - Parameter path: a directory's path; or `:memory:` for a private, temporary one that ends with the service.
+    /// Creates a storage directory.
+    ///
+    /// - Parameter path: a directory's path, or `:memory:` for a private, temporary directory that is deleted with the
+    ///   service.
     init(path: String, isReadOnly: Bool = false, limits: Limits = Limits()) {
         self.isReadOnly = isReadOnly
         self.limits = limits
         let isTemporary = path == ":memory:"
         temporary = isTemporary ? try? TemporaryDirectory() : nil
-        // The temporary directory is locked by its owner. The storage has a separate lock, so it is a folder in there.
-        // If there is no temporary directory, later writes fail, and their errors name this path.
+        // The owner of the temporary directory holds a lock on it. The storage needs a separate lock, so it is a
+        // subdirectory. If there is no temporary directory, later writes fail with errors that contain this path.
         self.path = isTemporary ? "\(temporary?.path ?? "/dev/null")/storage" : path
         if isTemporary { try? FileStore.makeDirectories(self.path) }
     }
@@ -54,7 +58,8 @@ package final class StorageDirectory: Sendable {
     var statesPath: String { "\(path)/states" }
     var chainsPath: String { "\(path)/chains" }
     func statePath(_ file: SHA256Digest) -> String { "\(statesPath)/\(file.hex)" }
-    /// Each capital letter follows a `=`, so that names that differ in case differ on every file system.
+    /// Returns the path of a collection's attachments. Each capital letter follows a `=`, so that names that differ
+    /// only in case are distinct on every file system.
     func attachmentsPath(_ id: CollectionID) -> String {
         let name = "\(id)".unicodeScalars.map { ("A"..."Z").contains($0) ? "=\($0)" : "\($0)" }.joined()
         return "\(path)/attachments/\(name)"
@@ -72,19 +77,20 @@ package final class StorageDirectory: Sendable {
 // MARK: - The index
 
 extension StorageDirectory {
-    /// The index as it is now. If nothing has changed, this costs one `lstat`.
+    /// Returns the current index. If the file has not changed, this costs one `lstat`.
     package func index() -> StorageIndex { readIndex().index }
 
-    /// The index, and why the file cannot be read.
+    /// Returns the index, and the error if the file could not be read.
     ///
-    /// If it cannot be read at the moment, for example before a device is first unlocked, what is known of it counts.
+    /// If the file cannot be read at the moment, for example before the device's first unlock, the index is the last
+    /// known one.
     func readIndex() -> (index: StorageIndex, problem: (any Error)?) {
         do {
             let identity = try FileStore.identity(indexPath)
             let known = state.withLock { $0.identity == identity ? $0.known : nil }
             if let known { return (known, nil) }
             let index = try read()
-            // A process keeps what it could not write only as long as no other one has written.
+            // Changes that this process could not write are discarded once another process has written.
             state.withLock { ($0.known, $0.identity) = (index, identity) }
             return (index, nil)
         } catch {
@@ -92,19 +98,19 @@ extension StorageDirectory {
         }
     }
 
-    /// Reads the file. An index that is lost or damaged is made from the states.
+    /// Reads the file. If it is lost or damaged, the index is rebuilt from the states.
     private func read() throws -> StorageIndex {
         do {
             guard let content = try FileStore.read(indexPath, limit: StorageIndex.mostBytes) else { return rebuilt() }
             return try StorageIndex(parsing: content)
         } catch let error as BundleError {
-            // Something else that somebody has put there is replaced, but not what a later version has written.
+            // A foreign or damaged file is replaced, but not one that a later version of the library has written.
             guard error.isTooLarge || error.isWrongKind || error.code == .malformed else { throw error }
         } catch {}
         return rebuilt()
     }
 
-    /// An index of the states that are there. The newest of a collection is the current one.
+    /// Rebuilds the index from the stored states. The newest state of a collection becomes the current one.
     private func rebuilt() -> StorageIndex {
         var found: [String: [StoredState]] = [:]
         for name in (try? FileStore.list(statesPath)) ?? [] {
@@ -128,10 +134,10 @@ extension StorageDirectory {
 
     static func mostStateBytes(_ limits: Limits) -> Int { limits.changesetBytes + limits.metadataBytes * 2 }
 
-    /// How long a change waits for another process that is writing.
+    /// The longest wait of a change for another process that is writing.
     package enum Waiting {
         case no
-        /// At most 20 ms: somebody waits on the main thread.
+        /// At most 20 ms, because the main thread may be waiting.
         case briefly
         case long
 
@@ -146,14 +152,14 @@ extension StorageDirectory {
 
     /// Changes the index while no other process or session does. Blocks the thread.
     ///
-    /// If it cannot be written, this process keeps the change in memory all the same.
+    /// If the index cannot be written, this process keeps the change in memory.
     ///
     /// - Parameters:
-    ///   - flushing: whether the change must survive a failure of the machine.
-    ///   - mustBeStored: whether nothing changes if it cannot be written. The reason is then thrown.
-    ///   - change: is called once. If it throws, nothing changes.
-    ///   - then: is called under the same lock after the index was written.
-    /// - Returns: what `change` returns, and why the change could not be written.
+    ///   - flushing: whether the change must survive a power failure or a crash of the system.
+    ///   - mustBeStored: whether to discard the change and throw the error if it cannot be written.
+    ///   - change: a closure that is called once. If it throws, nothing changes.
+    ///   - then: a closure that is called under the same lock after the index was written.
+    /// - Returns: the result of `change`, and the error if the change could not be written.
     package func update<Value>(
         waiting: Waiting, flushing: Bool = true, mustBeStored: Bool = false,
         _ change: (inout StorageIndex) throws -> Value,
@@ -167,14 +173,15 @@ extension StorageDirectory {
         return try changeInMemory(busy(waiting), mustBeStored, change)
     }
 
-    /// Like the blocking one, without blocking the thread.
+    /// Changes the index without blocking the thread. See the blocking method of the same name.
     package func update<Value>(
         flushing: Bool = true, mustBeStored: Bool = false, _ change: (inout StorageIndex) throws -> Value,
         then: (StorageIndex) -> Void = { _ in }
     ) async throws -> (value: Value, problem: (any Error)?) {
         let step = 20
         for wait in 0...(Waiting.long.milliseconds(limits) / step) {
-            // Other processes hold the lock in real time, whatever the configured clock says.
+            // Wait in real time, regardless of the configured clock, because other processes hold the lock in real
+            // time.
             if wait > 0 { try await WorkThreads.sleep(for: .milliseconds(step)) }
             if let done = try tryUpdate(flushing, mustBeStored, change, then) { return done }
         }
@@ -188,6 +195,8 @@ extension StorageDirectory {
                 + (time < 1000 ? "\(time) ms" : "\(time / 1000) s") + "; try again later")
     }
 
+    /// Changes the index if the lock is available.
+    ///
     /// - Returns: `nil` if another process holds the lock.
     private func tryUpdate<Value>(
         _ flushing: Bool, _ mustBeStored: Bool, _ change: (inout StorageIndex) throws -> Value,
@@ -203,7 +212,7 @@ extension StorageDirectory {
             (old, problem) = readIndex()
             if let problem { throw problem }
         } catch let error as BundleError where error.code == .unknownVersion {
-            // A later version of the library, which is at work here as well, keeps what there is to keep.
+            // A later version of the library uses this directory too, and stores everything that must be kept.
             return try changeInMemory(nil, mustBeStored, change)
         } catch {
             return try changeInMemory(error, mustBeStored, change)
@@ -248,10 +257,11 @@ extension StorageDirectory {
         state.withLock { state in state.unsaved = state.unsaved.filter { states.contains($0.key) } }
     }
 
-    /// Writes the states that the index names and that are not in the directory, then the index.
+    /// Writes the states that the index lists but that are not in the directory yet, then the index.
     private func save(_ new: StorageIndex, after old: StorageIndex, flushing: Bool) throws(BundleError) {
         let (states, unsaved) = (new.states, state.withLock { $0.unsaved })
-        // An index that is made again must not find a catalogue before all states that it lists.
+        // Write catalogues last: if the index is rebuilt, it must not find a catalogue without all states that it
+        // lists.
         let catalogues = new.catalogueStates
         for file in states.subtracting(catalogues).sorted(by: { $0.hex < $1.hex }) + catalogues {
             guard let content = unsaved[file] else { continue }
@@ -272,7 +282,7 @@ extension StorageDirectory {
         if states != old.states || !unsaved.isEmpty { removeStates(except: states) }
     }
 
-    /// Removes the states that a killed process has left.
+    /// Removes the states that killed processes have left behind.
     func removeAbandonedStates() {
         guard !isReadOnly, let names = try? FileStore.list(statesPath), names.count != index().states.count else {
             return
@@ -283,11 +293,11 @@ extension StorageDirectory {
         }
     }
 
-    /// Removes the states that nothing refers to. Whoever was about to read one reads the index again.
+    /// Removes the states that nothing refers to. A reader that was about to open one reads the index again.
     private func removeStates(except states: Set<SHA256Digest>) {
         for name in (try? FileStore.list(statesPath)) ?? [] {
             if let file = SHA256Digest(hex: name), states.contains(file) { continue }
-            // A file that cannot be removed takes room, but does no other harm.
+            // A file that cannot be removed uses disk space, but does no other harm.
             try? FileStore.remove("\(statesPath)/\(name)", below: path)
         }
     }
@@ -296,7 +306,7 @@ extension StorageDirectory {
 // MARK: - States
 
 extension StorageDirectory {
-    /// Makes a state part of the change that is under way. Call it while the index is changed.
+    /// Adds a state to the current change. Call it while the index is being changed.
     func add(_ file: CacheFile) -> StoredState {
         let content = file.bytes
         let stored = StoredState(file, content: content, digest: SHA256Digest(hashing: content), limits: limits)
@@ -304,9 +314,9 @@ extension StorageDirectory {
         return stored
     }
 
-    /// Reads a state into private memory, so that nobody can change what was verified.
+    /// Reads a state into private memory, so that no process can change it after it was verified.
     ///
-    /// - Returns: `nil` if its file is not there.
+    /// - Returns: `nil` if its file does not exist.
     func file(of stored: StoredState, _ id: CollectionID) throws -> CacheFile? {
         let path = statePath(stored.file)
         let content =
@@ -314,23 +324,23 @@ extension StorageDirectory {
             ?? FileStore.read(path, limit: Self.mostStateBytes(limits))
         guard let content else { return nil }
         let file = try CacheFile(parsing: content, of: id, path: path, limits: limits)
-        // Where nobody has signed, only this hash shows whether the file is whole.
+        // If the state is unsigned, only this hash shows whether the file is intact.
         guard file.chain != nil || SHA256Digest(hashing: content) == stored.file else {
             throw BundleError.cacheFile(path, "its SHA-256 is not the one in its name")
         }
         return file
     }
 
-    /// Whether a state is there with its size. Its content may be damaged.
+    /// Returns whether a state's file exists with the right size. Its content may be damaged.
     func has(_ stored: StoredState) -> Bool {
         state.withLock { $0.unsaved[stored.file] != nil }
             || (try? FileStore.size(statePath(stored.file))) == stored.size
     }
 
-    /// Whether a state is only in memory, because it could not be written.
+    /// Whether a state exists only in memory, because it could not be written.
     var hasUnsaved: Bool { state.withLock { !$0.unsaved.isEmpty } }
 
-    /// Whether a state is there and whole. Reads all of it.
+    /// Returns whether a state's file exists and is intact. Reads all of it.
     func isWhole(_ stored: StoredState) -> Bool {
         if state.withLock({ $0.unsaved[stored.file] != nil }) { return true }
         return has(stored) && (try? FileStore.digest(of: statePath(stored.file))) == stored.file
@@ -351,13 +361,13 @@ extension StoredState {
 // MARK: - The directory
 
 extension StorageDirectory {
-    /// Makes the directory if there is none. Whoever writes asks for this first.
+    /// Creates the directory if it does not exist. Every writer calls this first.
     ///
-    /// On Apple systems it is left out of device backups, because its content can be fetched again. It can be read from
-    /// the device's first unlock on.
+    /// On Apple systems, the directory is excluded from device backups, because its content can be fetched again. It is
+    /// readable after the device's first unlock.
     func prepare() throws(BundleError) {
         guard !isReadOnly else { throw BundleError("write below", path, errno: BundleError.readOnly) }
-        // A temporary directory is there from the start. If it was removed, the process is about to end.
+        // A temporary directory is created in `init`. If it was removed, the process is about to exit.
         guard temporary == nil else { return }
         let isThere = try FileStore.isDirectory(path)
         if !isThere { try FileStore.makeDirectories(path) }
@@ -367,39 +377,40 @@ extension StorageDirectory {
     }
 
     #if canImport(Darwin)
-    /// The paths whose attributes this process has set. An app may have made the directory itself, so each path is
-    /// set once.
+    /// The paths whose attributes this process has set. They are set once for each path, even if the app has created
+    /// the directory itself.
     private static let attributed = Mutex<Set<String>>([])
 
-    /// Attributes that the file system does not support are left out. Nothing depends on them.
+    /// Sets the attributes of the directory. Errors are ignored, because the file system may not support them and
+    /// nothing depends on them.
     private func setAttributes() {
         var url = URL(fileURLWithPath: path, isDirectory: true)
         var values = URLResourceValues()
         values.isExcludedFromBackup = true
         try? url.setResourceValues(values)
-        // Files that are made below it inherit this. An app can ask for stricter protection of all its files, but
-        // then a refresh in the background could read nothing while the device is locked.
+        // Files created in the directory inherit this protection class. An app may use a stricter one for all its
+        // files, but then a background refresh could not read anything while the device is locked.
         try? FileManager.default.setAttributes(
             [.protectionKey: FileProtectionType.completeUntilFirstUserAuthentication], ofItemAtPath: path)
     }
     #endif
 
-    /// The seconds after which temporary files are removed. Interrupted downloads leave them.
+    /// The age in seconds after which temporary files, left by interrupted downloads, are removed.
     private static let leftoverSeconds: Int64 = 86_400
 
-    /// Whether another process may be writing a temporary file.
+    /// Returns whether another process may still be writing a temporary file.
     func mayBeWritten(_ path: String, now: Timestamp) throws(BundleError) -> Bool {
         guard let changed = try FileStore.identity(path)?.seconds else { return false }
         return changed > Int64(clamping: now.seconds).saturatingAdding(-Self.leftoverSeconds)
     }
 
-    /// The endings of the names of files of an earlier layout, which nothing reads any more.
+    /// The file name extensions of an earlier layout, which are no longer read.
     private static let earlierEndings: Set<String> = [
         "snapshot", "snapshot.damaged", "staged", "previous", "trial", "config", "config.trial", "config.previous",
         "config.override", "config.override.trial", "config.override.previous", "config.schedule", "attachments",
     ]
 
-    /// Removes what the layout before this one has left.
+    /// Removes the files of the earlier layout.
     func removeEarlierLayout() throws(BundleError) {
         guard !isReadOnly else { return }
         for name in [".backoff.json", ".syncs.json", ".schedule.json", ".updates.json"] {
@@ -420,7 +431,7 @@ extension StorageDirectory {
     }
 }
 
-/// The certificate chains in the storage directory, by their URL. They are verified at every use.
+/// The certificate chains in the storage directory, by their URL. They are verified each time they are used.
 struct ChainDirectory: ChainStore.Keeper {
     let storage: StorageDirectory
     let limits: Limits
@@ -438,7 +449,7 @@ struct ChainDirectory: ChainStore.Keeper {
         try? removeOldest(except: path)
     }
 
-    /// Removes the oldest files beyond ``Limits/keptChains``, including those that killed processes have left.
+    /// Removes the oldest files beyond ``Limits/keptChains``, including those left by killed processes.
     private func removeOldest(except new: String) throws(BundleError) {
         let directory = storage.chainsPath
         guard try FileStore.isDirectory(directory), let names = try FileStore.list(directory),

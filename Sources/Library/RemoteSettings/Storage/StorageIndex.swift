@@ -2,60 +2,61 @@ import RemoteSettingsHTTP
 import RemoteSettingsModel
 import SnapshotBundle
 
-/// One state of a collection in the storage directory, as the index names it. Nothing of it is verified.
+/// One state of a collection in the storage directory, as described in the index. This information is not verified.
 package struct StoredState: Hashable, Sendable {
-    /// The SHA-256 of its file, which is the file's name.
+    /// The SHA-256 of the state's file, which is also the file's name.
     let file: SHA256Digest
-    /// The size of its file in bytes.
+    /// The size of the file in bytes.
     let size: Int
-    /// Which state it is.
+    /// The identity of the state.
     let state: StateTrial.State
-    /// The server that it came from.
+    /// The server that the state came from.
     let server: String
-    /// The root that vouches for it; `nil` if it is not signed.
+    /// The root of the certificate chain that signs the state; `nil` if it is not signed.
     let root: SHA256Digest?
 
     var timestamp: Timestamp { state.timestamp }
 }
 
-/// Everything in the storage directory that changes: `index.json`, replaced as a whole.
+/// All mutable data in the storage directory: `index.json`, which is replaced as a whole.
 ///
-/// Anyone who can write to the directory can write an index. It says which files are looked at, in which order, and
-/// what is not used; a snapshot is believed only after its signature has been verified.
+/// Anyone who can write to the directory can write an index. The index determines which files are read, in which order,
+/// and which states are skipped, but a snapshot is trusted only after its signature has been verified.
 package struct StorageIndex: Hashable, Sendable {
-    /// The states of a collection in one use, and how they have fared with this app.
+    /// The states of a collection for one use, and the record of how well the app has started with them.
     package struct Slot: Hashable, Sendable {
         package var current: StoredState?
-        /// What `current` has replaced, as long as the app may go back to it or some of its attachments may be of use.
+        /// The state replaced by `current`, as long as the app may roll back to it or some of its attachments may be
+        /// useful.
         package var previous: StoredState?
         package var trial = StateTrial()
 
-        /// Whether both have the same states.
+        /// Returns whether both slots have the same states.
         func hasSameStates(as other: Slot) -> Bool { current == other.current && previous == other.previous }
 
         package func isCurrent(_ snapshot: Snapshot) -> Bool { current?.state == StateTrial.State(snapshot) }
     }
 
-    /// The newest signed state of a collection that was ever stored under one root. Nothing signs this note.
+    /// The newest signed state of a collection that was ever stored under one root. This note is not signed.
     struct Newest: Hashable, Sendable {
         let root: SHA256Digest
         let timestamp: Timestamp
-        /// A catalogue's number, and when the certificate that signed it became valid.
+        /// For a catalogue, its number and the start of the validity of the certificate that signed it.
         var number: UInt64?
         var certificate: Timestamp?
     }
 
-    /// A collection of one environment.
+    /// A collection in one environment.
     package struct Collection: Hashable, Sendable {
-        /// What syncs have stored.
+        /// The states stored by syncs.
         package var synced = Slot()
-        /// What remote config has activated.
+        /// The states activated by remote config.
         package var activated = Slot()
-        /// When the content of the current synced state was last hashed or verified.
+        /// The time when the content of the current synced state was last hashed or verified.
         var checked: Timestamp?
-        /// One for each root, newest last.
+        /// The newest signed states, one for each root, newest last.
         var newest: [Newest] = []
-        /// The attachments that stay even if no record has them.
+        /// The attachments that are kept even if no record refers to them.
         var kept: Set<SHA256Digest> = []
 
         var isEmpty: Bool { self == Collection() }
@@ -65,17 +66,17 @@ package struct StorageIndex: Hashable, Sendable {
         }
     }
 
-    /// By ``key(of:in:)``.
+    /// The collections, by ``key(of:in:)``.
     var collections: [String: Collection] = [:]
-    /// What remote config remembers, in a form of its own, by the collection. `@override` follows its name for what is
-    /// remembered while a file replaces it.
+    /// The data of remote config, in its own format, by collection. The key has the suffix `@override` for data stored
+    /// while a local file replaces the collection.
     package var configs: [String: JSONValue] = [:]
-    /// The times of scheduled syncs: of a collection in remote config by its name, of the service by an empty name.
+    /// The times of scheduled syncs. The key is the collection's name for remote config, and empty for the service.
     var schedules: [String: SyncSchedule.Times] = [:]
     var journal: SyncJournal?
-    /// Which servers asked for no requests, and until when.
+    /// The backoffs that servers have requested, with the times when they expire.
     var backoff = BackoffState()
-    /// What the next start must know about failed connections to the update channel.
+    /// Information about failed connections to the update channel, for the next start.
     var updates: UpdateFollower.Kept?
 
     package subscript(key: String) -> Collection {
@@ -83,33 +84,37 @@ package struct StorageIndex: Hashable, Sendable {
         set { collections[key] = newValue.isEmpty ? nil : newValue }
     }
 
-    /// Each environment's states are on their own: staging and production may share a root, and configurations that
-    /// alternate on one directory must not replace each other's states.
+    /// Returns the key of a collection in an environment.
     ///
-    /// - Parameter environment: the server; for a catalogue its publisher, so that the number of one is a minimum for
-    ///   later ones, whichever mirror they come from.
+    /// The states of each environment are separate: staging and production may share a root, and alternating
+    /// configurations of one directory must not replace each other's states.
+    ///
+    /// - Parameter environment: the server. For a catalogue it is the publisher, so that a catalogue's number is a
+    ///   minimum for later ones, regardless of the mirror that they come from.
     static func key(of id: CollectionID, in environment: String) -> String { "\(id)@\(environment)" }
 
-    /// The keys of a collection, in any order.
+    /// Returns all keys of a collection, in any order.
     private func keys(of id: CollectionID) -> [String] {
         let prefix = Self.key(of: id, in: "")
         return collections.keys.filter { $0.hasPrefix(prefix) }
     }
 
-    /// The environments of a collection, in a certain order. A forged index may have more of them than are kept.
+    /// Returns the environments of a collection, in a fixed order. Their number is limited, because a forged index may
+    /// contain more than the library stores.
     func environments(of id: CollectionID) -> [(key: String, collection: Collection)] {
         keys(of: id).sorted().prefix(Self.mostEnvironments * 2).map { ($0, self[$0]) }
     }
 
-    /// The files of all states that something refers to.
+    /// The files of all states that the index refers to.
     var states: Set<SHA256Digest> { Set(collections.values.flatMap(\.states).map(\.file)) }
 
-    /// Those of them that are catalogues.
+    /// The files of all catalogues that the index refers to.
     var catalogueStates: Set<SHA256Digest> {
         Set(keys(of: Catalogue.collection).flatMap { self[$0].states }.map(\.file))
     }
 
-    /// Whether a failure of the machine must not lose it: it has something that no server and no state can give back.
+    /// Whether the index must survive a power failure: it contains data that neither a server nor the stored states can
+    /// restore.
     var mustSurvive: Bool {
         !configs.isEmpty
             || collections.values.contains {
@@ -117,7 +122,7 @@ package struct StorageIndex: Hashable, Sendable {
             }
     }
 
-    /// The collections that have something stored, sorted.
+    /// The collections with stored data, sorted.
     var ids: [CollectionID] {
         Set(
             collections.keys.compactMap { key in
@@ -126,14 +131,14 @@ package struct StorageIndex: Hashable, Sendable {
         ).sorted()
     }
 
-    /// Forgets everything that is stored of a collection.
+    /// Removes all data of a collection.
     mutating func remove(_ id: CollectionID) {
         for key in keys(of: id) { collections[key] = nil }
         for key in ["\(id)", "\(id)@override"] { configs[key] = nil }
         schedules["\(id)"] = nil
     }
 
-    /// Forgets the environments of a collection that were synced longest ago: a developer may try many servers.
+    /// Removes the environments of a collection that were synced longest ago, because a developer may try many servers.
     mutating func forgetOldEnvironments(of id: CollectionID, besides key: String) {
         let others = keys(of: id).filter { $0 != key && self[$0].synced.current != nil }
             .sorted { (self[$0].checked?.milliseconds ?? 0, $1) > (self[$1].checked?.milliseconds ?? 0, $0) }
@@ -146,7 +151,7 @@ package struct StorageIndex: Hashable, Sendable {
 extension StorageIndex.Collection {
     private static let mostRoots = 8
 
-    /// Notes a signed state that was stored, so that nothing older is taken from a server later.
+    /// Records a signed state that was stored, so that no older state is accepted from a server later.
     mutating func record(_ new: StorageIndex.Newest) {
         newest = (newest.filter { $0.root != new.root } + [new]).suffix(Self.mostRoots)
     }
@@ -156,13 +161,15 @@ extension StorageIndex.Collection {
 
 extension StorageIndex {
     static let format: UInt64 = 1
-    /// The most bytes that the file may have.
+    /// The maximum size of the file in bytes.
     static let mostBytes = 32 << 20
-    /// A hundred collections have some ten thousand.
+    /// The maximum number of JSON values in the file. A hundred collections have about ten thousand.
     private static let mostValues = 1 << 18
 
-    /// - Throws: `FormatError`, or `BundleError` if it is not an index (`malformed`), or is one of a later format
-    ///   (`unknownVersion`). A member that cannot be read counts as missing.
+    /// Parses an index. A member that cannot be parsed is treated as missing.
+    ///
+    /// - Throws: `FormatError`, or `BundleError` if the content is not an index (`malformed`) or has a later format
+    ///   (`unknownVersion`).
     init(parsing content: Bytes) throws {
         var limits = Limits()
         limits.jsonValues = Self.mostValues
@@ -202,7 +209,7 @@ extension StorageIndex {
 }
 
 extension BundleError {
-    /// The index of a storage directory cannot be used as it is.
+    /// Returns an error for an index that cannot be used.
     fileprivate static func index(_ code: FailureCode, _ problem: String, remedy: String) -> Self {
         Self(code, file: "index.json", found: problem, remedy: remedy)
     }
@@ -282,7 +289,7 @@ extension JSONValue {
                 .map { .init(key: $0.key, value: json($0.value)) })
     }
 
-    /// The members of a member that is an object.
+    /// Returns the members of an object that is itself a member.
     func members(_ key: String) -> [(key: String, value: JSONValue)] {
         guard case .object(let members)? = self[key] else { return [] }
         return members.map { ($0.key, $0.value) }

@@ -2,12 +2,12 @@ import RemoteSettingsModel
 import SnapshotBundle
 
 extension LocalCollection {
-    /// Removes the attachments that no record has any more, and those of earlier versions.
+    /// Removes the attachments that no record refers to any more, including those of earlier versions.
     ///
-    /// - Returns: how many files were removed.
+    /// - Returns: the number of removed files.
     func pruneAttachments() throws -> Int {
         let storage = session.storage
-        // While a file replaces the collection, the stored attachments are still those of the collection.
+        // While a local file replaces the collection, the stored attachments still belong to the collection itself.
         guard overriding == nil, try FileStore.isDirectory(storage.attachmentsPath(id)) else { return 0 }
         let isSafeStart = session.trials.isSafeStart
         var removed = Result<Int, any Error>.success(0)
@@ -23,21 +23,22 @@ extension LocalCollection {
 }
 
 extension StorageDirectory {
-    /// Removes a file that is damaged.
+    /// Removes a damaged file.
     func discard(_ path: String) { if !isReadOnly { try? FileStore.remove(path, below: self.path) } }
 
-    /// The attachments of a state. It is not verified, so it decides only what is not removed.
+    /// Returns the attachments of a state. The state is not verified, so the result may only be used to keep files.
     ///
-    /// - Returns: `nil` if its file cannot be read.
+    /// - Returns: `nil` if the state's file cannot be read.
     private func attachments(of stored: StoredState, _ id: CollectionID, limits: Limits) -> Set<SHA256Digest>? {
         guard let file = try? file(of: stored, id), let payload = try? Payload(parsing: file.payload, limits: limits)
         else { return nil }
         return Set(payload.records.compactMap { try? $0.attachment()?.hash })
     }
 
-    /// The stored attachments of `old` records whose `new` versions have other attachments that are not stored yet.
+    /// Returns the stored attachments of `old` records whose `new` versions have different attachments that are not
+    /// stored yet.
     ///
-    /// They can stand in for the new ones if a caller accepts that.
+    /// A caller that allows stale attachments can use them until the new ones are stored.
     func staleAttachments(
         _ id: CollectionID, from old: RecordTable, to new: RecordTable
     ) throws(BundleError) -> Set<SHA256Digest> {
@@ -55,23 +56,24 @@ extension StorageDirectory {
         return stale
     }
 
-    /// Removes the attachments that no record names any more and that nobody asked to keep. Those of the state that the
-    /// app can go back to stay.
+    /// Removes the attachments that no record refers to any more, except those that the app has asked to keep and those
+    /// of the state that the app can roll back to.
     ///
-    /// - Returns: how many files were removed.
-    /// - Throws: `BundleError` for the first file that cannot be removed. The others are removed.
+    /// - Returns: the number of removed files.
+    /// - Throws: `BundleError` for the first file that cannot be removed. All others are removed.
     @discardableResult
     func removeOrphanedAttachments(
         of collection: LocalCollection, keeping records: RecordTable, _ stale: Set<SHA256Digest>, in index: StorageIndex
     ) throws(BundleError) -> Int {
         let (id, session) = (collection.id, collection.session)
         let directory = attachmentsPath(id)
-        // If a link has taken the directory's place, the files behind it are not the library's.
+        // If a symbolic link has replaced the directory, its files do not belong to the library.
         guard try FileStore.isDirectory(directory), let names = try FileStore.list(directory), !names.isEmpty
         else { return 0 }
         let entry = index[collection.key]
         var kept = stale.union(entry.kept)
-        // Other environments' records name files here as well. Those of a state that is gone are fetched again.
+        // Records of other environments refer to files in this directory too. Attachments of a state whose file is lost
+        // are removed and fetched again.
         for (key, other) in index.environments(of: id) where key != collection.key {
             kept.formUnion(other.kept)
             for stored in other.states {

@@ -2,47 +2,51 @@ import RemoteSettingsHTTP
 import RemoteSettingsModel
 import SnapshotBundle
 
-/// A sync of one collection: compare, fetch and verify, store, serve.
+/// A sync of one collection: it compares timestamps, fetches and verifies the server's state, stores it and puts it
+/// into use.
 ///
-/// | Here | The server's timestamp | What the sync does |
+/// | Local state | The server's timestamp | Action of the sync |
 /// |---|---|---|
-/// | nothing was read yet | the stored state's | nothing: its file is there, and was hashed within a day |
-/// | a state | the same, or an older one | nothing: an older list of collections is stale, and no rollback |
+/// | not read yet | the stored state's | nothing: the state's file exists, and was hashed within a day |
+/// | a state | the same, or an older one | nothing: an older list of collections is stale, but not a rollback |
 /// | a state whose file is lost or damaged | the same | writes the file again |
 /// | a state | a newer one | fetches the changes; if they do not verify, fetches everything once |
-/// | nothing, or only what was refused | any | fetches everything |
+/// | none, or only refused states | any | fetches everything |
 /// | an imported state | any | fetches, because the server's state is signed |
-/// | a state of another server | another one, older or newer | fetches, and uses the server's own |
-/// | a state | a newer one, and it answers with the same records | nothing: up to date |
-/// | a state | a newer one, and it answers with an older state | fails with a rollback |
-/// | a state | a newer one, and nothing that it sends verifies | fails |
-/// | any | one whose state is set aside | fails without a request |
-/// | a state | a newer one, and the app's check refuses it | fails, and sets that state aside |
-/// | a newer state, which another process stored meanwhile | any | uses that one |
+/// | a state of a different server | a different one, older or newer | fetches, and uses the server's state |
+/// | a state | a newer one, but the server sends the same records | nothing: up to date |
+/// | a state | a newer one, but the server sends an older state | fails with a rollback error |
+/// | a state | a newer one, but no response verifies | fails |
+/// | any | the timestamp of a rejected state | fails without a request |
+/// | a state | a newer one, but the app's check rejects it | fails, and records the rejection |
+/// | a newer state, stored by another process in the meantime | any | uses that state |
 ///
-/// A sync that fails or is killed leaves what was there, unless it is killed after it has written the index. A state
-/// that is verified and cannot be stored is used as long as the process runs, and the sync fails with the reason.
+/// A sync that fails or is killed leaves the local state unchanged, unless it is killed after it has written the index.
+/// A verified state that cannot be stored is used until the process exits, and the sync fails with the reason.
 extension SyncRun {
     func update(_ collection: LocalCollection) async throws -> SyncOutcome {
         let expected = monitor.collections[collection.id]
-        // A read verifies what it serves. Only to learn that nothing is new, nothing has to be verified.
+        // Whether the state is current can be decided without verifying it, because every read verifies the state it
+        // uses.
         if let expected, collection.isStored(expected) { return .upToDate(expected) }
         return try await CollectionSync(session: session, collection: collection, trigger: trigger)
             .update(to: expected) { wanted in try await fetcher.fetch(wanted) }
     }
 }
 
-/// How one collection gets from its current state to the server's.
+/// The update of one collection from its current state to the server's.
 struct CollectionSync {
     let session: Session
     let collection: LocalCollection
-    /// The reason that telemetry reports.
+    /// The reason reported to telemetry.
     let trigger: UptakeEvent.Trigger
     var id: CollectionID { collection.id }
 
+    /// Updates the collection.
+    ///
     /// - Parameters:
-    ///   - expected: the server's timestamp; `nil` if its list does not have the collection.
-    ///   - fetch: fetches and verifies the server's state; `nil` if nothing is newer.
+    ///   - expected: the server's timestamp; `nil` if the server does not list the collection.
+    ///   - fetch: a closure that fetches and verifies the server's state; it returns `nil` if there is nothing newer.
     func update(
         to expected: Timestamp?, fetch: (CollectionFetcher.Wanted) async throws -> CollectionFetcher.Fetched?
     ) async throws -> SyncOutcome {
@@ -56,7 +60,7 @@ struct CollectionSync {
         }
         if let expected { try checkWanted(expected) }
         let floor = current.floor(of: collection)
-        // The server knows no changes since a time that lies ahead of it.
+        // If the local timestamp is ahead of the server's, the server cannot compute the changes since then.
         let isAhead = current.isStandIn && expected.map { $0 < current.timestamp ?? $0 } ?? false
         var wanted = CollectionFetcher.Wanted(
             id: id, expected: expected, base: isAhead ? nil : current.snapshot?.payload, floor: floor,
@@ -72,7 +76,8 @@ struct CollectionSync {
         return .updated(stored.timestamp ?? fetched.snapshot.timestamp)
     }
 
-    /// Writes the file of the state in use again if it was lost or damaged, and what could not be written before.
+    /// Rewrites the file of the current state if it was lost or damaged, and writes any data that could not be written
+    /// before.
     func restore(_ current: CurrentState) async throws {
         if session.storage.hasUnsaved { session.remember { _ in } }
         guard current.source == .cached, let snapshot = current.snapshot,
@@ -81,10 +86,11 @@ struct CollectionSync {
         _ = try await store(snapshot, over: current)
     }
 
-    /// Stores a verified state, and serves it from now on. Does I/O.
+    /// Stores a verified state, and uses it from now on. Does I/O.
     ///
-    /// - Returns: the state to serve from now on. It is another process's if that has stored a newer one meanwhile.
-    /// - Throws: why it cannot be stored. It is served from memory then.
+    /// - Returns: the state to use from now on. It is another process's state if that process has stored a newer one in
+    ///   the meantime.
+    /// - Throws: the reason that the state cannot be stored. It is used from memory in that case.
     private func store(_ snapshot: Snapshot, over current: CurrentState) async throws -> CurrentState {
         let (storage, key) = (session.storage, collection.key)
         let file = CacheFile(snapshot, server: "\(try session.server.get())")
@@ -96,11 +102,12 @@ struct CollectionSync {
         var stored = current.replaced(by: snapshot)
         var isOvertaken = false
         let (_, problem) = try await storage.update { index in
-            // This is checked under the lock, so that a closed session cannot write after the session that follows it.
+            // This check must be under the lock, so that a closed session cannot write after the session that replaced
+            // it.
             guard !session.isClosed else { throw RemoteSettingsError.closed }
             var entry = index[key]
-            // A stored state that is not in use is read again as well. It may have been unreadable for a moment, and
-            // may be newer.
+            // Read a stored state again even if it is not in use: it may have been unreadable for a moment, and may be
+            // newer.
             if !entry.synced.hasSameStates(as: current.slot) || entry.synced.current != nil && !isCached {
                 let found = session.choice.choose(id, from: entry.synced, asking: collection.trial)
                 if let timestamp = found.timestamp, found.stored != nil, timestamp >= snapshot.timestamp,
@@ -154,14 +161,14 @@ struct CollectionSync {
 }
 
 extension CurrentState {
-    /// Whether the server's state of a timestamp has to be fetched.
+    /// Returns whether the server's state of this timestamp must be fetched.
     ///
-    /// A server's list that is older than the current state is not a rollback: a cache may have kept it, the server's
-    /// export may have overlapped with a publication, or another sync has stored something since. But the server's own
-    /// state replaces one that only stands in for it, even if that is newer.
+    /// A list of collections that is older than the current state is not a rollback: it may come from a cache, the
+    /// server may have exported it during a publication, or another sync may have stored a newer state. But the
+    /// server's own state replaces a stand-in even if the stand-in is newer.
     fileprivate func isReplaced(by timestamp: Timestamp, acceptsUnsigned: Bool) -> Bool {
         guard let own = self.timestamp else { return true }
-        // Between an imported state and one that nobody signs, the timestamp decides.
+        // If the server's states are unsigned, the timestamp decides between them and an imported state.
         if isImported { return own <= timestamp || !acceptsUnsigned }
         return isStandIn ? own != timestamp : own < timestamp
     }
@@ -171,13 +178,13 @@ extension CurrentState {
     /// Whether the collection is known to be signed.
     var wasSigned: Bool { snapshot?.provenance.isSigned ?? isKnownSigned }
 
-    /// Whether storing a fetched state would change nothing.
+    /// Returns whether storing a fetched state would change nothing.
     fileprivate func isSame(as fetched: Snapshot) -> Bool {
         guard let snapshot, !isImported, snapshot.payload == fetched.payload else { return false }
         return source != .cached || snapshot.metadata.json == fetched.metadata.json
     }
 
-    /// This state with a verified one from the server in its place.
+    /// Returns this state with its snapshot replaced by a verified one from the server.
     func replaced(by snapshot: Snapshot) -> CurrentState {
         var new = self
         new.rejected.removeAll { $0.source == .cached || $0.reason == .notFound }
@@ -189,14 +196,15 @@ extension CurrentState {
         return new
     }
 
-    /// The lowest timestamp that a verified state of the server may have.
+    /// Returns the lowest timestamp that a verified state of the server may have.
     ///
-    /// Only a signed state sets a minimum, because anyone could have chosen the timestamp of an unsigned one. What the
-    /// index says of the newest state matters if that state is lost. It counts only if the state's root is pinned now:
-    /// the owner of a key under a removed root could have chosen any timestamp.
+    /// Only a signed state sets a minimum, because anyone could have chosen the timestamp of an unsigned one. If the
+    /// newest state is lost, its note in the index still sets the minimum. The note counts only if the root of that
+    /// state is pinned now, because the owner of a key under a removed root could have chosen any timestamp.
     func floor(of collection: LocalCollection) -> Timestamp? {
         let session = collection.session
-        // The index is not signed. A time in the future comes from damage, and would refuse everything.
+        // The index is not signed. A timestamp in the future is a sign of damage and would cause all states to be
+        // refused, so it is ignored.
         let latest = session.now.advanced(by: .seconds(Limits.clockToleranceSeconds))
         let stored = session.storage.index()[collection.key].newest
             .filter { session.trust.roots.roots.contains($0.root) && $0.timestamp <= latest }.map(\.timestamp)
@@ -206,7 +214,7 @@ extension CurrentState {
 }
 
 extension StorageIndex.Collection {
-    /// Notes that a verified state was stored.
+    /// Records that a verified state was stored.
     mutating func record(_ snapshot: Snapshot, _ session: Session) {
         checked = session.now
         guard let root = snapshot.provenance.verdict?.root else { return }
@@ -215,10 +223,10 @@ extension StorageIndex.Collection {
 }
 
 extension LocalCollection {
-    /// Whether nothing has been read yet, and what is stored is the server's state of this timestamp.
+    /// Returns whether the collection has not been read yet and the stored state has this timestamp.
     ///
-    /// Nothing is verified: a read verifies what it serves. A state that is already in use is asked with ``current()``,
-    /// which shows another process's stores to listeners as well.
+    /// Nothing is verified here, because every read verifies the state it uses. For a state that is already in use,
+    /// call ``current()`` instead, which also notifies listeners of states stored by other processes.
     func isStored(_ timestamp: Timestamp) -> Bool {
         guard overriding == nil, session.publisher == nil, !session.changes.isFollowed(id), !hasRead,
             let stored = session.storage.index()[key].synced.current, stored.timestamp == timestamp,
@@ -230,7 +238,8 @@ extension LocalCollection {
         return isThere(stored)
     }
 
-    /// Whether a stored state's file is there: with its size, and with content that was hashed within a day.
+    /// Returns whether a stored state's file exists with the right size, and its content was hashed within the last
+    /// day.
     func isThere(_ stored: StoredState) -> Bool {
         let (storage, now, key) = (session.storage, session.now, key)
         guard storage.has(stored) else { return false }

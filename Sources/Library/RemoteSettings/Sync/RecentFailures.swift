@@ -1,28 +1,29 @@
 import RemoteSettingsHTTP
 import RemoteSettingsModel
 
-/// A sync that has just failed. Reads that sync only if nothing is held do not repeat it before ``nextTry``.
+/// A sync that has just failed. A read that syncs only if there are no local records does not repeat it before
+/// ``nextTry``.
 ///
-/// These reads are ``RemoteSettingsClient/fetchRecords(_:)`` with ``RecordQuery/Sync/ifEmpty``.
+/// Such a read is ``RemoteSettingsClient/fetchRecords(_:)`` with ``RecordQuery/Sync/ifEmpty``.
 public struct RecentFailure: Hashable, Sendable {
-    /// Why it failed.
+    /// The reason of the failure.
     public var error: RemoteSettingsError
-    /// When such a read asks the network again, by this device's clock: 5 s to a minute after the failure.
+    /// The time when such a read uses the network again, by this device's clock: 5 s to 1 min after the failure.
     public var nextTry: RemoteSettingsTimestamp
 }
 
-/// The syncs of a session that have just failed.
+/// The recently failed syncs of a session.
 ///
-/// Without them, a device that is offline would wait for the network again at each read. They are kept in memory only,
-/// and a pause never exceeds a minute, so a network that fails on purpose gains no more than that. A sync that the app
-/// asks for is always made.
+/// Without this record, every read on an offline device would wait for the network. It is kept only in memory and
+/// delays a read by at most a minute, so an attacker who makes syncs fail on purpose gains no more than that. A sync
+/// that the app requests explicitly is never delayed.
 final class RecentFailures: Sendable {
     private static let firstPause = Duration.seconds(5)
     private static let longestPause = Duration.seconds(60)
 
     private struct Failure {
         let error: RemoteSettingsError
-        /// How many failures there were in a row.
+        /// The number of consecutive failures.
         let count: Int
         let time: Timestamp
         let uptime: Duration
@@ -31,7 +32,7 @@ final class RecentFailures: Sendable {
     }
 
     private struct State {
-        /// The server's list of collections could not be fetched.
+        /// The failure to fetch the server's list of collections.
         var server: Failure?
         var collections: [CollectionID: Failure] = [:]
     }
@@ -41,6 +42,8 @@ final class RecentFailures: Sendable {
 
     init(_ environment: HTTPEnvironment) { self.environment = environment }
 
+    /// Records a failure.
+    ///
     /// - Parameter id: the collection that failed; `nil` if the server's list of collections could not be fetched,
     ///   which affects all collections.
     func record(_ error: RemoteSettingsError, of id: CollectionID?) {
@@ -53,21 +56,22 @@ final class RecentFailures: Sendable {
         }
     }
 
-    /// Notes that the server has sent its list of collections.
+    /// Records that the server has sent its list of collections.
     func recordAnswer() { state.withLock { $0.server = nil } }
 
     func recordSuccess(of id: CollectionID) { state.withLock { $0.collections[id] = nil } }
 
-    /// Forgets all failures, because there is reason to believe that the next try succeeds.
+    /// Removes all failures, because the next attempt is likely to succeed.
     func forget() { state.withLock { $0 = State() } }
 
-    /// The failure that a read must not repeat now; `nil` if it may use the network.
+    /// Returns the failure that a read must not repeat now; `nil` if the read may use the network.
     func standing(_ id: CollectionID) -> RecentFailure? {
         let failures = state.withLock { [$0.server, $0.collections[id]].compactMap(\.self) }
         guard !failures.isEmpty else { return nil }
         let (now, uptime) = (environment.now(), environment.uptime())
         let left = failures.map { failure in
-            // The machine may have slept, which only the time of day shows; or its time of day may have been set.
+            // Use the larger of two durations: uptime does not advance while the system sleeps, and the clock may have
+            // been set.
             let passed = max(uptime - failure.uptime, now.elapsed(since: failure.time))
             return (failure.pause - passed, failure.error)
         }

@@ -3,7 +3,7 @@ import RemoteSettingsModel
 import SnapshotBundle
 
 extension RemoteSettingsError {
-    /// A verified state is not used.
+    /// Returns an error for a verified state that was rejected.
     package static func rejected(_ id: CollectionID, _ timestamp: Timestamp, _ reason: String) -> RemoteSettingsError {
         .rejected(
             reason: "\(id): the state of \(timestamp.rfc3339) is not used: \(VisibleText.excerpt(reason)); the current "
@@ -11,15 +11,17 @@ extension RemoteSettingsError {
     }
 }
 
-/// The app's own check of a state, on a thread of this package and with a limit of time.
+/// The app's check of a state, which runs on a thread of this package with a time limit.
 package enum StateCheck {
-    /// - Returns: why the state is refused; `nil` if it is not.
-    /// - Throws: `CancellationError` if the task is cancelled meanwhile.
+    /// Runs the check.
+    ///
+    /// - Returns: the reason to reject the state; `nil` to accept it.
+    /// - Throws: `CancellationError` if the task is cancelled in the meantime.
     package static func refusal(
         within limit: Duration, _ environment: HTTPEnvironment, _ check: @escaping @Sendable () throws -> Void
     ) async throws -> String? {
         let (reasons, continuation) = AsyncStream<String?>.makeStream(bufferingPolicy: .bufferingOldest(1))
-        // A check that never ends keeps one thread, and other work goes on without it.
+        // A check that never returns blocks only its own thread.
         WorkThreads.startThread {
             do {
                 try check()
@@ -39,8 +41,10 @@ package enum StateCheck {
 }
 
 extension CollectionSync {
+    /// Checks that a state was not rejected.
+    ///
     /// - Parameter payload: the hash of the state's content; `nil` if it is not known yet.
-    /// - Throws: ``RemoteSettingsError/rejected(reason:)`` if the state is set aside.
+    /// - Throws: ``RemoteSettingsError/rejected(reason:)``.
     func checkWanted(_ timestamp: Timestamp, payload: SHA256Digest? = nil) throws {
         let trial = collection.trial
         let refusal =
@@ -50,7 +54,7 @@ extension CollectionSync {
         if let refusal { throw RemoteSettingsError.rejected(id, timestamp, refusal.reason) }
     }
 
-    /// Has the app check a fetched state, unless its content is set aside already.
+    /// Lets the app check a fetched state, unless the same content was already rejected.
     ///
     /// - Throws: ``RemoteSettingsError/rejected(reason:)`` if the state must not be stored.
     func validate(_ snapshot: Snapshot, over current: CurrentState) async throws {

@@ -1,28 +1,28 @@
 import RemoteSettingsModel
 import SnapshotBundle
 
-/// The failures of one collection's syncs since the last one that succeeded.
+/// The failed syncs of one collection since the last successful one.
 public struct SyncFailures: Hashable, Sendable {
-    /// One sync that failed.
+    /// A failed sync.
     public struct Attempt: Hashable, Sendable {
-        /// When it began, by this device's clock.
+        /// The time when the sync began, by this device's clock.
         public var at: RemoteSettingsTimestamp
-        /// What started it.
+        /// The cause of the sync.
         public var trigger: UptakeEvent.Trigger
-        /// Its status in telemetry. `signRetryError` means that a full fetch after a delta failed too.
+        /// The status in telemetry. `signRetryError` means that a full fetch, after a delta, failed too.
         public var status: UptakeEvent.Status
-        /// The first 500 bytes of the error's text, on one line.
+        /// The first 500 bytes of the error's description, on one line.
         public var error: String
     }
 
-    /// How many there were, including those of earlier processes.
+    /// The number of failures, including those in earlier processes.
     public var count: Int
-    /// When the first of them began, by this device's clock.
+    /// The time when the first failed sync began, by this device's clock.
     public var since: RemoteSettingsTimestamp
-    /// The last ten of them, oldest first.
+    /// The last ten failures, oldest first.
     public var attempts: [Attempt]
 
-    /// Whether there were ten or more. The records that were held before are still served.
+    /// Whether at least ten consecutive syncs have failed. The current records remain in use.
     public var isBroken: Bool { count >= Self.most }
 
     static let most = 10
@@ -35,12 +35,12 @@ extension SyncFailures: CustomStringConvertible {
     }
 }
 
-/// What is remembered about a server's syncs from one process to the next. Verification does not depend on it.
+/// The data about a server's syncs that is kept from one process to the next. Verification does not depend on it.
 package struct SyncJournal: Hashable, Sendable {
     let server: String
-    /// When the last run began that has brought a collection to the server's state, by this device's clock.
+    /// The start time of the last successful sync, by this device's clock.
     var lastCheck: Timestamp?
-    /// How many milliseconds this device's clock was ahead of the server's at that time.
+    /// The number of milliseconds by which this device's clock was ahead of the server's at that time.
     var clockSkew: Int64?
     var failures: [CollectionID: SyncFailures] = [:]
 
@@ -110,7 +110,7 @@ extension SyncFailures.Attempt {
 }
 
 extension Session {
-    /// What is remembered about this server's syncs. What is remembered about another one counts as nothing.
+    /// The journal of the configured server. The journal of a different server is treated as empty.
     var journal: SyncJournal { journal(in: storage.index()) }
 
     private func journal(in index: StorageIndex) -> SyncJournal {
@@ -118,14 +118,16 @@ extension Session {
         return index.journal.flatMap { $0.server == server ? $0 : nil } ?? SyncJournal(of: server)
     }
 
-    /// Notes that a run begins: the server has sent its list of collections.
+    /// Records the difference between the clocks when the server has sent its list of collections.
     func recordAnswer(serverTime: Timestamp?) {
         guard let serverTime else { return }
         let (mine, theirs) = (Int64(clamping: now.milliseconds), Int64(clamping: serverTime.milliseconds))
         changeJournal { $0.clockSkew = mine - theirs }
     }
 
-    /// - Parameter began: when the run began that has synced it.
+    /// Records a successful sync.
+    ///
+    /// - Parameter began: the start time of the run that synced the collection.
     func recordSuccess(of id: CollectionID, in began: Timestamp) {
         changeJournal { journal in
             journal.failures[id] = nil

@@ -3,12 +3,12 @@ import RemoteSettingsModel
 import SnapshotBundle
 
 extension LocalCollection {
-    /// Brings the collection to the server's state. Uses the network. Concurrent calls share one sync.
+    /// Updates the collection to the server's state. Uses the network. Concurrent calls share one sync.
     ///
     /// - Parameters:
     ///   - expected: the timestamp that a push message announced.
-    ///   - owner: the client that asks.
-    ///   - outlivesCaller: whether the sync goes on if the caller is cancelled.
+    ///   - owner: the client that requests the sync.
+    ///   - outlivesCaller: whether the sync continues if the caller is cancelled.
     func sync(
         expected: Timestamp? = nil, trigger: UptakeEvent.Trigger, owner: WorkOwner, outlivesCaller: Bool = true
     ) async -> CollectionSyncResult {
@@ -29,10 +29,10 @@ extension LocalCollection {
         return CollectionSyncResult(id, of: result)
     }
 
-    /// The outcome of each sync while a file replaces the collection, while only what is packaged is used, or while the
-    /// network is not allowed for it; `nil` if none is so.
+    /// The outcome of every sync in these cases: a local file replaces the collection, only packaged records are used,
+    /// or the collection may not use the network. It is `nil` in all other cases.
     ///
-    /// Nothing is requested, and nothing is stored.
+    /// Nothing is requested or stored.
     fileprivate var outcomeWithoutNetwork: Result<SyncOutcome, RemoteSettingsError>? {
         do throws(RemoteSettingsError) { try session.checkNetwork(id) } catch { return .failure(error) }
         if session.config.isPackagedOnly, overriding == nil {
@@ -48,7 +48,7 @@ extension LocalCollection {
             .storage(reason: "\(id): \(problems); mend the file, or take it out of RemoteSettingsConfig.overrides"))
     }
 
-    /// Syncs for a read that has found nothing. A failure that was just seen is returned at once and not repeated.
+    /// Syncs for a read that has found no records. A recent failure is returned at once instead of being repeated.
     func syncIfEmpty(owner: WorkOwner) async -> Result<SyncOutcome, RemoteSettingsError> {
         if !session.syncs.isUnderWay(id), let failure = session.failures.standing(id) {
             session.logger.debug(
@@ -60,10 +60,11 @@ extension LocalCollection {
 }
 
 extension Session {
-    /// How many collections are synced at once: as many as there are connections to a host.
+    /// The number of collections that are synced concurrently, which is the number of connections to a host.
     static var width: Int { 8 }
 
-    /// Brings collections to the server's state, each on its own, after one request for the monitor. Uses the network.
+    /// Updates collections to the server's state, independently of each other, after one request for the monitor. Uses
+    /// the network.
     ///
     /// Concurrent calls share one sync.
     ///
@@ -77,13 +78,14 @@ extension Session {
         }.flatMap { $0.mapError { RemoteSettingsError($0) } }
     }
 
-    /// Syncs one collection when catalogues are read. All the service's collections are synced with it, so that all are
-    /// of one catalogue.
+    /// Syncs one collection if catalogues are used. All collections of the service are synced with it, so that they
+    /// remain in the states of one catalogue.
     fileprivate func syncCatalogue(
         with collection: LocalCollection, expected: Timestamp?, trigger: UptakeEvent.Trigger, owner: WorkOwner,
         _ outlivesCaller: Bool
     ) async -> CollectionSyncResult {
-        // A sync that began before the collection was asked for is joined, but may not include it.
+        // A running sync that is joined may have started before this collection was in use, and so may not include it.
+        // In that case, sync again.
         for _ in 0..<2 {
             let results = await serviceSyncs.run(
                 true, expected: expected, owner: owner, outlivesCaller: outlivesCaller
@@ -140,19 +142,19 @@ extension CollectionSyncResult {
     }
 }
 
-/// The monitor's answer, and the syncs of collections that follow from it.
+/// The monitor's response, and the syncs of collections that are based on it.
 struct SyncRun: Sendable {
     let session: Session
     let trigger: UptakeEvent.Trigger
     let client: ServerClient
     let fetcher: CollectionFetcher
     let monitor: MonitorChangeset
-    /// When the run began.
+    /// The start time of the run.
     let began: Timestamp
     /// The monitor's own timestamp.
     var timestamp: Timestamp { monitor.timestamp }
 
-    /// Asks for the monitor.
+    /// Fetches the monitor.
     ///
     /// - Parameters:
     ///   - expected: the timestamp that a push message announced.
@@ -162,7 +164,7 @@ struct SyncRun: Sendable {
         client = try session.startingRun()
         fetcher = session.fetcher(client)
         began = session.now
-        // The index and the locks are read while libcurl is loaded.
+        // Read the index and the lock files here, while libcurl is being loaded.
         _ = (session.choice, session.storage.index())
         let serverTime: Timestamp?
         do {
@@ -191,7 +193,7 @@ struct SyncRun: Sendable {
         session.recordAnswer(serverTime: serverTime)
     }
 
-    /// Brings one collection to the server's state.
+    /// Updates one collection to the server's state.
     func sync(_ collection: LocalCollection) async -> CollectionSyncResult {
         let began = session.now
         let result: Result<SyncOutcome, any Error>
@@ -200,13 +202,13 @@ struct SyncRun: Sendable {
         } catch {
             result = .failure(error)
         }
-        // If a delta does not verify, a full fetch follows before the sync fails.
+        // An invalid delta is followed by a full fetch, so a failed sync of an existing collection was already retried.
         return await recordOutcome(
             result, of: collection.id, since: began, wasRetried: { collection.current().snapshot != nil })
     }
 
-    /// Brings collections to the server's catalogue. If the server publishes another one meanwhile, everything is
-    /// requested once more.
+    /// Updates collections to the server's catalogue. If the server publishes another catalogue in the meantime,
+    /// everything is requested once more.
     func catalogue(
         of publisher: PublisherName, _ collections: [LocalCollection], expected: Timestamp?
     ) async throws -> [CollectionSyncResult] {
@@ -226,7 +228,7 @@ struct SyncRun: Sendable {
         return (overridden + (results ?? []) + catalogue).sorted { $0.collection < $1.collection }
     }
 
-    /// Remembers how the sync of a collection ended, and tells telemetry and the listeners.
+    /// Records the outcome of a collection's sync, reports it to telemetry and notifies listeners.
     @discardableResult
     func recordOutcome(
         _ result: Result<SyncOutcome, any Error>, of id: CollectionID, since began: Timestamp,
@@ -252,7 +254,7 @@ struct SyncRun: Sendable {
         }
     }
 
-    /// Remembers a failure, and reports a collection as broken if it fails all the time.
+    /// Records a failure, and reports the collection as broken after ten consecutive failures.
     private func recordFailure(
         of id: CollectionID, _ status: UptakeEvent.Status, _ error: any Error, since began: Timestamp
     ) async {

@@ -3,17 +3,18 @@ import RemoteSettingsModel
 import SnapshotBundle
 
 extension RemoteSettingsService {
-    /// Syncs every collection that has a client, now if it is due, and then again and again. Uses the network.
+    /// Syncs every collection that has a client at an interval, starting now if a sync is due. Uses the network.
     ///
     ///     for await result in service.syncs(every: .seconds(86_400)) { … }
     ///
-    /// The server is asked at most once in the interval, however often the app is started and however many processes
-    /// share the storage directory. The time counts from a sync in which no collection failed. After a failure, the
-    /// next try follows after a minute, and after twice the pause each time, up to the interval. Up to a tenth of the
-    /// interval is added by chance, so that not all apps ask at one moment. A sync is made when the stream is asked for
-    /// its next element. The stream ends with its task, and with the service.
+    /// The server is contacted at most once per interval, regardless of the number of app starts and of processes that
+    /// share the storage directory. The interval begins when a sync has finished in which no collection failed. After a
+    /// failure, the next attempt follows after a minute; after each further failure, the wait is doubled, up to the
+    /// interval. A random delay of up to a tenth of the interval is added, so that not all apps contact the server at
+    /// the same moment. A sync starts only when the next element of the stream is requested. The stream finishes when
+    /// its task is cancelled or the service is shut down.
     ///
-    /// - Parameter interval: from a minute to 366 days; what is beyond counts as these.
+    /// - Parameter interval: the interval, which is clamped to the range from 1 minute to 366 days.
     public func syncs(every interval: Duration) -> AsyncStream<Result<[CollectionSyncResult], RemoteSettingsError>> {
         let schedule = SyncSchedule(every: interval)
         return SyncSchedule.results { [weak self] in
@@ -24,11 +25,11 @@ extension RemoteSettingsService {
         }
     }
 
-    /// Makes the one sync that ``syncs(every:)`` would make now, such as in a `BGAppRefreshTask` or at the start. Uses
-    /// the network if it is due.
+    /// Syncs once if a sync is due according to ``syncs(every:)``, for example in a `BGAppRefreshTask` or when the app
+    /// starts. Uses the network if a sync is due.
     ///
-    /// - Returns: the results, as ``syncCollections(expecting:trigger:timeout:)`` returns them; `nil` if none is due.
-    /// - Throws: ``RemoteSettingsError`` as ``syncCollections(expecting:trigger:timeout:)`` does.
+    /// - Returns: the results of ``syncCollections(expecting:trigger:timeout:)``; `nil` if no sync is due.
+    /// - Throws: ``RemoteSettingsError`` under the same conditions as ``syncCollections(expecting:trigger:timeout:)``.
     @discardableResult
     public func syncIfDue(every interval: Duration) async throws(RemoteSettingsError) -> [CollectionSyncResult]? {
         let schedule = SyncSchedule(every: interval)
@@ -36,15 +37,17 @@ extension RemoteSettingsService {
         return try await scheduledSync(schedule)?.get()
     }
 
-    /// Runs until the task is cancelled or the service is shut down, as a service of swift-service-lifecycle does. Uses
-    /// the network.
+    /// Syncs at an interval until the task is cancelled or the service is shut down, like a service of
+    /// swift-service-lifecycle. Uses the network.
     ///
-    /// - Parameter interval: as for ``syncs(every:)``.
+    /// - Parameter interval: see ``syncs(every:)``.
     public func run(every interval: Duration) async {
         for await _ in syncs(every: interval) {}
     }
 
-    /// - Returns: `nil` if another process has just begun the sync.
+    /// Runs a scheduled sync.
+    ///
+    /// - Returns: `nil` if another process has just started the sync.
     private func scheduledSync(
         _ schedule: SyncSchedule
     ) async -> Result<[CollectionSyncResult], RemoteSettingsError>? {
@@ -61,31 +64,31 @@ extension RemoteSettingsService {
     }
 }
 
-/// When a service's next scheduled sync is due.
+/// The schedule of a service's syncs.
 ///
-/// What is known is in the index. Before a sync begins, it is written down as one that failed: a process that is
-/// killed, or one that does not end, counts as a failure, and no other process begins the same sync. If it cannot be
-/// written, it holds for this process.
+/// The times are stored in the index. Before a sync begins, it is recorded as failed. If its process is then killed or
+/// hangs, it counts as a failure, and no other process starts the same sync. If the record cannot be written, it
+/// applies to this process only.
 package final class SyncSchedule: Sendable {
     private static let firstPause = Duration.seconds(60)
     private static let limits = Duration.seconds(60)...Duration.seconds(366 * 86_400)
-    /// The longest time to sleep at once: the clock may be set, or the device may sleep.
+    /// The longest uninterrupted sleep, because the clock may be set or the device may be suspended in the meantime.
     private static let longestSleep = Duration.seconds(3600)
 
     package struct Times: Hashable, Sendable {
         let server: String
-        /// When the last sync ended in which no collection failed.
+        /// The time when the last sync finished in which no collection failed.
         var synced: Timestamp?
-        /// When the last sync began.
+        /// The start time of the last sync.
         var begun: Timestamp?
-        /// How many have begun since one has succeeded.
+        /// The number of syncs that have started since the last successful one.
         var failures = 0
-        /// In thousandths.
+        /// The random delay, in thousandths of its maximum.
         var chance = 0
     }
 
     private let interval: Duration
-    /// The collection of remote config that the schedule is of; `nil` for the service's schedule.
+    /// The remote config collection that this schedule is for; `nil` for the service's schedule.
     private let collection: CollectionID?
 
     package init(every interval: Duration, of collection: CollectionID? = nil) {
@@ -93,11 +96,12 @@ package final class SyncSchedule: Sendable {
         self.interval = min(max(interval, Self.limits.lowerBound), Self.limits.upperBound)
     }
 
-    /// The results of what is due, again and again. Each is begun when the stream is asked for its next element.
+    /// Returns a stream that runs the work whenever it is due, and delivers the results. Work starts only when the next
+    /// element of the stream is requested.
     ///
     /// - Parameters:
-    ///   - pause: how long to wait, and with which clock; `nil` at the end of the stream.
-    ///   - run: returns `nil` if another process has just begun the same.
+    ///   - pause: a closure that returns the time to wait, and the clock to wait with; `nil` to finish the stream.
+    ///   - run: a closure that does the work; it returns `nil` if another process has just started the same work.
     package static func results<Result: Sendable>(
         pause: @escaping @Sendable () -> (left: Duration, environment: HTTPEnvironment)?,
         of run: @escaping @Sendable () async -> Result?
@@ -114,10 +118,10 @@ package final class SyncSchedule: Sendable {
         }
     }
 
-    /// How long to wait until a sync may be due; zero or less if it is due. Does I/O.
+    /// Returns the time to wait until a sync may be due; zero or less if it is due. Does I/O.
     ///
-    /// - Parameter collections: those that the sync is for. If the system has removed what was stored of one, the last
-    ///   sync does not count.
+    /// - Parameter collections: the collections that the sync covers. If the system has deleted the stored data of one
+    ///   of them, the last sync does not count.
     package func pause(_ session: Session, _ collections: [LocalCollection]) -> Duration {
         let now = session.now
         var times = times(in: session.storage.index(), session)
@@ -126,7 +130,7 @@ package final class SyncSchedule: Sendable {
         return due > now ? min(due.elapsed(since: now), Self.longestSleep) : .zero
     }
 
-    /// Writes down that a sync begins, unless another process has done it.
+    /// Records the start of a sync, unless another process has already done so.
     package func begin(_ session: Session, _ collections: [LocalCollection]) async throws -> Bool {
         let isPurged = collections.contains(where: \.isPurged)
         let (isDue, problem) = try await session.storage.update(flushing: false) { index in
@@ -144,7 +148,7 @@ package final class SyncSchedule: Sendable {
         return isDue
     }
 
-    /// Writes down that a sync has succeeded.
+    /// Records that a sync has succeeded.
     package func end(_ session: Session) async {
         let done = try? await session.storage.update(flushing: false) { index in
             var times = times(in: index, session)
@@ -156,7 +160,7 @@ package final class SyncSchedule: Sendable {
     }
 
     private func due(_ times: Times, at now: Timestamp) -> Timestamp {
-        // A clock that was set back makes what lies ahead of it worthless.
+        // If a time is in the future, the clock was set back and the times are useless.
         guard [times.synced, times.begun].allSatisfy({ $0 ?? now <= now }) else { return now }
         let chance = Double(min(max(times.chance, 0), 1000)) / 1000
         if times.failures > 0, let begun = times.begun {
@@ -169,7 +173,7 @@ package final class SyncSchedule: Sendable {
 
     private var key: String { collection.map { "\($0)" } ?? "" }
 
-    /// The times of another server count as absent.
+    /// Returns the stored times; empty if they belong to a different server.
     private func times(in index: StorageIndex, _ session: Session) -> Times {
         let server = session.serverIdentity.description
         return index.schedules[key].flatMap { $0.server == server ? $0 : nil } ?? Times(server: server)
@@ -192,6 +196,6 @@ extension SyncSchedule.Times {
 }
 
 extension LocalCollection {
-    /// Whether the index names a state whose file is gone.
+    /// Whether the index lists a state whose file is missing.
     var isPurged: Bool { session.storage.index()[key].synced.current.map { !session.storage.has($0) } ?? false }
 }

@@ -1,9 +1,9 @@
 import RemoteSettingsModel
 
 extension UptakeEvent.Status {
-    /// The telemetry status of an error.
+    /// Creates the telemetry status of an error.
     ///
-    /// - Parameter wasRetried: whether the error ended a second attempt, after a first one that failed.
+    /// - Parameter wasRetried: whether the error is from a second attempt, after a first one that failed.
     init(_ error: any Error, wasRetried: Bool = false) {
         switch error {
         case let error as any CodedError: self.init(error.code, wasRetried: wasRetried)
@@ -42,6 +42,7 @@ extension UptakeEvent.Status {
         }
     }
 
-    /// Whether an error of this status is a failure. It is not one if the caller or the server has stopped the sync.
+    /// Whether an error with this status counts as a failure. It does not if the caller or the server has stopped the
+    /// sync.
     var isFailure: Bool { self != .shutdownError && self != .backoff }
 }

@@ -6,11 +6,12 @@ import Network
 extension UpdateChannel {
     /// Watches the app's life cycle and the device's network on Apple systems.
     ///
-    /// Elsewhere the app calls ``RemoteSettingsService/pauseUpdates()`` and ``RemoteSettingsService/networkChanged()``.
+    /// On other systems, the app calls ``RemoteSettingsService/pauseUpdates()`` and
+    /// ``RemoteSettingsService/networkChanged()``.
     func deviceWatch() -> [Task<Void, Never>] {
         #if canImport(Darwin)
-        // The notifications are given by name, so that neither UIKit nor AppKit is linked. If the system never
-        // posts them, nothing happens.
+        // The notifications are specified by name, so that neither UIKit nor AppKit has to be linked. On a system that
+        // never posts them, the loop just waits.
         func watch(_ name: String, _ body: @escaping @Sendable (UpdateChannel) -> Void) -> Task<Void, Never> {
             Task { [weak self] in
                 let notifications = NotificationCenter.default.notifications(named: Notification.Name(name))
@@ -26,7 +27,7 @@ extension UpdateChannel {
             watch("NSExtensionHostDidEnterBackgroundNotification") { $0.set(isInBackground: true) },
             watch("NSExtensionHostWillEnterForegroundNotification") { $0.set(isInBackground: false) },
             Task { [weak self] in
-                // The first path is the current one.
+                // The first path is the current one and not a change.
                 for await path in Self.networkPaths().dropFirst() where path.status == .satisfied {
                     guard let self else { return }
                     self.networkChanged()
@@ -41,7 +42,7 @@ extension UpdateChannel {
 
 #if canImport(Darwin)
 extension UpdateChannel {
-    /// The device's network paths. The monitor itself is a sequence of them since iOS 17.
+    /// Returns a stream of the device's network paths. From iOS 17 on, `NWPathMonitor` is itself a sequence of them.
     private static func networkPaths() -> AsyncStream<NWPath> {
         AsyncStream { continuation in
             let monitor = NWPathMonitor()

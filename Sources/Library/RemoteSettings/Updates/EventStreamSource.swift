@@ -1,10 +1,10 @@
 import RemoteSettingsHTTP
 import RemoteSettingsModel
 
-/// A server's event stream over the service's transport.
+/// A server's event stream, read with the service's HTTP transport.
 struct EventStreamSource: UpdateSource {
     let session: Session
-    /// The URL that the app has configured; `nil` for the server's own stream.
+    /// The URL configured by the app; `nil` for the server's own event stream.
     let url: String?
 
     func connect() async throws(HTTPError) -> any UpdateConnection {

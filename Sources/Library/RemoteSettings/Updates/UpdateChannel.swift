@@ -1,30 +1,32 @@
 import RemoteSettingsHTTP
 import RemoteSettingsModel
 
-/// A service's connection to its update channel. It is kept while somebody listens, and closed with the last listener.
+/// A service's connection for announcements. It is open while there are listeners, and closed with the last one.
 final class UpdateChannel: Sendable {
     private struct State {
-        /// The follower of the session in force.
+        /// The follower of the current session.
         var follower: UpdateFollower?
         var isStarted = false
         var isPaused = false
         var isInBackground = false
         var isClosed = false
-        /// Whether the follower keeps a connection.
+        /// Whether the follower keeps a connection open.
         var isFollowing = false
         var device: [Task<Void, Never>] = []
     }
 
     private let state = Mutex(State())
     private let hasStreams: @Sendable () -> Bool
-    /// Why listeners do not hear of what is published, once for each reason.
+    /// Sends the reasons that announcements do not reach the listeners, each reason once.
     private let problems = Broadcast<UpdateProblem>()
 
-    /// - Parameter hasStreams: whether there are streams of changes. ``evaluate()`` must be called after each change of
-    ///   it.
+    /// Creates a channel.
+    ///
+    /// - Parameter hasStreams: a closure that returns whether there are streams of changes. Call ``evaluate()``
+    ///   whenever its result changes.
     init(hasStreams: @escaping @Sendable () -> Bool) { self.hasStreams = hasStreams }
 
-    /// The current state, as apps see it.
+    /// The current state, for apps.
     var status: UpdateStatus {
         let (follower, isOff) = state.withLock {
             ($0.isFollowing ? $0.follower : nil, $0.isPaused || $0.isInBackground)
@@ -32,11 +34,12 @@ final class UpdateChannel: Sendable {
         return follower?.status ?? (isOff ? .paused : .idle)
     }
 
-    // MARK: Who wants a connection
+    // MARK: Demand for a connection
 
-    /// Listens until the returned object is released.
+    /// Adds a listener that is removed when the returned object is released.
     ///
-    /// - Parameter onProblem: called once for each reason why listeners do not hear of what is published.
+    /// - Parameter onProblem: a closure that is called once for each reason that announcements do not reach the
+    ///   listeners.
     func listen(onProblem: @escaping @Sendable (UpdateProblem) -> Void) -> Subscription {
         let end = problems.receive(handle: onProblem)
         evaluate()
@@ -55,7 +58,7 @@ final class UpdateChannel: Sendable {
         evaluate()
     }
 
-    /// Takes over another configuration of the service that owns this object.
+    /// Adopts a new configuration of the service that owns this object.
     func use(_ session: Session, of service: RemoteSettingsService) {
         let follower = UpdateFollower(session, problems) { [weak service] in service?.clientCollections ?? [] }
         session.onAnswer { [weak follower] in follower?.retry(isOtherNetwork: false) }
@@ -72,21 +75,21 @@ final class UpdateChannel: Sendable {
         state.withLock { $0.follower }?.end()
     }
 
-    /// Notes that the network has changed: what failed before may work now.
+    /// Handles a network change, after which failed requests may succeed.
     func networkChanged() {
         let follower = state.withLock { $0.follower }
         follower?.session.failures.forget()
         follower?.retry(isOtherNetwork: true)
     }
 
-    /// Notes that something newer was announced by another way than the channel.
+    /// Handles an announcement of new data that did not come from the channel.
     func announce(_ announced: Timestamp?, changed: [CollectionID]?) {
         state.withLock { $0.follower }?.announce(announced, changed: changed, isFromChannel: false)
     }
 
-    /// Asks for a connection, or for none, as is wanted now.
+    /// Opens or closes the connection, depending on the current demand.
     ///
-    /// Callers change the conditions before the call. So of several concurrent calls, the last one decides by the final
+    /// Callers change the conditions before this call. So if several calls are concurrent, the last one sees the final
     /// conditions.
     func evaluate() {
         let ended = state.withLock { state in
@@ -98,7 +101,7 @@ final class UpdateChannel: Sendable {
             if state.isFollowing, state.device.isEmpty {
                 state.device = deviceWatch()
             } else if !state.isFollowing, !state.isInBackground {
-                // In the background the watch continues, because the device has to say when the background ends.
+                // In the background, the watch must continue to detect the return to the foreground.
                 swap(&ended, &state.device)
             }
             return ended
@@ -107,21 +110,21 @@ final class UpdateChannel: Sendable {
     }
 }
 
-/// Why updates do not reach the listeners.
+/// A reason that announcements do not reach the listeners.
 package enum UpdateProblem: Hashable, Sendable {
-    /// No connection could be made for a longer time.
+    /// No connection could be opened for a long time.
     case noConnection(UpdateEnd)
     /// An announcement cannot be read.
     case unreadable(reason: String)
-    /// Something newer was announced, but several syncs did not bring it.
+    /// New data was announced, but several syncs did not find it.
     case notFetched(reason: String)
 }
 
 extension UpdateProblem {
-    /// Whether listeners that know one problem need not be told the other.
+    /// Returns whether listeners that were notified of one problem need not be notified of the other.
     ///
-    /// The sender chooses the text of a message that cannot be read. If each text were told, the sender could make apps
-    /// reconnect without end.
+    /// The sender controls the content of an unreadable message. If listeners were notified of each different content,
+    /// the sender could make apps reconnect endlessly.
     func isOfOneCause(with other: UpdateProblem) -> Bool {
         if case .unreadable = self, case .unreadable = other { true } else { self == other }
     }

@@ -1,39 +1,41 @@
 import RemoteSettingsHTTP
 import RemoteSettingsModel
 
-/// Follows the update channel of one session: keeps one connection open, and syncs what is announced.
+/// A follower of one session's update channel: it keeps one connection open, and starts syncs after announcements.
 ///
-/// An ``UpdateTiming`` decides when.
+/// An ``UpdateTiming`` decides when to connect and sync.
 package final class UpdateFollower: Sendable {
     private struct State {
         var timing: UpdateTiming
-        /// What the storage directory has about failed connections.
+        /// The data about failed connections in the storage directory.
         var kept = UpdateTiming.Kept()
-        /// Why there is no connection.
+        /// The reason that there is no connection.
         var reason = "earlier connections failed"
-        /// What listeners were told last.
+        /// The problem that listeners were last notified of.
         var problem: UpdateProblem?
-        /// Runs the loop. It starts with the first connection that is wanted, or with the first announcement.
+        /// The task that runs the loop. It is created for the first required connection, or for the first announcement.
         var task: Task<Void, Never>?
         var isEnded = false
     }
 
-    /// More failed connections in a row are told.
+    /// Listeners are notified after more consecutive failed connections than this.
     private static let mostFailures = 11
-    /// More requests for one announcement in a row that were in vain are told.
+    /// The number of consecutive requests without the announced data after which listeners are notified.
     private static let mostAttempts = 5
 
     let session: Session
     private let problems: Broadcast<UpdateProblem>
     private let collections: @Sendable () -> [LocalCollection]
     private let state: Mutex<State>
-    /// An element whenever something may be due.
+    /// A stream with an element whenever an action may be due.
     private let calls = AsyncStream<Void>.makeStream(bufferingPolicy: .bufferingNewest(1))
     private var environment: HTTPEnvironment { session.config.environment }
 
+    /// Creates a follower.
+    ///
     /// - Parameters:
-    ///   - problems: is sent the reason why updates do not reach the listeners, once for each cause.
-    ///   - collections: the collections of the service's clients.
+    ///   - problems: receives the reasons that announcements do not reach the listeners, once for each cause.
+    ///   - collections: a closure that returns the collections of the service's clients.
     init(
         _ session: Session, _ problems: Broadcast<UpdateProblem>,
         collections: @escaping @Sendable () -> [LocalCollection]
@@ -43,10 +45,10 @@ package final class UpdateFollower: Sendable {
             State(
                 timing: UpdateTiming(
                     jitter: session.config.updates.jitter,
-                    longestSilence: .seconds(session.limits.updateIdleSeconds))))
+                    longestSilence: .seconds(Limits.updateIdleSeconds))))
     }
 
-    /// What it is doing while a connection is wanted.
+    /// The current status while a connection is needed.
     var status: UpdateStatus {
         let (timing, reason) = state.withLock { ($0.timing, $0.reason) }
         if timing.isOpen { return .open }
@@ -60,11 +62,11 @@ package final class UpdateFollower: Sendable {
         if isWanted { start() }
     }
 
-    /// Notes that something newer exists.
+    /// Handles an announcement of new data.
     ///
     /// - Parameters:
     ///   - announced: the monitor's timestamp; `nil` if it is not known.
-    ///   - changed: the collections that have changed; `nil` if any may have.
+    ///   - changed: the changed collections; `nil` if all may have changed.
     func announce(_ announced: Timestamp?, changed: [CollectionID]?, isFromChannel: Bool) {
         let wanted = Set(collections().map(\.id))
         guard !wanted.isEmpty else { return }
@@ -73,10 +75,10 @@ package final class UpdateFollower: Sendable {
         start()
     }
 
-    /// Notes that what failed before may work now: in another network, or because the server has answered a request.
+    /// Allows an immediate retry, because the network has changed or the server has answered a request.
     func retry(isOtherNetwork: Bool) { record { $0.retry(isOtherNetwork: isOtherNetwork, at: $1.uptime) } }
 
-    /// Ends the connection, and forgets for good what was announced.
+    /// Closes the connection for good, and discards all announcements.
     func end() {
         let task = state.withLock { state in
             state.isEnded = true
@@ -101,7 +103,7 @@ package final class UpdateFollower: Sendable {
             let value = event(&state.timing, moment)
             return (value, state.timing.isDue(before: before) || state.timing.kept != before.kept)
         }
-        // A server may send any number of messages. Few of them make anything due sooner.
+        // A server may send any number of messages, so wake the loop only for those that can make an action due sooner.
         if isNews { calls.continuation.yield() }
         return value
     }
@@ -145,15 +147,15 @@ package final class UpdateFollower: Sendable {
         }
     }
 
-    /// Reads one connection to its end.
+    /// Reads one connection until it closes, and handles the reason.
     private func read(_ source: any UpdateSource) async {
         let end = await end(of: source)
         if !Task.isCancelled { ended(end) }
     }
 
-    /// Reads one connection.
+    /// Reads one connection until it closes.
     ///
-    /// - Returns: why it could not be opened, or why it has ended.
+    /// - Returns: the reason that it could not be opened or was closed.
     private func end(of source: any UpdateSource) async -> UpdateEnd {
         var connection: any UpdateConnection
         do throws(HTTPError) {
@@ -165,7 +167,7 @@ package final class UpdateFollower: Sendable {
         var hasRefused = false
         do throws(HTTPError) {
             while let message = try await connection.next() {
-                // A channel that sends nothing but such messages is reported once.
+                // Listeners are notified only once per connection, even if all of its messages are unreadable.
                 if case .refused(let error) = message, !hasRefused {
                     hasRefused = true
                     tell(.unreadable(reason: "\(error)"))
@@ -181,7 +183,9 @@ package final class UpdateFollower: Sendable {
         }
     }
 
-    /// - Parameter error: why the connection has ended; `nil` if it was closed because it is not wanted.
+    /// Handles a closed connection.
+    ///
+    /// - Parameter error: the reason; `nil` if the connection was closed because it is no longer needed.
     private func ended(_ error: UpdateEnd?) {
         if let error { state.withLock { $0.reason = error.description } }
         let failures = record {
@@ -223,10 +227,10 @@ package final class UpdateFollower: Sendable {
     }
 }
 
-// MARK: What is remembered about failed connections from one start to the next
+// MARK: Storing failed connections for the next start
 
 extension UpdateFollower {
-    /// What the index has about failed connections. The time is by this device's clock.
+    /// The data about failed connections in the index. The time is by this device's clock.
     package struct Kept: Hashable, Sendable {
         let channel: String
         let failures: Int
@@ -234,11 +238,12 @@ extension UpdateFollower {
         let isAsked: Bool
     }
 
-    /// Reads what an earlier process has kept. What is about another channel counts as nothing. Does I/O.
+    /// Reads the data stored by an earlier process. Data about a different channel is ignored. Does I/O.
     private func restore(_ channel: String) {
         guard let kept = session.storage.index().updates, kept.channel == channel else { return }
         let left = kept.next?.elapsed(since: environment.now()) ?? .zero
-        // No pause is ever longer than this. A longer one means that the clock was set back, so the time is ignored.
+        // No wait is ever longer than this. If the remaining time is longer, the clock was set back, so the stored time
+        // is ignored.
         let isPossible = left <= (kept.isAsked ? UpdateTiming.longestAskedPause : UpdateTiming.longestPause)
         let timing = UpdateTiming.Kept(
             failures: kept.failures, until: isPossible ? environment.uptime() + left : .zero, isAsked: kept.isAsked)
@@ -248,12 +253,13 @@ extension UpdateFollower {
         }
     }
 
-    /// Writes it down if something has changed. Does I/O.
+    /// Writes the data if it has changed. Does I/O.
     private func keep(of channel: String) {
         let new = state.withLock { state -> UpdateTiming.Kept? in
             let kept = state.timing.kept
             guard kept != state.kept else { return nil }
-            // After a connection that lasted, the same problem is another one.
+            // If the number of failures has dropped, a connection worked in the meantime, so listeners must be notified
+            // even if the next problem is the same.
             if kept.failures < state.kept.failures { state.problem = nil }
             state.kept = kept
             return kept

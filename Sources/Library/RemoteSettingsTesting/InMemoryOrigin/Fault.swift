@@ -1,16 +1,16 @@
 import RemoteSettingsHTTP
 
-/// A mistake that an ``OriginTransport`` makes in some of its answers.
+/// A fault in some of the responses of an ``OriginTransport``.
 public struct Fault: Sendable {
-    /// What the mistake does to an answer.
+    /// The effect of the fault on a response.
     ///
     /// Open: a later version may add cases, so a `switch` needs a `default`.
     public enum Effect: Sendable {
-        /// Sends this status in place of the answer, with an empty JSON object as the body.
+        /// Sends this status instead of the response, with an empty JSON object as the body.
         case status(Int)
-        /// Sends 200 with this body in place of the answer.
+        /// Sends 200 with this body instead of the response.
         case body(String)
-        /// Sends 200 with these bytes in place of the answer.
+        /// Sends 200 with these bytes instead of the response.
         case bytes([UInt8])
         /// Redirects to the requested URL itself.
         case redirectLoop
@@ -20,11 +20,11 @@ public struct Fault: Sendable {
         case gzipBomb(Int)
         /// Changes the first byte of the body.
         case corrupted
-        /// Breaks the connection after this many bytes of the body.
+        /// Drops the connection after this many bytes of the body.
         case truncated(Int)
         /// Makes the server unreachable.
         case unreachable
-        /// Sends the unchanged answer, for faults that only delay it or add headers.
+        /// Sends the response unchanged, for faults that only delay it or add headers.
         case none
     }
 
@@ -34,13 +34,13 @@ public struct Fault: Sendable {
     let delay: Duration?
     var timesLeft: Int
 
-    /// Makes a fault.
+    /// Creates a fault.
     ///
     /// - Parameters:
-    ///   - texts: the parts that the path and query of a request must all contain.
-    ///   - effect: what happens to the answer.
-    ///   - headers: the fields that are added to the answer.
-    ///   - delay: the time before the head of the answer.
+    ///   - texts: the strings that the path and query of a request must all contain.
+    ///   - effect: the effect on the response.
+    ///   - headers: the header fields to add to the response.
+    ///   - delay: the delay before the head of the response.
     ///   - times: the number of matching requests that get this fault.
     public init(
         _ texts: String..., effect: Effect = .none, headers: [String: String] = [:], delay: Duration? = nil,
@@ -55,7 +55,7 @@ public struct Fault: Sendable {
 
     func fits(_ target: String) -> Bool { timesLeft > 0 && texts.allSatisfy { target.contains($0) } }
 
-    /// The answer that replaces the server's; `nil` if the server answers.
+    /// Returns the response that replaces the server's; `nil` if the server's response is used.
     func ownReply(to url: HTTPURL) -> OriginTransport.Reply? {
         switch effect {
         case .status(let status): .init(status: status, body: Array("{}".utf8))
@@ -75,7 +75,7 @@ struct ReplyBody: HTTPBody {
     private var pieces: [[UInt8]]
     /// The number of spaces that follow the pieces.
     private var padding = 0
-    /// The error that follows the last byte; `nil` if the body ends there.
+    /// The error thrown after the last byte; `nil` if the body is complete.
     private var failure: HTTPError?
 
     private static let pieceSize = 1 << 16

@@ -3,9 +3,9 @@ import RemoteSettingsModel
 import SnapshotBundle
 import SnapshotOrigin
 
-/// Everything that an ``OriginTransport`` remembers.
+/// The mutable state of an ``OriginTransport``.
 struct OriginState {
-    /// The newest timestamp so far. No two writes have the same one.
+    /// The newest timestamp so far. Each write gets a new one.
     private(set) var time: Timestamp
     var made = 0
     var collections: [CollectionID: AuthoredCollection] = [:] {
@@ -48,7 +48,7 @@ struct OriginState {
     }
 }
 
-/// A collection that a test edits. Its bundle is written when it is first needed after a change.
+/// A collection that a test edits. After a change, its bundle is created when it is next needed.
 struct AuthoredCollection {
     let id: CollectionID
     /// The records as JSON objects, by id.
@@ -57,7 +57,7 @@ struct AuthoredCollection {
     private var offersZip: Bool
     private var files: [SHA256Digest: Bytes] = [:]
     private var signatures = [SignatureForm()]
-    /// The number of times that the same data has been signed again.
+    /// The number of times that unchanged data has been signed again.
     private var signings = 0
     var zip: [UInt8]?
     /// The states that clients may have seen, newest first.
@@ -81,7 +81,8 @@ struct AuthoredCollection {
 
     /// Edits the collection.
     ///
-    /// - Parameter time: the collection's new timestamp. A time before the current timestamp does not change it.
+    /// - Parameter time: the collection's new timestamp. If it is earlier than the current timestamp, the current one
+    ///   is kept.
     mutating func edit(at time: Timestamp, _ edit: (inout [String: String]) -> Void) {
         changes()
         edit(&records)
@@ -142,27 +143,28 @@ struct AuthoredCollection {
                 bundle, trust: snapshot.provenance, server: "\(address.url)/v1", attachmentRule: "all"))
     }
 
-    /// The entry for the current state in a catalogue.
+    /// Returns the entry for the current state in a catalogue.
     mutating func listed(at address: OriginAddress) throws -> Catalogue.Entry {
         let payload = try served(at: address).bundle.payload()
         return Catalogue.Entry(
             timestamp: payload.timestamp, payload: SHA256Digest(hashing: payload.bytes), records: payload.records.count)
     }
 
-    /// A state of the collection as a bundle, with its lock entry.
+    /// A state of the collection as a bundle, with its entry in a lock file.
     struct Packed {
         let bytes: Bytes
         let reader: BundleReader
         let lock: LockFile.Collection
     }
 
-    /// The current state as it is packaged with an app.
+    /// Returns the current state in the form in which it is packaged with an app.
     func packed(at address: OriginAddress) throws -> Packed { try bundle(address) }
 
-    /// The snapshot for the server, which trusts it. Clients have to verify what they get.
+    /// Creates the snapshot for the server, which trusts it without verification. Clients have to verify the server's
+    /// responses.
     ///
-    /// Normally the bundle has the chain and the server offers it. If a test makes the server send false data, the
-    /// bundle has no chain, so that the server does not change the URLs of chains.
+    /// Normally the bundle contains the certificate chain and the server serves it. If a test makes the server send
+    /// false data, the bundle has no chain, so that the server does not change the URLs of chains.
     private func snapshot(_ unverified: UnverifiedSnapshot, isSigned: Bool) throws -> Snapshot {
         guard isSigned, signatures == [SignatureForm()] else {
             return Snapshot(vouchingFor: unverified, chain: nil, provenance: .unsigned)
@@ -181,7 +183,7 @@ struct AuthoredCollection {
         return #"{"signature":"\#(signature)","mode":"\#(form.mode)","x5u":"\#(x5u)"}"#
     }
 
-    /// Writes the zip of the current attachments, as a server does from time to time.
+    /// Creates the ZIP file of the current attachments, as a server does from time to time.
     ///
     /// - Parameters:
     ///   - omitted: the records to leave out.

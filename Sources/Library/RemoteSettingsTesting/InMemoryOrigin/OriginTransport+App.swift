@@ -6,8 +6,8 @@ extension OriginTransport {
     /// A configuration for an app that uses this server. It has the server's URL and root, this object as the network,
     /// and no update channel.
     ///
-    /// Pauses between two attempts of a request take at most two milliseconds. Limits of half a minute or more are
-    /// real.
+    /// Waits between two attempts of a request take at most two milliseconds. Time limits of half a minute or more are
+    /// not shortened.
     public var config: RemoteSettingsConfig {
         var config = RemoteSettingsConfig(server: .custom(url: url), trustRoots: root)
         config.updates = .off

@@ -4,17 +4,17 @@ import RemoteSettingsModel
 import SnapshotBundle
 
 extension OriginTransport {
-    /// Publishes the current states of all collections with a catalogue in `publisher/catalogue`, as `rsdump publish`
-    /// does.
+    /// Publishes the current states of all collections with a catalogue in `publisher/catalogue`, like `rsdump
+    /// publish`.
     ///
-    /// Later writes to a collection belong to the next catalogue.
+    /// Later writes to a collection become part of the next catalogue.
     ///
     /// - Parameters:
     ///   - publisher: the name of the publisher.
-    ///   - number: the catalogue's number; `nil` for the one after the last.
-    ///   - expiresAfter: how long the publisher's confirmation is valid.
-    ///   - confirming: whether only to confirm the last catalogue again.
-    ///   - omitted: the collections that the catalogue leaves out, which no real publisher should do.
+    ///   - number: the catalogue's number; `nil` for the number after the last one.
+    ///   - expiresAfter: the time for which the publisher's confirmation is valid.
+    ///   - confirming: whether to only confirm the last catalogue again.
+    ///   - omitted: the collections to leave out of the catalogue, which no real publisher should do.
     /// - Returns: the catalogue's number.
     /// - Throws: `RemoteSettingsError` if the name is not valid for a publisher.
     @discardableResult

@@ -6,16 +6,16 @@ import SnapshotBundle
 
 /// A Remote Settings server in memory. Tests write to its collections, which are signed on each write.
 ///
-/// It answers without a network or another process. The server is correct unless a test changes that:
-/// ``inject(_:)`` makes it fail, and ``ServerCollection`` can make it send false data.
+/// It needs no network and no other process. The server behaves correctly unless a test changes that: ``inject(_:)``
+/// makes it fail, and ``ServerCollection`` can make it send false data.
 public final class OriginTransport: HTTPTransport {
-    /// A request that was answered.
+    /// A request that the server has answered.
     public struct SeenRequest: Sendable {
-        /// The path and query.
+        /// The path and query of the request.
         public let path: String
-        /// The answer's status.
+        /// The status code of the response.
         public let status: Int
-        /// The size of the answer's body in bytes, after a fault has cut it.
+        /// The size of the response's body in bytes, after truncation by a fault.
         public let bytes: Int
     }
 
@@ -23,54 +23,56 @@ public final class OriginTransport: HTTPTransport {
     public let url: String
     /// The root that a client must pin.
     public let root = TrustAnchors([TestSigners.shared.root])
-    /// The root of another authority, which signs only if a test asks for it.
+    /// The root of a second authority, which signs only if a test requests it.
     public let otherRoot = TrustAnchors([TestSigners.shared.otherRoot])
 
     let address: OriginAddress
     let state: Mutex<OriginState>
     private let waiting = Mutex<@Sendable (Duration) async throws -> Void>({ try await Task.sleep(for: $0) })
 
-    /// How a fault's delay passes. By default, it passes on the system's clock.
+    /// The function that waits for a fault's delay. By default, it uses the system's clock.
     package var wait: @Sendable (Duration) async throws -> Void {
         get { waiting.withLock { $0 } }
         set { waiting.withLock { $0 = newValue } }
     }
 
-    /// Makes a server.
+    /// Creates a server.
     ///
     /// - Parameter address: the scheme, host and port that clients use.
     public init(address: String = "https://settings.test") throws {
         self.address = try OriginAddress(address)
         url = "\(address)/v1"
-        // Data must never be newer than the clock, however fast a test writes.
+        // Timestamps must never be later than the clock, even if a test makes many writes, so they start an hour in the
+        // past.
         state = Mutex(OriginState(time: HTTPEnvironment.system.now().advanced(by: .seconds(-3600))))
     }
 
-    /// Makes a new, empty collection.
+    /// Creates an empty collection with a new name.
     ///
     /// Only collections in the buckets `main`, `blocklists`, `security-state`, `main-preview` and
     /// `security-state-preview` are signed.
     ///
     /// - Parameters:
     ///   - bucket: the collection's bucket.
-    ///   - offersZip: whether the collection's metadata offers a zip of its attachments.
+    ///   - offersZip: whether the collection's metadata offers a ZIP file of its attachments.
     public func makeCollection(_ bucket: String = "main", offersZip: Bool = false) throws -> ServerCollection {
         let number = state.withLock { state in
             state.made += 1
             return state.made
         }
-        // No name is a part of another name, or of the hash in a chain's name, because tests look for names in URLs.
+        // No generated name is a substring of another one, or of the hash in a chain's name, because tests search for
+        // names in URLs.
         return try makeCollection(id: "\(bucket)/sample\(100 + number)", offersZip: offersZip)
     }
 
-    /// The collection of a name, `bucket/name`. If there is none, an empty one is made.
+    /// Returns the collection with this name, `bucket/name`. If it does not exist, an empty one is created.
     public func collection(_ id: String) throws -> ServerCollection {
         let known = try CollectionID(id)
         let isThere = state.withLock { $0.collections[known] != nil }
         return isThere ? ServerCollection(server: self, collection: known) : try makeCollection(id: id)
     }
 
-    /// Makes a new, empty collection with this name, `bucket/name`.
+    /// Creates an empty collection with this name, `bucket/name`.
     package func makeCollection(id: String, offersZip: Bool = false) throws -> ServerCollection {
         let id = try CollectionID(id)
         state.withLock { state in
@@ -85,13 +87,14 @@ public final class OriginTransport: HTTPTransport {
     /// Sets whether tombstones of version 1 have a `last_modified`. By default they do.
     package func setTombstoneTimestamps(_ areThere: Bool) { state.withLock { $0.tombstonesHaveTimestamps = areThere } }
 
-    /// Makes every request fail, as without a network. `false` ends that, and removes all other faults.
+    /// Makes every request fail, as without a network. With `false`, requests succeed again, and all other faults are
+    /// removed too.
     public func setOffline(_ isOffline: Bool) { inject(isOffline ? [Fault(effect: .unreachable)] : []) }
 
     /// All requests so far.
     public var requests: [SeenRequest] { state.withLock { $0.log } }
 
-    /// The body of the monitor's current changeset. The request is not logged.
+    /// Returns the body of the monitor's current changeset. The request is not logged.
     package func monitor() throws -> String {
         let target = "/v1/buckets/monitor/collections/changes/changeset?_expected=0"
         return String(decoding: try reply(to: target, headers: HTTPHeaders()).body, as: UTF8.self)
@@ -124,14 +127,14 @@ public final class OriginTransport: HTTPTransport {
         return HTTPResponse(status: reply.status, headers: reply.headers, body: body)
     }
 
-    /// A complete answer.
+    /// A complete response.
     package struct Reply: Sendable {
         package var status: Int
         package var headers = HTTPHeaders()
         package var body: [UInt8] = []
     }
 
-    /// The answer of the server without faults.
+    /// Returns the server's response without faults.
     package func reply(to target: String, headers: HTTPHeaders) throws -> Reply {
         let parts = target.split(separator: "?", maxSplits: 1, omittingEmptySubsequences: false)
         let (path, query) = (parts[0], parts.count > 1 ? parts[1] : nil)
@@ -178,7 +181,7 @@ public final class OriginTransport: HTTPTransport {
         return bytes
     }
 
-    /// The start of a range that extends to the end of a file; `nil` for any other range.
+    /// Returns the start of a range that extends to the last byte of a file; `nil` for any other range.
     private static func rangeStart(_ field: String?) -> Int? {
         guard let field, field.hasPrefix("bytes="), field.hasSuffix("-") else { return nil }
         return Int(field.dropFirst("bytes=".count).dropLast())

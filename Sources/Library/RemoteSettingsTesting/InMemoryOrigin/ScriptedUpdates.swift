@@ -2,7 +2,7 @@ import RemoteSettings
 import RemoteSettingsHTTP
 import RemoteSettingsModel
 
-/// An update channel on which a test decides what is sent.
+/// An update channel whose messages are sent by a test.
 public final class ScriptedUpdates: UpdateSource {
     private struct State {
         var connects = 0
@@ -14,14 +14,14 @@ public final class ScriptedUpdates: UpdateSource {
 
     private let state = Mutex(State())
 
-    /// Makes a channel that accepts every connection and sends nothing.
+    /// Creates a channel that accepts every connection and sends nothing.
     public init() {}
 
     /// The number of connections so far, including refused ones.
     public var connects: Int { state.withLock { $0.connects } }
     /// The number of connections that are open now.
     public var open: Int { state.withLock { $0.open.count } }
-    /// The largest number of connections that were open at the same time.
+    /// The highest number of simultaneous connections so far.
     package var most: Int { state.withLock { $0.most } }
 
     /// Refuses connections from now on; `nil` to accept them again.
@@ -37,7 +37,7 @@ public final class ScriptedUpdates: UpdateSource {
         }
     }
 
-    /// Announces a state of the server, in milliseconds since 1970.
+    /// Announces a state of the server by its timestamp, in milliseconds since 1970.
     public func announce(_ timestamp: UInt64) { announce(timestamp, nil) }
 
     /// Announces a state of the server and the collections that it concerns; `nil` for all.
@@ -45,10 +45,10 @@ public final class ScriptedUpdates: UpdateSource {
         send(.event(.update(timestamp: Timestamp(milliseconds: timestamp), collections: collections)))
     }
 
-    /// Ends all connections properly.
+    /// Closes all connections properly.
     public func end() { end(nil) }
 
-    /// Ends all connections, with an error if there is one.
+    /// Closes all connections, with an error if there is one.
     package func end(_ error: HTTPError?) {
         let connections = state.withLock { state in
             defer { state.open = [:] }
@@ -95,7 +95,7 @@ extension OriginTransport {
         requests.map(\.path).filter { $0.contains("/monitor/") }.map { String($0.drop { $0 != "?" }) }
     }
 
-    /// The timestamp of the monitor, the server's list of collections.
+    /// Returns the timestamp of the monitor, the server's list of collections.
     package func monitorTimestamp() throws -> UInt64 {
         let document = try JSONValue(parsing: Bytes(utf8: try monitor()), limits: Limits())
         return document["timestamp"]?.number?.uint64 ?? 0

@@ -10,7 +10,7 @@ public struct ServerCollection: Sendable {
     /// The collection's bucket and name.
     package let collection: CollectionID
 
-    /// The text `bucket/name`.
+    /// The collection's full name, `bucket/name`.
     public var id: String { "\(collection)" }
     /// The bucket's name, before the slash.
     public var bucket: String { collection.bucket }
@@ -19,8 +19,8 @@ public struct ServerCollection: Sendable {
 
     /// Creates or replaces a record.
     ///
-    /// `last_modified` is the time of the write, unless it is one of the fields, as for a record that a server copies
-    /// from another server.
+    /// `last_modified` is the time of the write, unless the fields contain it, as in a record copied from a different
+    /// server.
     public func put(_ record: String, _ fields: [String: Any] = [:]) throws {
         let given = (fields["last_modified"] as? NSNumber).map { Timestamp(milliseconds: $0.uint64Value) }
         let json = try JSONSerialization.data(withJSONObject: fields, options: .sortedKeys)
@@ -29,7 +29,7 @@ public struct ServerCollection: Sendable {
         }
     }
 
-    /// Writes several records in one step, without a state in between.
+    /// Writes several records with the same fields in one step, without intermediate states.
     public func put(_ records: [String], _ fields: [String: Any]) throws {
         let json = String(decoding: try JSONSerialization.data(withJSONObject: fields), as: UTF8.self)
         change { authored, time in
@@ -37,7 +37,7 @@ public struct ServerCollection: Sendable {
         }
     }
 
-    /// Writes several records, each with its own fields, in one step, without a state in between.
+    /// Writes several records, each with different fields, in one step, without intermediate states.
     public func put(all records: [String: [String: Any]]) throws {
         let texts = try records.mapValues { fields in
             String(decoding: try JSONSerialization.data(withJSONObject: fields, options: .sortedKeys), as: UTF8.self)
@@ -47,16 +47,16 @@ public struct ServerCollection: Sendable {
         }
     }
 
-    /// The text of a record, made of the text of its fields, which is an object.
+    /// Returns the JSON of a record, given the JSON object with its fields.
     private static func record(_ id: String, _ fields: String, _ time: Timestamp) -> String {
         let last = fields.contains("\"last_modified\":") ? "" : ",\"last_modified\":\(time)"
         return #"{"id":"\#(id)"\#(last)"# + (fields == "{}" ? "}" : ",\(fields.dropFirst())")
     }
 
-    /// Replaces all records with those of a JSON text: a list of records, or an object whose member `data` is such a
-    /// list.
+    /// Replaces all records with those in a JSON document: an array of records, or an object with such an array in the
+    /// member `data`.
     ///
-    /// - Throws: an error if it is neither, or if a record has no id.
+    /// - Throws: an error if the document has neither form, or if a record has no id.
     public func load(json: String) throws {
         let document = try JSONSerialization.jsonObject(with: Data(json.utf8))
         let list = (document as? [String: Any])?["data"] ?? document
@@ -75,9 +75,9 @@ public struct ServerCollection: Sendable {
         try put(all: fields)
     }
 
-    /// Replaces everything with a bundle's state and attachments. The state is signed anew.
+    /// Replaces the collection with a bundle's state and attachments. The state is signed with the server's key.
     ///
-    /// - Parameter content: the content of a `.zip` that `rsdump refresh` wrote.
+    /// - Parameter content: the content of a `.zip` file written by `rsdump refresh`.
     /// - Throws: an error if it is not a bundle.
     public func load(bundle content: Data) throws {
         let reader = try BundleReader(bytes: Bytes(Array(content)), name: id)
@@ -87,10 +87,10 @@ public struct ServerCollection: Sendable {
         load(Dictionary(records) { first, _ in first }, files: files, timestamp: payload.timestamp)
     }
 
-    /// Writes one parameter of remote config.
+    /// Writes a parameter of remote config.
     ///
-    /// Without a filter, it writes the default. That record's id is the key, or an id made from the key if the key is
-    /// not a valid id. With a filter, it writes a value for the apps for which the filter is true.
+    /// Without a filter, it writes the default value. The record's id is then the key, or an id derived from the key if
+    /// that is not a valid id. With a filter, it writes a value for the apps that match the filter.
     public func put(parameter key: String, _ value: Any, filter: String? = nil, priority: Int = 0) throws {
         let id = RecordIdentifier.derived(from: key)
         guard let filter else { return try put(id, ["key": key, "value": value]) }
@@ -108,7 +108,7 @@ public struct ServerCollection: Sendable {
         change { authored, time in authored.edit(at: time) { $0 = [:] } }
     }
 
-    /// Sets an attachment. An existing record keeps its other members.
+    /// Sets an attachment. An existing record keeps its other fields.
     public func attach(_ content: Data, to record: String) throws {
         try attach(content, to: record, of: [:])
     }
@@ -118,7 +118,7 @@ public struct ServerCollection: Sendable {
     /// - Parameters:
     ///   - content: the attachment's bytes.
     ///   - record: the record's id.
-    ///   - fields: the record's other members, used if the record is new.
+    ///   - fields: the record's other fields, used if the record is new.
     public func attach(_ content: Data, to record: String, of fields: [String: Any]) throws {
         let file = Bytes(Array(content))
         let digest = SHA256Digest(hashing: file)
@@ -138,7 +138,7 @@ public struct ServerCollection: Sendable {
         try put(record, members)
     }
 
-    /// Replaces everything, with a timestamp of another server.
+    /// Replaces the whole collection, with a timestamp from a different server.
     ///
     /// - Parameter records: the records as JSON objects, by id.
     package func load(_ records: [String: String], files: [Bytes], timestamp: Timestamp) {
@@ -152,19 +152,19 @@ public struct ServerCollection: Sendable {
     /// Deletes the collection itself.
     public func deleteCollection() { server.state.withLock { $0.collections[collection] = nil } }
 
-    /// Makes the collection again after ``deleteCollection()``.
+    /// Creates the collection again after ``deleteCollection()``.
     public func create() throws { _ = try server.makeCollection(id: id) }
 
     /// Signs the same data again, as a server does from time to time.
     public func signAgain() { change { authored, _ in authored.signAgain() } }
 
-    /// Signs the data in another way, now and on later writes.
+    /// Changes the signatures of the current data and of later writes.
     public func sign(_ signatures: [SignatureForm]) { change { authored, _ in authored.sign(signatures) } }
 
-    /// Drops tombstones and older states. A delta can then start only from the current state.
+    /// Removes tombstones and older states. A delta is then possible only from the current state.
     public func forgetOlderStates() { change { authored, _ in authored.forgetOlderStates() } }
 
-    /// Makes the zip of the attachments, as ``AuthoredCollection/buildZip(omit:corrupt:)`` does.
+    /// Creates the ZIP file of the attachments, like ``AuthoredCollection/buildZip(omit:corrupt:)``.
     package func buildZip(omit: [String] = [], corrupt: [String] = []) throws {
         try server.state.withLock { try $0.collections[collection]?.buildZip(omit: omit, corrupt: corrupt) }
     }
@@ -178,19 +178,19 @@ public struct ServerCollection: Sendable {
         }
     }
 
-    /// The whole changeset as the server would answer it now. The request is not logged.
+    /// Returns the whole changeset that the server would send now. The request is not logged.
     package func changeset() throws -> [String: Any] {
         let target = "/v1/buckets/\(bucket)/collections/\(name)/changeset?_expected=0"
         let body = try server.reply(to: target, headers: HTTPHeaders()).body
         return try JSONSerialization.jsonObject(with: Data(body)) as? [String: Any] ?? [:]
     }
 
-    /// The collection's timestamp, in milliseconds since 1970; 0 if it was deleted.
+    /// Returns the collection's timestamp, in milliseconds since 1970; 0 if it was deleted.
     public func timestamp() throws -> UInt64 {
         (try changeset()["timestamp"] as? NSNumber)?.uint64Value ?? 0
     }
 
-    /// The ids of the server's records with their `last_modified`.
+    /// Returns the ids of the server's records with their `last_modified`.
     public func state() throws -> [String: UInt64] {
         var state: [String: UInt64] = [:]
         for record in try changeset()["changes"] as? [[String: Any]] ?? [] {

@@ -3,10 +3,10 @@ import RemoteSettings
 import RemoteSettingsHTTP
 import RemoteSettingsModel
 
-/// A factor for how long things may take: ten with a sanitizer (`RS_SANITIZED` is set), otherwise one.
+/// A factor for time limits in tests: ten with a sanitizer (`RS_SANITIZED` is set), otherwise one.
 package let slowness = ProcessInfo.processInfo.environment["RS_SANITIZED"] == nil ? 1 : 10
 
-/// A clock on which code sleeps until a test moves it. The date and time can be set separately.
+/// A clock that advances only when a test moves it. The date and time can be set separately.
 public final class SteppedTime: Sendable {
     private struct State {
         var uptime = Duration.zero
@@ -18,10 +18,10 @@ public final class SteppedTime: Sendable {
         var fixedChance: Double?
     }
 
-    /// The directory for the files of code under test. It is in memory if there is room. In a container, 64 MiB may be
-    /// all.
+    /// The directory for the files of the code under test. It is in memory if there is enough space; in a container,
+    /// there may be only 64 MiB.
     ///
-    /// A busy disk may take longer to flush a file than a test waits before it moves the clock.
+    /// On a busy disk, flushing a file may take longer than a test waits before it moves the clock.
     package static let folder: URL = {
         let memory = "/dev/shm"
         let free = try? FileManager.default.attributesOfFileSystem(forPath: memory)[.systemFreeSize] as? Int
@@ -31,22 +31,22 @@ public final class SteppedTime: Sendable {
 
     private let state: Mutex<State>
 
-    /// Makes a clock.
+    /// Creates a clock.
     ///
     /// - Parameters:
-    ///   - chance: the answer to every request for a random number; `nil` for a series that is always the same.
-    ///   - seed: where that series begins.
+    ///   - chance: the result of every request for a random number; `nil` for a sequence that is always the same.
+    ///   - seed: the start of that sequence.
     public init(chance: Double? = nil, seed: UInt64 = 1) {
         state = Mutex(
             State(start: HTTPEnvironment.system.now(), random: seed &* 0x9E37_79B9_7F4A_7C15 | 1, fixedChance: chance))
     }
 
-    /// How far the clock has been moved.
+    /// The total duration by which the clock has been moved.
     public var uptime: Duration { state.withLock { $0.uptime } }
     /// The date and time.
     public var now: RemoteSettingsTimestamp { state.withLock { $0.start.advanced(by: $0.uptime) } }
 
-    /// Sets the date and time forward or back. Sleepers continue to sleep.
+    /// Moves the date and time forward or back. Code that is sleeping is not affected.
     public func setClock(by difference: Duration) {
         state.withLock { $0.start = $0.start.advanced(by: difference) }
     }
@@ -54,9 +54,9 @@ public final class SteppedTime: Sendable {
     /// The environment for a configuration. Its random numbers are the same in each run.
     package var environment: HTTPEnvironment { environment(random: { self.random() }) }
 
-    /// The environment for a configuration.
+    /// Returns an environment for a configuration.
     ///
-    /// - Parameter random: returns each random number, from 0 up to 1.
+    /// - Parameter random: a closure that returns random numbers from 0 up to, but not including, 1.
     package func environment(random: @escaping @Sendable () -> Double) -> HTTPEnvironment {
         HTTPEnvironment(now: { self.now }, sleep: { try await self.sleep($0) }, random: random, uptime: { self.uptime })
     }
@@ -100,14 +100,15 @@ public final class SteppedTime: Sendable {
     /// Moves the clock forward in steps. The code under test runs after each step.
     ///
     /// - Parameters:
-    ///   - duration: how far the clock moves.
-    ///   - step: the length of a step. All sleepers whose time ends within one step wake at the same time. `nil` for
-    ///     one step for each sleeper.
+    ///   - duration: the duration by which the clock moves.
+    ///   - step: the length of a step. All sleepers that are due within one step wake at the same time. With `nil`,
+    ///     there is one step for each sleeper.
     public func pass(_ duration: Duration, step: Duration? = nil) async {
         let end = uptime + duration
         await settle()
         while true {
-            // Code that goes to sleep after a long step sleeps from the end of the step, and no test waits for that.
+            // Before a long step, give running code more time to start sleeping: if it starts only after the step, it
+            // wakes later than the test expects.
             if nextStep(until: end) >= .seconds(5), Self.isMachineBusy { await settle(checks: 12) }
             let woken = state.withLock { state -> [CheckedContinuation<Void, any Error>]? in
                 guard state.uptime < end else { return nil }
@@ -127,10 +128,9 @@ public final class SteppedTime: Sendable {
         state.withLock { state in min(end, state.sleepers.values.map(\.due).min() ?? end) - state.uptime }
     }
 
-    /// Gives tasks time to continue, until a few checks in a row have found that nobody has gone to sleep on this
-    /// clock.
+    /// Waits until a few consecutive checks have found that no more code has fallen asleep on this clock.
     ///
-    /// On a busy machine there are more checks, because tasks are late there.
+    /// There are more checks on a busy machine, where tasks are scheduled later.
     public func settle() async { await settle(checks: Self.isMachineBusy ? 12 : 4) }
 
     private func settle(checks: Int) async {
@@ -148,8 +148,8 @@ public final class SteppedTime: Sendable {
         }
     }
 
-    /// Whether processes have waited for a processor during the last minute. A thread may then wait longer for its turn
-    /// than a few checks take.
+    /// Whether the load average of the last minute shows that processes have waited for a processor. A thread may then
+    /// wait longer to be scheduled than a few checks take.
     private static var isMachineBusy: Bool {
         var load = 0.0
         return unsafe getloadavg(&load, 1) == 1

@@ -1,12 +1,12 @@
 import RemoteSettingsModel
 
-/// Writes a ZIP file of stored entries (APPNOTE 4.3), in the simplest form that readers accept.
+/// A writer of ZIP files with uncompressed entries (APPNOTE 4.3), in the simplest form that readers accept.
 enum StoredZIP {
     static func bytes(_ entries: [(name: String, content: [UInt8])]) -> [UInt8] {
         var (file, directory): ([UInt8], [UInt8]) = ([], [])
         for (name, content) in entries {
             let offset = file.count
-            // Version 2.0, names in ASCII, 1980-01-01 at 0:00.
+            // Version 2.0, no flags, no compression, and the time 1980-01-01 00:00.
             var shared = little(20, 0, 0, 0, 0x21)
             shared += little32(checksum(content), UInt32(content.count), UInt32(content.count))
             shared += little(UInt16(name.utf8.count), 0)

@@ -3,9 +3,9 @@ import RemoteSettingsHTTP
 import RemoteSettingsModel
 import SnapshotBundle
 
-/// How a signature in a collection's metadata is made. By default it is valid.
+/// The form of a signature in a collection's metadata. By default, the signature is valid.
 public struct SignatureForm: Sendable, Hashable {
-    /// The owner of the signing key, which also decides the chain.
+    /// The owner of the signing key, which also determines the certificate chain.
     ///
     /// Open: a later version may add cases, so a `switch` needs a `default`.
     public enum Signer: Sendable, Hashable, CaseIterable {
@@ -21,14 +21,14 @@ public struct SignatureForm: Sendable, Hashable {
 
     /// The owner of the signing key.
     public var signer = Signer.current
-    /// The mode that the signature states.
+    /// The mode that is stated in the signature.
     public var mode = "p384ecdsa"
-    /// Whether the signature is over other bytes.
+    /// Whether the signature is made over different bytes, so that it is invalid.
     public var isTampered = false
     /// Whether the chain's URL is relative to the server's base URL.
     public var isRelative = false
 
-    /// Makes a form of signature, valid by default. Each parameter sets the property of the same name.
+    /// Creates a form of signature, valid by default. Each parameter sets the property of the same name.
     public init(
         _ signer: Signer = .current, mode: String = "p384ecdsa", isTampered: Bool = false, isRelative: Bool = false
     ) {
@@ -39,7 +39,7 @@ public struct SignatureForm: Sendable, Hashable {
     }
 }
 
-/// The keys and certificates of all simulated servers in a process. Each is made when it is first used.
+/// The keys and certificates of all simulated servers in a process. Each is created when it is first used.
 final class TestSigners: Sendable {
     static let shared: TestSigners = {
         do {
@@ -84,7 +84,7 @@ final class TestSigners: Sendable {
             let made =
                 switch signer {
                 case .current: try authority.issueSigner(key.name, now: now)
-                // A renewed certificate begins later than the previous one.
+                // The validity of a renewed certificate begins later than that of the previous one.
                 case .next: try authority.issueSigner(key.name, from: now.advanced(by: .seconds(-60)), now: now)
                 case .expired:
                     try authority.issueSigner(
@@ -96,10 +96,10 @@ final class TestSigners: Sendable {
         }
     }
 
-    /// The file name of a chain on a server, which contains the hash of the chain's content.
+    /// Returns the file name of a chain on a server, which contains the hash of the chain's content.
     static func name(of chain: Bytes) -> String { "\(SHA256Digest(hashing: chain)).pem" }
 
-    /// The chain at a path: `/chains/NAME`, or `/v1/chains/NAME` if its URL was relative.
+    /// Returns the chain at a path: `/chains/NAME`, or `/v1/chains/NAME` if its URL was relative.
     func chain(at path: Substring) -> Bytes? {
         let parts = path.split(separator: "/")
         guard parts.count >= 2, parts[parts.count - 2] == "chains" else { return nil }

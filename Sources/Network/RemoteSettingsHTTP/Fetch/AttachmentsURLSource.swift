@@ -1,19 +1,20 @@
 import RemoteSettingsModel
 
-/// The base URL of the server's attachments. It is requested once, and only if there is something to download.
+/// Provides the base URL of the server's attachments. It requests the URL once, when the first attachment is needed.
 ///
-/// A failure is not remembered, so the next call tries again. The URL is not signed, and a server may move its
-/// attachments. If nothing could be downloaded from it, ``forget(_:)`` makes the next call ask again.
+/// A failure is not stored, so the next call tries again. The URL is not signed, and a server may move its attachments.
+/// If no download from the URL succeeds, call ``forget(_:)`` so that the next call requests it again.
 ///
-/// It is not an actor, because an actor that a task of Swift's pool has entered makes callers that block the pool wait.
+/// It is not an actor: a caller that blocks a thread of Swift's task pool could then wait for an actor that needs that
+/// thread.
 package final class AttachmentsURLSource: Sendable {
     private let task = Mutex<Task<Result<AttachmentsURL, any Error>, Never>?>(nil)
 
     package init() {}
 
-    /// The base URL.
+    /// Returns the base URL.
     ///
-    /// - Parameter client: the client that asks the server, on the first call only.
+    /// - Parameter client: the client that requests the URL, on the first call only.
     /// - Throws: ``HTTPError``.
     package func value(_ client: ServerClient) async throws -> AttachmentsURL {
         let task = task.withLock { task in
@@ -44,7 +45,7 @@ package final class AttachmentsURLSource: Sendable {
         }
     }
 
-    /// Makes the next call ask the server again, unless the URL has already changed.
+    /// Makes the next call request the URL again, unless it has already changed.
     package func forget(_ url: AttachmentsURL) async {
         guard let task = task.withLock({ $0 }), (try? await task.value.get()) == url else { return }
         forget(task)

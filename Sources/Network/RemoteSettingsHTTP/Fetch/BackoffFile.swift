@@ -1,11 +1,12 @@
 import RemoteSettingsModel
 import SnapshotBundle
 
-/// Stores the pauses that servers asked for (`Backoff`, `Retry-After`) in a file, for the next run.
+/// Stores the backoff periods that servers requested (`Backoff`, `Retry-After`) in a file, for the next run.
 package enum BackoffFile {
     private static let mostBytes = 1 << 20
 
-    /// Reads the stored pauses. An unreadable file counts as empty, because a server will ask again.
+    /// Reads the stored backoff periods. An unreadable file counts as empty, because a server will request a backoff
+    /// again.
     package static func read(_ path: String, limits: Limits) -> BackoffState {
         guard let bytes = try? FileStore.read(path, limit: Self.mostBytes),
             let document = try? JSONValue(parsing: bytes, limits: limits), case .object(let members) = document
@@ -18,7 +19,7 @@ package enum BackoffFile {
             })
     }
 
-    /// Writes the pauses that have not ended. If there are none, it removes the file.
+    /// Writes the backoff periods that have not expired. If there are none, it removes the file.
     package static func write(_ state: BackoffState, to path: String, now: Timestamp) throws(BundleError) {
         let holds = state.holds(at: now)
         guard !holds.isEmpty else { return try FileStore.remove(path) }

@@ -1,9 +1,9 @@
 import RemoteSettingsModel
 import SnapshotBundle
 
-/// The certificate chains of one run. Each URL is fetched once, and each chain is verified once for each signer.
+/// The certificate chains of one run. Each URL is fetched only once, and each chain is verified only once per signer.
 package actor ChainStore {
-    /// Stores chains between runs, by URL.
+    /// A cache that stores chains between runs, by URL.
     package protocol Keeper: Sendable {
         func chain(x5u: String) -> Bytes?
         func keep(_ pem: Bytes, x5u: String)
@@ -22,11 +22,11 @@ package actor ChainStore {
     private var chains: [String: Task<Result<CertificateChain, BundleError>, Never>] = [:]
     /// The URLs of chains that could not be fetched.
     private var unavailable: Set<ExactString> = []
-    /// Why chains could not be fetched for a reason that may pass, by URL.
+    /// The errors of chains that could not be fetched for a temporary reason, by URL.
     private var failures: [String: HTTPError] = [:]
     private var verdicts: [Key: Result<VerifiedChain, BundleError>] = [:]
 
-    /// Makes a store.
+    /// Creates a store.
     ///
     /// - Parameter time: the time at which the chains must be valid.
     package init(client: ServerClient, policy: TrustPolicy, time: Timestamp, keeper: (any Keeper)? = nil) {
@@ -36,9 +36,9 @@ package actor ChainStore {
         self.keeper = keeper
     }
 
-    /// Fetches and verifies the chains that the signatures name.
+    /// Fetches and verifies the chains that the signatures refer to.
     ///
-    /// Signatures in unknown modes are skipped, and so are those without a chain (an empty `x5u`).
+    /// Signatures with an unknown mode or without a chain (an empty `x5u`) are skipped.
     func verdicts(
         on signatures: [ServedSignature], signer: SignerName
     ) async -> [String: Result<VerifiedChain, BundleError>] {
@@ -50,7 +50,7 @@ package actor ChainStore {
         return found
     }
 
-    /// The chains that the signatures name and that could be read, whether or not they are trusted.
+    /// Returns the readable chains that the signatures refer to, whether trusted or not.
     func chains(
         on signatures: [ServedSignature], _ verdicts: [String: Result<VerifiedChain, BundleError>]
     ) async -> [CertificateChain] {
@@ -66,8 +66,8 @@ package actor ChainStore {
         return found
     }
 
-    /// Why the chains could not be fetched, if that is the only reason for `error`; `nil` otherwise. If a server asked
-    /// to wait, that counts.
+    /// Returns the reason why the chains could not be fetched, if that is the only cause of `error`; `nil` otherwise. A
+    /// backoff that a server requested also counts as such a reason.
     func cause(of error: BundleError, _ signatures: [ServedSignature]) -> HTTPError? {
         guard !error.signatures.isEmpty, error.signatures.allSatisfy({ unavailable.contains($0.x5u.exact) }) else {
             return nil
@@ -84,7 +84,7 @@ package actor ChainStore {
             return .success(kept)
         }
         let fetched = await chain(x5u)
-        // Another task that waited for the same chain may have verified it first.
+        // A different task that waited for the same chain may have verified it in the meantime.
         if let known = verdicts[key] { return known }
         let verdict = fetched.flatMap { chain in
             Result { () throws(BundleError) in try chain.verified(anchors: policy.roots, signer: signer, at: time) }
@@ -94,7 +94,7 @@ package actor ChainStore {
         return verdict
     }
 
-    /// The stored chain's verdict. A stored chain that does not verify at this time is ignored, because the server may
+    /// Verifies the stored chain. A stored chain that does not verify at this time is ignored, because the server may
     /// have a newer one.
     private func keptVerdict(_ x5u: String, _ signer: SignerName) -> VerifiedChain? {
         guard chains[x5u] == nil, let pem = keeper?.chain(x5u: x5u) else { return nil }
@@ -122,7 +122,7 @@ package actor ChainStore {
 
     private func record(_ error: HTTPError, of x5u: String) {
         unavailable.insert(x5u.exact)
-        // A URL that leads nowhere is a fault of the metadata that names it.
+        // A permanently wrong URL is a fault in the metadata that contains it, so it is not stored as a fetch failure.
         if error.isUnavailability || error.hold != nil || error.code == .cancelled { failures[x5u] = error }
     }
 }

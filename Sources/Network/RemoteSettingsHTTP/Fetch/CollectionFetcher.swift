@@ -3,23 +3,23 @@ import SnapshotBundle
 
 /// Fetches the server's state of one collection and verifies it.
 ///
-/// It fetches a delta onto the local state if there is one, else everything. If a delta does not verify, everything is
-/// fetched once.
+/// If there is a local state, it fetches only the changes since then (a delta), otherwise all records. If a delta does
+/// not verify, it fetches all records, once.
 package struct CollectionFetcher: Sendable {
     /// A request for one collection's state.
     package struct Wanted: Sendable {
         var id: CollectionID
-        /// The collection's timestamp in the monitor's answer.
+        /// The collection's timestamp in the monitor's response.
         var expected: Timestamp?
-        /// The local state. The server is asked for the changes since its timestamp.
+        /// The local state. The server is asked only for the changes since its timestamp.
         package var base: Payload?
-        /// The oldest state that is accepted. A verified state that is older is refused as a rollback.
+        /// The oldest state that is accepted. An older state is refused as a rollback, even if it verifies.
         var floor: Timestamp?
         /// Whether the collection is known to be signed. If so, a state without a signature is refused.
         var wasSigned: Bool
-        /// Whether to refuse other records with the same timestamp as a signed base.
+        /// Whether to refuse different records with the same timestamp as a signed base.
         package var refusesEquivocation = true
-        /// Whether to fetch everything if the server has nothing newer than the base.
+        /// Whether to fetch all records if the server has nothing newer than the base.
         package var needsState = false
 
         package init(id: CollectionID, expected: Timestamp?, base: Payload?, floor: Timestamp?, wasSigned: Bool) {
@@ -31,10 +31,10 @@ package struct CollectionFetcher: Sendable {
         }
     }
 
-    /// The server's state, which was verified or accepted without a signature.
+    /// The server's state, verified or accepted without a signature.
     package struct Fetched: Sendable {
         package var snapshot: Snapshot
-        /// Why everything was fetched although a delta had been requested; `nil` if that did not happen.
+        /// The reason why all records were fetched although a delta was requested; `nil` if that did not happen.
         package var retried: HTTPError?
 
         init(snapshot: Snapshot, retried: HTTPError? = nil) {
@@ -48,9 +48,9 @@ package struct CollectionFetcher: Sendable {
     private let policy: TrustPolicy
     private let gate: RequestGate?
 
-    /// Makes a fetcher.
+    /// Creates a fetcher.
     ///
-    /// - Parameter gate: limits the number of simultaneous fetches; `nil` if the caller does that.
+    /// - Parameter gate: limits the number of simultaneous fetches; `nil` if the caller limits it.
     package init(client: ServerClient, chains: ChainStore, policy: TrustPolicy, gate: RequestGate? = nil) {
         self.client = client
         self.chains = chains
@@ -60,7 +60,7 @@ package struct CollectionFetcher: Sendable {
 
     /// Fetches and verifies a collection's state. Uses the network; does no other I/O.
     ///
-    /// - Returns: `nil` if the server has nothing newer than the base, unless ``Wanted/needsState`` is set.
+    /// - Returns: the state; `nil` if the server has nothing newer than the base, unless ``Wanted/needsState`` is set.
     package func fetch(_ wanted: Wanted) async throws(HTTPError) -> Fetched? {
         guard let gate else { return try await fetchUngated(wanted) }
         return try await gate.pass(to: client.server.root) { () async throws(HTTPError) in
@@ -94,7 +94,7 @@ package struct CollectionFetcher: Sendable {
         }
         let unverified: UnverifiedSnapshot
         do throws(FormatError) {
-            // An answer without `_since` in its URL is a full list without tombstones, so it replaces the local state.
+            // A response whose URL has no `_since` is a full list without tombstones, so it replaces the local state.
             unverified = try Changeset(parsing: document.body, limits: client.limits)
                 .snapshot(of: wanted.id, onto: answersSince ? base?.records : nil)
         } catch {
@@ -108,14 +108,15 @@ package struct CollectionFetcher: Sendable {
         }
     }
 
-    /// Verifies a collection's full state, whichever document it came in. Uses the network for certificate chains.
+    /// Verifies a collection's full state, from any kind of document. Uses the network for certificate chains.
     func accept(_ unverified: UnverifiedSnapshot, _ wanted: Wanted) async throws(HTTPError) -> Snapshot {
-        // If such a state were accepted, every later one would be refused as a rollback.
+        // If a state from the future were accepted, every later correct one would be refused as a rollback.
         guard unverified.timestamp <= chains.time.advanced(by: .seconds(Limits.clockToleranceSeconds)) else {
             throw .future(answered: unverified.timestamp, now: chains.time)
         }
         let snapshot = try await vouch(for: unverified, wanted)
-        // Only a verified state proves a rollback. A delta that goes back does not verify, so everything is fetched.
+        // Only a verified state proves a rollback. A delta to an older state does not verify, so all records are
+        // fetched.
         if let floor = wanted.floor, snapshot.timestamp < floor {
             throw .rollback(held: floor, answered: snapshot.timestamp)
         }
@@ -129,13 +130,13 @@ package struct CollectionFetcher: Sendable {
 
     private func changeset(_ wanted: Wanted, since: Timestamp?) async throws(HTTPError) -> ChangesetAnswer {
         do throws(HTTPError) {
-            // A monitor that is older than the local state may come from a cache. The local timestamp then bypasses
-            // that cache.
+            // If the monitor reports an older state than the local one, its response may come from a cache. The local
+            // timestamp in the request then bypasses that cache.
             let expected = wanted.expected.map { max($0, wanted.floor ?? $0) }
             return try await client.changeset(wanted.id, expected: expected, since: since)
         } catch {
-            // An unmodified Kinto answers 401 or 403 for a collection that it does not have. If the monitor lists the
-            // collection, the server has it and refuses access.
+            // An unmodified Kinto server answers 401 or 403 for a collection that does not exist. If the monitor lists
+            // the collection, it exists and the server refuses access to it.
             let status = error.status
             let isUnknown = status == 404 || wanted.expected == nil && (status == 401 || status == 403)
             throw isUnknown ? error.asUnknownCollection() : error.asRefusedAccess()
@@ -153,11 +154,11 @@ package struct CollectionFetcher: Sendable {
         do throws(BundleError) {
             snapshot = try unverified.verified(with: verdicts, signer: signer, limits: client.limits)
         } catch {
-            // A chain that could not be fetched proves nothing against the signature.
+            // A failure to fetch the chain does not mean that the signature is wrong.
             if let cause = await chains.cause(of: error, unverified.signatures) { throw cause }
             throw .signature(error)
         }
-        // Other readers of the snapshot may trust another root.
+        // Keep the other chains, because other readers of the snapshot may trust a different root.
         guard verdicts.count > 1 else { return snapshot }
         return snapshot.keeping(await chains.chains(on: unverified.signatures, verdicts), limits: client.limits)
     }

@@ -1,9 +1,9 @@
 import RemoteSettingsModel
 
-/// Limits how many requests run at once. Further ones wait in order of arrival.
+/// Limits the number of simultaneous requests. Further ones wait in order of arrival.
 ///
-/// An HTTP/1.1 connection carries one request at a time, an HTTP/2 connection many. An origin may therefore get more
-/// requests at once as soon as it has answered over HTTP/2.
+/// An HTTP/1.1 connection carries one request at a time, and an HTTP/2 connection many. So the limit of an origin is
+/// higher once it has responded over HTTP/2.
 package final class RequestGate: Sendable {
     private struct Waiting {
         var url: HTTPURL
@@ -21,20 +21,21 @@ package final class RequestGate: Sendable {
     private let streams: Int
     private let isMultiplexed: @Sendable (HTTPURL) -> Bool
 
-    /// Makes a gate.
+    /// Creates a gate.
     ///
     /// - Parameters:
     ///   - connections: the largest number of simultaneous requests to origins for which `isMultiplexed` is false; at
     ///     least 1.
-    ///   - streams: the largest number of simultaneous requests to other origins; at least 1.
-    ///   - isMultiplexed: whether the URL's origin has answered over a connection that carries many requests at once.
+    ///   - streams: the largest number of simultaneous requests to all other origins; at least 1.
+    ///   - isMultiplexed: whether the URL's origin has responded over a connection that carries several requests at the
+    ///     same time.
     package init(connections: Int, streams: Int, isMultiplexed: @escaping @Sendable (HTTPURL) -> Bool) {
         self.connections = connections
         self.streams = streams
         self.isMultiplexed = isMultiplexed
     }
 
-    /// Runs `body`, which sends requests to the URL's origin, as soon as fewer than the limit are running.
+    /// Runs `body`, which sends requests to the URL's origin, as soon as the limits allow it.
     package func pass<Value: Sendable, Failure: Error>(
         to url: HTTPURL, _ body: () async throws(Failure) -> Value
     ) async throws(Failure) -> Value {
@@ -43,9 +44,9 @@ package final class RequestGate: Sendable {
         return try await body()
     }
 
-    /// Waits for a place.
+    /// Waits for a free slot.
     ///
-    /// - Returns: whether the place is one of the streams.
+    /// - Returns: whether the slot is one of the `streams`.
     private func enter(_ url: HTTPURL) async -> Bool {
         await withCheckedContinuation { continuation in
             let isStream = state.withLock { state -> Bool? in
@@ -62,7 +63,8 @@ package final class RequestGate: Sendable {
             if isStream { state.streams -= 1 } else { state.connections -= 1 }
             var admitted: [(continuation: CheckedContinuation<Bool, Never>, isStream: Bool)] = []
             var index = 0
-            // Several may pass, because the answer may have shown that its origin uses HTTP/2.
+            // Several waiting requests may start now, because the last response may have shown that its origin uses
+            // HTTP/2.
             while index < state.waiting.count, state.connections < connections || state.streams < streams {
                 if let isStream = reserve(&state, for: state.waiting[index].url) {
                     admitted.append((state.waiting.remove(at: index).continuation, isStream))
@@ -75,9 +77,9 @@ package final class RequestGate: Sendable {
         for each in admitted { each.continuation.resume(returning: each.isStream) }
     }
 
-    /// Takes a free place.
+    /// Reserves a free slot.
     ///
-    /// - Returns: whether the place is one of the streams; `nil` if none is free.
+    /// - Returns: whether the slot is one of the `streams`; `nil` if none is free.
     private func reserve(_ state: inout State, for url: HTTPURL) -> Bool? {
         if isMultiplexed(url) {
             guard state.streams < streams else { return nil }

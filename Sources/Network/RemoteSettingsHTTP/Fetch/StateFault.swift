@@ -1,21 +1,21 @@
 import RemoteSettingsModel
 import SnapshotBundle
 
-/// What is wrong with the server's state of a collection, for callers that have to name it or to advise.
+/// A fault in the server's state of a collection. Callers use it to report the fault or to give advice.
 package enum StateFault: Hashable, Sendable {
-    /// The answer is not a changeset.
+    /// The response is not a changeset.
     case changeset
-    /// The answer to a request for all records is empty.
+    /// The response to a request for all records is empty.
     case noAnswer
-    /// The signature or its chain is not valid.
+    /// The signature or its certificate chain is not valid.
     case signature
-    /// No signature matches a full list, and the list is probably incomplete.
+    /// No signature matches the full list of records, and the list is probably incomplete.
     case cutShort
     /// The state is older than the newest state that was accepted before.
     case rollback(held: Timestamp, answered: Timestamp)
-    /// The state is further ahead of the clock than ``Limits/clockToleranceSeconds``.
+    /// The state's timestamp is ahead of the clock by more than ``Limits/clockToleranceSeconds``.
     case future
-    /// With the same timestamp, the server has other records than the local ones.
+    /// The server has different records than the local state, with the same timestamp.
     case equivocation
     /// The collection is known to be signed, but the server's state has no signature.
     case signatureLost
@@ -23,11 +23,12 @@ package enum StateFault: Hashable, Sendable {
     case unknownCollection
     /// The catalogue does not list the collection.
     case notListed
-    /// The state is later than the one that the catalogue lists, as if the server had published meanwhile.
+    /// The state is later than the one that the catalogue lists, which happens if the server published during the
+    /// fetch.
     case overtaken
 }
 
-// Why a collection's state could not be fetched. The local state is unchanged.
+// The reasons why a collection's state could not be fetched. The local state is unchanged.
 extension HTTPError {
     private static let unchanged = "the local state is unchanged"
 
@@ -44,8 +45,8 @@ extension HTTPError {
 
     /// No signature matches a full list, and the list is probably incomplete.
     ///
-    /// The server states that there are `total` records. If it states no total (`nil`), the number received looks like
-    /// a page limit.
+    /// `total` is the number of records that the server states. If it states none (`nil`), the number of records
+    /// received looks like a page limit.
     static func cutShort(url: String, received: Int, total: Int?) -> Self {
         let sentence =
             total.map {
@@ -92,12 +93,12 @@ extension HTTPError {
             remedy: "try again later")
     }
 
-    /// The server does not have the collection, and so answered with this error.
+    /// Returns this error as "the server does not have the collection".
     func asUnknownCollection() -> Self {
         Self(url, Reason(.missing, reason.description, status: status, fault: .unknownCollection))
     }
 
-    /// The server has the collection, but refuses access to it.
+    /// Returns this error as "the server has the collection, but refuses access to it" if its status is 401 or 403.
     func asRefusedAccess() -> Self {
         guard status == 401 || status == 403 else { return self }
         return Self(
@@ -108,17 +109,18 @@ extension HTTPError {
                 status: status))
     }
 
-    /// Whether a full answer may be correct although a delta was wrong.
+    /// Whether the full list of records may be correct although a delta was wrong.
     var isWorthRetryingInFull: Bool {
         switch fault {
         case .signature, .changeset: true
-        // The server refuses `_since`, or answers it with a redirect that cannot be followed.
+        // The server refuses `_since`, or responds to it with a redirect that cannot be followed.
         case nil: code == .redirect || status == 400
         default: false
         }
     }
 
-    /// The more probable cause of an invalid signature, inferred from the number of records in a full answer.
+    /// Returns an error that blames an incomplete list of records for an invalid signature, if the number of records in
+    /// a full response suggests it; `nil` otherwise.
     func asCutShort(_ received: Int, _ document: ServerDocument) -> HTTPError? {
         guard fault == .signature, code == .untrusted else { return nil }
         let totals = ["Total-Records", "Total-Objects"].compactMap { document.headers[$0].flatMap { Int($0) } }

@@ -2,35 +2,35 @@ import RemoteSettingsModel
 
 /// One event of an event stream, as it was sent.
 package struct StreamedEvent: Hashable, Sendable {
-    /// The value of the event's last field `event`; empty if there is none, which browsers read as `message`.
+    /// The value of the event's last `event` field; empty if there is none, which browsers interpret as `message`.
     package let name: String
-    /// The values of the event's fields `data`, separated by line feeds.
+    /// The values of the event's `data` fields, separated by line feeds.
     package let data: [UInt8]
-    /// The last id in the stream up to this event; empty if there is none.
+    /// The last id in the stream up to and including this event; empty if there is none.
     package let lastEventID: String
 }
 
-// Why an event stream cannot be read any further.
+// The reasons why an event stream cannot be read any further.
 extension FormatError {
     /// A line has more than `limit` bytes.
     static func lineTooLong(limit: Int) -> Self {
         Self(.init(.overLimit, "the event stream has a line of more than \(limit) bytes"))
     }
 
-    /// The fields `data` of one event have more than `limit` bytes together.
+    /// The `data` fields of one event have more than `limit` bytes together.
     static func eventTooLong(limit: Int) -> Self {
         Self(.init(.overLimit, "the event stream has an event of more than \(limit) bytes"))
     }
 }
 
-/// Reads an event stream (WHATWG HTML, section 9.2.6) from bytes that arrive in pieces.
+/// Parses an event stream (WHATWG HTML, section 9.2.6) from bytes that arrive in pieces.
 ///
-/// It holds only the piece that was fed last, the incomplete line and the incomplete event.
+/// It stores only the piece that was passed last, the incomplete line and the incomplete event.
 ///
 ///     reader.feed(piece)
 ///     while let event = try reader.next() { … }
 package struct EventStreamReader: Sendable {
-    /// The largest size of a line in bytes, without its line end. A comment is also a line.
+    /// The largest size of a line in bytes, without its line terminator. A comment is also a line.
     package static let mostLineBytes = 64 << 10
     /// The largest size of an event's data in bytes.
     package static let mostEventBytes = 64 << 10
@@ -41,15 +41,15 @@ package struct EventStreamReader: Sendable {
 
     /// The last id in the stream, for the header `Last-Event-ID` of the next connection; empty if there is none.
     package private(set) var lastEventID = ""
-    /// The wait before the next connection that the stream last asked for, in milliseconds; `nil` if it did not.
+    /// The reconnection time that the stream last requested, in milliseconds; `nil` if it has requested none.
     package private(set) var retryMilliseconds: UInt64?
-    /// The number of comments so far, which servers send as heartbeats. After the highest number, it starts again at 0.
+    /// The number of comments so far. Servers send comments as heartbeats. The counter wraps around on overflow.
     package private(set) var comments = 0
 
     private var piece: [UInt8] = []
     private var position = 0
     private var line: [UInt8] = []
-    /// Whether a line feed at this place belongs to the carriage return before it.
+    /// Whether a line feed at this position belongs to the carriage return before it.
     private var skipsLineFeed = false
     /// Whether the first line, which may begin with a byte order mark, has not been read yet.
     private var isAtStart = true
@@ -60,14 +60,14 @@ package struct EventStreamReader: Sendable {
 
     package init() {}
 
-    /// Adds the next bytes. All events of the previous piece must have been read.
+    /// Appends the next bytes. All events of the previous piece must have been read.
     package mutating func feed(_ bytes: [UInt8]) {
         piece = position < piece.count ? Array(piece[position...]) + bytes : bytes
         position = 0
     }
 
-    /// The next complete event; `nil` if it requires more bytes. An event that is incomplete at the stream's end is
-    /// dropped.
+    /// Returns the next complete event; `nil` if more bytes are needed. An event that is incomplete when the stream
+    /// closes is dropped.
     ///
     /// - Throws: ``FormatError``, and again on each later call.
     package mutating func next() throws(FormatError) -> StreamedEvent? {
@@ -84,7 +84,7 @@ package struct EventStreamReader: Sendable {
         }
     }
 
-    /// Takes the next line without its line end; `nil` if its end has not arrived.
+    /// Consumes the next line and returns it without its terminator; `nil` if the terminator has not arrived.
     private mutating func nextLine() throws(FormatError) -> [UInt8]? {
         if skipsLineFeed, position < piece.count {
             if piece[position] == Self.lineFeed { position += 1 }
@@ -93,7 +93,7 @@ package struct EventStreamReader: Sendable {
         let rest = piece[position...]
         let end = rest.firstIndex { $0 == Self.lineFeed || $0 == Self.carriageReturn }
         let part = rest[..<(end ?? rest.endIndex)]
-        // A byte order mark is not part of a line.
+        // The limit does not include a byte order mark, because it is not part of the line.
         let limit = Self.mostLineBytes + (isAtStart && hasMark(before: part) ? Self.byteOrderMark.count : 0)
         guard part.count <= limit - line.count else { throw .lineTooLong(limit: Self.mostLineBytes) }
         line += part
@@ -109,12 +109,12 @@ package struct EventStreamReader: Sendable {
         return line.starts(with: Self.byteOrderMark) ? Array(line.dropFirst(Self.byteOrderMark.count)) : line
     }
 
-    /// Whether the first line, which continues with `part`, begins with a byte order mark.
+    /// Returns whether the first line, which continues with `part`, begins with a byte order mark.
     private func hasMark(before part: ArraySlice<UInt8>) -> Bool {
         (line.prefix(Self.byteOrderMark.count) + part.prefix(Self.byteOrderMark.count)).starts(with: Self.byteOrderMark)
     }
 
-    /// Processes a line, and returns the event that it ends.
+    /// Processes a line, and returns the event that the line completes.
     private mutating func process(_ line: [UInt8]) throws(FormatError) -> StreamedEvent? {
         guard !line.isEmpty else { return dispatch() }
         let colon = line.firstIndex(of: UInt8(ascii: ":"))
@@ -128,7 +128,7 @@ package struct EventStreamReader: Sendable {
         switch String(decoding: line[..<(colon ?? line.count)], as: UTF8.self) {
         case "event": name = String(decoding: value, as: UTF8.self)
         case "data":
-            // This includes the line feed after each value. The last one is not part of the data.
+            // The size includes the line feed after each value. The last line feed is not part of the data.
             guard data.count + value.count <= Self.mostEventBytes else {
                 throw .eventTooLong(limit: Self.mostEventBytes)
             }
@@ -136,7 +136,7 @@ package struct EventStreamReader: Sendable {
             data.append(Self.lineFeed)
         case "id" where !value.contains(0): id = String(decoding: value, as: UTF8.self)
         case "retry" where !value.isEmpty && value.allSatisfy { (48...57).contains($0) }:
-            // A number that does not fit into 64 bits means an endless wait.
+            // A number that does not fit into 64 bits means waiting forever.
             retryMilliseconds = UInt64(String(decoding: value, as: UTF8.self)) ?? .max
         default: break
         }

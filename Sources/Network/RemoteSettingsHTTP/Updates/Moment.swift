@@ -1,12 +1,12 @@
 import RemoteSettingsModel
 
-/// The time of an event, with a random number for decisions about it.
+/// The time of an event, with a random number for decisions that depend on chance.
 package struct Moment: Sendable {
-    /// The time since a fixed moment. Nobody can set it.
+    /// The time since a fixed moment. Changing the system clock does not affect it.
     package let uptime: Duration
-    /// The date and time.
+    /// The date and time by the system clock.
     package let time: Timestamp
-    /// A random number from 0 up to 1.
+    /// A random number from 0 to 1.
     package let chance: Double
 
     package init(uptime: Duration, time: Timestamp, chance: Double) {

@@ -1,9 +1,9 @@
 import RemoteSettingsModel
 
-/// A server's message on its update channel: something has changed, or clients must stay away for a while.
+/// A server's message on its update channel: collections have changed, or clients must disconnect for a while.
 ///
-/// An update event contains no data, so it does not have to be trusted. An ordinary sync fetches and verifies what has
-/// changed. An event that is lost, repeated or false costs at most one request.
+/// An update event contains no records, so it does not have to be trusted. An ordinary sync fetches and verifies the
+/// changes. A lost, repeated or false event costs at most one request.
 ///
 /// In an event stream, and in the body that a publisher posts, an event is one line of JSON:
 ///
@@ -11,18 +11,18 @@ import RemoteSettingsModel
 ///     {"retry_after":12}
 ///     {"disabled":true}
 package enum UpdateEvent: Hashable, Sendable {
-    /// The server's monitor has a new timestamp. `collections` names the collections that have changed; `nil` means
-    /// that any of them may have changed.
+    /// The server's monitor has a new timestamp. `collections` lists the collections that have changed; `nil` means
+    /// that any collection may have changed.
     case update(timestamp: Timestamp, collections: [CollectionID]?)
-    /// The server ends the connection and says when clients may come back.
+    /// The server closes the connection and states when clients may reconnect.
     case pause(UpdatePause)
 }
 
-/// How long a server asks the clients of its update channel to stay away.
+/// The time for which a server asks the clients of its update channel not to reconnect.
 package enum UpdatePause: Hashable, Sendable {
-    /// The client may come back after this many seconds. The server has already added a random part to the number.
+    /// The client may reconnect after this many seconds. The server has already added a random part to the number.
     case retryAfter(seconds: Int)
-    /// The client must stay away for 4 hours.
+    /// The client must not reconnect for 4 hours.
     case disabled
 }
 
@@ -32,27 +32,27 @@ package enum UpdateMessage: Hashable, Sendable {
     case event(UpdateEvent)
     /// A sign that the connection is alive: a comment, a ping, or an event of an unknown kind.
     case heartbeat
-    /// The wait before the next connection that the server asks for.
+    /// The server's requested wait before the next connection.
     case reconnectionTime(Duration)
     /// An event whose data cannot be read. It has no effect.
     case refused(FormatError)
 }
 
-/// Why a connection to an update channel could not be made, or why it ended.
+/// The reason why a connection to an update channel failed or was closed.
 package struct UpdateEnd: Hashable, Sendable, CustomStringConvertible {
-    /// What the client does next.
+    /// The client's reaction.
     package enum Kind: Hashable, Sendable {
         /// The client tries again after a pause, which grows with each failure.
         case failed
-        /// The server does not have such a channel. The client tries again after 2 to 6 hours.
+        /// The server does not have an update channel. The client tries again after 2 to 6 hours.
         case unsupported
         /// The server asked clients to send no requests for this many seconds.
         case notBefore(seconds: Int)
     }
 
-    /// What the client does next.
+    /// The client's reaction.
     package let kind: Kind
-    /// Why the connection ended, as a sentence for people.
+    /// The reason as a sentence for people.
     package let description: String
 
     package init(_ kind: Kind, _ description: String) {
@@ -60,7 +60,7 @@ package struct UpdateEnd: Hashable, Sendable, CustomStringConvertible {
         self.description = description
     }
 
-    /// The end for an error of opening a connection.
+    /// Creates a value for an error that occurred while a connection was being opened.
     package init(notOpened error: HTTPError) {
         let kind: Kind =
             if let hold = error.hold {
@@ -73,7 +73,7 @@ package struct UpdateEnd: Hashable, Sendable, CustomStringConvertible {
 }
 
 extension UpdateEvent {
-    /// The name of the event in an event stream, and the value of nchan's header `X-EventSource-Event`.
+    /// The name of the event in an event stream, and the value of the header `X-EventSource-Event` (nchan).
     package var name: String {
         switch self {
         case .update: "update"
@@ -85,7 +85,7 @@ extension UpdateEvent {
     package var json: String {
         switch self {
         case .update(let timestamp, let collections):
-            // Collection ids contain no character that JSON escapes.
+            // Collection ids contain no characters that JSON escapes.
             let names = collections.map { ",\"collections\":[\($0.map { "\"\($0)\"" }.joined(separator: ","))]" }
             return "{\"timestamp\":\(timestamp)\(names ?? "")}"
         case .pause(.retryAfter(let seconds)): return "{\"retry_after\":\(seconds)}"
@@ -93,17 +93,17 @@ extension UpdateEvent {
         }
     }
 
-    /// The event as it is sent in an event stream, with the blank line that ends it.
+    /// Returns the event in the event stream format, with the blank line that terminates it.
     ///
     /// - Parameter id: the value of the field `id`, without a line break or NUL; `nil` to omit the field.
     package func text(id: String? = nil) -> String {
         "\(id.map { "id: \($0)\n" } ?? "")event: \(name)\ndata: \(json)\n\n"
     }
 
-    /// Reads an event of an event stream. An event without a name is read as an `update`.
+    /// Parses an event of an event stream. An event without a name counts as an `update`.
     ///
-    /// - Returns: `nil` for an event of another kind, which readers ignore.
-    /// - Throws: ``FormatError`` if the data is not that of its kind of event.
+    /// - Returns: `nil` for an event of an unknown kind, which clients ignore.
+    /// - Throws: ``FormatError`` if the data does not match the kind of event.
     package init?(_ event: StreamedEvent) throws(FormatError) {
         switch event.name {
         case "", "message", "update": try self.init(updateJSON: Bytes(event.data))
@@ -112,10 +112,10 @@ extension UpdateEvent {
         }
     }
 
-    /// Reads the data of an `update` event. Unknown members are ignored.
+    /// Parses the data of an `update` event. Unknown members are ignored.
     ///
-    /// - Throws: ``FormatError`` if the text is longer than ``EventStreamReader/mostEventBytes`` or is not JSON,
-    ///   if it has no timestamp, or if a member has the wrong type.
+    /// - Throws: ``FormatError`` if the data is longer than ``EventStreamReader/mostEventBytes`` or is not JSON, if it
+    ///   has no timestamp, or if a member has the wrong type.
     package init(updateJSON document: Bytes) throws(FormatError) {
         var timestamp: UInt64?
         var collections: [CollectionID]?
@@ -142,9 +142,9 @@ extension UpdateEvent {
         self = .update(timestamp: Timestamp(milliseconds: timestamp), collections: collections)
     }
 
-    /// Reads the data of a `pause` event. Unknown members are ignored.
+    /// Parses the data of a `pause` event. Unknown members are ignored.
     ///
-    /// - Throws: ``FormatError`` as for an update, and also if it has neither `disabled` nor `retry_after`.
+    /// - Throws: ``FormatError`` as for an update, and also if the data has neither `disabled` nor `retry_after`.
     package init(pauseJSON document: Bytes) throws(FormatError) {
         var seconds: UInt64?
         var isDisabled = false

@@ -1,20 +1,20 @@
 import RemoteSettingsModel
 
-/// Decides when to connect to an update channel, when to replace a silent connection, and when to ask the server for
-/// its state.
+/// A state machine that decides when to connect to an update channel, when to replace a silent connection, and when to
+/// ask the server for its state.
 ///
-/// Announcements are not trusted. Only a timestamp in the server's monitor, its list of collections, confirms one. Each
-/// announcement therefore leads to a request, with at most one request a second.
+/// Announcements are not trusted. Only the timestamp in the server's monitor (its list of collections) confirms one. So
+/// each announcement leads to a request to the monitor, at most once a second.
 ///
-/// It is a value. Each event is recorded with its moment, and ``next`` says what to do next. It does no I/O.
+/// It is a pure value without I/O. The caller records each event with its moment, and ``next`` returns the next step.
 package struct UpdateTiming: Sendable {
-    /// What the next start must know about failures.
+    /// The information about failures that is stored for the next start of the process.
     package struct Kept: Hashable, Sendable {
-        /// The number of consecutive connections that failed or ended early.
+        /// The number of consecutive connections that failed or closed early.
         package var failures = 0
-        /// The uptime before which no connection is made.
+        /// The uptime before which the client does not connect.
         package var until = Duration.zero
-        /// Whether the server has asked for that pause.
+        /// Whether the server has requested that pause.
         package var isAsked = false
 
         package init(failures: Int = 0, until: Duration = .zero, isAsked: Bool = false) {
@@ -24,11 +24,11 @@ package struct UpdateTiming: Sendable {
 
     /// A request that is due.
     package struct Request: Hashable, Sendable {
-        /// The timestamp that was announced last; `nil` if it is not known whether there is something new.
+        /// The timestamp of the last announcement; `nil` if it is unknown whether anything has changed.
         package var announced: Timestamp?
         /// The highest announced timestamp.
         package var newest: Timestamp?
-        /// The number of earlier requests for this that failed or brought nothing new.
+        /// The number of earlier requests for this announcement that failed or found nothing new.
         package var attempts = 0
     }
 
@@ -36,75 +36,77 @@ package struct UpdateTiming: Sendable {
     package enum Answer: Sendable {
         /// The server's monitor has this timestamp.
         case seen(Timestamp)
-        /// Nothing is wanted here any more, so the server was not asked.
+        /// No collection needs updates any more, so the server was not asked.
         case irrelevant
         case failed
-        /// The server asked for no requests for this many seconds.
+        /// The server asked clients to send no requests for this many seconds.
         case notBefore(seconds: Int)
     }
 
     package enum Step: Hashable, Sendable {
         case connect
-        /// Close the connection, because nothing arrives or because it is not wanted.
+        /// Close the connection, because it is silent or no longer needed.
         case close
         /// Make the request that ``nextRequest(at:)`` returns.
         case ask
     }
 
     private struct Connection {
-        /// The uptime at which the connection was opened; `nil` while it is being made.
+        /// The uptime at which the connection was opened; `nil` while the client is connecting.
         var opened: Duration?
-        /// The uptime at which something last arrived.
+        /// The uptime at which the last bytes arrived.
         var last = Duration.zero
         var hasHeartbeat = false
-        /// Whether the server has not stated its state yet.
+        /// Whether the server has not yet sent its current state.
         var awaitsGreeting = true
-        /// The uptime at which the server is asked even without an announcement, because one may have been lost.
+        /// The uptime of the next request without an announcement. It is needed because announcements may be lost.
         var check = Duration.zero
     }
 
-    /// The longest pause that a server can ask for.
+    /// The longest pause that a server can request.
     package static let longestAskedPause = Duration.seconds(86_400)
     /// The longest pause after a failure.
     package static let longestPause = switchedOff * 1.5
-    /// How long a client stays away from a server that has switched its channel off.
+    /// The pause after a server has switched its update channel off.
     private static let switchedOff = Duration.seconds(14_400)
     private static let betweenRequests = Duration.seconds(1)
-    /// The longest time without a request. A random part of up to half is subtracted.
+    /// The longest time without a request. A random part of up to half of it is subtracted.
     private static let checkTime = Duration.seconds(14_400)
-    /// The time after opening a connection by which a server must have stated its state. Otherwise it is asked.
+    /// The time within which a server must send its current state on a new connection. Otherwise the client requests
+    /// it.
     private static let greetingTime = Duration.seconds(2)
-    /// The time after which a connection counts as a success.
+    /// The duration after which a connection counts as successful.
     private static let successAfter = Duration.seconds(60)
     /// The longest silence of a connection that has heartbeats: three times the longest interval of known servers.
     private static let silenceAfterHeartbeat = Duration.seconds(120)
-    /// The number of repeated requests after which an announcement counts as false.
+    /// The number of repeated requests after which an unconfirmed announcement is ignored as false.
     private static let mostAttempts = 12
-    /// The pauses between two attempts that do not wait for ``earliest``.
+    /// The pauses between two early attempts, which do not wait until ``earliest``.
     private static let betweenRetries = RetryPauses(first: .seconds(30), longest: switchedOff, spread: 1...1)
     private static let reconnectionTimes = Duration.seconds(1)...Duration.seconds(300)
 
-    /// The longest delay before a request. A random part of it is used, so that clients do not all ask at once.
+    /// The longest delay before a request. A random part of it is used, so that not all clients send requests at the
+    /// same time.
     private let jitter: Duration
     /// The longest silence of a connection without heartbeats.
     private let longestSilence: Duration
-    /// The pauses after requests that failed, or whose answer is older than the announcement.
+    /// The pauses after requests that failed, or whose response is older than the announcement.
     private let requestPauses: RetryPauses
-    /// The pauses after connections that failed or ended early. The server's `retry:` replaces the first one.
+    /// The pauses after connections that failed or closed early. The server's `retry:` field replaces the first one.
     private var connectionPauses = RetryPauses(first: .seconds(5), longest: switchedOff, spread: 0.5...1.5)
 
     package var wantsConnection = false
-    /// The monitor's timestamp in the last answer.
+    /// The monitor's timestamp in the last response.
     package var seen: Timestamp?
-    /// The number of consecutive connections that failed or ended early.
+    /// The number of consecutive connections that failed or closed early.
     package private(set) var failures = 0
     private var connection: Connection?
-    /// The uptime before which no connection is made, unless there is a reason to try again.
+    /// The uptime before which the client does not connect, unless `retryDue` allows an earlier attempt.
     private var earliest = Duration.zero
-    /// The uptime of a reason to try again; `nil` for none.
+    /// The uptime of an earlier attempt to connect, for example after a network change; `nil` for none.
     private var retryDue: Duration?
     private var lastRetry: Duration?
-    /// The uptime before which the server accepts neither connections nor requests.
+    /// The uptime before which the server wants neither connections nor requests, because it asked for a pause.
     private var asked = Duration.zero
     private var isUnsupported = false
 
@@ -112,7 +114,7 @@ package struct UpdateTiming: Sendable {
     private var asking: Request?
     /// The uptime at which `pending` becomes due.
     private var due = Duration.zero
-    /// The uptime before which no request is made, because there has just been one.
+    /// The uptime before which no request is sent, because the last one was sent recently.
     private var spaced = Duration.zero
 
     package init(jitter: Duration, longestSilence: Duration) {
@@ -120,7 +122,7 @@ package struct UpdateTiming: Sendable {
         requestPauses = RetryPauses(first: max(jitter, .seconds(1)), longest: .seconds(3600), spread: 0.5...1.5)
     }
 
-    /// The next step and the uptime at which it is due; `nil` if nothing is due until something is recorded.
+    /// The next step and the uptime at which it is due; `nil` if nothing is due until the next event is recorded.
     package var next: (step: Step, due: Duration)? {
         var steps: [(step: Step, due: Duration)] = []
         if let connection {
@@ -139,20 +141,20 @@ package struct UpdateTiming: Sendable {
         return steps.min { $0.due < $1.due }
     }
 
-    /// Whether something is due sooner than in another state.
+    /// Returns whether the next step is due earlier than in a different state.
     package func isDue(before other: UpdateTiming) -> Bool {
         guard let next else { return false }
         return other.next.map { next.due < $0.due } ?? true
     }
 
-    /// The uptime at which the next connection is due; `nil` if there is a connection, or if none is wanted.
+    /// The uptime at which the next connection is due; `nil` if there is a connection, or if none is needed.
     package var connectionDue: Duration? {
         wantsConnection && connection == nil ? max(min(earliest, retryDue ?? earliest), asked) : nil
     }
 
     package var isOpen: Bool { connection?.opened != nil }
 
-    // MARK: Failures that are kept
+    // MARK: Failures across restarts
 
     package var kept: Kept {
         let isAsked = asked > (failures > 0 ? earliest : .zero)
@@ -179,14 +181,14 @@ package struct UpdateTiming: Sendable {
 
     /// Records a message.
     ///
-    /// - Returns: why the connection must end; `nil` if it continues.
+    /// - Returns: the reason to close the connection; `nil` if it continues.
     package mutating func record(_ message: UpdateMessage, at moment: Moment) -> UpdateEnd? {
         guard let opened = connection?.opened else { return nil }
         connection?.last = moment.uptime
         recordLasting(at: moment.uptime)
         switch message {
         case .heartbeat:
-            // A comment at the beginning is a greeting.
+            // A comment at the beginning is a greeting and not a heartbeat.
             if moment.uptime - opened >= .seconds(1) { connection?.hasHeartbeat = true }
         case .reconnectionTime(let time):
             let range = Self.reconnectionTimes
@@ -201,9 +203,9 @@ package struct UpdateTiming: Sendable {
         return nil
     }
 
-    /// Records that the connection has ended or could not be made.
+    /// Records that the connection was closed or could not be made.
     ///
-    /// - Parameter error: the reason; `nil` if it was closed because it is not wanted.
+    /// - Parameter error: the reason; `nil` if the client closed it because it is no longer needed.
     package mutating func recordEnd(_ error: UpdateEnd?, at moment: Moment) {
         recordLasting(at: moment.uptime)
         let isKnown = connection == nil
@@ -216,16 +218,17 @@ package struct UpdateTiming: Sendable {
         if case .notBefore(let seconds) = error.kind { recordAsked(seconds, at: moment) }
     }
 
-    /// Records that what failed before may work now. A wait that the server asked for stays.
+    /// Records that a failed connection may work now. A pause that the server requested remains in effect.
     ///
-    /// - Parameter isOtherNetwork: whether the network has changed. Otherwise the server has answered a request, which
-    ///   an app may make all the time although its update channel never works.
+    /// - Parameter isOtherNetwork: whether the network has changed. Otherwise, a request to the server has succeeded.
+    ///   An app may send such requests all the time although the update channel never works, so they allow fewer
+    ///   attempts.
     package mutating func retry(isOtherNetwork: Bool, at now: Duration) {
         let pause = Self.betweenRetries.pause(after: isOtherNetwork ? 1 : failures + 1, random: 1)
         let soonest = max(now, lastRetry.map { $0 + pause } ?? now)
         if isOtherNetwork, let pending, pending.attempts > 0, soonest < due { (due, lastRetry) = (soonest, soonest) }
         guard !isOpen, isOtherNetwork || !isUnsupported else { return }
-        // A connection that is being made may fail because it was started too early.
+        // Also during an attempt to connect: that attempt may fail because it began before the network was ready.
         retryDue = soonest
     }
 
@@ -235,7 +238,7 @@ package struct UpdateTiming: Sendable {
     }
 
     private mutating func recordAsked(_ seconds: Int, at moment: Moment) {
-        // The server may send the same number to all clients, but they must not all come back at the same moment.
+        // The server may send the same number to all clients, but they must not all reconnect at the same moment.
         let most = Double(min(max(seconds, 1), 86_400))
         let pause = Duration.seconds(most + max(3, most / 10) * moment.chance)
         asked = max(asked, moment.uptime + min(pause, Self.longestAskedPause))
@@ -243,13 +246,13 @@ package struct UpdateTiming: Sendable {
 
     // MARK: Requests
 
-    /// Records the announcement of something newer.
+    /// Records the announcement of a newer state.
     ///
     /// - Parameters:
-    ///   - announced: the monitor's timestamp; `nil` if it is not known.
-    ///   - isWanted: whether a collection that is wanted here has changed.
-    ///   - isFromChannel: whether it came over the connection. The first event of a connection states the server's
-    ///     state, and stands for all that was missed.
+    ///   - announced: the monitor's timestamp; `nil` if it is unknown.
+    ///   - isWanted: whether a collection that the client uses has changed.
+    ///   - isFromChannel: whether the announcement came over the connection. The first event of a connection describes
+    ///     the server's current state, and makes up for all announcements that were missed.
     package mutating func recordAnnouncement(
         _ announced: Timestamp?, isWanted: Bool = true, isFromChannel: Bool = true, at moment: Moment
     ) {
@@ -261,7 +264,8 @@ package struct UpdateTiming: Sendable {
         guard isWanted || isGreeting else { return }
         if let announced {
             guard !isHeld(announced, at: moment), announced != asking?.announced else { return }
-            // The same announcement again is not news, but a server that has come back may have the data now.
+            // A repeated announcement is not news. But after a reconnection, the server may now have the data that it
+            // lacked.
             guard announced != pending?.announced || isGreeting else { return }
         }
         let older = pending
@@ -271,9 +275,9 @@ package struct UpdateTiming: Sendable {
             announced: announced ?? older?.announced, newest: [announced, older?.newest].compactMap(\.self).max())
     }
 
-    /// Begins a request that is due. ``record(_:at:)`` ends it.
+    /// Begins a request that is due. Call ``record(_:at:)`` with its result.
     ///
-    /// - Returns: `nil` if everything in it has been seen meanwhile.
+    /// - Returns: the request; `nil` if a newer state has been fetched in the meantime.
     package mutating func nextRequest(at moment: Moment) -> Request? {
         let isSeen = pending?.newest.map { isHeld($0, at: moment) } ?? false
         (asking, pending) = (isSeen ? nil : pending, nil)
@@ -284,7 +288,7 @@ package struct UpdateTiming: Sendable {
         return asking
     }
 
-    /// Records that the request has ended.
+    /// Records the result of the current request.
     package mutating func record(_ answer: Answer, at moment: Moment) {
         guard let request = asking else { return }
         asking = nil
@@ -310,7 +314,8 @@ package struct UpdateTiming: Sendable {
         repeatRequest(again, at: moment.uptime + requestPauses.pause(after: again.attempts, random: moment.chance))
     }
 
-    /// Announcements that have arrived meanwhile come first, and stay due when they are.
+    /// Schedules the request again. If newer announcements have arrived in the meantime, they are merged with it, and
+    /// the request is due at the earlier of the two times.
     private mutating func repeatRequest(_ request: Request, at time: Duration) {
         guard let newer = pending else { return (pending, due) = (request, time) }
         pending?.announced = newer.announced ?? request.announced
@@ -318,7 +323,8 @@ package struct UpdateTiming: Sendable {
         due = min(due, time)
     }
 
-    /// Whether an announcement is already known. A seen timestamp in the future covers only the same timestamp.
+    /// Returns whether the state in an announcement was already fetched. If the timestamp in ``seen`` is in the future,
+    /// only an equal timestamp counts as fetched.
     private func isHeld(_ announced: Timestamp, at moment: Moment) -> Bool {
         seen.map { announced == $0 || (announced < $0 && $0 <= moment.time) } ?? false
     }

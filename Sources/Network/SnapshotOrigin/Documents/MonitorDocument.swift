@@ -26,20 +26,20 @@ struct MonitorDocument: Sendable {
         timestamp = entries.first?.timestamp ?? Timestamp(milliseconds: 0)
     }
 
-    /// The monitor's changeset.
+    /// Returns the monitor's changeset.
     ///
     /// - Parameters:
-    ///   - since: the time after which the listed collections have changed; `nil` for all.
+    ///   - since: only collections that have changed after this time are listed; `nil` for all.
     ///   - bucket: the bucket of the listed collections; `nil` for all. `collection` restricts the name in the same
     ///     way.
-    ///   - limit: the largest number of entries; `nil` for all. The newest are kept.
+    ///   - limit: the largest number of entries; `nil` for all. The newest entries are kept.
     func body(since: Timestamp?, bucket: String?, collection: String?, limit: Int? = nil) -> Bytes {
         Bytes(
             utf8: #"{"metadata":{},"timestamp":\#(timestamp),"changes":["#
                 + json(since: since, bucket: bucket, collection: collection, limit: limit) + "]}")
     }
 
-    /// The monitor as one of Kinto's lists, with the parameters of ``body(since:bucket:collection:limit:)``.
+    /// Returns the monitor as a Kinto list, with the parameters of ``body(since:bucket:collection:limit:)``.
     func list(since: Timestamp?, bucket: String?, collection: String?) -> Bytes {
         Bytes(utf8: #"{"data":["# + json(since: since, bucket: bucket, collection: collection, limit: nil) + "]}")
     }
@@ -53,7 +53,7 @@ struct MonitorDocument: Sendable {
         return chosen.prefix(limit ?? entries.count).map(\.json).joined(separator: ",")
     }
 
-    /// An id that depends only on the collection, in the form of a version 8 UUID (RFC 9562 §5.8).
+    /// Returns an id that depends only on the collection, in the format of a version 8 UUID (RFC 9562 §5.8).
     private static func uuid(_ id: CollectionID) -> String {
         var bytes = Array(SHA256Digest(hashing: Bytes(utf8: "\(id)")).bytes.prefix(16))
         bytes[6] = bytes[6] & 0x0F | 0x80

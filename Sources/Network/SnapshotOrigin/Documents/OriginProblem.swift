@@ -1,22 +1,23 @@
 import RemoteSettingsModel
 import SnapshotBundle
 
-/// An error answer: on v2 in the form of Mozilla's server, otherwise in that of Kinto's API ("error responses").
+/// An error response: on v2 in the format of Mozilla's server, otherwise in the format of Kinto's API ("error
+/// responses").
 package struct OriginProblem: CodedError {
     /// The HTTP status.
     package let status: Int
-    /// Kinto's number for the kind of error.
+    /// Kinto's numeric error code.
     let errno: Int
-    /// The kind of error, in words.
+    /// The title of the error, such as "Not Found".
     let error: String
     let message: String
-    /// The wrong query parameter, and what is wrong with it; `nil` if the message says everything.
+    /// The wrong query parameter with a description of the problem; `nil` if the message is sufficient.
     private let parameter: Parameter?
 
     private struct Parameter: Hashable {
         let name: String
         let description: String
-        /// The value on v2; `nil` if it is missing.
+        /// The parameter's value, used on v2; `nil` if the parameter is missing.
         var input: String?
     }
 
@@ -34,7 +35,7 @@ package struct OriginProblem: CodedError {
 
     package static let notFound = OriginProblem(
         404, errno: 111, "Not Found", "The resource you are looking for could not be found.")
-    /// The answer for the paths at which Kinto has lists and single objects.
+    /// The response for the paths at which Kinto has lists and single objects, which this server does not have.
     static let noList = OriginProblem(
         404, errno: 111, "Not Found",
         "This server has no lists; read buckets/BUCKET/collections/COLLECTION/changeset?_expected=0.")
@@ -43,10 +44,10 @@ package struct OriginProblem: CodedError {
     package static let failed = OriginProblem(
         500, errno: 999, "Internal Server Error", "The snapshot could not be read; the server's log says why.")
 
-    /// The answer while a server is still reading its bundles.
+    /// The response while the server is still reading its bundles.
     package static let notReady = OriginProblem(
         503, errno: 201, "Service Unavailable", "The snapshots are being read and verified; try again in a moment.")
-    /// The answer while too many answers wait for their clients.
+    /// The response while too many responses wait for slow clients.
     package static let busy = OriginProblem(
         503, errno: 201, "Service Unavailable", "Too many answers wait for their clients; try again in a moment.")
 
@@ -56,7 +57,7 @@ package struct OriginProblem: CodedError {
             parameter: Parameter(name: parameter, description: description))
     }
 
-    /// The answer of v2 to a parameter that is missing or not a number in its range.
+    /// Returns v2's response to a parameter that is missing or not a number in its range.
     static func unprocessable(_ parameter: String, _ input: String?) -> OriginProblem {
         let description = input == nil ? "Field required" : "Input should be a timestamp in milliseconds"
         return OriginProblem(
@@ -73,9 +74,9 @@ package struct OriginProblem: CodedError {
 
     package var description: String { "\(error): \(message)" }
 
-    /// The answer's body.
+    /// Returns the body of the response.
     ///
-    /// - Parameter version: the version that the request's path names.
+    /// - Parameter version: the API version in the request's path.
     package func body(_ version: APIVersion?) -> Bytes {
         if version == .v2 { return Bytes(JSONText.compact(.members(["detail": detail]))) }
         var members = [

@@ -1,15 +1,15 @@
 import RemoteSettingsHTTP
 import RemoteSettingsModel
 
-/// The root document, in which a server describes itself (Kinto's API, "server information").
+/// The root document, which describes the server (Kinto's API, "server information").
 ///
 /// It has the members that Mozilla's jobs and kinto-http read.
 enum RootDocument {
-    /// Makes the document.
+    /// Returns the document.
     ///
     /// - Parameters:
     ///   - newest: the time of the newest change in any collection.
-    ///   - state: the hash of what the monitor lists, which identifies the served state.
+    ///   - state: the hash of the monitor's entries, which identifies the served state.
     static func json(
         _ version: APIVersion, _ address: OriginAddress, softwareVersion: String, collections: [CollectionID],
         newest: Timestamp, state: SHA256Digest
@@ -44,8 +44,8 @@ enum RootDocument {
                         "group_check_enabled": .bool(false), "resources": .array([]),
                     ])))
         }
-        // Jobs read these members: the export to git reads `config.modified` of v1, and monitoring reads the age from
-        // `git` of v2.
+        // Mozilla's jobs read these members: the export to git reads `config.modified` of v1, and monitoring computes
+        // the server's age from `git` of v2.
         let config = JSONValue.members(["modified": .string(newest.rfc3339)])
         let git = JSONValue.members([
             "common": .members([

@@ -2,8 +2,8 @@ import RemoteSettingsHTTP
 import RemoteSettingsModel
 import SnapshotBundle
 
-/// The attachments that a server offers as deltas (RFC 9842): for each record, deltas from its files in the last older
-/// states to its newest file.
+/// The attachments that a server offers as deltas (RFC 9842). For each record, there are deltas to its newest file from
+/// the different files that it had in recent older states.
 struct AttachmentDeltas: Sendable {
     struct Pair: Sendable {
         let new: Manifest.File
@@ -11,8 +11,9 @@ struct AttachmentDeltas: Sendable {
         fileprivate let newBundle: BundleReader
         fileprivate let oldBundle: BundleReader
 
-        /// The path below the attachments at which Mozilla's server would have it, so that an edge's rules find it by
-        /// the two names; `nil` if the locations are not `<bucket>/<collection>/<name>`.
+        /// The path below the attachments base URL at which Mozilla's server stores this delta, so that a CDN with
+        /// Mozilla's rules finds it by the names of both files; `nil` if the locations are not
+        /// `<bucket>/<collection>/<name>`.
         var path: String? {
             func parts(_ file: Manifest.File) -> [ExactString] {
                 file.location.utf8.split(separator: UInt8(ascii: "/")).map { Substring($0).exact }
@@ -25,14 +26,14 @@ struct AttachmentDeltas: Sendable {
         var tag: String { "\(new.sha256)-\(old.sha256)" }
     }
 
-    /// The largest number of earlier files of a record that get a delta.
+    /// The largest number of earlier files of a record that deltas are offered from.
     private static let versions = 5
 
-    /// The pairs by the percent-decoded location of the newer file. The newest older file is first.
+    /// The pairs by the percent-decoded location of the newer file, starting with the most recent older file.
     private let pairs: [ExactString: [Pair]]
     private let made: MadeDeltas
 
-    /// Finds the pairs. Reads manifests.
+    /// Finds the pairs. Reads the bundles' manifests.
     init(_ collections: [ServedCollection], made: MadeDeltas) throws(BundleError) {
         self.made = made
         var pairs: [ExactString: [Pair]] = [:]
@@ -57,13 +58,14 @@ struct AttachmentDeltas: Sendable {
         self.pairs = pairs
     }
 
-    /// All pairs that have a path, sorted by path. If several share one, the pair with the newest older file has it.
+    /// All pairs that have a path, sorted by path. If several have the same path, only the pair with the most recent
+    /// older file is included.
     var all: [(path: String, pair: Pair)] {
         let named = pairs.values.joined().compactMap { pair in pair.path.map { ($0.exact, pair) } }
         return Dictionary(named) { first, _ in first }.sorted { $0.key < $1.key }.map { ($0.key.string, $0.value) }
     }
 
-    /// Finds a pair.
+    /// Returns a pair; `nil` if there is none.
     ///
     /// - Parameters:
     ///   - location: the location of the newer file, percent-decoded.
@@ -72,18 +74,19 @@ struct AttachmentDeltas: Sendable {
         pairs[location]?.first { $0.old.sha256 == dictionary }
     }
 
-    /// The delta of a pair, which is made once; `nil` if it is not useful, or if another one is being made now.
+    /// Returns the delta of a pair. It is created on the first call and cached. Returns `nil` if the delta is not
+    /// useful, or while a different delta is being created.
     ///
-    /// - Parameter earlier: an earlier delta, which may be of this pair.
+    /// - Parameter earlier: a delta from an earlier run. It is reused if it is a delta of this pair.
     func delta(_ pair: Pair, earlier: Bytes? = nil) throws(BundleError) -> Bytes? {
         try made.delta(pair, earlier: earlier)
     }
 }
 
-/// Keeps the deltas that were made for a server's states, up to a number of bytes. The oldest is dropped first.
+/// A cache for the deltas of a server's states, with a size limit in bytes. The oldest delta is removed first.
 package final class MadeDeltas: Sendable {
     private struct State {
-        /// The deltas by the pair's tag; `nil` for one that is not useful.
+        /// The deltas by the pair's tag; `nil` for a delta that is not useful.
         var deltas: [ExactString: Bytes?] = [:]
         var order: [String] = []
         var bytes = 0
@@ -95,8 +98,8 @@ package final class MadeDeltas: Sendable {
 
     package init(mostBytes: Int = 64 << 20) { self.mostBytes = mostBytes }
 
-    /// Makes one delta at a time, because each uses a core for a second or so. A request for another one meanwhile gets
-    /// none.
+    /// Returns the delta from the cache or creates it. It creates only one delta at a time, because each uses a core
+    /// for about a second. While one is being created, a call for a different delta returns `nil`.
     fileprivate func delta(_ pair: AttachmentDeltas.Pair, earlier: Bytes?) throws(BundleError) -> Bytes? {
         let known = state.withLock { state -> Bytes?? in
             if let known = state.deltas[pair.tag] { return known }

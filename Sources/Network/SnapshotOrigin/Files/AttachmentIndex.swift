@@ -2,15 +2,16 @@ import RemoteSettingsHTTP
 import RemoteSettingsModel
 import SnapshotBundle
 
-/// Finds the attachments of all collections by their location. A lookup never uses a file system.
+/// Finds the attachments of all collections by their location. A lookup never uses the file system.
 ///
-/// A collection can name a location that belongs to another collection. For each location, the index prefers the
-/// collection that the location itself names, then current states, then files that are not left out, and then the first
-/// collection by name. No collection can therefore hide another one's files from clients.
+/// The records of one collection can contain a location that belongs to a different collection. For each location, the
+/// index prefers the collection whose name is in the location, then current states over older ones, then files that are
+/// included in the bundle, and then the first collection by name. So no collection can hide the files of a different
+/// one from clients.
 final class AttachmentIndex: Sendable {
     private final class Place: Sendable {
         let bundle: BundleReader
-        /// The collection; `nil` for an older state, whose records are read only if they are needed.
+        /// The collection; `nil` for an older state, whose records are read only when they are needed.
         let collection: ServedCollection?
         let file: Manifest.File
         let resource = Lazily<OriginResource>()
@@ -21,9 +22,9 @@ final class AttachmentIndex: Sendable {
             self.file = file
         }
 
-        /// Whether the location names this collection: `<bucket>/<collection>/…`.
+        /// Returns whether the location contains the name of this collection: `<bucket>/<collection>/…`.
         ///
-        /// The bucket is often `<bucket>-workspace`, where the collection is edited.
+        /// The bucket in a location is often `<bucket>-workspace`, the bucket in which editors change the collection.
         func belongs(at location: String) -> Bool {
             let id = bundle.head.collection
             let parts = location.utf8.split(
@@ -34,7 +35,7 @@ final class AttachmentIndex: Sendable {
 
         func goes(before other: Place, at location: String) -> Bool {
             let (belongs, otherBelongs) = (belongs(at: location), other.belongs(at: location))
-            // If both places name the same file, the one that contains the file comes first.
+            // If both places refer to the same file, prefer the one whose bundle contains it.
             guard file.sha256 != other.file.sha256, belongs != otherBelongs else {
                 return other.file.omitted != nil && file.omitted == nil
             }
@@ -43,13 +44,14 @@ final class AttachmentIndex: Sendable {
     }
 
     private let places: [ExactString: Place]
-    /// The locations that collections claim for different files, one line each, for reports.
+    /// The locations at which several collections have different files, one line each, for reports.
     let conflicts: [String]
 
     /// The path of the server's address.
     private let path: String
 
-    /// Reads the manifests. Current states come before older ones, which outdated clients still ask for.
+    /// Reads the manifests. Current states have priority over older ones, which clients with outdated records still
+    /// request.
     ///
     /// - Throws: `BundleError`.
     init(_ collections: [ServedCollection], path: String) throws(BundleError) {
@@ -90,7 +92,7 @@ final class AttachmentIndex: Sendable {
         places.values.filter { $0.file.omitted == nil }.map(\.file.location.exact).sorted().map(\.string)
     }
 
-    /// Answers a request for a file.
+    /// Returns the response to a request for a file.
     ///
     /// - Parameter location: the percent-decoded location.
     /// - Returns: `nil` if no record has this location.
@@ -124,7 +126,7 @@ final class AttachmentIndex: Sendable {
             useAsDictionary: FileDelta.useAsDictionary("\(path)/attachments/\(place.file.location)", size: packed.size))
     }
 
-    /// The media type that a record states, if it is safe in a header.
+    /// Returns the media type in a record if it is safe in a header, otherwise `application/octet-stream`.
     ///
     /// It is safe if it is `type/subtype` with parameters, in printable ASCII (RFC 9110 §8.3.1).
     private static func contentType(_ text: String) -> String {

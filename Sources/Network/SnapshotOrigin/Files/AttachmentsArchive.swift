@@ -1,11 +1,11 @@
 import RemoteSettingsModel
 import SnapshotBundle
 
-/// The zip of a collection's attachments, as Mozilla's server makes it.
+/// The ZIP file with a collection's attachments, in the format of Mozilla's server.
 ///
-/// For each record it has `{id}.meta.json`, which is the record, and `{id}`, which is the record's file. It consists of
-/// the bundle's own bytes, compressed or not, with new headers. If the bundle does not have an attachment, its record
-/// is left out too.
+/// For each record it contains `{id}.meta.json` (the record) and `{id}` (the record's file). It reuses the bytes of the
+/// bundle, compressed or not, with new headers. If the bundle does not contain an attachment, the ZIP file does not
+/// contain its record either.
 enum AttachmentsArchive {
     private struct Entry {
         let header: ZIPHeader
@@ -13,9 +13,9 @@ enum AttachmentsArchive {
         let data: Bytes
     }
 
-    /// Makes the zip as slices.
+    /// Returns the ZIP file as slices.
     ///
-    /// - Returns: `nil` if the zip would require ZIP64, which the server's zips never do.
+    /// - Returns: `nil` if the ZIP file would require ZIP64, which Mozilla's server never uses.
     /// - Throws: `BundleError` if the bundle cannot be read.
     static func segments(_ collection: ServedCollection, _ files: [Manifest.File]) throws(BundleError) -> [Bytes]? {
         let records = try collection.records()

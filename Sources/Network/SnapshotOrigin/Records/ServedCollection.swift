@@ -1,18 +1,18 @@
 import RemoteSettingsModel
 import SnapshotBundle
 
-/// One collection as a server sends it: a bundle in place, and the older states that deltas can start from.
+/// One collection as a server sends it: a memory-mapped bundle, and the older states that deltas can start from.
 ///
-/// Nothing is verified here, so the bundles must already have been verified. The first request for a compressed
-/// changeset or a delta makes it, and it is then kept.
+/// It verifies nothing, so the bundles must already have been verified. Compressed changesets and deltas are created on
+/// the first request and cached.
 package final class ServedCollection: Sendable {
     package let bundle: BundleReader
     package let id: CollectionID
     package let timestamp: Timestamp
-    /// The older states, newest first, each timestamp once.
+    /// The older states, newest first, without duplicate timestamps.
     package let history: [BundleReader]
     let metadata: ServedMetadata
-    /// The bundle's chains, each with the name that is derived from its hash.
+    /// The bundle's chains, each with a name that is derived from its hash.
     let chains: [(name: String, pem: Bytes)]
 
     private let limits: Limits
@@ -32,10 +32,10 @@ package final class ServedCollection: Sendable {
     /// Reads the bundle's metadata and chain. Does I/O.
     ///
     /// - Parameters:
-    ///   - signature: the lock's verdict. If the metadata has signatures with several chains, it shows which of the
-    ///     chains the bundle uses.
+    ///   - signature: the verdict in the lock file. If the metadata has signatures with several chains, it shows which
+    ///     of the chains the bundle uses.
     ///   - history: older states of the same collection, in any order. States with the same or a later timestamp are
-    ///     left out.
+    ///     ignored.
     /// - Throws: `BundleError`.
     package init(
         _ bundle: BundleReader, signature: SignatureVerdict?, history: [BundleReader], address: OriginAddress,
@@ -56,7 +56,7 @@ package final class ServedCollection: Sendable {
             bundle, signature: signature, chains: chains.map { (address.chain($0.name), $0.pem) }, limits: limits)
     }
 
-    /// The bundle's payload: in place if it is stored, otherwise inflated once.
+    /// Returns the bundle's payload. It is read in place if it is stored, otherwise inflated once.
     func payload() throws(BundleError) -> Bytes {
         try payloadBytes.get { () throws(BundleError) in try bundle.payloadText() }
     }
@@ -66,14 +66,14 @@ package final class ServedCollection: Sendable {
         return try recordTable.get { () throws(BundleError) in try bundle.payload(parsing: text).records }
     }
 
-    /// The attachments that the records name, whether or not the bundle has them.
+    /// Returns the attachments in the records, including those that the bundle does not contain.
     func files() throws(BundleError) -> [Manifest.File] {
         try manifestFiles.get { () throws(BundleError) in try bundle.manifest().files }
     }
 
-    /// The full changeset.
+    /// Returns the full changeset.
     ///
-    /// - Parameter withReceivedMetadata: whether it also has the metadata that this server received, if that differs.
+    /// - Parameter withReceivedMetadata: whether to include the metadata that this server received, if that differs.
     /// - Throws: `BundleError` if the bundle's records cannot be read.
     func changeset(_ withReceivedMetadata: Bool = false) throws(BundleError) -> OriginResource {
         let end = end(withReceivedMetadata)
@@ -93,7 +93,7 @@ package final class ServedCollection: Sendable {
         }
     }
 
-    /// The changes since an older state; `nil` if that state is not known.
+    /// Returns the changes since an older state; `nil` if this server does not have that state.
     ///
     /// - Throws: `BundleError` if one of the two bundles cannot be read.
     package func delta(
@@ -107,7 +107,7 @@ package final class ServedCollection: Sendable {
         let made = resource(
             .delta, [Bytes(body.flatMap(\.array))],
             tag: "\(timestamp)-\(fingerprint)-\(since)-\(version.rawValue)\(end.tag)")
-        // Two tasks may both have made it. Only one result is kept.
+        // Two tasks may both have created it. Keep only the first result.
         return deltas.withLock { deltas in
             if let known = deltas[key] { return known }
             deltas[key] = made
@@ -115,11 +115,11 @@ package final class ServedCollection: Sendable {
         }
     }
 
-    /// A changeset of v1 with only its newest changes. It is not kept.
+    /// Returns a v1 changeset with only the newest changes. It is not cached.
     ///
     /// No signature matches it, unless it is complete.
     ///
-    /// - Returns: `nil` if the state of `since` is not known.
+    /// - Returns: `nil` if this server does not have the state of `since`.
     /// - Throws: `BundleError` if a bundle cannot be read.
     func changeset(
         since: Timestamp?, limit: Int, _ withReceivedMetadata: Bool
@@ -134,9 +134,10 @@ package final class ServedCollection: Sendable {
         return resource(.delta, [head] + Bytes.list(newest.map(\.json)) + [end.json], tag: tag, isKept: false)
     }
 
-    /// The elements of a changeset's `changes`; `nil` if the older state is not known.
-    /// New and changed records come first, then tombstones. On v2, a tombstone states no time. Records are compared by
-    /// their canonical bytes and never by `last_modified`, because a record may be wrong about its own age.
+    /// Returns the elements of a changeset's `changes`; `nil` if this server does not have the older state.
+    ///
+    /// New and changed records come first, then tombstones. On v2, a tombstone has no timestamp. Records are compared
+    /// by their canonical bytes and never by `last_modified`, because a record's own timestamp may be wrong.
     private func changes(since: Timestamp, _ version: APIVersion) throws(BundleError) -> [ServedChange]? {
         if since == timestamp { return [] }
         guard let old = history.first(where: { $0.head.timestamp == since }) else { return nil }
@@ -155,14 +156,15 @@ package final class ServedCollection: Sendable {
         Bytes(utf8: #"{"metadata":\#(metadata.json.text),"timestamp":\#(timestamp),"changes":["#)
     }
 
-    /// The end of a changeset, and of its entity tag. If a client asks for it, and it differs, the metadata as received
-    /// is there, so that a mirror of a mirror is the same. See `Changeset.mirroredMetadata`.
+    /// Returns the last bytes of a changeset, and the suffix of its entity tag. If the client requests it, and if it
+    /// differs, the changeset also contains the metadata as received, so that a mirror of a mirror has the same data.
+    /// See `Changeset.mirroredMetadata`.
     private func end(_ withReceivedMetadata: Bool) -> (json: Bytes, tag: String, isExtended: Bool) {
         guard withReceivedMetadata, let received = metadata.received else { return (Bytes(utf8: "]}"), "", false) }
         return (Bytes(utf8: #"],"\#(Changeset.mirroredMetadata)":\#(received.text)}"#), "-received", true)
     }
 
-    /// Identifies the metadata, which changes without the timestamp when the server signs again.
+    /// Identifies the metadata, which changes without a new timestamp when the server signs it again.
     private var fingerprint: Substring { SHA256Digest(hashing: metadata.json).hex.prefix(16) }
 
     private func resource(
@@ -177,7 +179,7 @@ package final class ServedCollection: Sendable {
 
 /// One element of a changeset's `changes`.
 private struct ServedChange {
-    /// The time of the change; `nil` if the element does not state it.
+    /// The time of the change; `nil` if the element does not contain it.
     let lastModified: Timestamp?
     let json: Bytes
 
@@ -185,7 +187,7 @@ private struct ServedChange {
         (lastModified, json) = (record.lastModified, record.json)
     }
 
-    /// The tombstone of a deleted record.
+    /// Creates the tombstone of a deleted record.
     init(deletionOf id: String, at time: Timestamp?) {
         let member = time.map { ",\"last_modified\":\($0)" } ?? ""
         (lastModified, json) = (time, Bytes(utf8: "{\"deleted\":true,\"id\":\"\(id)\"\(member)}"))
@@ -193,7 +195,7 @@ private struct ServedChange {
 }
 
 extension Bytes {
-    /// The elements of a JSON array, without its brackets.
+    /// Returns the elements of a JSON array, separated by commas and without its brackets.
     fileprivate static func list(_ elements: [Bytes]) -> [Bytes] {
         let comma = Bytes(utf8: ",")
         return Array(elements.map { [$0] }.joined(separator: [comma]))

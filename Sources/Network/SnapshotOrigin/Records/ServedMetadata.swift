@@ -1,14 +1,14 @@
 import RemoteSettingsModel
 import SnapshotBundle
 
-/// A collection's metadata as a server sends it: as received, except for the URL of its chain.
+/// A collection's metadata as a server sends it: as received, except for the URL of its certificate chain.
 ///
-/// The signature covers only the records and the timestamp, so metadata may be changed. An `x5u` is rewritten if the
-/// bundle contains its chain; any other stays. Imported metadata may not have the bucket or the id. Both are added,
-/// because clients require them.
+/// The signature covers only the records and the timestamp, so the server may change the metadata. It rewrites an `x5u`
+/// if the bundle contains that chain, and leaves any other unchanged. Imported metadata may lack the bucket or the id.
+/// The server adds both, because clients require them.
 struct ServedMetadata {
     let json: Bytes
-    /// The bundle's own metadata; `nil` if it is the same as ``json``.
+    /// The metadata in the bundle; `nil` if it is the same as ``json``.
     let received: Bytes?
     /// Whether `metadata.attachment.bundle` is true.
     let hasAttachmentsZip: Bool
@@ -16,8 +16,7 @@ struct ServedMetadata {
 
     /// Prepares the metadata of a bundle.
     ///
-    /// - Parameter chains: the bundle's chains, with the URL at which the server has each; empty if the bundle has no
-    ///   chain.
+    /// - Parameter chains: the bundle's chains, each with its URL on this server; empty if the bundle has no chain.
     init(
         _ bundle: BundleReader, signature: SignatureVerdict?, chains: [(url: String, pem: Bytes)], limits: Limits
     ) throws(BundleError) {
@@ -67,7 +66,7 @@ struct ServedMetadata {
             })
     }
 
-    /// The URLs at which the server has the chains of signatures, by the URLs in the metadata.
+    /// Returns the URLs at which this server offers the chains of signatures, by the URLs in the metadata.
     private static func heldURLs(
         _ bundle: BundleReader, _ metadata: CollectionMetadata, _ chains: [(url: String, pem: Bytes)],
         signature: SignatureVerdict?, limits: Limits

@@ -4,21 +4,21 @@ import RemoteSettingsModel
 import SnapshotBundle
 import TargetFilter
 
-/// Gathers the records and the metadata of one collection from its files, and the problems in them.
+/// Collects the records and the metadata of one collection from its source files, and the problems in them.
 struct CollectionBuilder {
     private static let keys = ["metadata", "id-from", "records", "conditions", "parameters", "groups", "$schema"]
-    /// Members that only publishing sets.
+    /// Members that a source cannot set, because `publish` sets them.
     private static let reserved = ["id", "bucket", "last_modified", "signature", "signatures"]
 
     let id: CollectionID
-    /// The directory that holds the attachments, at any depth.
+    /// The directory that contains the attachments, possibly in subdirectories.
     let root: String
     var problems = ProblemList()
     private var records: [ExactString: SourceRecord] = [:]
     private var attachments: [SHA256Digest: AttachmentInput] = [:]
     private var metadata: [JSONValue.Member] = []
     private var metadataPlace: (file: String, line: Int)?
-    /// The metadata's schema. Records must fit it.
+    /// The schema in the metadata. Every record must conform to it.
     private var schema: RecordSchema?
     private var schemaBudget: WorkBudget
     private var idMember: String?
@@ -34,7 +34,7 @@ struct CollectionBuilder {
         schemaBudget = RecordSchema.budget(limits)
     }
 
-    /// Adds the only file of the collection, or its `collection.yaml`.
+    /// Adds the collection's only source file, or its `collection.yaml`.
     mutating func add(collection node: SourceNode, file: String) {
         if case .list(let records) = node.content {
             for record in records { add(record: record, file: file) }
@@ -51,7 +51,7 @@ struct CollectionBuilder {
                 problems.add(file, member.line, "id-from is \(member.kind)", "name the member that has the ids")
             }
         }
-        // The metadata's schema must be known before the records are read.
+        // Read the metadata first, because its schema is needed to check the records.
         if let metadata = node["metadata"] { read(metadata: metadata, file) }
         for member in members {
             switch member.key {
@@ -103,7 +103,9 @@ struct CollectionBuilder {
         }
     }
 
-    /// - Parameter line: returns the line of a place in the record.
+    /// Checks a record against the schema, and adds a problem for each violation.
+    ///
+    /// - Parameter line: returns the line number of a path in the record.
     private mutating func validate(
         _ record: JSONValue, _ id: String, _ file: String, line: ([String]) -> Int
     ) {
@@ -134,9 +136,11 @@ struct CollectionBuilder {
         }
     }
 
+    /// Adds a record.
+    ///
     /// - Parameters:
-    ///   - id: the record's id if the record itself has none.
-    ///   - line: the line that this id is on.
+    ///   - id: the record's id, used if the record itself has none.
+    ///   - line: the line number of this id.
     mutating func add(record node: SourceNode, file: String, id given: String? = nil, line: Int? = nil) {
         guard !problems.isFull else { return }
         let line = line ?? node.line
@@ -168,7 +172,8 @@ struct CollectionBuilder {
         insert(SourceRecord(id: id, members: Bytes(text)[1..<text.count - 1], file: file, line: line))
     }
 
-    /// Canonical JSON is what gets signed, and it cannot express some numbers.
+    /// Reports numbers that cannot be published: records are signed as canonical JSON, which cannot express some
+    /// numbers.
     private mutating func checkNumbers(_ node: SourceNode, _ file: String) {
         switch node.content {
         case .number(let number) where number.canonical == nil:
@@ -241,16 +246,17 @@ struct CollectionBuilder {
         }
     }
 
-    /// Returns everything that was added.
+    /// Returns the complete collection.
     ///
-    /// - Throws: ``DumpsError``.
+    /// - Throws: ``DumpsError`` with all problems.
     func finish() throws(DumpsError) -> CollectionSource {
         var problems = problems
         let sorted = records.values.sorted { $0.id.utf8.lexicographicallyPrecedes($1.id.utf8) }
         if sorted.count > limits.records {
             problems.add(root, nil, "there are more than \(limits.records) records", "split the collection")
         }
-        // In canonical form, as records are served, a character outside ASCII takes up to three times its bytes.
+        // Estimate the size in canonical form, as records are served: a non-ASCII character needs up to three times its
+        // bytes.
         var size = 0
         for record in sorted {
             let text = record.members
@@ -276,11 +282,11 @@ struct CollectionBuilder {
             id: id, records: sorted, attachments: attachments, metadata: metadata, notes: problems.notes)
     }
 
-    /// Upper bounds for what publishing adds to the metadata: the collection's name, its time, and as many signatures
-    /// as readers look at.
+    /// Upper bounds for the members that publishing adds to the metadata: the collection's name, its time, and the
+    /// largest number of signatures that clients accept.
     private static let signatures = (bytes: 64 << 10, values: 256)
 
-    /// Checks that the metadata leave room for the signatures, which are made later.
+    /// Checks that the metadata leaves enough space for the signatures, which are added later.
     private func checkMetadata(_ problems: inout ProblemList) {
         var room = limits
         room.metadataBytes -= Self.signatures.bytes
@@ -295,7 +301,7 @@ struct CollectionBuilder {
         }
     }
 
-    /// Checks that a collection of remote config has only records of parameters.
+    /// Checks that every record of a remote config collection is a parameter.
     private func checkParameters(_ records: [SourceRecord], _ limits: Limits, _ problems: inout ProblemList) {
         for record in records {
             do {
@@ -306,7 +312,8 @@ struct CollectionBuilder {
                     record.file, record.line, "\(error.problem)", "correct it, or move the record to another collection"
                 )
             } catch {
-                // Numbers that canonical JSON cannot express were reported when they were read, each with its own line.
+                // Skip numbers that canonical JSON cannot express. They were already reported with their line numbers
+                // when they were read.
                 if (error as? FormatError)?.code == .overLimit, problems.has(record.file) { continue }
                 problems.add(record.file, record.line, "\(error)", "correct the value")
             }
@@ -315,7 +322,7 @@ struct CollectionBuilder {
 }
 
 extension CollectionBuilder {
-    /// Makes the `attachment` member in a server's form, from a path or from a mapping with `file`, `filename` and
+    /// Returns the `attachment` member as a server sends it, from a path or from a mapping with `file`, `filename` and
     /// `mimetype`.
     private mutating func attachment(_ node: SourceNode, _ file: String) -> JSONValue? {
         if node.isNull { return .null }
@@ -349,7 +356,9 @@ extension CollectionBuilder {
         ])
     }
 
-    /// - Returns: `nil` if there is no such file, or if its path is refused. The problem is then noted.
+    /// Reads an attachment's file.
+    ///
+    /// - Returns: `nil` if there is no such file, or if its path is not allowed. A problem is then added.
     private mutating func file(_ relative: String, _ line: Int, _ file: String) -> RecordAttachment? {
         let parts = relative.split(separator: "/", omittingEmptySubsequences: false)
         guard !parts.isEmpty, parts.allSatisfy({ !$0.isEmpty && $0 != "." && $0 != ".." }),

@@ -4,7 +4,7 @@ import SnapshotBundle
 /// A collection that was read from its source files and validated. It has no timestamps or signatures.
 package struct CollectionSource: Sendable {
     package let id: CollectionID
-    /// The records, sorted by id, which is unique.
+    /// The records, sorted by id. The ids are unique.
     package let records: [SourceRecord]
     /// The files that the records reference, by hash.
     package let attachments: [SHA256Digest: AttachmentInput]

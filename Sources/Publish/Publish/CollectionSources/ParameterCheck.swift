@@ -13,7 +13,7 @@ package struct ParameterFinding: Hashable, Sendable {
         case shadowed(by: String)
         /// The key's values have different types. `kinds` are the types of the finding's records, in the same order.
         case changingType(kinds: [String])
-        /// Every record of the key has a filter. If none passes, an app uses its own default.
+        /// Every record of the key has a filter. If no filter matches, an app uses its own default.
         case noDefault
         /// The key is missing from the app's defaults, so an app without this collection has no value for it.
         case missingInAppDefault
@@ -28,7 +28,7 @@ package struct ParameterFinding: Hashable, Sendable {
 }
 
 extension ParameterFinding {
-    /// Whether the set cannot work as written. Otherwise it may be intended.
+    /// Whether the set cannot work as written. Otherwise the finding may be intended.
     package var isError: Bool {
         switch problem {
         case .severalDefaults, .invalidFilter: true
@@ -64,7 +64,7 @@ extension ParameterFinding: CustomStringConvertible {
 }
 
 extension ParameterSet {
-    /// Finds mistakes in the set, sorted by key, without evaluating filters.
+    /// Returns probable mistakes in the set, sorted by key. Does not evaluate filters.
     ///
     /// - Parameter inAppDefaults: the app's own defaults, to compare keys and types; `nil` to skip this comparison.
     package func findings(
@@ -117,7 +117,7 @@ extension ParameterSet {
     }
 }
 
-/// The values that an app uses before it reads the collection.
+/// The default values in the app itself, which it uses until it has the collection.
 package struct InAppDefaults: Sendable {
     package let values: [ExactString: JSONValue]
     /// Whether the values are typed. Android's `<defaultsMap>` has only strings, which the app converts.
@@ -136,7 +136,7 @@ extension ParameterRecord {
         return ParameterSet.kind(of: json)
     }
 
-    /// Whether the value is a string that an app can convert to another value's type, by Firebase's rules.
+    /// Returns whether the value is a string that an app can convert to the type of `other`, by Firebase's rules.
     fileprivate func isText(of other: JSONValue) -> Bool {
         guard case .value(let json) = content, let text = (try? JSONValue(parsing: json, limits: Limits()))?.string
         else { return false }

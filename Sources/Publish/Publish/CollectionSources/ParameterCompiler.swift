@@ -4,9 +4,9 @@ import RemoteSettingsModel
 import SnapshotBundle
 import TargetFilter
 
-/// Compiles the short form of remote config, with named conditions and parameters, to parameter records.
+/// Compiles the short form of a remote config, which has named conditions and parameters, to parameter records.
 package struct ParameterCompiler {
-    /// A condition in the filter language, and its ramp, if any.
+    /// A condition as an expression of the filter language, and its ramp, if any.
     private struct Filter {
         let text: String
         let ramp: Ramp?
@@ -24,7 +24,7 @@ package struct ParameterCompiler {
         /// The last part of the record's id; `nil` for the default.
         let name: String?
         let filter: Filter?
-        /// `nil` for the app's own default.
+        /// The value; `nil` for the app's own default.
         let value: SourceNode?
         let line: Int
     }
@@ -39,7 +39,7 @@ package struct ParameterCompiler {
     private(set) var problems = ProblemList()
     private var conditions: [ExactString: Condition] = [:]
     private var seen: [ExactString: Int] = [:]
-    /// The number of bytes left for copies of conditions in records.
+    /// The number of bytes that remain for copies of conditions in records.
     private var room: Int
 
     init(file: String, room: Int) {
@@ -47,11 +47,12 @@ package struct ParameterCompiler {
         self.room = room
     }
 
-    /// Returns the limit for copies of conditions, in bytes for one file's parameters. A condition is written once and
-    /// copied into each record that uses it. Without a limit, a megabyte of sources could become gigabytes.
+    /// Returns the maximum total size in bytes of the copies of conditions in one file's parameters. A condition is
+    /// written once and copied into each record that uses it. Without a limit, a megabyte of sources could become
+    /// gigabytes.
     package static func room(_ limits: Limits) -> Int { limits.changesetBytes / 4 }
 
-    /// Reserves bytes for a copy of a condition. Returns whether enough were left; if not, a problem is recorded.
+    /// Reserves bytes for a copy of a condition. Returns whether enough bytes remain; if not, a problem is added.
     private mutating func reserve(_ count: Int, _ line: Int) -> Bool {
         guard room >= count else {
             if room >= 0 {
@@ -67,7 +68,9 @@ package struct ParameterCompiler {
         return true
     }
 
-    /// - Parameter node: a mapping, of which only `conditions`, `parameters` and `groups` are read.
+    /// Compiles a document to records.
+    ///
+    /// - Parameter node: a mapping. Only `conditions`, `parameters` and `groups` are read.
     mutating func records(of node: SourceNode) -> [SourceRecord] {
         read(conditions: node["conditions"])
         var records: [SourceRecord] = []
@@ -139,7 +142,7 @@ package struct ParameterCompiler {
             problems.add(file, line, "there is neither filter nor percent", "write one of them")
             return nil
         }
-        // `&&` and `||` have the same precedence in this language.
+        // Parentheses are needed because `&&` and `||` have the same precedence in this language.
         let text = parts.count == 1 ? parts[0] : parts.map { "(\($0))" }.joined(separator: " && ")
         return Filter(text: text, ramp: ramp)
     }
@@ -158,8 +161,8 @@ package struct ParameterCompiler {
         }
     }
 
-    /// Reads a percentage, in steps of 0.0001. `percent: 10` is the first tenth, `percent: [10, 20]` is the second, and
-    /// `percent: {2026-12-01: 5, 2026-12-07: 100}` is a share that grows with time.
+    /// Parses a percentage, in steps of 0.0001. `percent: 10` is the first tenth of all devices, `percent: [10, 20]` is
+    /// the second tenth, and `percent: {2026-12-01: 5, 2026-12-07: 100}` is a share that grows with time.
     private mutating func percent(_ node: SourceNode, seed: SourceNode?, name: String) -> Filter? {
         let text = seed?.string ?? name
         let isText = seed.map { $0.string != nil } ?? true
@@ -220,7 +223,7 @@ package struct ParameterCompiler {
         return nil
     }
 
-    /// Returns a percentage as a number of steps of 0.0001; `nil` if it is outside 0…100 or has finer steps.
+    /// Returns a percentage as a number of steps of 0.0001; `nil` if it is outside 0…100 or not a multiple of a step.
     package static func steps(_ number: JSONNumber) -> Int? {
         let value = number.double
         guard value >= 0, value <= 100 else { return nil }
@@ -266,7 +269,7 @@ package struct ParameterCompiler {
             }
             guard room >= 0 else { return [] }
             if let content = content(of: parameter.value, parameter.line, isOptional: !choices.isEmpty) {
-                // If no condition applies, the app uses its own default, which is expressed by the absence of a record.
+                // After other values, the app's own default needs no record: the app uses it if no condition matches.
                 if content.value != nil || choices.isEmpty {
                     choices.append(Choice(name: nil, filter: nil, value: content.value, line: parameter.line))
                 }
@@ -284,7 +287,7 @@ package struct ParameterCompiler {
         }
     }
 
-    /// Reports values that no device gets, because an earlier value has the same condition.
+    /// Reports values that no device can get, because an earlier value has the same condition.
     private mutating func review(_ choices: [Choice], of key: String) {
         var asked: [ExactString: Int] = [:]
         for choice in choices {
@@ -363,8 +366,8 @@ package struct ParameterCompiler {
         return condition.filter
     }
 
-    /// Reads `value: …` or `in-app-default: true` of a mapping. Exactly one of them must be present, or none if that is
-    /// allowed.
+    /// Reads `value: …` or `in-app-default: true` from a mapping. Exactly one of them must be present, or, if
+    /// `isOptional` is set, at most one.
     private mutating func content(
         of node: SourceNode, _ line: Int, isOptional: Bool = false
     ) -> (value: SourceNode?, Void)? {
@@ -401,7 +404,7 @@ package struct ParameterCompiler {
         return SourceRecord(id: id, members: Bytes(text)[1..<text.count - 1], file: file, line: choice.line)
     }
 
-    /// Checks that all values of a parameter have the same type, because apps read it with one getter.
+    /// Checks that all values of a parameter have the same type, because an app reads them all with the same getter.
     private mutating func checkTypes(_ choices: [Choice], _ type: SourceNode?, _ parameter: SourceNode.Member) {
         let kinds = ["string", "boolean", "number", "json"]
         if let type, !kinds.contains(type.string ?? "") {
@@ -414,8 +417,8 @@ package struct ParameterCompiler {
             guard let value = choice.value else { continue }
             let kind =
                 switch value.content {
-                // If the parameter declares a type, a string remains a string, and apps read it with the getter of that
-                // type.
+                // If the parameter declares a type, such a string stays a string, and apps read it with the getter of
+                // that type.
                 case .string(let text) where type?.string == "boolean" && ValueText.isBoolean(text): "boolean"
                 case .string(let text) where type?.string == "number" && ValueText.isNumber(text): "number"
                 case .string: "string"

@@ -3,11 +3,11 @@ import Dumps
 import RemoteSettingsModel
 import SnapshotBundle
 
-/// A directory of collections, as files that people write. The article <doc:Sources> describes the format.
+/// A directory of collections as source files that people write. The article <doc:Sources> describes the format.
 ///
 /// A collection is `<bucket>/<collection>.yaml` (or `.yml`, `.json`), or a directory `<bucket>/<collection>/` with
-/// `collection.yaml` and one file for each record. Links are never followed, and no path leads out of the directory of
-/// its collection.
+/// `collection.yaml` and one file for each record. Links are never followed, and no path may lead outside the
+/// collection's directory.
 package struct SourceDirectory: Sendable {
     /// The limit for a source file, in bytes.
     static let fileBytes = 64 << 20
@@ -20,9 +20,9 @@ package struct SourceDirectory: Sendable {
         self.limits = limits
     }
 
-    /// The directory's collections, sorted, each with its file or directory. Does I/O.
+    /// Returns the directory's collections, sorted, each with its file or directory. Does I/O.
     ///
-    /// - Throws: ``DumpsError`` if there is no such directory or if something in it is not a collection;
+    /// - Throws: ``DumpsError`` if there is no such directory, or if it contains something other than a collection;
     ///   `BundleError`.
     package func collections() throws -> [(id: CollectionID, place: String)] {
         var problems = ProblemList()
@@ -34,7 +34,7 @@ package struct SourceDirectory: Sendable {
         for bucket in buckets where !bucket.hasPrefix(".") {
             let folder = "\(path)/\(bucket)"
             guard try FileStore.isDirectory(folder) else {
-                // There may be READMEs and schemas beside the buckets.
+                // Ignore other files beside the buckets, such as READMEs and schemas.
                 if try FileStore.size(folder) == nil {
                     problems.add(folder, nil, "it is a link", "replace it with a directory")
                 }
@@ -68,7 +68,7 @@ package struct SourceDirectory: Sendable {
         return found.values.sorted { $0.id < $1.id }
     }
 
-    /// The name of a source file without its extension; `nil` if it has another extension.
+    /// Returns the name of a source file without its extension; `nil` if the extension is not that of a source file.
     static func stem(_ name: String) -> String? {
         for ending in [".yaml", ".yml", ".json"] where name.hasSuffix(ending) {
             return String(name.dropLast(ending.utf8.count))
@@ -78,8 +78,8 @@ package struct SourceDirectory: Sendable {
 
     /// Reads and checks collections. Does I/O and reads every attachment.
     ///
-    /// - Parameter names: the collections; if empty, all of them.
-    /// - Throws: ``DumpsError`` with all problems of all of them, or `BundleError`.
+    /// - Parameter names: the collections; empty for all of them.
+    /// - Throws: ``DumpsError`` with all problems of all collections, or `BundleError`.
     package func read(_ names: [CollectionID] = []) throws -> [CollectionSource] {
         let places = try collections()
         var problems: [DumpsError] = []
@@ -105,7 +105,7 @@ package struct SourceDirectory: Sendable {
 /// Reads the files of one collection.
 struct CollectionReader {
     let id: CollectionID
-    /// The file or the directory.
+    /// The collection's file or directory.
     let place: String
     let limits: Limits
 
@@ -138,7 +138,7 @@ struct CollectionReader {
             throw DumpsError(
                 file: "\(place)/\(own[1])", problem: "there is also \(own[0])", remedy: "keep one of them")
         }
-        // It says where ids come from, so it is read before the other files.
+        // Read this file first, because it determines where the ids of the other files' records come from.
         if let own = own.first { builder.add(collection: try node("\(place)/\(own)"), file: "\(place)/\(own)") }
         for name in files where SourceDirectory.stem(name) != "collection" {
             let file = "\(place)/\(name)"
@@ -158,7 +158,7 @@ struct CollectionReader {
     private func node(_ file: String) throws(DumpsError) -> SourceNode {
         let text: Bytes?
         do throws(BundleError) {
-            // Only a regular file that is not behind a link has a size here.
+            // `FileStore.size` returns a value only for a regular file, so this excludes links.
             text = try FileStore.size(file) == nil ? nil : FileStore.read(file, limit: SourceDirectory.fileBytes)
         } catch {
             throw DumpsError(file: file, problem: "\(error)", remedy: "make it readable, or split it")

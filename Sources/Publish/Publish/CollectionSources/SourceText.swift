@@ -1,7 +1,7 @@
 import Dumps
 import RemoteSettingsModel
 
-/// Writes a source file as YAML. Texts are in quotes, so that no reader takes one for another type.
+/// A source file in YAML, built line by line. Strings are quoted, so that no YAML parser mistakes them for other types.
 package struct SourceText: Sendable {
     private var lines: [String] = []
 
@@ -10,8 +10,8 @@ package struct SourceText: Sendable {
     package var count: Int { lines.count }
     var text: String { lines.joined(separator: "\n") + "\n" }
 
-    /// Returns the source file if `publish` would accept it. What `publish` refuses, such as a number that no double
-    /// can hold, is thus refused at the import. No I/O.
+    /// Returns the source file if `publish` accepts it. This way an import already fails for values that `publish`
+    /// would refuse, such as a number that a double cannot represent. No I/O.
     ///
     /// - Parameter file: the imported file, for errors.
     package func checked(_ file: String, _ limits: Limits) throws(DumpsError) -> Bytes {
@@ -66,7 +66,7 @@ package struct SourceText: Sendable {
         }
     }
 
-    /// A text in double quotes. Characters that YAML 1.1 (section 4.1) does not allow are escaped.
+    /// Returns a string in double quotes. Characters that YAML 1.1 (section 4.1) does not allow are escaped.
     package static func quoted(_ text: String) -> String {
         var output = "\""
         for scalar in text.unicodeScalars {

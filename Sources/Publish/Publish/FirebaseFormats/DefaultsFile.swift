@@ -2,15 +2,17 @@ import ConfigParameters
 import Dumps
 import RemoteSettingsModel
 
-/// A file of in-app defaults, converted to the short form of remote config. The file is a property list, JSON, or
+/// A file with in-app defaults, converted to the short form of remote config. The file is a property list, JSON, or
 /// Android's XML (`<defaultsMap>`). No I/O.
 package struct DefaultsFile: Sendable {
-    /// The source file, as YAML.
+    /// The generated source file, in YAML.
     package let source: Bytes
-    /// The defaults themselves.
+    /// The in-app defaults.
     package let inAppDefaults: InAppDefaults
 
-    /// - Parameter file: the name, for errors.
+    /// Converts a file.
+    ///
+    /// - Parameter file: the file's name, for errors.
     /// - Throws: ``DumpsError``.
     package init(_ bytes: Bytes, file: String, limits: Limits = Limits()) throws(DumpsError) {
         var problems = ProblemList()

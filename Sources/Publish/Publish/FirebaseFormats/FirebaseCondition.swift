@@ -4,14 +4,17 @@ import TargetFilter
 
 /// A condition of a Firebase Remote Config template, translated to a target filter.
 ///
-/// The grammar is a conjunction of terms. It has no other operators, no negation and no parentheses around terms. A
-/// Firebase term is false if its input is absent, so a translated negation first asks whether the input is there.
+/// The grammar of Firebase is a conjunction of terms. It has no other operators, no negation and no parentheses around
+/// terms. A term is false if its input is missing, so the translation of a negated comparison also checks that the
+/// input exists.
 package struct FirebaseCondition: Sendable {
     /// The target filter.
     package let filter: String
-    /// Members of `env` that the app must set, because no library can know them.
+    /// Members of `env` that the app must set, because a library cannot determine them.
     package let needs: Set<ExactString>
 
+    /// Translates a condition.
+    ///
     /// - Throws: `DumpsError`. Its `entry` is the part that no filter can express, such as `app.audiences`; `nil` if
     ///   the text does not follow the grammar.
     package init(parsing text: String) throws(DumpsError) {
@@ -62,7 +65,7 @@ private enum ConditionLexer {
                 tokens.append(.number(String(first) + String(digits)))
             } else if isLetter(first) {
                 var word = scan(&rest, while: isWord)
-                // A dot belongs to the path if a name follows that is not a method.
+                // A dot is part of the path if it precedes a name that is not a method.
                 while rest.first == ".", let next = rest.dropFirst().first, isLetter(next) {
                     let name = String(rest.dropFirst().prefix(while: isWord))
                     if methods.contains(name) { break }
@@ -233,7 +236,7 @@ private struct ConditionParser {
         return try compared(name, comparison, try text(), isVersion: true)
     }
 
-    /// Reads methods over lists of texts, and comparisons of versions or numbers.
+    /// Parses methods on lists of strings, and comparisons of versions or numbers.
     private mutating func subject(_ name: String, isVersion: Bool) throws(DumpsError) -> String {
         let next = tokens.popFirst()
         switch next {
@@ -298,7 +301,9 @@ private struct ConditionParser {
         return Self.guarded(name, "\(name) \(comparison) \(number.text)", comparison)
     }
 
-    /// - Parameter value: converts a text to the value that it stands for.
+    /// Parses a test for equality.
+    ///
+    /// - Parameter value: converts a string in the condition to the value to compare with.
     private mutating func equality(
         _ name: String, _ value: (String) throws(DumpsError) -> String = { $0 }
     ) throws(DumpsError) -> String {
@@ -321,7 +326,7 @@ private struct ConditionParser {
         return "\(name) in \(Self.list(try texts()))"
     }
 
-    /// Reads `>= dateTime('2025-06-01T00:00:00', 'Europe/Oslo')`, or the same without `dateTime`.
+    /// Parses `>= dateTime('2025-06-01T00:00:00', 'Europe/Oslo')`, or the same without `dateTime`.
     private mutating func time(_ name: String, _ need: String) throws(DumpsError) -> String {
         var next = tokens.popFirst()
         var comparison = ""
@@ -347,7 +352,7 @@ private struct ConditionParser {
         return "\(name) \(comparison) ('\(utc)'|date)"
     }
 
-    // MARK: Parts
+    // MARK: Literals and patterns
 
     private static let comparisons = ["<", "<=", "==", "!=", ">=", ">"]
 
@@ -366,7 +371,7 @@ private struct ConditionParser {
         "[\(values.map(literal).joined(separator: ", "))]"
     }
 
-    /// A text as a literal of the filter language.
+    /// Returns a string literal of the filter language.
     private static func literal(_ text: String) -> String {
         var output = "'"
         for scalar in text.unicodeScalars {
@@ -376,7 +381,7 @@ private struct ConditionParser {
         return output + "'"
     }
 
-    /// Translates a pattern of RE2. Only the part of RE2 that means the same in ECMA-262 is accepted.
+    /// Translates an RE2 pattern. Only syntax that has the same meaning in RE2 and ECMA-262 is accepted.
     private static func match(_ name: String, _ pattern: String) throws(DumpsError) -> String {
         var pattern = pattern[...]
         var flags = ""
@@ -417,7 +422,7 @@ private struct ConditionParser {
         DumpsError(problem: "expected \(expected), found \(token?.shown ?? "the end")")
     }
 
-    /// A local time in a time zone as RFC 3339 in UTC. Reads the system's file of the zone.
+    /// Converts a local time in a time zone to RFC 3339 in UTC. Reads the system's time zone file.
     private static func utc(_ text: String, _ zone: String) throws(DumpsError) -> String? {
         guard text.utf8.count == 19, let wall = Timestamp(rfc3339: "\(text)Z") else { return nil }
         guard let moment = try SystemTimeZone(named: zone)?.moment(of: Int64(wall.seconds)), moment >= 0 else {

@@ -2,19 +2,22 @@ import ConfigParameters
 import Dumps
 import RemoteSettingsModel
 
-/// A Firebase Remote Config template (REST v1), converted to the short form of remote config. No I/O.
+/// A Firebase Remote Config template (REST API v1), converted to the short form of remote config. No I/O.
 package struct FirebaseTemplate: Sendable {
-    /// The source file, as YAML.
+    /// The generated source file, in YAML.
     package let source: Bytes
-    /// The items that cannot be converted and were left out, one line each.
+    /// The skipped items, which cannot be converted, one line each.
     package let skipped: [String]
-    /// Facts that an author should know, one line each.
+    /// Notes for the author of the source file, one line each.
     package let notes: [String]
 
+    /// Converts a template.
+    ///
     /// - Parameters:
     ///   - json: the template.
     ///   - file: its name, for errors.
-    ///   - skipping: whether items that cannot be converted are left out. Otherwise an error names all of them.
+    ///   - skipping: whether to skip items that cannot be converted. Otherwise they cause an error that lists all of
+    ///     them.
     /// - Throws: ``DumpsError``.
     package init(_ json: Bytes, file: String, skipping: Bool, limits: Limits = Limits()) throws(DumpsError) {
         var converter = TemplateConverter(file: file)
@@ -42,7 +45,7 @@ private struct TemplateConverter {
     ]
 
     let file: String
-    /// The problems of the template.
+    /// The errors in the template.
     private(set) var problems = ProblemList()
     /// The parts of the template that are valid but cannot be converted.
     private(set) var unsupported = ProblemList()
@@ -153,7 +156,7 @@ private struct TemplateConverter {
 
     // MARK: Parameters
 
-    /// A value in the form of the source; `nil` for the app's own default.
+    /// A value as it is written in the source file; `nil` for the app's own default.
     private typealias Value = (text: String?, Void)
 
     private mutating func convert(parameter member: SourceNode.Member, level: Int) {
@@ -184,7 +187,7 @@ private struct TemplateConverter {
         }
         let choices = self.choices(of: member, type: type)
         let description = member.value["description"]?.string ?? ""
-        // A parameter without a value needs no record. Apps then use their own default.
+        // A parameter without a value gets no record, so apps use their own default.
         text.line(level, "\(SourceText.key(key)):")
         if !description.isEmpty { text.line(level + 1, "description: \(SourceText.quoted(description))") }
         if ["BOOLEAN", "NUMBER", "JSON"].contains(type) { text.line(level + 1, "type: \(type.lowercased())") }
@@ -256,7 +259,7 @@ private struct TemplateConverter {
         }
     }
 
-    /// Converts a value's text without changing it: apps get `1.10`, `TRUE` and JSON exactly as they were written.
+    /// Converts the text of a value without changing it: apps get `1.10`, `TRUE` and JSON exactly as written.
     private mutating func converted(_ text: String?, type: String, _ line: Int, _ what: String) -> String? {
         guard let text else {
             problems.add(file, line, "\(what) is not a string", "download the template again")

@@ -2,12 +2,12 @@ import Dumps
 import RemoteSettingsModel
 import SnapshotBundle
 
-/// The source file that was made of another system's export.
+/// The import of an export from a different system as a source file.
 package struct SourceImport: Sendable {
     package enum Format: Hashable, Sendable {
-        /// A Remote Config template; `skipping` leaves out what cannot be converted.
+        /// A Remote Config template. If `skipping` is true, items that cannot be converted are skipped.
         case template(skipping: Bool)
-        /// In-app defaults.
+        /// A file with in-app defaults.
         case defaults
     }
 
@@ -18,8 +18,8 @@ package struct SourceImport: Sendable {
 
     /// Converts an export, and writes the source file. Does I/O.
     ///
-    /// - Throws: ``DumpsError`` if there is no such file, or if the collection has a source already;
-    ///   `DumpsError` if the file cannot be converted; `BundleError`. Nothing is written then.
+    /// - Throws: ``DumpsError`` if there is no such file, if it cannot be converted, or if the collection already has a
+    ///   source; `BundleError`. Nothing is written in these cases.
     package init(_ path: String, as format: Format, of id: CollectionID, into sources: SourceDirectory) throws {
         guard let bytes = try FileStore.read(path, limit: 16 << 20) else {
             throw DumpsError(file: path, problem: "there is no such file", remedy: "give the path of another file")

@@ -2,16 +2,16 @@ import Dumps
 import RemoteSettingsModel
 import SnapshotBundle
 
-/// A time zone of the system's database. The C library reads it.
+/// A time zone from the system's database, read through the C library.
 struct SystemTimeZone: Sendable {
     static let folder = "/usr/share/zoneinfo"
     private let path: String
-    /// The C library has one time zone for the whole process (`TZ`).
+    /// Protects `TZ`, because the C library has only one time zone for the whole process.
     private static let environment = Mutex(())
 
     /// Looks for the system's file. Does I/O.
     ///
-    /// - Parameter name: a name of IANA's database, such as `Europe/Berlin`.
+    /// - Parameter name: a name in the IANA database, such as `Europe/Berlin`.
     /// - Returns: `nil` if the system has no time zone with this name.
     /// - Throws: `DumpsError` if the system has no time zones.
     init?(named name: String, folder: String = Self.folder) throws(DumpsError) {
@@ -21,18 +21,19 @@ struct SystemTimeZone: Sendable {
         }
         guard isName else { return nil }
         path = "\(folder)/\(name)"
-        // The C library uses UTC if it cannot read the file.
+        // Check the file here, because the C library silently uses UTC if it cannot read it.
         guard let bytes = try? FileStore.read(path, limit: 1 << 20), bytes.starts(with: Array("TZif".utf8)) else {
             if (try? FileStore.exists(folder)) == true { return nil }
             throw DumpsError(problem: "there are no time zones in \(folder); install tzdata")
         }
     }
 
-    /// The moment at which clocks in the zone show this time, in seconds since 1970.
+    /// Returns the moment at which clocks in the zone show this time, in seconds since 1970.
     ///
-    /// If a change of the clocks skips the time, it is the moment at which they show the time after the change.
+    /// If a clock change skips the time, the result is the moment at which clocks show the corresponding time after the
+    /// change.
     ///
-    /// - Parameter wall: the time that clocks show, as if it were UTC, in seconds since 1970.
+    /// - Parameter wall: the time on the clocks, as if it were UTC, in seconds since 1970.
     func moment(of wall: Int64) -> Int64 {
         Self.environment.withLock { _ in
             let before = unsafe getenv("TZ").map { unsafe String(cString: $0) }

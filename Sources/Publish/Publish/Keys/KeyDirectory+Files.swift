@@ -2,21 +2,22 @@ import ContentSigning
 import RemoteSettingsModel
 import SnapshotBundle
 
-// A key and its certificates are in two files, but are replaced together. A third file, `signer.next.key` or
-// `intermediate.next.key`, gets both in one step. Then each is written to its own file, and the third file is removed.
-// A reader takes the third file if it is there, or else two files that belong together. The next process that changes
-// the directory finishes what a killed process began. Tests/Models/keys.pml is the model of this protocol.
+// A key and its certificates are in two files, but must be replaced together. So a replacement first writes both to a
+// third file, `signer.next.key` or `intermediate.next.key`, in one step. It then copies each part to its own file, and
+// removes the third file. A reader uses the third file if it exists, and otherwise the two files, which then belong
+// together. If a process is killed during a replacement, the next process that changes the directory completes it.
+// Tests/Models/keys.pml is a model of this protocol.
 
-/// A key and its certificates. The key's own certificate comes first.
+/// A key and its certificates, starting with the key's own certificate.
 struct HeldKey {
-    /// `nil` if the key is kept elsewhere.
+    /// The private key; `nil` if it is not in this directory.
     let key: PrivateKey?
-    /// Empty if there are no certificates. In an intact directory, the last one is the root.
+    /// The certificates; empty if there are none. In an intact directory, the last one is the root.
     let certificates: [SigningCertificate]
     /// The file or the environment variable that the certificates came from.
     let place: String
 
-    /// Whether the key is that of the first certificate, and each certificate was issued by the next one.
+    /// Whether the key belongs to the first certificate, and each certificate was issued by the next one.
     var fits: Bool {
         guard let first = certificates.first else { return true }
         return key.map(first.isFor) ?? true
@@ -26,20 +27,21 @@ struct HeldKey {
 
 extension KeyDirectory {
     private func nextPath(_ role: CertificateRole) -> String { "\(path)/\(role.rawValue).next.key" }
-    /// The file that holds a key and its request until the certificate arrives.
+    /// Returns the path of the file that stores a key and its request until the certificate arrives.
     func waitingPath(_ role: CertificateRole) -> String { "\(path)/\(role.rawValue).new.key" }
 
-    /// The ending of temporary files that have a private key.
+    /// The suffix of temporary files that contain a private key.
     private static let privateEnding = ".tmp.key"
 
-    /// A variable's value; `nil` if it is empty. A CI service sets a missing secret to an empty text.
+    /// Returns a variable's value; `nil` if it is empty. CI services set a missing secret to an empty string.
     static func value(of variable: String, _ environment: [String: String]) -> String? {
         environment[variable].flatMap { $0.isEmpty ? nil : $0 }
     }
 
-    /// Reads a role's key and certificates in one state, even if another process replaces them meanwhile. Does I/O.
+    /// Reads a role's key and certificates consistently, even if a different process replaces them at the same time.
+    /// Does I/O.
     ///
-    /// - Returns: the key and the certificates. If the directory's own files do not fit each other, neither do these.
+    /// - Returns: the key and the certificates. They may not belong together if the directory's files do not.
     func readKey(_ role: CertificateRole, _ environment: [String: String]) throws -> HeldKey {
         let given = try Self.value(of: Self.variable(role), environment).map {
             try PrivateKey(pem: Bytes(utf8: $0), place: Self.variable(role))
@@ -66,13 +68,14 @@ extension KeyDirectory {
             let held = HeldKey(
                 key: try given ?? key.map { try PrivateKey(pem: $0, place: keyPath(role)) }, certificates: certificates,
                 place: files[0])
-            // Files that do not fit each other may be from two states. If a second read finds the same, they are not.
+            // Files that do not belong together may come from two states, so read again. If the content is the same,
+            // they are simply wrong.
             if held.fits || before == [key] + texts { return held }
             before = [key] + texts
         }
     }
 
-    /// The state that a running or killed replacement leads to; `nil` if there is no replacement.
+    /// Returns the key and certificates of an unfinished replacement; `nil` if there is none.
     private func next(_ role: CertificateRole) throws -> HeldKey? {
         let place = nextPath(role)
         return try privateText(place).map {
@@ -83,13 +86,12 @@ extension KeyDirectory {
         }
     }
 
-    /// The content of a file that has a private key; `nil` if there is no such file.
+    /// Reads a file that contains a private key; returns `nil` if there is no such file.
     ///
     /// - Throws: ``SigningKeyError`` if users other than its owner can open it.
     func privateText(_ path: String) throws -> Bytes? {
         guard try FileStore.exists(path) else { return nil }
-        // The mode is checked before the content is read. If the file is replaced in between, the new file is also
-        // private.
+        // Check the mode before reading. If the file is replaced in between, the new file is private too.
         do {
             guard try !FileStore.isOpenToOthers(path) else {
                 throw SigningKeyError(
@@ -102,10 +104,11 @@ extension KeyDirectory {
         return try FileStore.read(path, limit: Limits().chainBytes)
     }
 
-    /// Changes the directory while no other process does. Finishes first what a killed process began.
+    /// Runs `change` while no other process changes the directory. First completes any replacement that a killed
+    /// process left unfinished.
     ///
-    /// - Throws: ``SigningKeyError`` if there is no such directory or if another process changes it, or the error that
-    ///   `change` throws.
+    /// - Throws: ``SigningKeyError`` if there is no such directory or if a different process is changing it, or the
+    ///   error that `change` throws.
     func changing<Result>(_ change: () throws -> Result) throws -> Result {
         guard try FileStore.list(path) != nil else {
             throw SigningKeyError(
@@ -139,12 +142,12 @@ extension KeyDirectory {
     private static let ignoredNames = "*.key"
     private static let ignoreBytes = 1 << 20
 
-    /// Whether `.gitignore` keeps private keys out of a repository.
+    /// Returns whether `.gitignore` keeps private keys out of a repository.
     func ignoresKeys() throws(BundleError) -> Bool {
         try FileStore.read(ignorePath, limit: Self.ignoreBytes)?.lines.contains(Bytes(utf8: Self.ignoredNames)) ?? false
     }
 
-    /// Keeps private keys out of a repository, with `.gitignore`.
+    /// Adds private keys to `.gitignore`, to keep them out of a repository.
     func ignoreKeys() throws(BundleError) {
         guard try !ignoresKeys() else { return }
         let present = try FileStore.read(ignorePath, limit: Self.ignoreBytes) ?? Bytes()
@@ -152,21 +155,21 @@ extension KeyDirectory {
             ignorePath, with: present.appending(lines: [Self.ignoredNames]), limit: Self.ignoreBytes)
     }
 
-    /// Writes a private key, or a text that contains one.
+    /// Writes a file that contains a private key, with access for the owner only.
     func writePrivate(_ path: String, _ content: Bytes) throws(BundleError) {
         try FileStore.replace(
             path, with: content, limit: Limits().chainBytes, isPrivate: true, ending: Self.privateEnding)
     }
 
-    /// Replaces a role's key and certificates. If their root differs from the current one, it is replaced too.
+    /// Replaces a role's key and certificates. If their root differs from the current one, the root is replaced too.
     ///
-    /// - Parameter certificates: the key's own certificate, then its issuers, with the root last
+    /// - Parameter certificates: the key's own certificate, then its issuers, with the root last.
     func replace(_ role: CertificateRole, _ key: PrivateKey, _ certificates: [SigningCertificate]) throws {
         try writePrivate(nextPath(role), Bytes(key.pem.array + CertificateAuthority.pem(certificates).array))
         try finishReplacing(role)
     }
 
-    /// Moves a replacement's key and certificates into their own files.
+    /// Copies the key and certificates of a replacement to their own files, and removes the file of the replacement.
     private func finishReplacing(_ role: CertificateRole) throws {
         guard let next = try next(role), let key = next.key else { return }
         let root = try FileStore.read(certificatePath(.root), limit: Limits().chainBytes)
@@ -183,9 +186,9 @@ extension KeyDirectory {
         try FileStore.remove(nextPath(role))
     }
 
-    /// Writes a key and its certificates into their files.
+    /// Writes a key and its certificates to their files.
     ///
-    /// - Parameter key: `nil` if the key is kept elsewhere.
+    /// - Parameter key: the private key; `nil` if it is not in this directory.
     func write(_ role: CertificateRole, _ key: PrivateKey?, _ certificates: [SigningCertificate]) throws {
         if let key { try writePrivate(keyPath(role), key.pem) }
         try FileStore.replace(

@@ -3,11 +3,11 @@ import RemoteSettingsModel
 import SnapshotBundle
 
 extension KeyDirectory {
-    /// Checks that a command may write its output to a path, so that a mistyped path destroys no key. Does I/O.
+    /// Checks that a command may write its output to a path, so that a mistyped path cannot overwrite a key. Does I/O.
     ///
-    /// - Parameter path: `nil` if no file is to be written.
-    /// - Throws: ``SigningKeyError`` if the path has the name of a private key, holds one, or is a file of a directory
-    ///   of keys; `BundleError` if it is not a regular file.
+    /// - Parameter path: the path; `nil` if no file is written.
+    /// - Throws: ``SigningKeyError`` if the path has the name of a private key, contains one, or is a file of a key
+    ///   directory; `BundleError` if it is not a regular file.
     package static func checkOutput(_ path: String?) throws {
         try FileStore.checkOutput(path)
         guard let path else { return }
@@ -16,7 +16,7 @@ extension KeyDirectory {
                 path, found: found, remedy: "name another file to write to")
         }
         let directory = KeyDirectory(FileStore.parent(of: path))
-        // Some file systems ignore the case of names.
+        // Compare in lower case, because some file systems are case-insensitive.
         let name = path.split(separator: "/").last.map { $0.lowercased() } ?? ""
         if name.hasSuffix(".key") { throw refused("this is the name of a private key") }
         if try FileStore.readBeginning(path, most: 1 << 20)?.bytes.text.contains("PRIVATE KEY-----") == true {
@@ -27,13 +27,13 @@ extension KeyDirectory {
         }
     }
 
-    /// The names of the files that have no private key.
+    /// The names of the files without private keys.
     private var publicNames: [String] {
         let paths = CertificateRole.allCases.map(certificatePath) + [ignorePath]
         return paths.map { String($0.dropFirst(path.count + 1)) }
     }
 
-    /// Whether the directory has, or had, private keys.
+    /// Returns whether the directory contains private keys, or contained some earlier.
     private func holdsKeys() throws -> Bool {
         try ignoresKeys() || FileStore.list(path)?.contains { $0.hasSuffix(".key") } == true
     }

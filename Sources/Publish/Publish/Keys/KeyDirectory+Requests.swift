@@ -2,17 +2,18 @@ import ContentSigning
 import RemoteSettingsModel
 import SnapshotBundle
 
-// The issuer's key may be elsewhere. A request then goes there, and a certificate comes back. The certificate is
-// accepted only if it belongs to that request and to the directory's root.
+// The issuer's key may be on a different machine. A request is then sent there, and a certificate comes back. The
+// certificate is accepted only if it belongs to that request and to the directory's root.
 extension KeyDirectory {
-    /// Makes a key and a request for its certificate. Does I/O.
+    /// Creates a key and a request for its certificate. Does I/O.
     ///
-    /// The holder of the issuer's key answers the request with ``issue(_:as:named:days:environment:now:)``. The key
-    /// waits for ``install(_:place:changingRootTo:now:)``. If a request under this name is open, that one is returned,
-    /// so that a certificate that is on its way still fits.
+    /// The owner of the issuer's key responds to the request with ``issue(_:as:named:days:environment:now:)``. The key
+    /// is stored until ``install(_:place:changingRootTo:now:)`` installs its certificate. If there is already an open
+    /// request with this name, it is returned, so that a certificate that is already being issued still matches the
+    /// key.
     ///
-    /// - Throws: ``SigningKeyError`` if a request under another name is open, or if the name cannot be in a
-    ///   certificate.
+    /// - Throws: ``SigningKeyError`` if there is an open request with a different name, or if a certificate cannot
+    ///   contain the name.
     package func request(_ role: CertificateRole, named name: String) throws -> CertificateRequest {
         try role.check(name, place: "the name")
         try FileStore.makeDirectories(path)
@@ -34,12 +35,13 @@ extension KeyDirectory {
         }
     }
 
-    /// Issues the certificate that a request asks for with a key of this directory. The root's key issues an
-    /// intermediate certificate, and the intermediate certificate's key issues a signing certificate. Does I/O.
+    /// Issues the requested certificate with a key of this directory. The root's key issues an intermediate
+    /// certificate, and the intermediate's key issues a signing certificate. Does I/O.
     ///
-    /// - Parameter name: the name in the request, which the holder of the key confirms.
+    /// - Parameter name: the name in the request, which the owner of the issuing key confirms; `nil` if it is not
+    ///   confirmed.
     /// - Returns: the certificate and its issuers, as PEM.
-    /// - Throws: ``SigningKeyError`` if no name is confirmed, or if the request asks for another name.
+    /// - Throws: ``SigningKeyError`` if no name is confirmed, or if the request contains a different name.
     package func issue(
         _ request: CertificateRequest, as role: CertificateRole, named name: String?, days: Int,
         environment: [String: String], now: Timestamp
@@ -64,11 +66,12 @@ extension KeyDirectory {
     /// - Parameters:
     ///   - pem: the certificate and its issuers.
     ///   - place: the file with the certificate, for errors.
-    ///   - newRoot: the hash of the root that replaces the current one, or that is the directory's first; `nil` if the
-    ///     certificate must belong to the current root.
+    ///   - newRoot: the hash of the root that replaces the current one, or that is the directory's first root; `nil` if
+    ///     the certificate must belong to the current root.
     /// - Returns: the role of the certificate.
-    /// - Throws: ``SigningKeyError`` if the certificate does not belong to the request or to that root,
-    ///   `BundleError` if clients would not accept it at `now`, or `BundleError`. Nothing is replaced then.
+    /// - Throws: ``SigningKeyError`` if the certificate does not belong to the request or to that root; `BundleError`
+    ///   if clients would not accept it at `now`, or if a file cannot be read or written. Nothing is replaced in these
+    ///   cases.
     package func install(
         _ pem: Bytes, place: String, changingRootTo newRoot: SHA256Digest? = nil, now: Timestamp
     ) throws -> CertificateRole {
@@ -78,7 +81,7 @@ extension KeyDirectory {
             if role != .root, let present = try readKey(role, [:]).certificates.first,
                 present.x509 == certificates[0].x509
             {
-                // An earlier run was killed after the last step, so there is nothing to do.
+                // An earlier run was killed after the last step, so the certificate is already installed.
                 return role
             }
             guard role != .root, let waiting = try privateText(waitingPath(role)) else {
@@ -146,7 +149,7 @@ extension KeyDirectory {
                 place, code: .untrusted, expected: "the root \(newRoot)", found: "the root \(root)",
                 remedy: "ask its issuer which one is right")
         }
-        // These keys would lose their certificates.
+        // Changing the root would leave these keys without certificates.
         for issuer in [CertificateRole.root, .intermediate] where issuer == .root || role == .signer {
             guard try FileStore.exists(keyPath(issuer)) else { continue }
             throw SigningKeyError(

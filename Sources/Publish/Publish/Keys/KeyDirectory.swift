@@ -2,13 +2,13 @@ import ContentSigning
 import RemoteSettingsModel
 import SnapshotBundle
 
-/// A directory of keys and certificates. `rsdump keys create` makes one.
+/// A directory of keys and certificates. `rsdump keys create` creates one.
 ///
-/// `root.key`, `intermediate.key` and `signer.key` are private keys. Each of them may be kept elsewhere. `root.pem` and
-/// `intermediate.pem` are certificates. `chain.pem` is the signing certificate with its issuers; signatures are
-/// published with it. The name of every file that ever has
-/// a private key ends with `.key`, and `.gitignore` keeps these files out of a repository. `KeyDirectory+Files.swift`
-/// says how a key and its certificates are replaced together.
+/// `root.key`, `intermediate.key` and `signer.key` are private keys. Any of them may be stored elsewhere instead.
+/// `root.pem` and `intermediate.pem` are certificates. `chain.pem` is the signing certificate with its issuers, which
+/// is published with signatures. The name of every file that may contain a private key ends with `.key`, and
+/// `.gitignore` keeps these files out of a repository. `KeyDirectory+Files.swift` explains how a key and its
+/// certificates are replaced together.
 package struct KeyDirectory: Sendable {
     package let path: String
 
@@ -21,17 +21,17 @@ package struct KeyDirectory: Sendable {
         role == .signer ? "\(path)/chain.pem" : "\(path)/\(role.rawValue).pem"
     }
 
-    /// The environment variable that can hold a role's key as PEM in place of the file.
+    /// Returns the name of the environment variable that may contain a role's key as PEM in place of the file.
     package static func variable(_ role: CertificateRole) -> String { "RSDUMP_\(role.rawValue.uppercased())_KEY" }
     package static let chainVariable = "RSDUMP_SIGNER_CHAIN"
 
     /// The properties of a new directory.
     package struct Plan: Sendable {
-        /// The beginning of the names of the root and of the intermediate certificate.
+        /// The prefix of the names of the root and intermediate certificates.
         package var name = "Remote Settings"
-        /// The DNS name in the signing certificate, which clients expect.
+        /// The DNS name in the signing certificate, which clients check.
         package var signer = SignerName.remoteSettings
-        /// The key for the signing certificate, if its private key is elsewhere; `nil` to make one.
+        /// The public key for the signing certificate, if its private key is stored elsewhere; `nil` to generate a key.
         package var signerKey: PublicKey?
         package var rootDays = 7300
         package var intermediateDays = 1095
@@ -40,13 +40,13 @@ package struct KeyDirectory: Sendable {
         package init() {}
     }
 
-    /// Makes a new directory with a root, an intermediate and a signing certificate and their keys. Does I/O.
+    /// Creates a new directory with a root, an intermediate and a signing certificate and their keys. Does I/O.
     ///
-    /// The directory appears complete or not at all.
+    /// The directory appears only when it is complete.
     ///
-    /// - Returns: SHA-256 of the root certificate's DER, which apps pin.
-    /// - Throws: ``SigningKeyError`` if something is already there or if a name cannot be in a certificate, or
-    ///   `BundleError`.
+    /// - Returns: the SHA-256 of the root certificate's DER, which apps pin.
+    /// - Throws: ``SigningKeyError`` if the path already exists and is not an empty directory, or if a certificate
+    ///   cannot contain a name; `BundleError`.
     package func create(_ plan: Plan, now: Timestamp) throws -> SHA256Digest {
         if try FileStore.list(path).map({ !$0.isEmpty }) ?? FileStore.exists(path) {
             throw SigningKeyError(
@@ -73,17 +73,18 @@ package struct KeyDirectory: Sendable {
         return digest
     }
 
-    /// Makes a new signing key, issues its certificate with the intermediate key, and replaces the current ones. Does
-    /// I/O.
+    /// Generates a new signing key, issues its certificate with the intermediate key, and replaces the current ones.
+    /// Does I/O.
     ///
     /// - Parameters:
     ///   - name: the DNS name in the new certificate; `nil` for the name in the current chain.
-    ///   - signerKey: the key for the certificate, if its private key is elsewhere; `nil` to make one
-    ///   - includingIntermediate: the days of validity of a new intermediate certificate, which the root's key issues;
+    ///   - signerKey: the public key for the certificate, if its private key is stored elsewhere; `nil` to generate a
+    ///     key.
+    ///   - includingIntermediate: the validity in days of a new intermediate certificate, which the root's key issues;
     ///     `nil` to keep the current one.
-    /// - Returns: when the new signing certificate expires.
-    /// - Throws: ``SigningKeyError``, `BundleError` if clients would not accept the new chain, or
-    ///   `BundleError`. Nothing is replaced then.
+    /// - Returns: the time when the new signing certificate expires.
+    /// - Throws: ``SigningKeyError``, or `BundleError`, for example if clients would not accept the new chain. Nothing
+    ///   is replaced in these cases.
     @discardableResult
     package func renew(
         named name: SignerName?, for signerKey: PublicKey? = nil, days: Int,
@@ -122,7 +123,8 @@ package struct KeyDirectory: Sendable {
         }
     }
 
-    /// A certificate's validity begins a day before it is made. If that time is in the future, the clock is wrong.
+    /// Checks the clock. A certificate's validity begins one day before the certificate is issued. If that time is in
+    /// the future, the clock is wrong.
     private static func checkClock(_ now: Timestamp, against present: SigningCertificate?) throws(SigningKeyError) {
         guard let present, now < present.notBefore else { return }
         throw SigningKeyError(
@@ -140,8 +142,8 @@ package struct KeyDirectory: Sendable {
         return try ContentSigner(key: key, certificates: certificates(of: held))
     }
 
-    /// Reads the chain of a signing key that is elsewhere, from `RSDUMP_SIGNER_CHAIN` if it is set, or else from the
-    /// directory. Does I/O.
+    /// Reads the chain of a signing key that is stored elsewhere, from `RSDUMP_SIGNER_CHAIN` if it is set, or else from
+    /// the directory. Does I/O.
     ///
     /// - Parameter sign: signs a message with that key.
     /// - Throws: ``SigningKeyError`` or `BundleError`.
@@ -161,7 +163,7 @@ package struct KeyDirectory: Sendable {
         return try SignerChain(CertificateAuthority.pem(held.certificates), place: held.place)
     }
 
-    /// The authority that issues certificates of this role: the root for an intermediate certificate, and the
+    /// Returns the authority that issues certificates for this role: the root for an intermediate certificate, and the
     /// intermediate for a signing certificate.
     func authority(for role: CertificateRole, _ environment: [String: String]) throws -> CertificateAuthority {
         let issuer = role == .intermediate ? CertificateRole.root : .intermediate
@@ -184,7 +186,7 @@ package struct KeyDirectory: Sendable {
                 + "its PEM text")
     }
 
-    /// Verifies the chain of a signing certificate as clients do, under the root at its end.
+    /// Verifies the chain of a signing certificate in the same way as clients, with the last certificate as the root.
     ///
     /// - Returns: the hash of the root.
     /// - Throws: `BundleError`.
@@ -193,8 +195,8 @@ package struct KeyDirectory: Sendable {
         return try chain.verified(anchors: TrustAnchors([chain.root]), signer: name, at: now).root
     }
 
-    /// Verifies an intermediate certificate as clients do: issues a signing certificate with it, verifies that one, and
-    /// discards it.
+    /// Verifies an intermediate certificate in the same way as clients. To do so, it issues a temporary signing
+    /// certificate with it, and verifies and discards that one.
     func verified(_ authority: CertificateAuthority, _ name: SignerName, at now: Timestamp) throws -> SHA256Digest {
         try verified(authority.issueSigner(name, days: 1, now: now).chain, name, at: now)
     }

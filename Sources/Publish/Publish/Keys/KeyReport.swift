@@ -1,7 +1,7 @@
 import ContentSigning
 import RemoteSettingsModel
 
-/// The state of a key directory at one time, with the required actions.
+/// The state of a key directory at one time, with the actions that the user has to take.
 package struct KeyReport: Sendable, Encodable {
     private enum CodingKeys: String, CodingKey {
         case root
@@ -24,7 +24,9 @@ package struct KeyReport: Sendable, Encodable {
 
     package var isGood: Bool { lines.allSatisfy { $0.warning == nil } }
 
-    /// - Parameter warnDays: the number of days before a certificate expires to start warning.
+    /// Creates a report.
+    ///
+    /// - Parameter warnDays: the number of days before a certificate's expiry from which the report has a warning.
     package init(_ status: KeyStatus, now: Timestamp, warnDays: Int) {
         root = status.root?.hex
         lines = status.entries.map { entry in

@@ -6,9 +6,9 @@ import SnapshotBundle
 package struct KeyStatus: Sendable {
     package struct Entry: Sendable {
         package let role: CertificateRole
-        /// The signing certificate; `nil` if there is none.
+        /// The certificate of this role; `nil` if there is none.
         package let certificate: SigningCertificate?
-        /// Whether the private key is in the directory and belongs to the certificate.
+        /// The status of the private key: whether it is in the directory and belongs to the certificate.
         package let key: Key
         package let problem: String?
     }
@@ -25,14 +25,14 @@ package struct KeyStatus: Sendable {
 }
 
 extension KeyDirectory {
-    /// Reads all files. Does I/O. Problems with individual files are recorded in the entries.
+    /// Reads all files. Does I/O. Problems with individual files are reported in the entries.
     package func status(_ environment: [String: String]) throws -> KeyStatus {
         guard try FileStore.list(path) != nil || Self.value(of: Self.chainVariable, environment) != nil else {
             throw SigningKeyError(
                 path, found: "there is no such directory of keys",
                 remedy: "make one with: rsdump keys create \(path)")
         }
-        // A certificate can be shown even if its key has a problem.
+        // Read certificates and keys separately, so that a certificate is shown even if its key has a problem.
         let all = CertificateRole.allCases.map { role in (role, Result { try readKey(role, environment) }) }
         let chained = try all.last.map { _, signer in
             switch signer {

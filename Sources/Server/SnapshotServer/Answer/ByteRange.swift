@@ -1,12 +1,14 @@
 #if Server
 /// The byte range requested by a `Range` header (RFC 9110 §14).
 package enum ByteRange: Equatable {
-    /// The whole representation. The header has no range, several ranges (which a server may ignore) or an invalid one.
+    /// The whole representation. There is no range, several ranges (which a server may ignore) or an invalid one.
     case whole
     case part(Range<Int>)
     /// The range contains no existing byte: status 416.
     case unsatisfiable
 
+    /// Parses a `Range` header.
+    ///
     /// - Parameter size: the size of the representation, in bytes.
     package init(_ header: String, size: Int) {
         self = .whole
@@ -16,7 +18,7 @@ package enum ByteRange: Equatable {
         let specification = header[header.index(after: equals)...].drop { $0 == " " }
         let ends = specification.split(separator: "-", maxSplits: 1, omittingEmptySubsequences: false)
         guard ends.count == 2, ends.allSatisfy({ $0.utf8.allSatisfy { (48...57).contains($0) } }) else { return }
-        // A number too large for an Int is beyond the end of any file.
+        // A number that does not fit into an `Int` is past the end of any file.
         let first = ends[0].isEmpty ? nil : Int(ends[0]) ?? Int.max
         let last = ends[1].isEmpty ? nil : Int(ends[1]) ?? Int.max
         switch (first, last) {

@@ -3,9 +3,9 @@ import NIOCore
 import NIOPosix
 import RemoteSettingsModel
 
-/// Runs a connection's work on its own event loop.
+/// Runs a connection's work on the event loop of the connection.
 ///
-/// A request therefore changes threads only if its response is slow to compute.
+/// A request therefore switches to a different thread only if its response is slow to compute.
 @available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
 final class LoopExecutor: TaskExecutor {
     private let eventLoop: any EventLoop
@@ -24,7 +24,7 @@ final class LoopExecutor: TaskExecutor {
 @available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
 final class SlowWorkExecutor: TaskExecutor {
     static let shared = SlowWorkExecutor(.singleton)
-    /// Renders the web UI's pages, one at a time, because API responses have priority.
+    /// Renders the pages of the web UI, one at a time, because API responses have priority.
     static let pages = SlowWorkExecutor(yieldingThread())
 
     private let threads: NIOThreadPool
@@ -38,7 +38,7 @@ final class SlowWorkExecutor: TaskExecutor {
         let pool = NIOThreadPool(numberOfThreads: 1)
         pool.start()
         #if os(Linux)
-        // On Linux each thread has a separate priority, and 0 means the calling thread.
+        // On Linux each thread has a separate priority, and the id 0 means the calling thread.
         #if canImport(Glibc)
         let process = __priority_which_t(PRIO_PROCESS.rawValue)
         #else
@@ -55,7 +55,7 @@ final class SlowWorkExecutor: TaskExecutor {
     }
 }
 
-/// Runs slow work off the event loops. On macOS 14, which does not support that, it runs in place.
+/// Runs slow work off the event loops. On macOS 14, which does not support that, it runs on the event loop.
 ///
 /// - Parameter forPeople: whether the work renders a page of the web UI. API responses have priority over pages.
 func slowly<Value>(forPeople: Bool = false, _ work: () async -> Value) async -> Value {

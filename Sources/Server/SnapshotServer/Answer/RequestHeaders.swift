@@ -23,7 +23,7 @@ extension HTTPFields {
         return elements(of: name).contains { $0.lowercased() == Changeset.mirroredMetadata }
     }
 
-    /// Whether the client accepts any of these codings; `nil` if the header lists none of them.
+    /// Returns whether the client accepts any of these codings; `nil` if the header lists none of them.
     private func acceptsCoding(_ names: String...) -> Bool? {
         for element in elements(of: .acceptEncoding) {
             let parts = element.split(separator: ";", maxSplits: 1)
@@ -33,9 +33,9 @@ extension HTTPFields {
         return nil
     }
 
-    /// Whether the client lists a media type as acceptable (RFC 9110 §12.5.1), and not with a weight of 0.
+    /// Returns whether the client lists a media type as acceptable (RFC 9110 §12.5.1), and not with a weight of 0.
     ///
-    /// Wildcards do not count, because a client that accepts anything is not a browser that shows a page.
+    /// Wildcards do not count, because a client that accepts any type is not a browser that shows a page.
     package func accepts(_ type: String) -> Bool {
         elements(of: .accept).contains { element in
             let parts = element.split(separator: ";", maxSplits: 1)
@@ -48,13 +48,13 @@ extension HTTPFields {
         (self[name] ?? "").split(separator: ",").map { String($0).trimmed }.filter { !$0.isEmpty }
     }
 
-    /// Whether the parameters of a list element include a weight of 0.
+    /// Returns whether the parameters of a list element include a weight of 0.
     private static func isRefused(_ parameters: Substring) -> Bool {
         let weight = parameters.filter { $0 != " " }.lowercased()
         return weight.hasPrefix("q=0") && !weight.dropFirst(3).contains { ("1"..."9").contains($0) }
     }
 
-    /// Whether the client already has this representation (RFC 9110 §13.1.2, §13.1.3, in the order of §13.2.2).
+    /// Returns whether the client already has this representation (RFC 9110 §13.1.2, §13.1.3, in the order of §13.2.2).
     ///
     /// - Parameter tag: the entity tag, with its quotation marks.
     package func isNotModified(tag: String, lastModified: Timestamp?) -> Bool {
@@ -70,7 +70,8 @@ extension HTTPFields {
         return lastModified.seconds <= time.seconds
     }
 
-    /// Whether to apply a `Range` (RFC 9110 §13.1.5): `If-Range` is absent or matches exactly this representation.
+    /// Returns whether to honor a `Range` (RFC 9110 §13.1.5): `If-Range` is absent or matches exactly this
+    /// representation.
     package func allowsRange(tag: String, lastModified: Timestamp?) -> Bool {
         guard let condition = self[.ifRange] else { return true }
         return condition == tag || lastModified.map(HTTPDate.text) == condition

@@ -7,9 +7,9 @@ import RemoteSettingsModel
 import SnapshotBundle
 import SnapshotOrigin
 
-/// Answers requests with the API's resources, or else with the page for people. Reads bundles, and does no other I/O.
+/// Responds to requests with the API's resources, or else with the web UI. Reads bundles, and does no other I/O.
 struct Responder: HTTPResponder {
-    /// What is known about a request besides its head.
+    /// Information about a request that is not in its head.
     struct Context: InitializableFromSource {
         let channel: any Channel
 
@@ -25,21 +25,21 @@ struct Responder: HTTPResponder {
     let demo: DemoControl?
     let limits: ServerLimits
     let untaken: UntakenBytes
-    /// The time of day.
+    /// The current date and time.
     let now: @Sendable () -> Timestamp
     let logsRequests: Bool
     let report: @Sendable (String) -> Void
 
     private typealias Answer = (route: ServerRoute, response: Response)
 
-    /// An answer, or the work that makes it.
+    /// A response, or the work that creates it.
     private enum Beginning {
         case ready(Answer)
         case slow(forPeople: Bool = false, () async -> Answer)
     }
 
-    // The frames of this function and of those that it awaits stay in memory as long as the connection. Everything
-    // quick is therefore in functions that are not asynchronous.
+    // The stack frames of this function and of the functions that it awaits stay in memory as long as the connection.
+    // So all fast work is in synchronous functions.
     func respond(to request: Request, context: Context) async -> Response {
         switch begin(request, context) {
         case .ready(let answer): finished(answer, request)
@@ -48,7 +48,7 @@ struct Responder: HTTPResponder {
     }
 
     private func finished(_ answer: Answer, _ request: Request) -> Response {
-        // If a bundle was shortened, bytes that were just read from it may be zeros.
+        // If a bundle was truncated, the bytes that were just read from it may be zeros.
         var (route, response) = state.isDamaged ? tryAgain(request, .notReady) : answer
         if request.method == .head { response = response.createHeadResponse() }
         let length = response.body.contentLength ?? 0
@@ -75,7 +75,7 @@ struct Responder: HTTPResponder {
             return .ready((.metrics, Response(status: .ok, headers: headers, body: ResponseBody(byteBuffer: text))))
         }
         if target.isForEventStream {
-            // The connection's guard answers GET, so only HEAD comes here.
+            // `RequestGuard` responds to GET, so only HEAD reaches this code.
             var headers = HTTPFields()
             for (name, value) in EventStreamHandler.headers {
                 if let name = HTTPField.Name(name) { headers[name] = value }
@@ -110,6 +110,8 @@ struct Responder: HTTPResponder {
         return (.page, response)
     }
 
+    /// Returns the response to an API request.
+    ///
     /// - Returns: `nil` if the path does not belong to the API.
     private func answer(
         _ request: Request, _ prepared: PreparedAnswer, of state: ServedState, to client: Recipient
@@ -134,7 +136,9 @@ struct Responder: HTTPResponder {
         }
     }
 
-    /// - Returns: `nil` if too many bytes wait for clients.
+    /// Returns the response with a resource, or with a part of it.
+    ///
+    /// - Returns: `nil` if too many unsent bytes are in memory.
     private func response(
         _ responses: ResponseCache, _ resource: OriginResource, _ request: Request, to client: Recipient
     ) throws(BundleError) -> Response? {
@@ -181,7 +185,7 @@ struct Responder: HTTPResponder {
         return (.origin(route), Response(status: .init(code: problem.status), headers: headers, body: body))
     }
 
-    /// The answer 503, which asks the client to try again soon.
+    /// Returns a response with status 503, which asks the client to try again soon.
     private func tryAgain(
         _ request: Request, _ reason: OriginProblem, _ route: OriginRoute = .unknown
     ) -> Answer {
@@ -196,6 +200,8 @@ package struct RequestTarget {
     package let path: Substring
     package let query: Substring?
 
+    /// Splits a request target.
+    ///
     /// - Parameter text: the target in origin form: a path, and a query after a question mark.
     package init(_ text: String) {
         let mark = text.utf8.firstIndex(of: UInt8(ascii: "?"))
@@ -203,18 +209,20 @@ package struct RequestTarget {
         query = mark.map { text[text.utf8.index(after: $0)...] }
     }
 
-    /// Whether it names the event stream of either version of the API.
+    /// Whether the target is the event stream, in either version of the API.
     var isForEventStream: Bool { path == "/v1/updates" || path == "/v2/updates" }
 }
 
 extension Response {
-    /// - Returns: `nil` if too many bytes wait for clients.
+    /// Creates the HTTP response for a page of the web UI.
+    ///
+    /// - Returns: `nil` if too many unsent bytes are in memory.
     fileprivate init?(_ page: PageAnswer, to client: Recipient) {
         let (content, isForOneClient): (OriginContent, Bool)
         switch page.body {
         case .bytes(let bytes): (content, isForOneClient) = (.segments([bytes]), true)
         case .attachment(let digest, let bundle, _):
-            // The page has just looked up the file, so this does not fail.
+            // The page has just found the file in the bundle, so this does not fail.
             (content, isForOneClient) = ((try? OriginContent(digest, of: bundle)) ?? .segments([]), false)
         }
         guard let body = content.body(0..<content.count, to: client, isForOneClient: isForOneClient) else {

@@ -9,19 +9,19 @@ import RemoteSettingsModel
 import SnapshotBundle
 import SnapshotOrigin
 
-/// The parts of responses for the resources of one state.
+/// A cache for the headers and bodies of responses, for the resources of one state.
 ///
-/// The first request for a resource makes them, and all later ones share them. So a request copies no body that is
-/// kept, and writes no header line except `Date`.
+/// The first request for a resource creates them, and all later ones share them. So a request does not copy a cached
+/// body, and generates no header line except `Date`.
 final class ResponseCache: Sendable {
-    /// One form of a resource: plain or compressed.
+    /// One variant of a resource: plain or compressed.
     struct Representation: Sendable {
-        /// The headers of the answer to a plain `GET`.
+        /// The headers of the response to a plain `GET`.
         let headers: HTTPFields
         let content: OriginContent
-        /// Whether the content was made for one client, and stays in memory until that client has taken it.
+        /// Whether the content was created for one client, and stays in memory until that client has received it.
         let isForOneClient: Bool
-        /// The body, if it is small enough to be kept.
+        /// The body, if it is small enough to be cached.
         let buffer: ByteBuffer?
     }
 
@@ -32,7 +32,7 @@ final class ResponseCache: Sendable {
 
     private struct Kept {
         var representations: [Key: (resource: OriginResource, made: Representation)] = [:]
-        /// The size of all bodies and of all compressed forms together.
+        /// The total size of all cached bodies and all compressed variants in bytes.
         var bytes = 0
     }
 
@@ -43,7 +43,9 @@ final class ResponseCache: Sendable {
         self.limits = limits
     }
 
-    /// - Returns: `nil` if the resource has no compressed form.
+    /// Returns a variant of a resource, from the cache if possible.
+    ///
+    /// - Returns: `nil` if the resource has no compressed variant.
     /// - Throws: `BundleError` if the bundle cannot be read.
     func representation(of resource: OriginResource, isGzip: Bool) throws(BundleError) -> Representation? {
         let key = Key(resource: ObjectIdentifier(resource), isGzip: isGzip)
@@ -63,23 +65,25 @@ final class ResponseCache: Sendable {
             isForOneClient: !resource.isKept, buffer: buffer)
         guard resource.isKept else { return made }
         return kept.withLock { kept in
-            // Two requests may have made it at the same time.
+            // Two requests may have created it at the same time. Use the first result.
             if let known = kept.representations[key]?.made { return known }
             kept.representations[key] = (resource, made)
-            // The resource itself keeps what it has compressed, whatever its size.
+            // Count the compressed variant even if its body is not cached here, because the resource itself caches it.
             kept.bytes += (buffer?.readableBytes ?? 0) + (isGzip && resource.compresses ? content.count : 0)
             return made
         }
     }
 }
 
-/// The client that an answer is for.
+/// The client that receives a response.
 struct Recipient: Sendable {
     let channel: any Channel
     let untaken: UntakenBytes
     let limits: ServerLimits
 
-    /// - Returns: `nil` if too many bytes wait for clients.
+    /// Reserves memory for unsent bytes of a response to this client.
+    ///
+    /// - Returns: `nil` if too many unsent bytes are in memory.
     func holding(_ bytes: Int) -> UntakenBytes.Part? {
         untaken.add(bytes, for: ConnectionTable.network(channel.remoteAddress))
     }
@@ -89,12 +93,14 @@ extension ResponseCache.Representation {
     /// The entity tag, with its quotation marks.
     var tag: String { headers[.eTag] ?? "" }
 
-    /// The answer to a plain `GET`; `nil` if too many bytes wait for clients.
+    /// Returns the response to a plain `GET`; `nil` if too many unsent bytes are in memory.
     func response(to client: Recipient) -> Response? {
         body(0..<content.count, to: client).map { Response(status: .ok, headers: headers, body: $0) }
     }
 
-    /// - Returns: `nil` if too many bytes wait for clients.
+    /// Returns a body with a range of the content.
+    ///
+    /// - Returns: `nil` if too many unsent bytes are in memory.
     func body(_ range: Range<Int>, to client: Recipient) -> ResponseBody? {
         if let slice = buffer?.getSlice(at: range.lowerBound, length: range.count) {
             return ResponseBody(byteBuffer: slice)
@@ -104,7 +110,7 @@ extension ResponseCache.Representation {
 }
 
 extension OriginResource {
-    /// Whether a client may ask for a range of it.
+    /// Whether a client may request a range of the resource.
     var allowsRanges: Bool { !isDelta && isFile }
 
     private var isFile: Bool { [.attachment, .attachmentsZip].contains(route) }
@@ -124,7 +130,7 @@ extension OriginResource {
         if let useAsDictionary, let name = HTTPField.Name("Use-As-Dictionary") { headers[name] = useAsDictionary }
         if allowsRanges { headers[.acceptRanges] = "bytes" }
         if isFile {
-            // Anybody may have made an attachment. If a browser opens one as a document, nothing in it may run.
+            // Anyone may have created an attachment. If a browser opens it as a document, it must not run scripts.
             headers[.contentSecurityPolicy] = "sandbox; default-src 'none'; style-src 'unsafe-inline'"
         }
         return headers
@@ -132,8 +138,8 @@ extension OriginResource {
 }
 
 extension HTTPFields {
-    /// The headers of every answer of the API. Scripts of other sites may read it, and browsers must not guess its
-    /// type.
+    /// Returns the headers of every API response. They let scripts of other sites read it, and forbid browsers to guess
+    /// its type.
     static func api(_ freshness: OriginResource.Freshness) -> HTTPFields {
         [
             .accessControlAllowOrigin: "*",
@@ -144,7 +150,7 @@ extension HTTPFields {
 }
 
 extension OriginContent {
-    /// All bytes as one buffer.
+    /// Returns all bytes in one buffer.
     ///
     /// - Throws: `BundleError` if deflated content is damaged.
     func buffer() throws(BundleError) -> ByteBuffer {
@@ -155,14 +161,14 @@ extension OriginContent {
         return buffer
     }
 
-    /// A part of the bytes, read while it is being written.
+    /// Returns a body with a part of the bytes, which are read while the body is being sent.
     ///
-    /// One piece is in memory at a time. The next one is read when the client has taken the one before, after a pause
-    /// in which others have their turn. If a bundle is shortened meanwhile, the connection ends in the middle of the
-    /// body.
+    /// Only one piece is in memory at a time. The next piece is read when the client has received the previous one,
+    /// after a pause in which other connections get their turn. If a bundle is truncated during the transfer, the
+    /// connection is closed in the middle of the body.
     ///
-    /// - Parameter isForOneClient: whether all of the content stays in memory until the client has taken it.
-    /// - Returns: `nil` if too many bytes wait for clients.
+    /// - Parameter isForOneClient: whether all of the content stays in memory until the client has received it.
+    /// - Returns: `nil` if too many unsent bytes are in memory.
     func body(_ range: Range<Int>, to client: Recipient, isForOneClient: Bool = false) -> ResponseBody? {
         guard let held = client.holding(isForOneClient ? count : unpackingBytes) else { return nil }
         let faults = mapped_faults_count()
@@ -181,7 +187,7 @@ extension OriginContent {
                 }
                 guard let piece else { break }
                 try await writer.write(piece)
-                // A write waits until everything before it has left the process.
+                // This empty write waits until all bytes before it have left the process.
                 if !client.channel.isWritable { try await writer.write(ByteBuffer()) }
             }
             try await writer.finish(nil)
@@ -190,14 +196,14 @@ extension OriginContent {
 }
 
 extension OriginContent.Pieces {
-    /// The next bytes of a part of the content, at most `size` of them; `nil` at its end.
+    /// Returns the next bytes of a part of the content, at most `size` of them; `nil` after the last ones.
     ///
-    /// - Parameter offset: the position of the next piece, which this call moves on
+    /// - Parameter offset: the position of the next piece, which this call advances.
     fileprivate func next(_ size: Int, of part: Range<Int>, from offset: inout Int) throws(BundleError) -> ByteBuffer? {
         while offset < part.lowerBound, let skipped = try next(atMost: part.lowerBound - offset) {
             offset += skipped.count
         }
-        // Small slices, such as the headers of a zip, share one buffer.
+        // Combine small slices, such as the headers of a ZIP file, in one buffer.
         var buffer = ByteBuffer()
         while buffer.readableBytes < size, offset < part.upperBound,
             let next = try next(atMost: min(part.upperBound - offset, size - buffer.readableBytes))

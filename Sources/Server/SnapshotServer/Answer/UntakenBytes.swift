@@ -1,12 +1,12 @@
 #if Server
 import RemoteSettingsModel
 
-/// The unsent bytes in memory of responses to individual clients.
+/// Counts the unsent bytes in memory for responses to individual clients, and limits them.
 ///
-/// One network may use as many of them as are still free: a single network gets half, two get a third each, and so on.
-/// A new network therefore always gets its share.
+/// One network may use at most as many bytes as remain free. So a single network can use half of the limit, two
+/// networks a third each, and so on, and a new network always gets a share.
 final class UntakenBytes: Sendable {
-    /// A number of counted bytes, released together with this object.
+    /// A number of counted bytes. They are released together with this object.
     final class Part: Sendable {
         private let whole: UntakenBytes
         private let count: Int
@@ -21,7 +21,7 @@ final class UntakenBytes: Sendable {
         deinit { whole.remove(count, for: network) }
     }
 
-    /// The size in bytes up to which a response is not counted. This much can always be sent to a client.
+    /// The size in bytes up to which a response is not counted, so that small responses can always be sent.
     static let uncounted = 8 << 10
 
     private struct Counts {
@@ -39,13 +39,15 @@ final class UntakenBytes: Sendable {
     /// The number of counted bytes.
     var total: Int { counts.withLock { $0.total } }
 
+    /// Counts bytes for a client.
+    ///
     /// - Parameter network: the client's network, as ``ConnectionTable/network(_:)`` returns it.
     /// - Returns: `nil` if the limit is exceeded. Sizes up to ``uncounted`` never exceed it.
     func add(_ count: Int, for network: UInt64) -> Part? {
         if count <= Self.uncounted { return Part(0, for: network, of: self) }
         let fits = counts.withLock { counts in
             let held = counts.byNetwork[network, default: 0]
-            // A response larger than the limit is sent if it is the only one.
+            // A response larger than the limit is sent only if no other bytes are counted.
             guard counts.total == 0 || held.saturatingAdding(count) <= limit - counts.total else { return false }
             counts.total = counts.total.saturatingAdding(count)
             counts.byNetwork[network] = held.saturatingAdding(count)

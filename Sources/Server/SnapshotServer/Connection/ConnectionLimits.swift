@@ -2,9 +2,10 @@
 import Dumps
 import NIOCore
 
-/// Ends a request that has too many bytes.
+/// Aborts a request that is too large.
 ///
-/// It comes before the decoder, which accepts any number of chunk extensions and of empty lines before a request.
+/// It comes before the decoder, because the decoder accepts any number of chunk extensions and of empty lines before a
+/// request.
 final class RequestSizeLimit: ChannelInboundHandler {
     typealias InboundIn = ByteBuffer
     typealias InboundOut = ByteBuffer
@@ -12,7 +13,9 @@ final class RequestSizeLimit: ChannelInboundHandler {
     private let limit: Int
     private var count = 0
 
-    /// - Parameter limit: the most bytes up to the end of a request.
+    /// Creates the handler.
+    ///
+    /// - Parameter limit: the maximum size of a whole request in bytes.
     init(bytes limit: Int) {
         self.limit = limit
     }
@@ -29,10 +32,10 @@ final class RequestSizeLimit: ChannelInboundHandler {
     }
 }
 
-/// The time by which a client must have done something. Used only on the connection's event loop.
+/// A deadline for the client's next action. Used only on the connection's event loop.
 ///
-/// A connection has one timer. The deadline changes with each request, but the timer does not. If the deadline has
-/// moved when the timer fires, the timer starts again.
+/// A connection has one timer. Each request changes the deadline, but does not restart the timer. If the deadline is
+/// later when the timer fires, the timer starts again.
 final class ConnectionDeadline {
     private let eventLoop: any EventLoop
     private let missed: (Refusal) -> Void
@@ -41,7 +44,9 @@ final class ConnectionDeadline {
     private var timer: Scheduled<Void>?
     private var timerTime = NIODeadline.distantFuture
 
-    /// - Parameter missed: called with what the client failed to do in time.
+    /// Creates a deadline.
+    ///
+    /// - Parameter missed: called with the refusal that applies if the client misses the deadline.
     init(_ eventLoop: any EventLoop, missed: @escaping (Refusal) -> Void) {
         self.eventLoop = eventLoop
         self.missed = missed

@@ -7,41 +7,41 @@ import RemoteSettingsModel
 /// If there are too many, from one address or in total, the longest-idle connection is closed. Idle clients therefore
 /// never block new ones.
 final class ConnectionTable: Sendable {
-    /// One connection. It records when it becomes idle in an atomic, so that a request needs no mutex.
+    /// One connection. It records when it became idle itself, so that a request does not wait for the table's mutex.
     final class Connection: Sendable {
         fileprivate let network: UInt64
         fileprivate let channel: any Channel
         /// The time when the connection became idle, in nanoseconds; the maximum value while a request is being
-        /// handled.
-        fileprivate let idleSince = Atomic(NIODeadline.now().uptimeNanoseconds)
-        /// Whether it counts toward the limit of its address. Modified only under the table's mutex.
-        fileprivate let isCounted = Atomic(true)
+        /// processed.
+        fileprivate let idleSince = Mutex(NIODeadline.now().uptimeNanoseconds)
 
         fileprivate init(_ network: UInt64, _ channel: any Channel) {
             self.network = network
             self.channel = channel
         }
 
-        func isIdle() { idleSince.store(NIODeadline.now().uptimeNanoseconds, ordering: .relaxed) }
+        func isIdle() { idleSince.withLock { $0 = NIODeadline.now().uptimeNanoseconds } }
 
-        func isAtWork() { idleSince.store(.max, ordering: .relaxed) }
+        func isAtWork() { idleSince.withLock { $0 = .max } }
 
         /// Records that the client does not read its response. The connection may then be closed if no other one is
         /// idle.
-        func isStalled() { idleSince.store(NIODeadline.now().uptimeNanoseconds | 1 << 63, ordering: .relaxed) }
+        func isStalled() { idleSince.withLock { $0 = NIODeadline.now().uptimeNanoseconds | 1 << 63 } }
     }
 
     enum Admission {
         case admitted(Connection)
-        /// Its address has too many connections, none of them idle.
+        /// The client's network has too many connections, none of them idle.
         case refused
     }
 
     fileprivate struct State {
         var connections: [ObjectIdentifier: Connection] = [:]
+        /// Those that count toward the limit of their address.
+        var counted: Set<ObjectIdentifier> = []
         var counts: [UInt64: Int] = [:]
-        /// The longest-idle connections found by the last search, by network; under `nil`, those of all networks. They
-        /// avoid a search of all connections for each new client.
+        /// The longest-idle connections from the last search, by network; under `nil`, those of all networks. This
+        /// cache avoids a search of all connections for each new client.
         var candidates: [UInt64?: [(connection: Connection, idleSince: UInt64)]] = [:]
     }
 
@@ -66,6 +66,7 @@ final class ConnectionTable: Sendable {
                 closed = state.longestIdle(of: nil)
             }
             state.connections[ObjectIdentifier(connection)] = connection
+            state.counted.insert(ObjectIdentifier(connection))
             state.counts[network] = count + 1
             if let closed { state.remove(closed) }
             return (true, closed)
@@ -84,8 +85,8 @@ final class ConnectionTable: Sendable {
         state.withLock { $0.uncount(connection) }
     }
 
-    /// Returns an IPv4 address, or the network of an IPv6 address, because one client has many addresses in its
-    /// network.
+    /// Returns a number that identifies an IPv4 address or an IPv6 /64 network. A single client has many addresses in
+    /// its IPv6 network.
     static func network(_ address: SocketAddress?) -> UInt64 {
         switch address {
         case .v4(let address):
@@ -108,20 +109,24 @@ extension ConnectionTable.State {
     }
 
     fileprivate mutating func uncount(_ connection: ConnectionTable.Connection) {
-        guard connection.isCounted.exchange(false, ordering: .relaxed) else { return }
+        guard counted.remove(ObjectIdentifier(connection)) != nil else { return }
         let left = counts[connection.network, default: 1] - 1
         counts[connection.network] = left > 0 ? left : nil
         if left == 0 { candidates[connection.network] = nil }
     }
 
+    /// Returns the connection that has been idle for the longest time.
+    ///
     /// - Parameter network: the network to search; `nil` for all.
     /// - Returns: `nil` if none of them is idle.
     fileprivate mutating func longestIdle(of network: UInt64?) -> ConnectionTable.Connection? {
         for isFresh in [false, true] {
             if isFresh {
                 let idle = connections.values.lazy
-                    .filter { network == nil || $0.network == network && $0.isCounted.load(ordering: .relaxed) }
-                    .map { (connection: $0, idleSince: $0.idleSince.load(ordering: .relaxed)) }
+                    .filter { [counted] in
+                        network == nil || $0.network == network && counted.contains(ObjectIdentifier($0))
+                    }
+                    .map { (connection: $0, idleSince: $0.idleSince.withLock { $0 }) }
                     .filter { $0.idleSince != .max }
                 // `popLast` removes the one that has been idle the longest.
                 candidates[network] = Array(idle.sorted { $0.idleSince < $1.idleSince }.prefix(128).reversed())
@@ -129,7 +134,7 @@ extension ConnectionTable.State {
             while let (connection, idleSince) = candidates[network]?.popLast() {
                 // It may have been closed or used since the search.
                 if connections[ObjectIdentifier(connection)] != nil,
-                    connection.idleSince.load(ordering: .relaxed) == idleSince
+                    connection.idleSince.withLock({ $0 }) == idleSince
                 {
                     return connection
                 }

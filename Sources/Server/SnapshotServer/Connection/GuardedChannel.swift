@@ -7,12 +7,12 @@ import RemoteSettingsModel
 
 /// Hummingbird's channel for HTTP/1.1, with this server's guards around its decoder.
 ///
-/// Hummingbird serves a connection from its first ordinary request onward. It never serves a connection whose first
-/// request is for updates, because that would use too much memory for thousands of waiting connections.
+/// Hummingbird handles a connection from its first ordinary request onward. A connection whose first request is for
+/// updates never reaches Hummingbird, because thousands of waiting connections would use too much memory there.
 struct GuardedChannel: ServerChildChannel {
     struct Value: ServerChildChannelValue {
         let http: HTTP1Channel.Value
-        /// Whether Hummingbird serves the connection; completed after the first request.
+        /// Whether Hummingbird handles the connection; completed after the first request.
         let isForHTTP: EventLoopFuture<Bool>
 
         var channel: any Channel { http.channel }
@@ -22,8 +22,10 @@ struct GuardedChannel: ServerChildChannel {
     let limits: ServerLimits
     let makeGuard: @Sendable (RequestSizeLimit, EventLoopPromise<Bool>) -> RequestGuard
 
-    /// - Parameter makeGuard: called once per connection. The guard completes the promise with whether Hummingbird
-    ///   serves the connection.
+    /// Creates the channel.
+    ///
+    /// - Parameter makeGuard: called once per connection. The guard completes the promise: `true` if Hummingbird
+    ///   handles the connection.
     init(
         _ responder: @escaping HTTPChannelHandler.Responder, _ limits: ServerLimits,
         makeGuard: @escaping @Sendable (RequestSizeLimit, EventLoopPromise<Bool>) -> RequestGuard
@@ -45,14 +47,15 @@ struct GuardedChannel: ServerChildChannel {
             try pipeline.addHandler(size, position: .before(decoder))
             let isForHTTP = channel.eventLoop.makePromise(of: Bool.self)
             try pipeline.addHandler(makeGuard(size, isForHTTP), position: .after(decoder))
-            // All received bytes are decoded at once, and the last read buffer remains in memory. With small reads, few
-            // requests are queued in memory.
+            // NIO decodes all received bytes at once, and keeps the last read buffer. Small reads keep the buffer
+            // small, and limit the number of requests that are queued in memory.
             let options = channel.syncOptions
             let bytes = AdaptiveRecvByteBufferAllocator(minimum: 1024, initial: 1024, maximum: 1024)
             try options?.setOption(.recvAllocator, value: bytes)
             try options?.setOption(.maxMessagesPerRead, value: 1)
-            // A client that reads nothing cannot fill the memory of this process or the kernel. A write waits until
-            // this process has passed on all its bytes, and the kernel accepts little until it has sent what it has.
+            // Prevents a client that reads nothing from filling the memory of this process or of the kernel. A write
+            // waits until this process has passed on all earlier bytes, and the kernel accepts little until it has sent
+            // its own buffer.
             try options?.setOption(.writeBufferWaterMark, value: .init(low: 1, high: UntakenBytes.uncounted - 1))
             let unsent = ChannelOptions.Types.SocketOption(level: .tcp, name: .init(rawValue: TCP_NOTSENT_LOWAT))
             try options?.setOption(unsent, value: .init(clamping: limits.pieceBytes))

@@ -15,7 +15,8 @@ package enum RequestCheck {
             return .refused(
                 .httpVersionNotSupported, .malformed, "HTTP/\(head.version.major).\(head.version.minor)")
         }
-        // RFC 9112 §6.1, §6.3: if two parties can interpret the body length differently, request smuggling is possible.
+        // If two parties can interpret the length of a body differently, request smuggling is possible (RFC 9112 §6.1,
+        // §6.3).
         let fields = Fields(head.headers)
         let (lengths, codings) = (fields.lengths, fields.codings)
         guard lengths.count <= 1, codings.count <= 1, lengths.isEmpty || codings.isEmpty else {
@@ -31,7 +32,7 @@ package enum RequestCheck {
         if !(lengths.isEmpty && codings.isEmpty), head.headers.contains(name: "expect") {
             return .refused(.expectationFailed, .malformed, "a body that waits to be asked for")
         }
-        // RFC 9112 §3.2: exactly one Host, and a valid one.
+        // A request must have exactly one Host header, with a valid value (RFC 9112 §3.2).
         let hosts = fields.hosts
         guard hosts.count == 1 || (hosts.isEmpty && head.version.minor == 0) else {
             return .refused(.badRequest, .malformed, "\(hosts.count) Host headers")
@@ -43,7 +44,7 @@ package enum RequestCheck {
         return .good(target)
     }
 
-    /// The header fields needed by the check, collected in one pass.
+    /// The header fields that the check needs, collected in one pass.
     private struct Fields {
         var lengths: [String] = []
         var codings: [String] = []
@@ -51,7 +52,7 @@ package enum RequestCheck {
 
         init(_ headers: HTTPHeaders) {
             for (name, value) in headers {
-                // Most other names have a different length.
+                // Compare lengths first, because most other names have a different length.
                 switch name.utf8.count {
                 case 4 where name.lowercased() == "host": hosts.append(value)
                 case 14 where name.lowercased() == "content-length": lengths.append(value)
@@ -82,7 +83,7 @@ package enum RequestCheck {
         return String(text)
     }
 
-    /// Whether a string is valid as a host and port (RFC 3986 §3.2.2). Any host is accepted.
+    /// Returns whether a string is valid as a host and port (RFC 3986 §3.2.2). Any host is accepted.
     private static func isAuthority(_ text: some StringProtocol) -> Bool {
         text.utf8.allSatisfy { byte in
             switch byte {
@@ -94,7 +95,7 @@ package enum RequestCheck {
         }
     }
 
-    /// Whether each `%` is followed by two hexadecimal digits, and none of them encodes a control character.
+    /// Returns whether each `%` is followed by two hexadecimal digits that do not encode a control character.
     private static func hasValidEscapes(_ path: Substring) -> Bool {
         guard path.utf8.contains(UInt8(ascii: "%")) else { return true }
         return PercentEncoding.complete(path) != nil

@@ -6,16 +6,17 @@ import NIOHTTP1
 import RemoteSettingsHTTP
 import RemoteSettingsModel
 
-/// Guards a connection, between its decoder and the responder. Runs on the connection's event loop.
+/// Protects the server from bad requests and slow clients. It sits between a connection's decoder and the responder,
+/// and runs on the connection's event loop.
 ///
-/// It passes on only complete requests that ``RequestCheck`` accepts, without their bodies, one at a time. The next one
-/// follows when the answer to the one before has been written.
+/// It passes on only complete requests that ``RequestCheck`` accepts, without their bodies, one at a time. The next
+/// request follows when the response to the previous one has been written.
 ///
-/// A request that breaks a rule or a limit is refused, and so is a client that is too slow. A refusal is counted,
-/// reported and, if possible, answered with a status. The connection then ends.
+/// It refuses a request that breaks a rule or exceeds a limit, and a client that is too slow. A refusal is counted,
+/// reported and, if possible, answered with an error status. Then the connection is closed.
 ///
-/// The guard itself answers a request for an event stream. Another handler then takes over the connection, and the
-/// guard still checks that the client takes what it is sent.
+/// The guard itself responds to a request for an event stream. A different handler then takes over the connection, and
+/// the guard still checks that the client reads the bytes that it is sent.
 final class RequestGuard: ChannelDuplexHandler {
     typealias InboundIn = HTTPServerRequestPart
     typealias InboundOut = HTTPServerRequestPart
@@ -25,7 +26,7 @@ final class RequestGuard: ChannelDuplexHandler {
     private let limits: ServerLimits
     private let metrics: Metrics
     private let updates: UpdateHub
-    /// `nil` once it is completed.
+    /// The promise of ``GuardedChannel/Value/isForHTTP``; `nil` once it is completed.
     private var isForHTTP: EventLoopPromise<Bool>?
     private let logsRequests: Bool
     private let now: @Sendable () -> Timestamp
@@ -38,34 +39,35 @@ final class RequestGuard: ChannelDuplexHandler {
 
     private var phase = Phase.first
     private var input = Input.open
-    /// The request that is being read, and the bytes of its body so far.
+    /// The request that is being received, and the number of body bytes so far.
     private var reading: (head: HTTPRequestHead, bodyBytes: Int)?
-    /// Complete requests that came before the current one was answered (pipelining).
+    /// Complete requests that arrived before the response to the current one was written (pipelining).
     private var waiting: CircularBuffer<HTTPRequestHead> = []
     /// The number of requests answered without a pause, at most ``answersInARow``.
     private var answeredInARow = 0
-    /// Whether a refusal was counted. Only one is counted for each connection.
+    /// Whether a refusal was counted. At most one is counted for each connection.
     private var isRefused = false
-    /// Whether a read waits until the guard is free.
+    /// Whether a read is postponed until the guard can process the next request.
     private var isReadHeld = false
-    /// The bytes that the client had not taken when its current time limit began.
+    /// The number of bytes that were still unsent when the client's current time limit began.
     private var untaken = 0
 
-    /// What the connection is doing for its client.
+    /// The phase of the connection.
     private enum Phase {
-        /// It waits for the first request.
+        /// The connection waits for its first request.
         case first
-        /// It waits for another request.
+        /// The connection waits for its next request.
         case idle
-        /// The responder is answering. The last answer announces the end of the connection.
+        /// The responder is working on the response. If `isLast` is true, the response closes the connection.
         case answering(HTTPRequestHead, isLast: Bool)
-        /// Requests wait while other connections have their turn.
+        /// Requests wait while other connections get their turn.
         case pausing
-        /// An answer was written, and the client has not taken enough of it yet.
+        /// A response was written, and the client has not received enough of it yet.
         case draining
-        /// Another handler serves the client. HTTP is no longer read or written.
+        /// A different handler uses the connection. The guard no longer reads or writes HTTP.
         case streaming
-        /// Nothing more is read from the client. The connection ends when the client has taken what was written.
+        /// Nothing more is read from the client. The connection is closed when the client has received all written
+        /// bytes.
         case ending
 
         /// Whether the next request can begin.
@@ -79,19 +81,21 @@ final class RequestGuard: ChannelDuplexHandler {
         var isEnding: Bool { if case .ending = self { true } else { false } }
     }
 
-    /// What the client may still send. A later case replaces an earlier one.
+    /// The state of the client's side of the connection. A later case replaces an earlier one.
     private enum Input {
         case open
-        /// The client sends nothing more, and takes the answers.
+        /// The client sends nothing more, but still receives responses.
         case closed
-        /// A refusal with this status follows the answers to the requests before it.
+        /// An invalid request is refused with this status, after the responses to the requests before it.
         case refused(HTTPResponseStatus)
-        /// The server is ending, so only the current request is answered.
+        /// The server is shutting down, so only the current request gets a response.
         case quiescing
 
         var isQuiescing: Bool { if case .quiescing = self { true } else { false } }
     }
 
+    /// Creates a guard.
+    ///
     /// - Parameter isForHTTP: completed with whether the first request is for the responder. If it is not, the
     ///   responder never sees the connection.
     init(
@@ -140,7 +144,7 @@ final class RequestGuard: ChannelDuplexHandler {
     }
 }
 
-// What the client sends.
+// MARK: Receiving
 extension RequestGuard {
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         guard isReading else { return }
@@ -173,7 +177,7 @@ extension RequestGuard {
         }
     }
 
-    /// Nothing is read while requests wait, so that no client can fill the memory with them.
+    /// Postpones reading while requests wait, so that no client can fill the memory with them.
     func read(context: ChannelHandlerContext) {
         isReadHeld = !phase.isFree
         if !isReadHeld { context.read() }
@@ -188,7 +192,7 @@ extension RequestGuard {
         case let error as DumpsError where error.code == .overLimit:
             refuse(.payloadTooLarge, .bodyTooLarge, "a request of more than \(limits.requestBytes) bytes")
         default:
-            // A connection may break without anybody's fault, so this is not a refusal.
+            // A connection may break for many reasons, so this is not counted as a refusal.
             end()
         }
     }
@@ -233,7 +237,7 @@ extension RequestGuard {
             if head.method == .GET, RequestTarget(head.uri).isForEventStream { return beginEventStream(head, context) }
             decide(isForHTTP: true)
             var request = head
-            // The guard decides whether the connection goes on.
+            // The guard decides whether the connection stays open.
             request.headers.remove(name: "connection")
             context.fireChannelRead(wrapInboundOut(.head(request)))
             context.fireChannelRead(wrapInboundOut(.end(nil)))
@@ -250,7 +254,7 @@ extension RequestGuard {
         }
     }
 
-    /// The number of requests from one client that are answered before other connections have their turn.
+    /// The number of requests from one client that are processed before other connections get their turn.
     private static let answersInARow = 4
 
     private func pause(_ context: ChannelHandlerContext) {
@@ -264,7 +268,7 @@ extension RequestGuard {
     }
 }
 
-// What the client is sent.
+// MARK: Sending
 extension RequestGuard {
     func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
         guard case .answering(let request, let isLast) = phase else {
@@ -304,7 +308,7 @@ extension RequestGuard {
         }
     }
 
-    /// Whether the connection ends with the answer to this request.
+    /// Returns whether the connection is closed after the response to this request.
     private func endsConnection(_ request: HTTPRequestHead) -> Bool {
         guard request.isKeepAlive, !request.endsParsing else { return true }
         switch input {
@@ -314,14 +318,15 @@ extension RequestGuard {
         }
     }
 
-    /// From now on, the client has ``ServerLimits/stallSeconds`` to take each further ``ServerLimits/pieceBytes``.
+    /// Starts a time limit: from now on, the client has ``ServerLimits/stallSeconds`` to receive each further
+    /// ``ServerLimits/pieceBytes``.
     private func expectTaking() {
         untaken = context.flatMap { try? $0.channel.syncOptions?.getOption(.bufferedWritableBytes) } ?? 0
         deadline?.set(.slowReader, in: limits.stallSeconds)
         connection?.isStalled()
     }
 
-    /// Ends the connection as soon as the client has taken what was written.
+    /// Closes the connection as soon as the client has received all written bytes.
     private func endWhenTaken() {
         guard !phase.isEnding, let context else { return }
         phase = .ending
@@ -341,7 +346,7 @@ extension RequestGuard {
     }
 }
 
-// Requests for an event stream.
+// MARK: Event streams
 extension RequestGuard {
     private func beginEventStream(_ request: HTTPRequestHead, _ context: ChannelHandlerContext) {
         let place = updates.enter(network: ConnectionTable.network(context.remoteAddress))
@@ -351,15 +356,14 @@ extension RequestGuard {
         var headers = NIOHTTP1.HTTPHeaders(EventStreamHandler.headers)
         headers.add(contentsOf: [("Server", "rsdump"), ("Date", HTTPDate.text(now())), ("Connection", "close")])
         if isChunked { headers.add(name: "Transfer-Encoding", value: "chunked") }
-        // The version must be the client's: for 1.1 the encoder would send chunks to a client of HTTP/1.0.
+        // The version must match the client's: with 1.1, the encoder would send chunks to an HTTP/1.0 client.
         let head = HTTPResponseHead(version: request.version, status: .ok, headers: headers)
         context.write(wrapOutboundOut(.head(head)), promise: nil)
         handOver(request, stream, context)
         stream.begin()
     }
 
-    /// Replaces the handlers for HTTP with a stream, which serves the client from now on. The head of the answer has
-    /// already been written.
+    /// Replaces the HTTP handlers with an event stream. The head of the response has already been written.
     private func handOver(
         _ request: HTTPRequestHead, _ stream: EventStreamHandler, _ context: ChannelHandlerContext
     ) {
@@ -374,12 +378,12 @@ extension RequestGuard {
         else { return end() }
         setOptions(context.channel)
         if isForHTTP != nil {
-            // Closing both directions lets the responder forget the connection.
+            // Report both directions as closed, so that the responder releases the connection.
             context.fireUserInboundEventTriggered(ChannelEvent.inputClosed)
             context.fireUserInboundEventTriggered(ChannelEvent.outputClosed)
             decide(isForHTTP: false)
         }
-        // This must wait, because the decoder is still running.
+        // Defer this, because the decoder is still running.
         context.eventLoop.assumeIsolated().execute {
             guard context.channel.isActive else { return }
             if let decoder = try? pipeline.handler(type: ByteToMessageHandler<HTTPRequestDecoder>.self) {
@@ -389,10 +393,10 @@ extension RequestGuard {
         }
     }
 
-    /// Sets limits for a connection that waits for updates.
+    /// Sets socket options for a connection that waits for updates.
     ///
-    /// This process and the system then buffer little for a client that takes nothing, and the connection ends if the
-    /// network no longer delivers what was sent.
+    /// With them, this process and the kernel buffer little for a client that does not read, and the kernel closes the
+    /// connection if the network no longer delivers the sent bytes.
     private func setOptions(_ channel: any Channel) {
         let options = channel.syncOptions
         // Nothing more is read from the client.
@@ -408,11 +412,11 @@ extension RequestGuard {
     }
 }
 
-// Refusals.
+// MARK: Refusals
 extension RequestGuard {
     private func timeUp(_ refusal: Refusal) {
         guard refusal == .slowReader else {
-            // HTTP allows a client to keep a connection open between two requests.
+            // This is not a refusal: HTTP allows a client to keep a connection open between two requests.
             if reading == nil, case .idle = phase { return end() }
             return refuse(.requestTimeout, .slowRequest, "no complete request in time")
         }
@@ -431,7 +435,8 @@ extension RequestGuard {
         logger.notice("refused \(client): \(refusal.rawValue): \(found)")
     }
 
-    /// Ends the connection with a status. What follows is not read, because it is unknown where in it a request begins.
+    /// Refuses the request and closes the connection after a response with this status. The following bytes are not
+    /// read, because it is unknown where the next request begins.
     private func refuse(_ status: HTTPResponseStatus, _ refusal: Refusal, _ found: String) {
         count(refusal, found)
         reading = nil

@@ -6,9 +6,11 @@ struct DemoCollection {
     let name: String
     var records: [String: String] = [:]
     var files: [SHA256Digest: Bytes] = [:]
-    /// Whether the server also offers all attachments as a single zip file.
+    /// Whether the server also offers all attachments as a single ZIP file.
     var hasZip = false
 
+    /// Adds or replaces a record.
+    ///
     /// - Parameter fields: the record's members except `id` and `last_modified`, as JSON without braces.
     mutating func put(_ id: String, _ fields: String, at time: Timestamp) {
         records[id] = #"{"id":"\#(id)","last_modified":\#(time),\#(fields)}"#

@@ -2,12 +2,13 @@ import ContentSigning
 import RemoteSettingsModel
 import SnapshotBundle
 
-/// A dumps directory of sample collections to serve and modify, signed with keys that are generated at startup.
+/// A dumps directory with sample collections that can be served and modified. Its signing keys are generated at
+/// startup.
 package actor DemoOrigin {
     /// The SHA-256 of the root certificate, for clients to pin.
     package nonisolated let root: SHA256Digest
 
-    /// The placeholder for the chain's address in the bundles. A server replaces it with its own address.
+    /// The placeholder for the certificate chain's URL in the bundles. A server replaces it with a URL of its own.
     private static let x5u = "https://demo.invalid/chains/demo.pem"
 
     private let directory: String
@@ -48,8 +49,8 @@ package actor DemoOrigin {
         try FileStore.replace("\(directory)/dumps.lock.json", with: Bytes(lock.text))
     }
 
-    /// Makes changes like an editor: updates a record, deletes one, adds one with an attachment, and signs three new
-    /// states.
+    /// Changes collections like a human editor: updates a record, deletes one, adds one with an attachment, and signs
+    /// the three new states.
     ///
     /// - Returns: the changes made, one line each.
     package func publish(now: Timestamp) throws -> [String] {
@@ -93,7 +94,7 @@ package actor DemoOrigin {
         let sources = collection.files.mapValues { AttachmentInput.bytes($0) }
         let path = "\(directory)/\(LockFile.Bundle.path(of: id))"
         let temporary = FileStore.uniquePath(path) + ".tmp"
-        // Only the files that records still refer to are packed.
+        // Pack only the files that records still refer to.
         let written = try BundleWriter(snapshot, attachments: sources).write(toNewFile: temporary)
         try FileStore.rename(temporary, to: path)
         return (

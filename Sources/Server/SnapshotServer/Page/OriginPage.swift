@@ -4,9 +4,9 @@ import SnapshotBundle
 
 /// The web UI for the served snapshots.
 ///
-/// Its responses depend only on the request, the time and the catalog. It uses no network and no clock. Records and
-/// attachments are treated as hostile: they are shown as text, or as pictures in `<img>`. No document contains or
-/// allows a script.
+/// Its responses depend only on the request, the time and the catalog. It uses no network and reads no clock. Records
+/// and attachments are treated as hostile: they are shown only as text, or as pictures in `<img>`. No document contains
+/// or allows a script.
 package struct OriginPage: Sendable {
     private let limits: Limits
 
@@ -14,18 +14,20 @@ package struct OriginPage: Sendable {
         self.limits = limits
     }
 
-    /// Whether a path belongs to the web UI. A server uses it to route a request.
+    /// Returns whether a path belongs to the web UI. A server uses this to route a request.
     ///
     /// - Parameter path: a request's path, percent-encoded as it was sent.
     package static func owns(path: String) -> Bool { PageRoute(path: path) != nil }
 
-    /// Answers a GET request. For HEAD, the server omits the body. Reads bundles, and does no other I/O.
+    /// Returns the response to a GET request. For HEAD, the server omits the body. Reads bundles, and does no other
+    /// I/O.
     ///
     /// - Parameters:
     ///   - path: the path, percent-encoded as it was sent, without the query.
     ///   - query: the query as it was sent, without the `?`.
     ///   - now: the current time, for ages.
-    ///   - isWanted: whether a client is still waiting for the response. If not, it may be incomplete.
+    ///   - isWanted: returns whether a client is still waiting for the response. If not, the response may be
+    ///     incomplete.
     package func answer(
         path: String, query: String, of catalog: PageCatalog, now: Timestamp,
         isWanted: @escaping @Sendable () -> Bool = { true }

@@ -6,7 +6,7 @@ import SnapshotBundle
 package struct PageAnswer: Sendable {
     package enum Body: Sendable {
         case bytes(Bytes)
-        /// An attachment from a bundle, to be streamed. It is `size` bytes.
+        /// An attachment of `size` bytes in a bundle, to be streamed.
         case attachment(SHA256Digest, of: BundleReader, size: Int)
     }
 
@@ -21,7 +21,7 @@ package struct PageAnswer: Sendable {
     }
 
     package let status: Int
-    /// Each header occurs once. The server adds `Content-Length`.
+    /// The headers, without duplicate names. The server adds `Content-Length`.
     package let headers: [Header]
     package let body: Body
 
@@ -41,9 +41,9 @@ package struct PageAnswer: Sendable {
             body: .bytes(Bytes(html.bytes)))
     }
 
-    /// Returns a file that belongs to a record, and is treated as hostile.
+    /// Returns a response with a file from a record. The file is treated as hostile.
     ///
-    /// If a browser opens it as a document, it has no origin and nothing in it runs (CSP 3, `sandbox`).
+    /// If a browser opens the file as a document, the document has no origin and cannot run scripts (CSP 3, `sandbox`).
     static func file(_ headers: [Header], _ body: Body) -> PageAnswer {
         PageAnswer(
             status: 200,

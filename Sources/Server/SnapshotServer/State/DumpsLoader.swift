@@ -6,12 +6,13 @@ import SnapshotBundle
 import SnapshotOrigin
 import DumpsExchange
 
-/// Loads the states of a dumps directory: reads the lock, and verifies each bundle against it before the bundle is
+/// Loads the states of a dumps directory: reads the lock file, and verifies each bundle against it before the bundle is
 /// served.
 ///
-/// A bundle stays mapped while it is served, even if its file is replaced. If a file is shortened in place, all bundles
-/// are read again. If a bundle differs from the lock, a refresh may be running, or the bundle is damaged. The
-/// collection is then served in its former state, and if the directory has a catalogue, so are all of its collections.
+/// A bundle stays mapped while it is served, even if its file is replaced. If a file is truncated in place, all bundles
+/// are read again. If a bundle does not match the lock file, a refresh may be running, or the bundle is damaged. The
+/// server then keeps serving the previous state of that collection, or, if the directory has a catalogue, of all
+/// collections.
 actor DumpsLoader {
     private struct Loaded {
         var entry: LockFile.Collection
@@ -28,28 +29,30 @@ actor DumpsLoader {
     private let history: BundleHistory?
     private let softwareVersion: String
     private let limits = Limits()
-    /// Deltas of attachments, for all states.
+    /// A cache for deltas of attachments, shared by all states.
     private let deltas = MadeDeltas()
     private let serverLimits: ServerLimits
     private let report: @Sendable (String) -> Void
     private var address: OriginAddress?
     private var loaded: [CollectionID: Loaded] = [:]
-    /// Collections that are not served yet, because another collection of their catalogue is missing.
+    /// Collections that are not served yet, because a different collection of their catalogue is missing.
     private var incomplete: [CollectionID: Loaded] = [:]
     private var lockSeen: FileIdentity?
-    /// The value of `mapped_faults_count` before the known bundles were read.
+    /// The value of `mapped_faults_count` before the loaded bundles were read.
     private var faultsSeen: UInt = 0
     private var problems: [CollectionID: String] = [:]
-    /// The bundles that were refused. They are read again only when something has changed.
+    /// The bundles that were refused. They are read again only after a change.
     private var refused: [CollectionID: Refused] = [:]
     private var reading: Task<ServedState?, any Error>?
     /// The size in bytes of each older bundle that is in memory because it comes from git.
     private var historyBytes: [CollectionID: [Timestamp: Int]] = [:]
 
+    /// Creates a loader.
+    ///
     /// - Parameters:
-    ///   - history: where to look for older states; `nil` to use none.
-    ///   - report: called with a line for each older bundle that cannot be used. A client with that state still gets a
-    ///     correct answer, the full list.
+    ///   - history: the places with older states; `nil` to offer no deltas from older states.
+    ///   - report: called with one line for each older bundle that cannot be used. A client with that state still gets
+    ///     a correct response, which is the full list.
     init(
         _ directory: DumpsDirectory, history: BundleHistory?, softwareVersion: String, limits: ServerLimits,
         report: @escaping @Sendable (String) -> Void
@@ -63,8 +66,8 @@ actor DumpsLoader {
 
     /// Loads the first state. Reads every byte of the bundles; uses no network.
     ///
-    /// - Parameter address: the address at which clients will reach what is served.
-    /// - Throws: `BundleError` if the lock cannot be read.
+    /// - Parameter address: the address at which clients will reach the server.
+    /// - Throws: `BundleError` if the lock file cannot be read.
     func begin(at address: OriginAddress) async throws -> ServedState {
         self.address = address
         return try await reload()
@@ -75,10 +78,10 @@ actor DumpsLoader {
 
     /// Loads the directory's new state, if it has changed since it was last read. Reads every byte of the new bundles.
     ///
-    /// - Returns: `nil` if the lock has not changed and there is no problem to solve, and before ``begin(at:)``.
-    /// - Throws: `BundleError` if the lock cannot be read.
+    /// - Returns: `nil` if the lock file has not changed and no collection has a problem, and before ``begin(at:)``.
+    /// - Throws: `BundleError` if the lock file cannot be read.
     func reload() async throws -> ServedState? {
-        // Reads must run one after another, although an actor accepts the next call while one waits for git.
+        // Serialize the reads explicitly: an actor accepts the next call while this one waits for git.
         let previous = reading
         let task = Task {
             _ = await previous?.result
@@ -101,8 +104,8 @@ actor DumpsLoader {
         let before = problems
         var (lock, staged) = try directory.readableLock(limits: limits)
         var found = try await collections(of: lock, staged, at: address)
-        // A refresh that ended meanwhile has replaced bundles. The rounds are limited, because one refresh may follow
-        // another.
+        // A refresh may have finished in the meantime and replaced bundles, so read again. The number of attempts is
+        // limited, because one refresh may follow the next.
         for _ in 0..<5 where !problems.isEmpty {
             let present = try? FileStore.identity(directory.lockPath, followsLinks: true)
             let again = try directory.readableLock(limits: limits)
@@ -114,7 +117,7 @@ actor DumpsLoader {
         lockSeen = identity
         incomplete = [:]
         if lock.catalogue != nil, !problems.isEmpty, !loaded.isEmpty {
-            // Clients that ask for a catalogue cannot use a part of it.
+            // Clients with a catalogue cannot use only some of its collections.
             (incomplete, next, hasChanged) = (next, loaded, false)
         }
         loaded = next
@@ -128,7 +131,7 @@ actor DumpsLoader {
             origin: origin, entries: next.mapValues(\.entry), problems: problems, faults: faults, limits: serverLimits)
     }
 
-    /// Reads the bundles of a lock that are not known yet, and sets ``problems``.
+    /// Reads the bundles of a lock file that are not loaded yet, and sets ``problems``.
     private func collections(
         of lock: LockFile, _ staged: Set<CollectionID>, at address: OriginAddress
     ) async throws -> (next: [CollectionID: Loaded], hasChanged: Bool) {
@@ -168,12 +171,12 @@ actor DumpsLoader {
     private func open(
         _ id: CollectionID, _ entry: LockFile.Collection, isStaged: Bool, at address: OriginAddress
     ) async throws -> ServedCollection {
-        // The root is the one in the lock, because each client decides for itself which roots it trusts.
+        // Use the root from the lock file, because each client decides for itself which roots it trusts.
         let signature = entry.trust.verdict
         let policy = TrustPolicy(
             roots: TrustAnchors(signature.map { [$0.root] } ?? []), signer: signature.map { SignerName($0.signer) })
         let verifier = BundleVerifier(policy, limits: limits)
-        // A commit that is running may have renamed it by now.
+        // A refresh that is committing right now may have renamed the bundle from this path to its final one.
         let atPack = isStaged ? try? verifier.verify(directory.packPath(id), of: id, against: entry) : nil
         let bundle = try atPack ?? verifier.verify(directory.bundlePath(id), of: id, against: entry)
         return try ServedCollection(
@@ -181,8 +184,8 @@ actor DumpsLoader {
             limits: limits)
     }
 
-    /// The known older states, newest first: those that were served, and those that are in the history now. The history
-    /// may have gained states that were never served.
+    /// Returns the older states, newest first: those that were served, and those in the history, which may contain
+    /// states that were never served.
     private func older(_ id: CollectionID, before timestamp: Timestamp) async -> [BundleReader] {
         var readers = loaded[id].map { [$0.collection.bundle] + $0.collection.history } ?? []
         readers.removeAll { $0.head.timestamp >= timestamp }
@@ -219,7 +222,8 @@ actor DumpsLoader {
                 let reader = try await bundle.open()
                 try reader.verifyContents()
                 readers.append(reader)
-                // Recorded last, because another copy of a state may be intact if one is damaged.
+                // Record the state only after it was read successfully, because a different copy of a damaged state may
+                // be intact.
                 seen.insert(bundle.timestamp)
                 if let bytes { historyBytes[id, default: [:]][bundle.timestamp] = bytes }
             } catch {

@@ -4,7 +4,7 @@ import RemoteSettingsModel
 import ServiceLifecycle
 import SnapshotOrigin
 
-/// Loads the first state and then, with `--watch`, each change that a refresh makes in the directory.
+/// A service that loads the first state and then, with `--watch`, each change that a refresh makes in the directory.
 ///
 /// It starts when the server is listening, because responses contain the server's port.
 struct LoadingService: Service {
@@ -16,7 +16,7 @@ struct LoadingService: Service {
     let address: @Sendable (_ port: Int) throws -> OriginAddress
     /// The interval between checks of the directory.
     let interval: Duration
-    /// Whether to load changes of the directory.
+    /// Whether to reload the directory when it changes.
     let isWatching: Bool
     let logger: Logger
     let whenReady: @Sendable (ServedState) -> Void
@@ -28,7 +28,7 @@ struct LoadingService: Service {
             whenReady(first)
             await cancelWhenGracefulShutdown { await watch() }
         }
-        // When one service returns, the whole server stops, so this one waits.
+        // If one service returns, the whole server stops, so wait here.
         try? await gracefulShutdown()
     }
 
@@ -37,7 +37,7 @@ struct LoadingService: Service {
         var reported = ""
         while !Task.isCancelled {
             try? await Task.sleep(for: interval)
-            // If a bundle was truncated in place, all bundles are read again, even without --watch.
+            // If a bundle was truncated in place, reload all bundles, even without --watch.
             guard isWatching || state.isDamaged else { continue }
             do {
                 guard let next = try await loader.reload() else { continue }

@@ -4,10 +4,10 @@ import RemoteSettingsModel
 import SnapshotBundle
 import SnapshotOrigin
 
-/// A state of the served data. It is immutable and replaced as a whole.
+/// One state of the served data. It is immutable, and a new state replaces it as a whole.
 package struct ServedState: Sendable {
     package let origin: Origin
-    /// The lock entry of each collection that is served.
+    /// The lock file's entry for each served collection.
     package let entries: [CollectionID: LockFile.Collection]
     /// The collections that are not served or do not match the lock file, with the reason.
     package let problems: [CollectionID: String]
@@ -28,7 +28,7 @@ package struct ServedState: Sendable {
 
     /// Whether a bundle has been truncated in place since the bundles were read.
     ///
-    /// The affected bundle is unknown. Bytes that were read from it may be zeros.
+    /// It is unknown which bundle is affected. Bytes that were read from it may be zeros.
     var isDamaged: Bool { mapped_faults_count() != faults }
 
     /// A short description of the served data.
@@ -40,11 +40,13 @@ package struct ServedState: Sendable {
     }
 }
 
-/// A container for the current state. Every request looks it up again.
+/// A container for the current state. Every request reads the state from it.
 final class StateBox: Sendable {
     private let state = Mutex<ServedState?>(nil)
     private let updates: UpdateHub
 
+    /// Creates an empty container.
+    ///
     /// - Parameter updates: announces each change of the state.
     init(announcingTo updates: UpdateHub) {
         self.updates = updates
@@ -63,7 +65,7 @@ final class StateBox: Sendable {
         state.withLock { state in
             let old = state
             state = new
-            // The mutex is still locked, so that announcements are in the order of the states.
+            // Announce while the mutex is locked, so that announcements are in the order of the states.
             updates.announce(from: old?.origin, to: new.origin)
         }
     }

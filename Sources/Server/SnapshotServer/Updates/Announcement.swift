@@ -4,11 +4,11 @@ import RemoteSettingsHTTP
 import RemoteSettingsModel
 import SnapshotOrigin
 
-/// The announcement of a new monitor state, encoded once for all connections.
+/// The announcement of a new state of the monitor, encoded once for all connections.
 package struct Announcement: Sendable {
     /// An event of an event stream, as bytes on the wire.
     package struct Event: Sendable {
-        /// The event for HTTP/1.0, where the end of the connection ends the body.
+        /// The event for HTTP/1.0, where closing the connection terminates the body.
         package let plain: ByteBuffer
         /// The event for HTTP/1.1, as one chunk (RFC 9112 §7.1).
         package let chunk: ByteBuffer
@@ -19,7 +19,7 @@ package struct Announcement: Sendable {
         }
     }
 
-    /// The number of this announcement. Each server counts its announcements from 1.
+    /// The number of this announcement. Each server numbers its announcements from 1.
     package let number: Int
     /// The timestamp and the changed collections, for clients that were notified of the previous state.
     package let change: Event
@@ -30,6 +30,8 @@ package struct Announcement: Sendable {
     /// that any collection may have changed.
     static let mostCollections = 256
 
+    /// Encodes an announcement.
+    ///
     /// - Parameters:
     ///   - timestamp: the monitor's timestamp.
     ///   - changed: the collections that changed; `nil` if any may have.

@@ -6,14 +6,15 @@ import RemoteSettingsModel
 
 /// One client's event stream (WHATWG HTML §9.2), after the response head. Nothing more is read from the client.
 ///
-/// A client that does not read its events is skipped, and is notified of the newest state when it reads again. If it is
-/// behind for ``ServerLimits/stallSeconds``, the guard behind this handler closes the connection. A stream therefore
-/// buffers at most ``bufferBytes`` for its client.
+/// A client that does not read its events misses announcements, and is notified of the newest state when it reads
+/// again. If it does not catch up within ``ServerLimits/stallSeconds``, ``RequestGuard`` closes the connection. A
+/// stream therefore buffers at most ``bufferBytes`` for its client.
 package final class EventStreamHandler: ChannelInboundHandler {
     package typealias InboundIn = ByteBuffer
     package typealias OutboundOut = ByteBuffer
 
-    /// The maximum number of bytes queued for a client before it is skipped. The kernel buffers about as many more.
+    /// The maximum number of bytes queued for a client before it misses announcements. The kernel buffers about as many
+    /// more.
     static let bufferBytes = 1024
 
     private static let heartbeat = Announcement.Event(": heartbeat\n\n")
@@ -33,8 +34,11 @@ package final class EventStreamHandler: ChannelInboundHandler {
     private var isBlocked = false
     private var isEnding = false
 
+    /// Creates a handler.
+    ///
     /// - Parameters:
-    ///   - place: `nil` if there are too many streams. The client is then asked to retry later.
+    ///   - place: the reservation for the stream; `nil` if there are too many streams. The client is then asked to
+    ///     retry later.
     ///   - isChunked: whether the response head contains `Transfer-Encoding: chunked`.
     package init(_ hub: UpdateHub, _ place: UpdateHub.Place?, isChunked: Bool) {
         self.hub = hub
@@ -51,8 +55,8 @@ package final class EventStreamHandler: ChannelInboundHandler {
     /// Sends the newest state to a new client. The response head must already be written.
     package func begin() {
         // If the server fails, a browser reconnects after this many milliseconds. The delay differs between clients, so
-        // that thousands do not reconnect within one second. There is no empty line, because some parsers would treat
-        // the text as an event without data.
+        // that thousands do not reconnect within one second. There is no empty line, because some parsers would
+        // interpret the text as an event without data.
         send(.init("retry: \(Int.random(in: 3000...8000))\n"))
         guard let context, place != nil else { return pause(seconds: hub.secondsUntilRetry()) }
         let streams = hub.streams(on: context.eventLoop)
@@ -107,9 +111,9 @@ package final class EventStreamHandler: ChannelInboundHandler {
         hub.metrics.updateSent()
     }
 
-    /// Called every ``ServerLimits/updateHeartbeatSeconds``.
+    /// Sends a heartbeat. Called every ``ServerLimits/updateHeartbeatSeconds``.
     func beat() {
-        // A client that is not reading needs no more bytes.
+        // Do not send more bytes to a client that is not reading.
         if context?.channel.isWritable == true, !isEnding { send(Self.heartbeat) }
     }
 
@@ -117,7 +121,8 @@ package final class EventStreamHandler: ChannelInboundHandler {
         context?.writeAndFlush(wrapOutboundOut(isChunked ? event.chunk : event.plain), promise: nil)
     }
 
-    /// Asks the client to retry later, and closes the stream. A browser honors `retry`; other clients honor the event.
+    /// Asks the client to retry later, and closes the stream. A browser honors the field `retry`; other clients honor
+    /// the event.
     private func pause(seconds: Int) {
         guard !isEnding else { return }
         hub.metrics.streamPaused()
@@ -134,13 +139,13 @@ package final class EventStreamHandler: ChannelInboundHandler {
         context.writeAndFlush(wrapOutboundOut(isChunked ? Self.lastChunk : ByteBuffer()), promise: written)
     }
 
-    /// Stops the announcements. The connection keeps its place until it is closed.
+    /// Stops the announcements. The connection keeps its reservation until it is closed.
     private func endTelling() {
         streams?.remove(self, from: slot)
         streams = nil
     }
 
-    /// Releases the place. Called when the connection is closed.
+    /// Releases the reservation. Called when the connection is closed.
     private func leave() {
         endTelling()
         if let place { hub.leave(place) }

@@ -4,9 +4,9 @@ import RemoteSettingsHTTP
 import RemoteSettingsModel
 import SnapshotOrigin
 
-/// All connections that wait for updates, and the announcements for them.
+/// Manages all connections that wait for updates, and notifies them of announcements.
 ///
-/// An announcement costs one message to each event loop. The loop then notifies its connections in batches, and handles
+/// An announcement is one message to each event loop. The loop then notifies its connections in batches, and handles
 /// requests in between.
 package final class UpdateHub: Sendable {
     /// A reservation for one connection that waits for updates, released with ``UpdateHub/leave(_:)``.
@@ -41,6 +41,8 @@ package final class UpdateHub: Sendable {
         announce { Announcement(number: $0, from: old, to: new) }
     }
 
+    /// Announces a change to all connections.
+    ///
     /// - Parameter make: creates the announcement with this number, or returns `nil` if there is nothing to announce.
     package func announce(_ make: (_ number: Int) -> Announcement?) {
         let (announcement, loops) = state.withLock { state -> (Announcement?, [NIOLoopBound<LoopStreams>]) in
@@ -54,6 +56,8 @@ package final class UpdateHub: Sendable {
         for loop in loops { loop.eventLoop.execute { loop.value.announce(announcement) } }
     }
 
+    /// Reserves a place for a connection that waits for updates.
+    ///
     /// - Parameter network: the client's network, as ``ConnectionTable/network(_:)`` returns it.
     /// - Returns: `nil` if there are already too many connections, from this network or in total.
     package func enter(network: UInt64) -> Place? {
@@ -98,9 +102,9 @@ package final class UpdateHub: Sendable {
         return loop.value
     }
 
-    /// Returns the delay in seconds before a client may reconnect to a server that is stopping.
+    /// Returns the delay in seconds before a client may reconnect to a server that is shutting down.
     ///
-    /// It is random, so that clients do not all reconnect at once, and long enough for the server to restart.
+    /// It is random, so that clients do not all reconnect at the same time, and long enough for the server to restart.
     package func secondsUntilReturn() -> Int {
         let open = state.withLock { state in
             let open = state.openAtEnd ?? state.open
@@ -131,8 +135,8 @@ final class LoopStreams {
     private static let batch = 128
 
     private let eventLoop: any EventLoop
-    /// The connections, by the second of the heartbeat period in which they arrived, so that heartbeats are spread over
-    /// the period.
+    /// The connections, by the second of the heartbeat period in which they were opened, so that heartbeats are spread
+    /// over the period.
     private var slots: [[ObjectIdentifier: EventStreamHandler]]
     private var count = 0
     private var second = 0
@@ -140,7 +144,7 @@ final class LoopStreams {
     /// The connections that have not been notified of ``announcing`` yet.
     private var untold: [EventStreamHandler] = []
     private var announcing: Announcement?
-    /// The newest announcement that arrived while another was being sent. Earlier ones are skipped.
+    /// The newest announcement that arrived while an older one was being sent. The ones in between are skipped.
     private var next: Announcement?
 
     fileprivate init(_ eventLoop: any EventLoop, heartbeatSeconds: Int) {
@@ -148,6 +152,8 @@ final class LoopStreams {
         slots = Array(repeating: [:], count: max(1, heartbeatSeconds))
     }
 
+    /// Adds a stream.
+    ///
     /// - Returns: the slot that ``remove(_:from:)`` needs.
     func add(_ stream: EventStreamHandler) -> Int {
         slots[second][ObjectIdentifier(stream)] = stream
@@ -191,7 +197,8 @@ final class LoopStreams {
             self.next = nil
             begin(next)
         } else {
-            // The delay is needed because an event loop runs all due tasks before it handles its connections again.
+            // Schedule the next batch with a delay: an event loop runs all due tasks before it handles its connections
+            // again.
             eventLoop.assumeIsolated().scheduleTask(in: .microseconds(200)) { self.announceBatch() }
         }
     }

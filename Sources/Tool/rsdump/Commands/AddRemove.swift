@@ -55,7 +55,10 @@ struct Add: AsyncParsableCommand {
         Console.print("\(directory.configurationPath): \(count) from \(configuration.server)")
     }
 
-    /// - Throws: ``CommandFailure`` if --server would move collections in dumps.yaml to another server.
+    /// Refuses a `--server` that differs from the server in `dumps.yaml`.
+    ///
+    /// - Throws: ``CommandFailure`` if --server would change the server of collections that are already in
+    ///   `dumps.yaml`.
     private func refuseOtherServer(than present: DumpsConfiguration) throws {
         guard let named = server.server, !present.collections.isEmpty,
             try !ServerURL(named, allowPlainHTTP: true).isSameServer(as: present.serverURL())

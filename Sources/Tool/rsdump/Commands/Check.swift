@@ -63,8 +63,8 @@ struct CheckCommand: AsyncParsableCommand {
             "\(Counted.text(sources.count, "collection")), \(Counted.text(records, "record")): no problems")
     }
 
-    /// Throws if a collection of the dumps directory has neither a source nor a signature of a root in `dumps.yaml`.
-    /// Such a collection must not get a signature.
+    /// Throws if a collection of the dumps directory has neither a source nor a signature by a root in `dumps.yaml`.
+    /// `publish` must not sign such a collection.
     private func checkOthers(sources: Set<CollectionID>, in dumps: ReadDumpsOptions) throws {
         guard try dumps.directory.configurationText() != nil else { return }
         let opened = try OpenDumps(dumps)
@@ -96,7 +96,7 @@ struct CheckCommand: AsyncParsableCommand {
 }
 
 extension DefaultsFile {
-    /// Reads a file of in-app defaults of at most 16 MiB.
+    /// Reads a file with in-app defaults of at most 16 MiB.
     fileprivate init(path: String) throws {
         guard let bytes = try FileStore.read(path, limit: 16 << 20) else {
             throw CommandFailure(.usage, "\(path): there is no such file; give --defaults the app's file of defaults")

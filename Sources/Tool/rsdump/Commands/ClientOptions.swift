@@ -23,12 +23,12 @@ struct ClientOptions: ParsableArguments {
 
     @OptionGroup var context: ContextOption
 
-    /// Makes a service over the network, which skips the states that an app has set aside, as the app does.
+    /// Creates a service that uses the network. Like the app, it skips states that the app has rejected.
     ///
-    /// - Throws: ``CommandFailure``, ``DumpsError`` or `BundleError` if the options or the `dumps.yaml` of the
-    ///   packaged directory cannot be used.
+    /// - Throws: ``CommandFailure``, ``DumpsError`` or `BundleError` if the options, or the `dumps.yaml` in the
+    ///   directory of packaged bundles, cannot be used.
     func service() throws -> RemoteSettingsService {
-        // The server and the roots in dumps.yaml are those of the bundles beside it.
+        // If there is a dumps.yaml beside the packaged bundles, its server and roots apply to them.
         var settings = DumpsConfiguration()
         if let packaged, try DumpsDirectory(packaged).configurationText() != nil {
             settings = try DumpsDirectory(packaged).configuration()
@@ -50,7 +50,7 @@ struct ClientOptions: ParsableArguments {
     }
 }
 
-/// The context that the pairs of `--context` describe; `nil` if there are none.
+/// Returns the context from the pairs of `--context`; `nil` if there are none.
 func appContext(_ context: [String]) throws(ValidationError) -> RemoteSettingsContext? {
     guard !context.isEmpty else { return nil }
     var app = RemoteSettingsContext()
@@ -76,7 +76,7 @@ func appContext(_ context: [String]) throws(ValidationError) -> RemoteSettingsCo
     return app
 }
 
-/// The property that a key of `--context` names. Filters write `env.` before it; the option may do so too.
+/// Returns the context property for a key of `--context`. The key may have the prefix `env.`, as in filters.
 private func property(_ key: Substring) throws(ValidationError) -> String {
     guard key.hasPrefix("env.") else { return String(key) }
     switch key.dropFirst(4) {
@@ -92,6 +92,8 @@ private func property(_ key: Substring) throws(ValidationError) -> String {
 }
 
 extension CommandFailure {
+    /// Creates a failure from a sync error.
+    ///
     /// - Parameter name: the collection that failed.
     init(_ error: RemoteSettingsError, _ name: String) {
         switch error {

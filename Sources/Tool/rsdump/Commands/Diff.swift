@@ -74,7 +74,7 @@ struct Diff: AsyncParsableCommand {
             let (before, after) = (try await open(old, failed: &failed), try await open(new, failed: &failed))
             var names = collections.names
             if names.isEmpty {
-                // Only the collections that the sources have are compared.
+                // Compare only the collections that have sources.
                 if case .sources = new {
                     names = after.collections.sorted()
                 } else if case .sources = old {
@@ -117,7 +117,9 @@ struct Diff: AsyncParsableCommand {
         return side
     }
 
-    /// - Parameter failed: filled with each collection whose state could not be fetched, and the reason.
+    /// Fetches the server's state of the collections.
+    ///
+    /// - Parameter failed: receives each collection whose state could not be fetched, and the reason.
     private func askServer(
         failed: inout [CollectionID: CommandFailure]
     ) async throws -> [CollectionID: Snapshot] {
@@ -141,14 +143,15 @@ struct Diff: AsyncParsableCommand {
 }
 
 extension CommandFailure {
-    /// An error while comparing. Its exit code is never 1, because 1 means that the sides differ.
+    /// Creates a failure from an error during a comparison. Its exit code is never 1, because 1 means that the sides
+    /// differ.
     ///
     /// - Parameter id: the collection whose state could not be fetched; `nil` for the run as a whole.
     fileprivate init(comparing error: any Error, of id: CollectionID? = nil) {
         let failure = CommandFailure(error)
         let status: ExitStatus =
             switch (failure.status, error.failureCode) {
-            // What the server sent cannot be trusted.
+            // The data from the server cannot be trusted.
             case (.usage, _) where id != nil: .verificationFailed
             case (.someFailed, .program), (.someFailed, .refused), (.someFailed, nil): .usage
             case (.someFailed, _): .verificationFailed
@@ -163,7 +166,7 @@ extension DiffSide.Place: ExpressibleByArgument {
 }
 
 extension Style {
-    /// The colours that `git diff` uses.
+    /// Formats text in the colors that `git diff` uses.
     func paint(_ text: String, _ role: DiffText.Role) -> String {
         switch role {
         case .created: green(text)

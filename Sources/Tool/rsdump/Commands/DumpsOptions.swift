@@ -5,12 +5,12 @@ import RemoteSettingsHTTP
 import RemoteSettingsModel
 import SnapshotBundle
 
-/// Reads a collection's name from the command line.
+/// Parses a collection's name on the command line.
 ///
 /// - Throws: `IdentifierError`. The argument parser shows it beside the argument.
 @Sendable func collectionID(_ name: String) throws -> CollectionID { try CollectionID(name) }
 
-/// An option that names a dumps directory.
+/// An option that specifies a dumps directory.
 protocol DirectoryOption {
     var path: String { get }
 }
@@ -19,7 +19,7 @@ extension DirectoryOption {
     var directory: DumpsDirectory { DumpsDirectory(path.withoutTrailingSlashes) }
 }
 
-/// The option of the commands that work on a dumps directory in the file system.
+/// The `--dumps` option of commands that work on a dumps directory in the file system.
 struct DumpsOptions: ParsableArguments, DirectoryOption {
     @Option(name: .customLong("dumps"), help: ArgumentHelp("The dumps directory.", valueName: "dir"))
     var path = "dumps"
@@ -30,17 +30,17 @@ struct DumpsOptions: ParsableArguments, DirectoryOption {
     }
 }
 
-/// The option of the commands that only read a dumps directory, and may read it from a commit.
+/// The `--dumps` option of commands that only read a dumps directory, and may read it from a commit.
 struct ReadDumpsOptions: ParsableArguments, DirectoryOption {
     @Option(
         name: .customLong("dumps"),
         help: ArgumentHelp("The dumps directory, or git:REV or git:REV:DIR.", valueName: "dir"))
     var path = "dumps"
 
-    /// Checks the directory out of git into a temporary one if the option names a commit.
+    /// Checks the directory out of git into a temporary one if the option refers to a commit.
     ///
-    /// - Returns: the temporary directory, which is removed when it is released; `nil` if the option names a plain
-    ///   directory.
+    /// - Returns: the temporary directory, which is deleted when this object is released; `nil` if the option is a
+    ///   plain directory.
     mutating func checkOutCommit() async throws -> TemporaryDirectory? {
         guard case .git(let revision, let place)? = DiffSide.Place(path) else { return nil }
         let copy = try await DumpsDirectory.checkOut(revision, of: place ?? "dumps")
@@ -50,7 +50,7 @@ struct ReadDumpsOptions: ParsableArguments, DirectoryOption {
 }
 
 extension String {
-    /// The path without slashes at its end. The root `/` stays.
+    /// The path without trailing slashes. The root `/` remains unchanged.
     var withoutTrailingSlashes: String {
         var path = self[...]
         while path.count > 1, path.hasSuffix("/") { path = path.dropLast() }
@@ -58,7 +58,7 @@ extension String {
     }
 }
 
-/// The option for trusted root certificates.
+/// The `--trust-root` option for trusted root certificates.
 struct TrustOptions: ParsableArguments {
     @Option(
         name: .customLong("trust-root"), parsing: .singleValue,
@@ -73,7 +73,7 @@ struct TrustOptions: ParsableArguments {
         }
     }
 
-    /// The configuration, with the option's roots in place of its own if there are any.
+    /// Returns the configuration, with its roots replaced by the option's roots if there are any.
     func applied(to configuration: DumpsConfiguration) throws -> DumpsConfiguration {
         var configuration = configuration
         if !roots.isEmpty { configuration.trust.roots = try TrustAnchors(hashes: roots).roots }
@@ -81,14 +81,14 @@ struct TrustOptions: ParsableArguments {
     }
 }
 
-/// The option for the server.
+/// The `--server` option.
 struct ServerOption: ParsableArguments {
     @Option(help: ArgumentHelp("prod, stage, dev, or a base URL; without a version, /v2 is used.", valueName: "server"))
     var server: String?
 
     func validate() throws {
         do {
-            // The configuration, which is not read yet, says whether plain HTTP is allowed.
+            // Accept plain HTTP for now: dumps.yaml decides whether it is allowed, and has not been read yet.
             _ = try server.map { try ServerURL($0, allowPlainHTTP: true) }
         } catch {
             throw ValidationError("\(error)")
@@ -96,16 +96,16 @@ struct ServerOption: ParsableArguments {
     }
 }
 
-/// The options for the server and its trusted root certificates.
+/// The options `--server` and `--trust-root`.
 struct ServerOptions: ParsableArguments {
     @OptionGroup private var option: ServerOption
     @OptionGroup var trust: TrustOptions
 
     var server: String? { option.server }
-    /// Whether one of the options was given.
+    /// Whether at least one of the options is present.
     var isGiven: Bool { server != nil || !trust.roots.isEmpty }
 
-    /// The configuration with the options in place of its own settings.
+    /// Returns the configuration, with its settings replaced by the options.
     func applied(to configuration: DumpsConfiguration) throws -> DumpsConfiguration {
         var configuration = try trust.applied(to: configuration)
         if let server { configuration.server = server }
@@ -113,15 +113,15 @@ struct ServerOptions: ParsableArguments {
     }
 }
 
-/// The dumps directory that a command works on, its settings and its trust policy. The settings come from `dumps.yaml`
-/// and the options.
+/// The dumps directory that a command works on, with its settings (from `dumps.yaml` and the options) and its trust
+/// policy.
 struct OpenDumps {
     let directory: DumpsDirectory
     let configuration: DumpsConfiguration
     let policy: TrustPolicy
     let limits = Limits()
 
-    /// Reads `dumps.yaml`.
+    /// Opens the directory and reads its `dumps.yaml`.
     ///
     /// - Parameters:
     ///   - isConfigured: whether a missing `dumps.yaml` is an error.
@@ -137,10 +137,10 @@ struct OpenDumps {
         policy = try configuration.policy(file: directory.configurationPath)
     }
 
-    /// Calls `body` with a client of the configured server, over the network. Closes the connections without waiting
-    /// afterwards.
+    /// Calls `body` with a client for the configured server, over the network. Afterwards, closes the connections
+    /// without waiting.
     ///
-    /// - Parameter onEvent: called with the events of the connection. By default, shows the server's alerts.
+    /// - Parameter onEvent: called with the events of the connection. The default shows the server's alerts.
     func withServer<Value>(
         jobs: Int, onEvent: @escaping @Sendable (HTTPEvent) -> Void = Console.showAlert,
         _ body: (ServerClient) async throws -> Value
@@ -154,7 +154,7 @@ struct OpenDumps {
     }
 }
 
-/// The argument that names a bundle by its path, or by its collection in the dumps directory, now or at a commit.
+/// An argument that specifies a bundle by its path, or by its collection in the dumps directory, now or at a commit.
 struct BundleArgument: ParsableArguments {
     @Argument(
         help: ArgumentHelp(
@@ -164,6 +164,8 @@ struct BundleArgument: ParsableArguments {
 
     @OptionGroup var dumps: DumpsOptions
 
+    /// Opens the bundle.
+    ///
     /// - Throws: `BundleError`, `DumpsError`, or ``CommandFailure`` if there is no such bundle.
     func open() async throws -> BundleReader {
         if bundle.hasPrefix("git:") { return try await openCommitted() }

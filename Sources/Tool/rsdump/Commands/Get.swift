@@ -44,7 +44,7 @@ struct Get: AsyncParsableCommand {
         var absences: [CommandFailure] = []
         for client in clients {
             var records = client.getRecords()
-            // The first attempt could not read the storage; the second can.
+            // Call this again: if the first attempt failed to read the storage, the second one can succeed.
             if records == nil, client.status.source != .notHeld { records = client.getRecords() }
             if explain {
                 Console.error(SnapshotExplanation(status: client.status, catalogue: service.catalogue).text)
@@ -60,7 +60,7 @@ struct Get: AsyncParsableCommand {
                 Console.buffered { write in for record in records { write(Array("\(record.json.text)\n".utf8)) } }
             }
         }
-        // A sync that failed has said why there are no records.
+        // A failed sync has already explained why there are no records.
         if let unsynced { throw unsynced.code }
         for absence in absences.dropLast() { Console.error(absence) }
         if let last = absences.last { throw last }
@@ -68,7 +68,7 @@ struct Get: AsyncParsableCommand {
 
     /// Syncs the collections of the clients.
     ///
-    /// - Returns: the exit code if something failed.
+    /// - Returns: the exit code if something failed; `nil` otherwise.
     private func sync(_ service: RemoteSettingsService) async throws -> ExitStatus? {
         let results: [CollectionSyncResult]
         do throws(RemoteSettingsError) {
@@ -93,8 +93,7 @@ struct Get: AsyncParsableCommand {
             }
         }
         guard let first = failures.first else { return nil }
-        // As in a refresh: if the server asks to wait, that explains the failures, even if other collections were
-        // synced.
+        // As in a refresh, a backoff explains all failures, even if other collections were synced.
         let isAlike =
             failures.allSatisfy { $0 == first } && (failures.count == results.count || first == .backoff)
         return isAlike ? first : .someFailed

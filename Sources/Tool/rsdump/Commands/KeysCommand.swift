@@ -27,7 +27,7 @@ struct KeysCommand: AsyncParsableCommand {
             Create.self, Request.self, Issue.self, Renew.self, StatusCommand.self,
         ])
 
-    /// The environment variables, some of which may hold PEM texts in place of files.
+    /// The environment variables for keys and chains. Some may contain PEM data in place of files.
     static var environment: [String: String] {
         let names = CertificateRole.allCases.map(KeyDirectory.variable) + [KeyDirectory.chainVariable]
         return ProcessInfo.processInfo.environment.filter { names.contains($0.key) && !$0.value.isEmpty }
@@ -45,7 +45,7 @@ struct KeysCommand: AsyncParsableCommand {
         throw ValidationError("\(option) expects 1 to 36500; found \(days)")
     }
 
-    /// Writes a PEM text to a file, or to standard output.
+    /// Writes PEM data to a file, or to standard output.
     static func put(_ pem: Bytes, to output: FileOutput) throws {
         try KeyDirectory.checkOutput(output.path)
         try output.write(pem)
@@ -62,7 +62,7 @@ struct KeysCommand: AsyncParsableCommand {
         func validate() throws { try checkDays(days, "--days") }
     }
 
-    /// What a new signing certificate says, and for which key it is.
+    /// The options for a new signing certificate: its name, lifetime and key.
     struct SignerOptions: ParsableArguments {
         @Option(
             help: ArgumentHelp(
@@ -83,7 +83,7 @@ struct KeysCommand: AsyncParsableCommand {
         func key() throws -> PublicKey? { try signerPublicKey.map { try PublicKey(pem: read($0), place: $0) } }
     }
 
-    /// What is requested, or issued for a request.
+    /// The options for a certificate to request, or to issue for a request.
     struct CertificateOptions: ParsableArguments {
         @Option(
             name: .customLong("for"), help: ArgumentHelp("The certificate: intermediate or signer.", valueName: "role"))
@@ -117,7 +117,7 @@ extension KeysCommand {
         @OptionGroup var options: SignerOptions
 
         func validate() throws {
-            // The name must fit into 64 characters with " intermediate" after it.
+            // The name with the suffix " intermediate" must fit into the 64 characters of a common name.
             guard (1...51).contains(name.unicodeScalars.count) else {
                 throw ValidationError("--name expects 1 to 51 characters; found \(name.unicodeScalars.count)")
             }
@@ -265,7 +265,7 @@ extension KeysCommand {
                 "the signing certificate is renewed and valid until \(end.rfc3339); next: rsdump publish --resign")
         }
 
-        /// Installs a certificate that was issued elsewhere, under the same root or under the one of --root.
+        /// Installs a certificate that was issued elsewhere, under the same root or under the root of --root.
         private func install(_ certificate: String, in keys: KeyDirectory, at now: Timestamp) throws {
             let root = try root.map { try TrustAnchors(hashes: [$0]).roots[0] }
             let role = try keys.install(read(certificate), place: certificate, changingRootTo: root, now: now)
@@ -308,7 +308,7 @@ extension KeysCommand {
 }
 
 extension CertificateRequest {
-    /// The text that two people compare.
+    /// The text that two people compare to verify a request.
     fileprivate var keyText: String { "key \(keyDigest.map { "\($0)" } ?? "not on the curve P-384")" }
 }
 

@@ -28,7 +28,7 @@ struct ListCommand: AsyncParsableCommand {
 
     @OptionGroup var result: FormatOption<OutputFormat>
 
-    /// The state of a server's collection in the dumps directory.
+    /// The status of a server's collection in the dumps directory.
     private enum Standing: String, Encodable {
         case current
         case behind

@@ -92,6 +92,8 @@ struct LogCommand: AsyncParsableCommand {
         Console.error("note: a state is left out, because it cannot be read: \(problem)")
     }
 
+    /// Prints the entries of a log.
+    ///
     /// - Returns: whether any entry was printed.
     private func printEntries(_ log: CollectionLog) async throws -> Bool {
         var text = LogText(showsFields: id != nil || field != nil, paint: Style.output.paint)
@@ -119,14 +121,14 @@ struct LogCommand: AsyncParsableCommand {
     private func printBlame(_ log: CollectionLog) async throws -> Bool {
         var members: [JSONValue.Member]?
         var entries: [ExactString: (entry: CollectionLog.Entry, tags: [String])] = [:]
-        // A value introduced by an entry is also in all later states.
+        // The tags of all newer entries. A value that an entry introduced is also in all later states.
         var later: Set<ExactString> = []
         try await log.forEach(record: id, field: field, unusable: report) { entry in
             guard let change = entry.changes.first else { return true }
-            // The newest entry contains the record's current state, or its deletion.
+            // The newest entry contains the record's current state or its deletion.
             if members == nil { members = change.members ?? [] }
             later.formUnion(entry.tags.map(\.exact))
-            // Only the names of all fields are needed.
+            // Only the field names are needed.
             _ = change.fields { path in
                 if entries[path.root] == nil { entries[path.root] = (entry, later.sorted().map(\.string)) }
                 return false

@@ -26,8 +26,8 @@ struct MergeCommand: AsyncParsableCommand {
     @Flag(help: "Let git merge and show the bundles in this clone by itself.")
     var setup = false
 
-    /// The arguments from git to its merge driver: the file with our version, which also receives the result, and its
-    /// path in the repository.
+    /// The arguments that git passes to its merge driver: the file with our version, which is also the output file, and
+    /// its path in the repository.
     @Option(name: .customLong("driver"), parsing: .remaining, help: .hidden)
     var driven: [String] = []
 
@@ -46,7 +46,7 @@ struct MergeCommand: AsyncParsableCommand {
         let merge = try await DumpsMerge(
             in: directory.path, with: name, ancestor: ancestor,
             policy: { try $0.policy(file: directory.configurationPath) })
-        // The hook runs in every merge, usually with nothing to do.
+        // The hook runs in every merge, and usually has nothing to do.
         let isHook = revision == nil && Self.merging != nil
         if isHook, merge.choices.isEmpty { return }
         try await merge.write(into: directory, onlyChosen: isHook)
@@ -84,13 +84,13 @@ struct MergeCommand: AsyncParsableCommand {
         return (name, name == "MERGE_HEAD" ? nil : "\(name)^")
     }
 
-    /// Merges one file for git, which runs this for each conflicting file and shows its standard error.
+    /// Merges one file for git. Git runs this for each conflicting file and shows its standard error.
     private func mergeFile(_ file: String, at path: String) async throws {
         let parts = path.split(separator: "/").map(String.init)
         let isLock = parts.last == "dumps.lock.json"
         let folder = parts.dropLast(isLock ? 1 : 2).joined(separator: "/")
         let directory = DumpsDirectory(folder.isEmpty ? "." : folder)
-        // A rebase does not identify the commit. It stops, and `rsdump merge` completes it.
+        // In a rebase, git does not pass the commit. The rebase stops, and `rsdump merge` completes it.
         guard let head = Self.merging else {
             throw CommandFailure(.someFailed, "\(path): git does not say what it merges; run: rsdump merge")
         }
@@ -125,7 +125,7 @@ struct MergeCommand: AsyncParsableCommand {
 }
 
 extension DumpsMerge.Choice {
-    /// The choice as one line.
+    /// A description of the choice on one line.
     fileprivate var text: String {
         guard let isTheirs, let timestamp else { return "\(collection): removed, because \(reason)" }
         return "\(collection): \(isTheirs ? "theirs" : "ours"), of \(timestamp.rfc3339), because "

@@ -4,7 +4,7 @@ import RemoteSettingsModel
 import SnapshotBundle
 import DumpsExchange
 
-/// The `--on-change` option, which runs commands after a change.
+/// The `--on-change` option, which specifies commands to run after a change.
 struct OnChangeOptions: ParsableArguments {
     @Option(
         name: .customLong("on-change"), parsing: .singleValue,
@@ -17,9 +17,9 @@ struct OnChangeOptions: ParsableArguments {
         if commands.contains("") { throw ValidationError("--on-change is empty; give a command") }
     }
 
-    /// Changes a dumps directory and runs the commands.
+    /// Changes a dumps directory and then runs the commands.
     ///
-    /// - Parameter wait: how long to wait for another process that uses the directory.
+    /// - Parameter wait: the time to wait for a different process that uses the directory.
     func telling<Value>(
         of directory: DumpsDirectory, waiting wait: Duration = .zero, _ change: () async throws -> Value
     ) async throws -> (Value, [ChangeHooks.Outcome]) {
@@ -30,7 +30,7 @@ struct OnChangeOptions: ParsableArguments {
         }
     }
 
-    /// Publishes a mirror and runs the commands.
+    /// Publishes a mirror and then runs the commands.
     func telling<Value>(
         ofMirror folder: String, state: () throws -> DumpsChange.State, _ change: () async throws -> Value
     ) async throws -> (Value, [ChangeHooks.Outcome]) {
@@ -54,7 +54,7 @@ struct OnChangeOptions: ParsableArguments {
             outcomes = try await hooks.finish(state())
             try await hooks.end()
         } catch {
-            // The change is in place, even if a command cannot be notified.
+            // The change is complete, even if a command could not be notified, so this is only a warning.
             Console.error("warning: \(Console.visible("\(error)"))")
         }
         for outcome in outcomes {
@@ -69,7 +69,7 @@ struct OnChangeOptions: ParsableArguments {
 
 /// Describes the results of the `--on-change` commands.
 enum HooksReport {
-    /// Returns a description of the command. The command itself is not shown, because it may contain a secret.
+    /// Returns a short name for the command. The command line is not shown, because it may contain a secret.
     static func name(_ outcome: ChangeHooks.Outcome) -> String { "command \(outcome.position) of --on-change" }
 
     /// Returns a line for each notified command, each preceded by a line feed.

@@ -6,7 +6,7 @@ import RemoteSettingsHTTP
 import RemoteSettingsModel
 import SnapshotBundle
 
-/// The option for the sources directory.
+/// The `--sources` option.
 struct SourcesOptions: ParsableArguments {
     @Option(
         name: .customLong("sources"), help: ArgumentHelp("The directory of the source files.", valueName: "dir"))
@@ -135,7 +135,7 @@ struct PublishCommand: AsyncParsableCommand {
         }
         let signer = try signer()
         var settings = Publisher.Options(time: time)
-        // A rollback already passed validation, so skip it.
+        // The states of a rollback passed validation when they were first published, so skip it.
         settings.accepted = Set(accept.collections).union(rollback ? collections.names : [])
         settings.staysConfirmed = signWith != nil
         settings.isExact = at != nil
@@ -179,7 +179,8 @@ struct PublishCommand: AsyncParsableCommand {
         return try directory.signer(KeysCommand.environment) { try await program.sign($0) }
     }
 
-    /// Returns the trust policy of `dumps.yaml`. A new directory uses the root of the keys.
+    /// Returns the trust policy of `dumps.yaml`. If there is none, the directory is new, and the root of the signing
+    /// key applies.
     private func policy(for signer: any PayloadSigner) throws -> TrustPolicy {
         guard try dumps.directory.configurationText() != nil else {
             let root = try CertificateChain(pem: signer.chain).root
@@ -241,7 +242,7 @@ private struct PublishReport: Encodable {
         }
         let collections = outcomes.filter { $0.catalogue == nil }
         let changed = collections.count { (try? $0.result.get()).map { $0.status != .unchanged } ?? false }
-        // `--confirm` compares no collections.
+        // `--confirm` does not process collections.
         if !collections.isEmpty || outcomes.isEmpty {
             lines.append("\(changed) of \(Counted.text(collections.count, "collection")) published")
         }

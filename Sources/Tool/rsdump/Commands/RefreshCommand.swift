@@ -78,7 +78,7 @@ struct RefreshCommand: AsyncParsableCommand {
         let refreshed = RefreshResult(report: report, hooks: told, now: HTTPEnvironment.system.now())
         try result.print(RefreshText(result: refreshed, style: .output).text, refreshed)
         if let summary {
-            // Checked again, because the first refresh has just created the dumps' files.
+            // Check again, because the refresh may have just created the dumps files.
             try opened.refuseOwn(summary)
             try FileStore.writeOutput(summary, Bytes(utf8: RefreshMarkdown(result: refreshed).text))
         }
@@ -87,6 +87,8 @@ struct RefreshCommand: AsyncParsableCommand {
 }
 
 extension OpenDumps {
+    /// Refuses a summary file that is also a file of the dumps directory.
+    ///
     /// - Throws: ``CommandFailure`` if the summary would overwrite a dumps file.
     fileprivate func refuseOwn(_ summary: String) throws {
         let bundles = configuration.collections.map { directory.bundlePath($0.id) }
@@ -99,7 +101,7 @@ extension OpenDumps {
         }
     }
 
-    /// Refreshes the named collections, or all if none is named. Throws the errors of `Refresh.run`.
+    /// Refreshes the listed collections, or all if the list is empty. Throws the errors of `Refresh.run`.
     func refresh(
         _ names: [CollectionID], options: Refresh.Options, progress: Progress
     ) async throws -> RefreshReport {

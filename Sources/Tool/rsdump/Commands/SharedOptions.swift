@@ -3,7 +3,7 @@ import Dumps
 import RemoteSettingsModel
 import SnapshotBundle
 
-/// The names of collections, none of which means all.
+/// The names of collections. An empty list means all collections.
 struct CollectionNames: ParsableArguments {
     @Argument(
         help: ArgumentHelp("Collections, as BUCKET/COLLECTION; all by default.", valueName: "collections"),
@@ -18,7 +18,7 @@ struct SomeCollections: ParsableArguments {
     var names: [CollectionID]
 }
 
-/// The option `--format` with the forms that a command has.
+/// The option `--format` with the formats that a command supports.
 struct FormatOption<Format: ResultFormat>: ParsableArguments {
     @Option(help: "How to print the result.")
     var format = Format.text
@@ -34,7 +34,7 @@ extension FormatOption<OutputFormat> {
     }
 }
 
-/// The option that takes states in spite of guards.
+/// The `--accept` option, which accepts new states although they violate guards.
 struct AcceptOption: ParsableArguments {
     @Option(
         name: .customLong("accept"), parsing: .singleValue,
@@ -44,13 +44,13 @@ struct AcceptOption: ParsableArguments {
     var collections: [CollectionID] = []
 }
 
-/// The option that only shows what a command would do.
+/// The `--dry-run` option, which shows what a command would do without doing it.
 struct DryRunOption: ParsableArguments {
     @Flag(name: .customLong("dry-run"), help: "Only show what would change; write nothing.")
     var isGiven = false
 }
 
-/// The option for the highest age of a bundle.
+/// The `--max-age` option for the maximum age of a bundle.
 struct MaxAgeOption: ParsableArguments {
     @Option(
         name: .customLong("max-age"),
@@ -58,7 +58,7 @@ struct MaxAgeOption: ParsableArguments {
     var age: Age?
 }
 
-/// The option that names places with older bundles.
+/// The `--history` option, which specifies places with older bundles.
 struct HistoryOption: ParsableArguments {
     @Option(
         name: .customLong("history"), parsing: .singleValue,
@@ -67,13 +67,13 @@ struct HistoryOption: ParsableArguments {
             valueName: "git|dir"))
     var places: [String] = []
 
-    /// The older bundles; `nil` if the option is not given.
+    /// Returns the older bundles; `nil` if the option is not given.
     func bundles(of directory: DumpsDirectory) async throws(DumpsError) -> BundleHistory? {
         places.isEmpty ? nil : try await BundleHistory(of: directory.path, in: places)
     }
 }
 
-/// The option that describes an app or a device to filters.
+/// The `--context` option, which describes an app or a device for filters.
 struct ContextOption: ParsableArguments {
     @Option(
         name: .customLong("context"), parsing: .singleValue,
@@ -84,7 +84,7 @@ struct ContextOption: ParsableArguments {
     func validate() throws { _ = try appContext(pairs) }
 }
 
-/// The option for the file that gets what is otherwise printed.
+/// The `--output` option. Without it, the output goes to standard output.
 struct FileOutput: ParsableArguments {
     @Option(
         name: [.customShort("o"), .customLong("output")],

@@ -69,8 +69,8 @@ struct ShowCommand: AsyncParsableCommand {
         }
     }
 
-    /// Prints a bundle's records for git (`diff.rsdump.textconv`). If this failed, git would stop, so an invalid bundle
-    /// is shown as its error. The error omits git's temporary path, because git caches the text.
+    /// Prints a bundle's records for git (`diff.rsdump.textconv`). If this command failed, git would stop, so for an
+    /// invalid bundle it prints the error instead. The error omits git's temporary path, because git caches the text.
     private func convertForGit(_ file: String) {
         let name = file.split(separator: "/").last.map { "\($0)" } ?? file
         do {
@@ -108,6 +108,8 @@ struct ShowCommand: AsyncParsableCommand {
 }
 
 extension BundleReader {
+    /// Returns a record of the bundle.
+    ///
     /// - Throws: ``CommandFailure`` if the bundle does not contain the record, or `BundleError`.
     fileprivate func record(_ id: String) throws -> Record {
         guard let record = try payload().records.record(id: id) else {

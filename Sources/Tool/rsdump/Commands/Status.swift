@@ -54,8 +54,7 @@ struct Status: AsyncParsableCommand {
         if report.hasFailures { throw ExitStatus.someFailed.code }
     }
 
-    /// Returns the states, and the error if the server could not be queried. Without the server, the states are only
-    /// local.
+    /// Returns the states, and an error if the server could not be queried. The states then come only from local files.
     private func look(_ survey: Survey, _ opened: OpenDumps) async throws -> ([SurveyedCollection], HTTPError?) {
         guard !offline else { return (try survey.offline(collections.names), nil) }
         do {

@@ -74,7 +74,7 @@ struct Values: AsyncParsableCommand {
     }
 }
 
-/// The options that specify the parameters' collection.
+/// The options that specify the collection with the parameters.
 struct ParameterSource: ParsableArguments {
     @Option(
         name: .customLong("parameters"),

@@ -55,7 +55,7 @@ struct Verify: AsyncParsableCommand {
             collections.names.isEmpty
             ? try CatalogueVerification(
                 opened.directory, opened.configuration, policy: opened.policy, limits: opened.limits) : nil
-        // If its owner sets no limit, a directory does not become invalid with age.
+        // Without a limit in dumps.yaml, a directory does not become invalid with age.
         let hasLimit = opened.configuration.catalogue?.maxAge != nil
         let report = VerifyReport(
             outcomes: outcomes, catalogue: catalogue, now: now,
@@ -75,7 +75,7 @@ struct Verify: AsyncParsableCommand {
         if !report.isWithinBudget || !report.passesGuards || report.tooOld != nil { throw ExitStatus.someFailed.code }
     }
 
-    /// Packs the bundles again, and keeps them if all could be packed and --output asks for it.
+    /// Packs the bundles again, and keeps the result if all could be packed and --output is given.
     private func rebuilt(_ opened: OpenDumps) async throws -> RebuildReport {
         let output = output?.withoutTrailingSlashes
         if let output {
@@ -90,7 +90,7 @@ struct Verify: AsyncParsableCommand {
         return report
     }
 
-    /// The earlier states that guards compare with; `nil` if git has none.
+    /// Returns the earlier states that guards compare with; `nil` if git has none.
     private func history(_ opened: OpenDumps) async -> BundleHistory? {
         do throws(DumpsError) {
             return try await BundleHistory(of: opened.directory.path, in: ["git"], limits: opened.limits)
@@ -100,7 +100,8 @@ struct Verify: AsyncParsableCommand {
         }
     }
 
-    /// What a refresh would change in bundles that verify, because dumps.yaml asks for something else.
+    /// Returns the changes that a refresh would make to valid bundles, because `dumps.yaml` has different requirements
+    /// now.
     private func disagreements(
         _ opened: OpenDumps, _ outcomes: [Verification.Outcome], at now: Timestamp
     ) throws -> [Survey.Disagreement] {

@@ -48,7 +48,7 @@ struct BundleSummary: Encodable {
         ])
     }
 
-    /// The total size of the attachments in the bundle, in bytes. Each file is counted once.
+    /// The total size of the attachments in the bundle, in bytes. Identical files are counted once.
     private var total: UInt64 { manifest.packed.saturatingSum { UInt64(clamping: $0.size) } }
 }
 

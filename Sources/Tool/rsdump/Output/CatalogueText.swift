@@ -4,10 +4,10 @@ import RemoteSettings
 import RemoteSettingsModel
 import SnapshotBundle
 
-/// Describes a catalogue in words.
+/// Descriptions of a catalogue for people.
 enum CatalogueText {
-    /// Describes the next catalogue: `catalogue 13 of settings.example.org, in which main/a is changed and main/b is
-    /// removed`.
+    /// Returns a description of the next catalogue, such as `catalogue 13 of settings.example.org, in which main/a is
+    /// changed and main/b is removed`.
     static func next(_ next: NextCatalogue) -> String {
         let catalogue = next.catalogue
         let name = "catalogue \(catalogue.number) of \(catalogue.publisher)"
@@ -19,7 +19,7 @@ enum CatalogueText {
         return parts.isEmpty ? name : "\(name), in which \(parts.joined(separator: ", and "))"
     }
 
-    /// Describes the change that `publish` made to the catalogue.
+    /// Returns a description of the change that `publish` made to the catalogue.
     static func words(_ next: NextCatalogue, resigned: Bool, _ style: Style) -> String {
         let catalogue = next.catalogue
         let name = "catalogue \(catalogue.number) of \(catalogue.publisher)"
@@ -31,8 +31,8 @@ enum CatalogueText {
         }
     }
 
-    /// Describes a verified catalogue: `catalogue 13 of settings.example.org, made 2026-11-20T…, confirmed until
-    /// 2026-11-27T…`.
+    /// Returns a description of a verified catalogue, such as `catalogue 13 of settings.example.org, made 2026-11-20T…,
+    /// confirmed until 2026-11-27T…`.
     static func sentence(_ verified: VerifiedCatalogue, at now: Timestamp, _ style: Style) -> String {
         let catalogue = verified.catalogue
         let name = "catalogue \(catalogue.number) of \(catalogue.publisher), made \(catalogue.made.rfc3339)"
@@ -41,11 +41,11 @@ enum CatalogueText {
             : "\(name), \(style.yellow("unconfirmed")) since \(verified.confirmedUntil.rfc3339): \(whyUnconfirmed)"
     }
 
-    /// A client cannot distinguish these two causes.
+    /// The two possible reasons for a stale catalogue, which a client cannot distinguish.
     static let whyUnconfirmed =
         "a mirror may hold back a newer one, or its publisher has not run rsdump publish --confirm; ask the publisher"
 
-    /// Describes the catalogue that an app reads.
+    /// Returns a description of the catalogue that an app uses.
     static func sentence(_ catalogue: CatalogueStatus, _ style: Style) -> String {
         catalogue.freshness.isConfirmed ? "\(catalogue)" : "\(style.yellow("\(catalogue)")): \(whyUnconfirmed)"
     }

@@ -1,5 +1,5 @@
 extension Duration {
-    /// The duration, in the largest unit of which it contains at least two.
+    /// The duration in the largest unit of which it contains at least two, such as `36 h`.
     var rounded: String {
         let seconds = components.seconds
         if seconds >= 2 * 86_400 { return "\(seconds / 86_400) d" }
@@ -13,7 +13,7 @@ extension String {
         count >= width ? self : self + String(repeating: " ", count: width - count)
     }
 
-    /// Removes the trailing spaces of a table's last column.
+    /// Returns the string without the trailing spaces from a table's last column.
     func trimmingSpaces() -> String {
         var text = self[...]
         while text.last == " " { text = text.dropLast() }

@@ -12,7 +12,7 @@ import Foundation
 enum Console {
     /// Whether standard error is a terminal, where progress can be drawn.
     static var errorIsTerminal: Bool { isatty(2) == 1 }
-    /// Whether standard output is a terminal that shows colours. A dumb terminal does not, and NO_COLOR turns them off
+    /// Whether standard output is a terminal that shows colors. A dumb terminal does not, and NO_COLOR turns them off
     /// (https://no-color.org).
     static var outputIsColored: Bool {
         guard isatty(1) == 1, unsafe getenv("TERM").map({ unsafe String(cString: $0) }) != "dumb" else { return false }
@@ -34,7 +34,7 @@ enum Console {
     static func print(json value: some Encodable) throws {
         let encoder = JSONEncoder()
         encoder.outputFormatting = .sortedKeys
-        // The document is our own, so it may have any size.
+        // This program created the document, so its size is not limited.
         var limits = Limits()
         (limits.jsonMembers, limits.jsonValues) = (.max, .max)
         let document = try JSONValue(parsing: Bytes(Array(encoder.encode(value))), limits: limits)
@@ -68,8 +68,8 @@ enum Console {
         unsafe bytes.withUnsafeBytes { unsafe write($0, to: descriptor) }
     }
 
-    /// Writes everything or ends the process. If the reader has gone (`| head`), the process ends quietly. Otherwise it
-    /// ends with an error, which is printed if standard error still works.
+    /// Writes all bytes or exits the process. If the reader has closed the pipe (`| head`), the process exits silently.
+    /// Otherwise it exits with an error, which is printed if standard error still works.
     static func write(_ buffer: UnsafeRawBufferPointer, to descriptor: Int32) {
         var offset = 0
         while offset < buffer.count {
@@ -86,10 +86,10 @@ enum Console {
         }
     }
 
-    /// Makes the characters that control a terminal visible in a text from outside.
+    /// Returns untrusted text with the characters that control a terminal made visible.
     static func visible(_ text: String) -> String { VisibleText.escape(text) }
 
-    /// Shows a server's announcement (the `Alert` header).
+    /// Shows a server's alert (the `Alert` header).
     @Sendable static func showAlert(_ event: HTTPEvent) {
         guard case .alert(let text, let url) = event else { return }
         error("warning: \(url) says: \(visible(text))")

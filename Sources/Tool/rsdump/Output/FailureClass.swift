@@ -1,6 +1,6 @@
 import Dumps
 
-/// Who has to act on a failed refresh, and how it is explained in a job's summary.
+/// A class of failures in a refresh, by the people who have to act. A job's summary explains each class.
 enum FailureClass: CaseIterable {
     case signature, refused, configuration, machine, catalogue, server
 
@@ -27,7 +27,7 @@ enum FailureClass: CaseIterable {
         }
     }
 
-    /// Who has to act, in one paragraph.
+    /// Advice for the people who have to act, as one paragraph.
     var advice: String {
         switch self {
         case .signature, .refused:

@@ -1,10 +1,11 @@
 import Dumps
 import RemoteSettingsModel
 
-/// Why a collection failed, for a summary: the error's text without the collection's name, and the URL apart from it.
+/// The reason why a collection failed, for a summary: the error's text without the collection's name, and the URL
+/// separately.
 struct FailureReason {
     let text: String
-    /// The URL that failed; `nil` if the error names none.
+    /// The URL that failed; `nil` if the error contains none.
     let url: String?
 
     init(_ outcome: CollectionOutcome) {
@@ -14,7 +15,7 @@ struct FailureReason {
         {
             words.removeFirst()
         }
-        // Errors name a URL before what is wrong with it: `https://…/changeset: the server answered 404`.
+        // In an error's text, the URL comes before the problem: `https://…/changeset: the server answered 404`.
         var found: String?
         if let position = words.firstIndex(where: Self.isURL) {
             let word = words.remove(at: position)
@@ -23,7 +24,7 @@ struct FailureReason {
             if position < words.count { words[position] = parentheses + words[position] }
         }
         if let url = found.map({ Bytes(utf8: $0) }) {
-            // The location of an attachment is the end of its URL.
+            // Remove the location of an attachment too, because it is the last part of the URL.
             words.removeAll { $0.utf8.contains(UInt8(ascii: "/")) && url.isEnd(Bytes(utf8: String($0))) }
         }
         (text, url) = (words.joined(separator: " "), found)

@@ -2,13 +2,14 @@ import Dumps
 import RemoteSettingsModel
 import SnapshotBundle
 
-/// Describes pins.
+/// Descriptions of pins for people.
 enum PinText {
-    /// Describes a pin: `pinned at 1760000000000 (2025-10-09), 12 days behind the server's state of 2025-10-21`.
+    /// Returns a description of a pin, such as `pinned at 1760000000000 (2025-10-09), 12 days behind the server's state
+    /// of 2025-10-21`.
     static func sentence(_ state: PinState) -> String {
         let at = state.pin.at
         func date(_ time: Timestamp) -> String { "\(time.rfc3339.prefix(10))" }
-        // The same number as in `dumps.yaml`.
+        // Show the same number as in `dumps.yaml`.
         var parts = ["pinned at \(at) (\(date(at)))"]
         if let server = state.serverTimestamp {
             if server == at {
@@ -22,7 +23,7 @@ enum PinText {
         return parts.joined(separator: ", ") + terms(state.pin)
     }
 
-    /// Describes a duration: `13 days`.
+    /// Returns a description of a duration, such as `13 days`.
     private static func words(_ gap: Duration) -> String {
         let seconds = Int(gap.components.seconds)
         let (count, unit) =
@@ -42,7 +43,7 @@ enum PinText {
         return "its pin ended on \(Pin.dateText(until))"
     }
 
-    /// Returns the warning after `pin`; `nil` if nothing is missing.
+    /// Returns the warning that `pin` prints; `nil` if the bundle has all attachments.
     static func warning(_ outcome: Pinning.Outcome) -> String? {
         outcome.entry.leftToServer.map { sentence in
             "\(outcome.id): \(sentence), which deletes what no record names any more; to keep all of them, set its "
@@ -72,7 +73,7 @@ extension LockFile.Collection {
     /// The number of attachments that are not in the bundle.
     var omittedAttachments: Int { omitted.saturatingSum(\.count) }
 
-    /// The attachments that only the server has; `nil` if the bundle has all.
+    /// A description of the attachments that are only on the server; `nil` if the bundle has all of them.
     var leftToServer: String? {
         let count = omittedAttachments
         guard count > 0 else { return nil }

@@ -20,7 +20,7 @@ final class Progress: Sendable {
         var received: UInt64 = 0
         var drawnLines = 0
         var drawnAt: ContinuousClock.Instant?
-        /// The origins whose backoff was already shown, because each response repeats it.
+        /// The origins whose backoff was already shown. Each response repeats it.
         var heldOrigins: Set<String> = []
         let start = ContinuousClock.now
     }
@@ -68,7 +68,7 @@ final class Progress: Sendable {
 
     /// Updates the state for an event.
     ///
-    /// - Returns: the line to print if no bars are drawn.
+    /// - Returns: the line to print when no bars are drawn.
     private func update(_ state: inout State, with event: RefreshEvent) -> String? {
         switch event {
         case .planned(let plan):

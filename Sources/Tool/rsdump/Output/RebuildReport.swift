@@ -14,7 +14,7 @@ struct RebuildReport: Encodable {
     /// Whether every bundle could be rebuilt, even if its bytes differ.
     var isComplete: Bool { errors.isEmpty }
 
-    /// Whether all failures are due to files on this machine.
+    /// Whether all failures are due to files on this machine, such as a full disk.
     var isStoppedByFiles: Bool { !errors.isEmpty && errors.allSatisfy(\.isOfMachine) }
 
     func text(_ style: Style) -> String {

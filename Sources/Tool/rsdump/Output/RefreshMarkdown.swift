@@ -1,14 +1,14 @@
 import Dumps
 import RemoteSettingsModel
 
-/// A refresh's report as Markdown, for a job's summary or a pull request. Its length is bounded, because GitHub refuses
-/// more.
+/// A refresh's report as Markdown, for a job's summary or a pull request. Its length is limited, because GitHub refuses
+/// longer texts.
 struct RefreshMarkdown {
     let result: RefreshResult
 
     private var report: RefreshReport { result.report }
 
-    /// The text, of which lines at the end are only counted if there is no room for them.
+    /// The Markdown text. Lines that do not fit are replaced by their number.
     var text: String {
         var page = BoundedText(limit: DiffMarkdown.defaultLimit)
         let lines = lines
@@ -29,7 +29,7 @@ struct RefreshMarkdown {
                 "This is \(MarkdownText.code(CatalogueText.sentence(catalogue, at: result.now, Style.plain))).",
             ]
         }
-        // A wrong signature comes before all other failures.
+        // Invalid signatures come before all other failures.
         for each in FailureClass.allCases {
             let failed = report.failed.filter { $0.error.map { FailureClass($0.kind) } == each }
             if !failed.isEmpty { lines += ["", "### \(each.title)", "", each.advice, ""] + failures(failed) }
@@ -93,7 +93,7 @@ struct RefreshMarkdown {
         return lines
     }
 
-    /// A list item for each cause, with all collections that failed for it.
+    /// Returns a list item for each cause, with all collections that failed for it.
     private func failures(_ failed: [CollectionOutcome]) -> [String] {
         var groups: [[CollectionOutcome]] = []
         var positions: [Bytes: Int] = [:]
@@ -115,7 +115,8 @@ struct RefreshMarkdown {
         }
     }
 
-    /// The failed collection and the state that stays. A job adds to this line since when it fails.
+    /// Returns a list item with the failed collection and the state that it keeps. A job appends the time of the first
+    /// failure to this line.
     private func state(_ outcome: CollectionOutcome) -> String {
         let kept = outcome.previous.map { "keeps the state of \($0.rfc3339.prefix(10))" } ?? "has no bundle yet"
         return "- \(MarkdownText.code("\(outcome.id)")) \(kept)"
@@ -139,7 +140,7 @@ struct RefreshMarkdown {
         ] + details(outcome, FailureReason(outcome))
     }
 
-    /// A list item for an outcome. Its text may come from outside, so it goes into a code span.
+    /// Returns a list item for an outcome. Its text may be untrusted, so it goes into a code span.
     private func item(_ outcome: CollectionOutcome, _ text: String) -> String {
         "- \(MarkdownText.code("\(outcome.id)")): \(MarkdownText.code(text))"
     }

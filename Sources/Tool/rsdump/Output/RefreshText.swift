@@ -36,7 +36,7 @@ struct RefreshText {
         return "\(name)  \(style.green(outcome.status.rawValue)), \(Self.details(outcome))"
     }
 
-    /// An example: `acknowledged until 2026-12-31 (bug 1234): attachment …`.
+    /// Returns text such as `acknowledged until 2026-12-31 (bug 1234): attachment …`.
     static func acknowledged(_ outcome: CollectionOutcome) -> String {
         guard let known = outcome.acknowledgement, let error = outcome.error else { return "" }
         return "acknowledged until \(Pin.dateText(known.until))\(known.reason.map { " (\($0))" } ?? ""): \(error)"

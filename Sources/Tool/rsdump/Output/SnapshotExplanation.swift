@@ -1,7 +1,7 @@
 import RemoteSettings
 import RemoteSettingsModel
 
-/// Says where a collection's records come from, for people.
+/// A description of the source of a collection's records, for people.
 struct SnapshotExplanation {
     let status: CollectionStatus
     /// The catalogue in use; `nil` if there is none.
@@ -37,7 +37,7 @@ struct SnapshotExplanation {
         return lines.map(Console.visible).joined(separator: "\n")
     }
 
-    /// Why there are no records.
+    /// The reason why there are no records.
     var absence: String {
         let reasons = status.rejected.map { "\($0)" }
         let why = reasons.isEmpty ? "nothing is stored or packaged" : reasons.joined(separator: "; ")

@@ -1,7 +1,7 @@
 import Dumps
 import RemoteSettingsModel
 
-/// The age of the bundles.
+/// The result of `rsdump status`, with the age of each bundle.
 struct StatusReport: Encodable {
     let states: [(SurveyedCollection, SurveyedCollection.Freshness)]
     /// The collections in the lock file that `dumps.yaml` does not list.
@@ -11,9 +11,9 @@ struct StatusReport: Encodable {
     let configuration: DumpsConfiguration
     let sizes: SizeComparison
     let missed: MissedRefreshes
-    /// Whether the bundles belong to one catalogue; `nil` if `dumps.yaml` does not require one.
+    /// The verification of the catalogue; `nil` if `dumps.yaml` does not require one.
     let catalogue: CatalogueVerification?
-    /// Why the catalogue is stale; `nil` if it is fresh.
+    /// The reason why the catalogue is stale; `nil` if it is fresh.
     let unconfirmed: String?
 
     var hasFailures: Bool {
@@ -49,7 +49,7 @@ struct StatusReport: Encodable {
         if let growth = sizes.totalGrowth { total += ", \(Self.change(growth)) since HEAD" }
         if isOverTotal { total += style.red("  error: over budget") }
         rows.append(total)
-        // Guards are listed only if they differ from the default.
+        // List guards only if they differ from the default.
         if configuration.guards != Guards() {
             rows.append("guards: \(configuration.guards.words)")
         }
@@ -79,7 +79,7 @@ struct StatusReport: Encodable {
                 ? missed.sentence(state.serverTimestamp, bundle: state.entry?.timestamp).map { "; \($0)" } ?? "" : "")
     }
 
-    /// Returns the refreshes that should have fetched the planned changes.
+    /// Returns the number of refreshes that should have fetched the planned changes, and the time of the first one.
     private func missed(_ state: SurveyedCollection) -> (count: Int, first: Timestamp)? {
         guard state.action?.needsWork == true else { return nil }
         return missed.since(state.serverTimestamp, bundle: state.entry?.timestamp)
@@ -99,7 +99,8 @@ struct StatusReport: Encodable {
         }
     }
 
-    /// Lists the attachments that are not in the bundle. A pin keeps a state that the server may no longer have.
+    /// Returns a note about the attachments that are not in the bundle. For a pinned collection it is a warning,
+    /// because the server may delete them.
     private func left(of state: SurveyedCollection, _ style: Style) -> String {
         guard let sentence = state.entry?.leftToServer else { return "" }
         return state.pin == nil ? "  \(sentence)" : style.yellow("  warning: \(sentence)")
@@ -142,7 +143,7 @@ struct StatusReport: Encodable {
 
     private static func time(_ timestamp: Timestamp) -> String { "\(timestamp) \(timestamp.rfc3339.prefix(10))" }
 
-    /// Examples: `+1.4 KiB`, `-20 B` and `=`.
+    /// Returns a difference in size, such as `+1.4 KiB`, `-20 B` or `=`.
     private static func change(_ bytes: Int64) -> String {
         bytes == 0 ? "=" : (bytes < 0 ? "-" : "+") + ByteSize.text(bytes.magnitude)
     }

@@ -5,7 +5,7 @@ import RemoteSettingsModel
 /// The result of a verification.
 struct VerifyReport: Encodable {
     let outcomes: [Verification.Outcome]
-    /// Whether the bundles belong to one catalogue; `nil` if that was not checked.
+    /// The verification of the catalogue; `nil` if it was not checked.
     let catalogue: CatalogueVerification?
     let now: Timestamp
     /// The files that are not in the lock file; `nil` if this was not checked.
@@ -16,10 +16,10 @@ struct VerifyReport: Encodable {
     let disagreements: [Survey.Disagreement]?
     /// The violated guards; `nil` if they were not checked.
     let guarded: [Verification.Guarded]?
-    /// Why the catalogue's last confirmation is too old; `nil` if it is within the limit of `dumps.yaml`, or there is
-    /// no limit.
+    /// The reason why the catalogue's last confirmation is too old; `nil` if it is within the limit of `dumps.yaml`, or
+    /// there is no limit.
     let tooOld: String?
-    /// The amount by which the total size of all bundles exceeds its budget.
+    /// The amount by which the total size of all bundles exceeds its budget; `nil` if it does not.
     let excess: BudgetExcess?
     /// The result of `--rebuild`; `nil` without it.
     let rebuilt: RebuildReport?

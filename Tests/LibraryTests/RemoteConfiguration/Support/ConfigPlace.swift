@@ -186,12 +186,12 @@ struct NoNetwork: HTTPTransport {
 
 /// A transport whose requests never end, cancelled or not, until it is let go.
 final class HangingTransport: HTTPTransport {
-    private let gone = Atomic(false)
+    private let gone = Mutex(false)
 
-    func letGo() { gone.store(true, ordering: .relaxed) }
+    func letGo() { gone.withLock { $0 = true } }
 
     func send(_ request: HTTPRequest) async throws(HTTPError) -> HTTPResponse {
-        while !gone.load(ordering: .relaxed) {
+        while !gone.withLock({ $0 }) {
             try? await Task.detached { try await Task.sleep(for: .milliseconds(5)) }.value
         }
         throw HTTPError(request.url, .unreachable("it was let go"))
@@ -217,8 +217,8 @@ final class Collector<Element: Sendable>: Sendable {
 }
 
 final class Flag: Sendable {
-    private let flag = Atomic(false)
+    private let flag = Mutex(false)
 
-    var isSet: Bool { flag.load(ordering: .sequentiallyConsistent) }
-    func set() { flag.store(true, ordering: .sequentiallyConsistent) }
+    var isSet: Bool { flag.withLock { $0 } }
+    func set() { flag.withLock { $0 = true } }
 }

@@ -7,8 +7,8 @@ import RemoteSettingsTesting
 final class GatedTransport: HTTPTransport {
     private let server: OriginTransport
     private let text: String
-    private let isOpen = Atomic(false)
-    private let count = Atomic(0)
+    private let isOpen = Mutex(false)
+    private let count = Mutex(0)
 
     init(_ server: OriginTransport, holding text: String) {
         self.server = server
@@ -16,16 +16,16 @@ final class GatedTransport: HTTPTransport {
     }
 
     /// How many requests came to the gate.
-    var requests: Int { count.load(ordering: .relaxed) }
+    var requests: Int { count.withLock { $0 } }
 
-    func open() { isOpen.store(true, ordering: .relaxed) }
+    func open() { isOpen.withLock { $0 = true } }
 
     func hasHeld() async { while requests == 0 { await Task.yield() } }
 
     func send(_ request: HTTPRequest) async throws(HTTPError) -> HTTPResponse {
         if "\(request.url)".contains(text) {
-            count.add(1, ordering: .relaxed)
-            while !isOpen.load(ordering: .relaxed) {
+            count.withLock { $0 += 1 }
+            while !isOpen.withLock({ $0 }) {
                 if Task.isCancelled { throw HTTPError(request.url, .cancelled) }
                 await Task.yield()
             }

@@ -1,7 +1,7 @@
 import RemoteSettingsModel
 import SnapshotBundle
 
-/// One opened side of a comparison: its collections, and how to read each of them.
+/// One side of a comparison, opened for reading its collections.
 package struct DiffSide: Sendable {
     /// The place that a side comes from.
     package enum Place: Hashable, Sendable, CustomStringConvertible {
@@ -14,10 +14,10 @@ package struct DiffSide: Sendable {
         /// The state that publishing the sources in this directory would create.
         case sources(String)
 
-        /// Reads the name of a side.
+        /// Parses the name of a side.
         ///
         /// - Parameter text: `server`, `git:REV`, `git:REV:PATH`, `sources:DIR` or a path.
-        /// - Returns: `nil` if the text is empty, or if the revision or path after a colon is missing.
+        /// - Returns: `nil` if the string is empty, or if the revision or path after a colon is missing.
         package init?(_ text: String) {
             if text.hasPrefix("sources:") {
                 guard text.utf8.count > 8 else { return nil }
@@ -34,7 +34,7 @@ package struct DiffSide: Sendable {
             self = .git(revision: String(revision), path: parts.count == 2 ? String(parts[1]) : nil)
         }
 
-        /// The text that ``init(_:)`` reads.
+        /// The place as a string that ``init(_:)`` accepts.
         package var description: String {
             switch self {
             case .path(let path): path
@@ -57,7 +57,7 @@ package struct DiffSide: Sendable {
     /// Notes about this side for the reader of the comparison, one line each.
     package let notes: [String]
 
-    /// The settings of `dumps.yaml`; `nil` if the side has none.
+    /// Returns the settings in `dumps.yaml`; `nil` if the side has none.
     func configuration() async throws -> DumpsConfiguration? {
         switch source {
         case .bundle, .states: return nil
@@ -135,14 +135,14 @@ package struct DiffSide: Sendable {
         return try BundleReader(bytes: bytes, name: "git:\(name):\(path)", limits: Limits())
     }
 
-    /// Makes a side of a server's collections.
+    /// Creates a side from a server's collections.
     ///
     /// - Parameter snapshots: the server's collections, verified.
     package init(server snapshots: [CollectionID: Snapshot]) {
         self.init(states: snapshots.mapValues { ComparedSnapshot($0) })
     }
 
-    /// Makes a side of given states.
+    /// Creates a side from given states.
     ///
     /// - Parameter states: the states to compare, from any source.
     package init(states: [CollectionID: ComparedSnapshot]) {
@@ -150,7 +150,7 @@ package struct DiffSide: Sendable {
         notes = []
     }
 
-    /// The state of one collection; `nil` if the side does not have it.
+    /// Returns the state of one collection; `nil` if this side does not have it.
     ///
     /// - Throws: `BundleError` or `DumpsError` if the collection cannot be read.
     func state(of id: CollectionID) async throws -> ComparedSnapshot? {
@@ -173,15 +173,16 @@ package struct DiffSide: Sendable {
         }
     }
 
-    /// Whether both sides have the same bundle, by its hash; `false` if only reading a bundle would tell.
+    /// Returns whether both sides have the same bundle, by its hash; `false` if this cannot be decided without reading
+    /// a bundle.
     func isSameBundle(of id: CollectionID, as other: DiffSide) throws -> Bool {
         guard let mine = try bundleHash(of: id), let others = try other.bundleHash(of: id) else { return false }
         return mine == others
     }
 
-    /// The bundle's SHA-256, from a commit's lock or from a directory's file.
+    /// Returns the bundle's SHA-256, from the lock file of a commit or the file in a directory.
     ///
-    /// `nil` for any other side, where the bundle would have to be read.
+    /// It is `nil` for any other side, where the bundle would have to be read.
     private func bundleHash(of id: CollectionID) throws -> SHA256Digest? {
         switch source {
         case .revision(_, _, let lock): return lock.collections[id]?.bundle.sha256
@@ -205,7 +206,8 @@ extension DiffReport {
     ) async throws {
         let (before, after) = (old.side, new.side)
         if let one = before.onlyCollection, let other = after.onlyCollection, names.isEmpty {
-            // Two bundles are compared whatever their collections are called, because a preview is in another bucket.
+            // Two bundles are compared even if their collections have different names, because a preview is in a
+            // different bucket.
             let diff = SnapshotDiff(from: try await before.state(of: one), to: try await after.state(of: other))
             self.init(old: "\(old.name)", new: "\(new.name)", collections: [diff].compactMap(\.self))
             return

@@ -1,15 +1,15 @@
 import RemoteSettingsModel
 
-/// Finds the fields in which two records, or two objects in them, differ.
+/// A comparison of the fields of two records, or of two objects in them.
 enum FieldComparer {
     private typealias Member = (name: String, json: Bytes)
 
-    /// Finds the fields that differ, sorted by name.
+    /// Returns the fields that differ, sorted by name.
     ///
     /// - Parameters:
     ///   - old: the canonical JSON of the old record; `nil` if there is none.
     ///   - new: the canonical JSON of the new record; `nil` if there is none.
-    ///   - isIncluded: called with the path of each field that differs.
+    ///   - isIncluded: a closure that is called with the path of each differing field, to select the ones to return.
     static func changes(
         from old: Bytes?, to new: Bytes?, where isIncluded: (FieldPath) -> Bool = { _ in true }
     ) -> FieldChanges {
@@ -49,9 +49,9 @@ enum FieldComparer {
 
     private static func isObject(_ member: Member) -> Bool { member.json.starts(with: [UInt8(ascii: "{")]) }
 
-    /// The members of an object, sorted by name.
+    /// Returns the members of an object, sorted by name.
     ///
-    /// An object that cannot be read becomes one member without a name. It is then still compared and shown.
+    /// An object that cannot be parsed becomes one member without a name, so that it is still compared and shown.
     private static func members(_ object: Bytes) -> [Member] {
         var reader = JSONReader(object, limits: Limits())
         var members: [Member] = []

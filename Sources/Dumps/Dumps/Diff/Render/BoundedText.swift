@@ -18,6 +18,6 @@ package struct BoundedText {
         return true
     }
 
-    /// Appends the end of the string, for which space was reserved.
+    /// Appends the last part, for which space was reserved.
     package mutating func appendLast(_ part: String) { append(part) }
 }

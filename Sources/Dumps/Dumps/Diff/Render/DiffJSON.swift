@@ -2,10 +2,9 @@ import RemoteSettingsModel
 
 /// A comparison as one JSON document.
 ///
-/// All members are always present, in this order, except those of a missing side. A field without `old` was therefore
-/// created, and a field with `"old": null` was null. If a report exceeds ``DiffLimits``, `omitted` is the number of
-/// records or fields left out, and a field with `"cut": true` has strings with only the beginning of long names and
-/// values.
+/// All members are always present, in this order, except those of a missing side. So a field without `old` was created,
+/// while a field with `"old": null` was null. If a report exceeds ``DiffLimits``, `omitted` is the number of records or
+/// fields left out, and a field with `"cut": true` contains only the beginning of long names and values.
 package enum DiffJSON {
     /// Passes the document to `consume` in pieces, formatted like `JSONText.indented`.
     ///
@@ -43,7 +42,7 @@ package enum DiffJSON {
         isFull: () -> Bool = { false }, element: (Elements.Element, Int) -> Void
     ) {
         func newline(_ level: Int) -> String { "\n" + String(repeating: "  ", count: level) }
-        // The object without the line of its closing brace.
+        // The object without the line that contains its closing brace.
         let object = JSONText.text(members, .indented, level: level)
         consume(object.dropLast(newline(level).utf8.count + 1) + Array(",\(newline(level + 1))\"\(name)\": [".utf8))
         var written = 0

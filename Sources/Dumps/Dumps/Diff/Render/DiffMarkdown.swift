@@ -2,10 +2,10 @@ import RemoteSettingsModel
 
 /// A comparison as Markdown for a pull request's body.
 ///
-/// Its length is bounded. The largest changes come first, and the rest is only counted. No text from a record can
+/// Its length is limited. The largest changes come first, and the others are only counted. Text from records cannot
 /// become markup or an `@mention`.
 package struct DiffMarkdown {
-    /// The length that leaves room for a summary: GitHub refuses a pull request's body of more than 65,536 characters.
+    /// A length that leaves space for a summary: GitHub refuses a pull request's body of more than 65,536 characters.
     package static let defaultLimit = 50_000
     static let collectionsInTable = 100
     static let recordsPerCollection = 20
@@ -15,16 +15,16 @@ package struct DiffMarkdown {
     private let report: DiffReport
     private let limit: Int
 
-    /// Makes the Markdown of a report.
+    /// Creates the Markdown of a report.
     ///
-    /// - Parameter limit: the largest size of the whole text in bytes. A smaller value than 2,000 counts as 2,000,
-    ///   because the table of counts needs that much.
+    /// - Parameter limit: the maximum size of the whole text in bytes. A value below 2,000 is raised to 2,000, which
+    ///   the table of counts needs.
     package init(_ report: DiffReport, limit: Int = DiffMarkdown.defaultLimit) {
         self.report = report
         self.limit = max(2_000, limit)
     }
 
-    /// The whole text, with a line feed at the end.
+    /// The whole text, with a trailing line feed.
     package var text: String {
         var page = BoundedText(limit: limit)
         page.append("### Changes from \(MarkdownText.code(report.old)) to \(MarkdownText.code(report.new))\n\n")
@@ -49,7 +49,7 @@ package struct DiffMarkdown {
         return page.text
     }
 
-    /// A line each for new and for removed collections.
+    /// One line for new collections and one for removed collections.
     private var comingAndGoing: [String] {
         func line(_ title: String, _ diffs: [SnapshotDiff], _ reason: String) -> String? {
             guard !diffs.isEmpty else { return nil }
@@ -67,7 +67,8 @@ package struct DiffMarkdown {
         ].compactMap(\.self)
     }
 
-    /// Whether `left` comes first: by the number of records, then by the bytes of attachments, then by name.
+    /// Returns whether `left` precedes `right`: by the number of records, then by the bytes of attachments, then by
+    /// name.
     private func isLarger(_ left: SnapshotDiff, _ right: SnapshotDiff) -> Bool {
         if left.records.count != right.records.count { return left.records.count > right.records.count }
         let (a, b) = (left.attachments.addedBytes, right.attachments.addedBytes)
@@ -103,7 +104,7 @@ package struct DiffMarkdown {
 
     /// Appends the details of one collection's changes.
     ///
-    /// - Returns: whether there was room for the details.
+    /// - Returns: whether the details fitted within the limit.
     private func appendDetails(_ diff: SnapshotDiff, to page: inout BoundedText) -> Bool {
         var head = "\n#### \(MarkdownText.code("\(diff.collection)"))\n\n"
         for note in DiffWords.notes(diff) { head += "- \(MarkdownText.code(VisibleText.excerpt(note)))\n" }
@@ -120,7 +121,7 @@ package struct DiffMarkdown {
         return true
     }
 
-    /// The bytes kept free for the lines that say what was left out.
+    /// The number of bytes reserved for the lines about omitted changes.
     private static let room = 300
 
     private func item(_ change: RecordChange) -> String {
@@ -128,13 +129,13 @@ package struct DiffMarkdown {
         if let attachment = change.attachment {
             lines.append("  - attachment \(MarkdownText.code(bounded(DiffWords.attachment(attachment))))")
         }
-        // The old bundle still has the fields of a deleted record, so its id is enough here.
+        // For a deleted record, the id is enough here, because the old bundle still contains its fields.
         let fields = change.kind == .deleted ? FieldChanges() : DiffWords.fields(change)
         lines += self.lines(fields, isNew: change.kind == .created)
         return lines.joined(separator: "\n") + "\n"
     }
 
-    /// A line for each of the first few fields.
+    /// Returns a line for each of the first few fields.
     private func lines(_ fields: FieldChanges, isNew: Bool) -> [String] {
         var lines: [String] = []
         for field in fields.shown.prefix(Self.fieldsPerRecord) {

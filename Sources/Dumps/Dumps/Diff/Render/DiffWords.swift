@@ -1,9 +1,9 @@
 import RemoteSettingsModel
 
-/// Texts that the renderers share: counts and values in words. They are not escaped.
+/// Phrases shared by the renderers: counts and values in words. They are not escaped.
 enum DiffWords {
-    /// The summary of a report, such as `3 of 31 collections changed: 5 records created, 1 deleted; 2 attachments added
-    /// (12 KiB)`.
+    /// Returns the summary of a report, such as `3 of 31 collections changed: 5 records created, 1 deleted; 2
+    /// attachments added (12 KiB)`.
     static func total(_ report: DiffReport) -> String {
         let count = report.collections.count
         let collections = Counted.text(count, "collection")
@@ -16,7 +16,7 @@ enum DiffWords {
         return "\(report.changed.count) of \(collections) changed: \(counts ?? "no records")"
     }
 
-    /// The counts of one collection's changed records and attachments; `nil` if nothing changed.
+    /// Returns the counts of one collection's changed records and attachments; `nil` if nothing changed.
     static func counts(_ diff: SnapshotDiff) -> String? { counts(diff.counts, diff.attachments) }
 
     private static func counts(_ records: RecordCounts, _ attachments: AttachmentCounts) -> String? {
@@ -27,7 +27,8 @@ enum DiffWords {
         return words.isEmpty ? nil : words.joined(separator: "; ")
     }
 
-    /// The counts of attachments, such as `2 attachments added (12 KiB), 1 removed (300 B)`; `nil` if none changed.
+    /// Returns the counts of attachments, such as `2 attachments added (12 KiB), 1 removed (300 B)`; `nil` if none
+    /// changed.
     static func attachments(_ counts: AttachmentCounts) -> String? {
         guard
             let words = counted(
@@ -37,7 +38,8 @@ enum DiffWords {
         return words + (sizes.isEmpty ? "" : " (\(sizes.map { $0.1 + ByteSize.text($0.0) }.joined(separator: ", ")))")
     }
 
-    /// A change of an attachment, such as `a.svg, 1.2 KiB → 1.3 KiB`. The names come from records.
+    /// Returns a change of an attachment, such as `a.svg, 1.2 KiB → 1.3 KiB`. The file names come from untrusted
+    /// records.
     static func attachment(_ change: AttachmentChange) -> String {
         func text(_ attachment: RecordAttachment) -> String { "\(name(attachment)), \(ByteSize.text(attachment.size))" }
         switch change {
@@ -64,7 +66,7 @@ enum DiffWords {
         }
     }
 
-    /// Changes of a collection apart from its records. The texts contain names from outside.
+    /// Returns the changes of a collection apart from its records. They contain untrusted names.
     static func notes(_ diff: SnapshotDiff) -> [String] {
         guard let old = diff.old, let new = diff.new else { return [] }
         var notes: [String] = []
@@ -74,12 +76,12 @@ enum DiffWords {
             notes.append("only the timestamp changed")
         }
         let (before, after) = (trust(old), trust(new))
-        // An unknown signer on one side is not a difference.
+        // A signer that is unknown on one side is not a difference.
         let isOnlyUnnamed = old.trust == new.trust && (old.signer == nil || new.signer == nil)
         if diff.status == .changed, before != after, !isOnlyUnnamed {
             notes.append("\(before) → \(after)")
         }
-        // No note is needed if the counts changed only because the records changed.
+        // Omit the note if the counts changed only because the records changed.
         if let before = old.packagedAttachments, let after = new.packagedAttachments,
             after - before != diff.attachments.added - diff.attachments.removed
                 || (diff.status == .changed && diff.records.isEmpty && diff.metadata.isEmpty
@@ -94,13 +96,13 @@ enum DiffWords {
         return notes
     }
 
-    /// The fields worth showing: all but the time of the change and those that the attachment's line covers.
+    /// Returns the fields to show: all except the time of the change and those shown in the attachment's line.
     static func fields(_ change: RecordChange) -> FieldChanges {
         let hidden = ["last_modified", "id"] + (change.attachment == nil ? [] : ["attachment"])
         return change.fields { !hidden.contains($0.root) }
     }
 
-    /// The counts in words, such as `2 records created, 1 deleted`; `nil` if all are zero.
+    /// Returns counts in words, such as `2 records created, 1 deleted`; `nil` if all are zero.
     private static func counted(_ counts: [(count: Int, word: String)], of noun: String) -> String? {
         let present = counts.filter { $0.count > 0 }
         guard let first = present.first else { return nil }

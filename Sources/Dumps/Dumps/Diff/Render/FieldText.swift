@@ -1,13 +1,15 @@
 import RemoteSettingsModel
 
-/// A changed field as visible text of bounded length: its name and its old and new values.
+/// A changed field for display, with limited length: its name and its old and new values.
 ///
-/// If long values differ only far from their start, the excerpts begin near the difference.
+/// If long values differ only far from their start, the excerpts begin near the first difference.
 package struct FieldText {
     package let name: String
     package let old: String?
     package let new: String?
 
+    /// Creates the text of a change.
+    ///
     /// - Parameter limit: the maximum number of bytes shown of each value.
     package init(_ change: FieldChange, separator: String = ".", limit: Int = DiffLimits.shownValueBytes) {
         name = change.path.text(separator: separator)
@@ -15,7 +17,7 @@ package struct FieldText {
         var start = 0
         if let old, let new, max(old.count, new.count) > limit {
             start = max(0, zip(old, new).prefix { $0 == $1 }.count - limit / 4)
-            // Both values are identical up to here, so this is the start of a character in both.
+            // Move back to the start of a character. The values are identical up to here, so it is the same in both.
             while start > 0, old[start] & 0xC0 == 0x80 { start -= 1 }
         }
         self.old = old.map { Self.cut($0, from: start, limit) }
@@ -26,7 +28,7 @@ package struct FieldText {
 
     private static func cut(_ text: [UInt8], from start: Int, _ limit: Int) -> String {
         let start = text.count > limit ? start : 0
-        // Four more bytes complete the last character within the limit.
+        // Include four more bytes, to complete the last character within the limit.
         let part = String(decoding: text[start..<min(text.count, start + limit + 4)], as: UTF8.self)
         let (shown, isWhole) = VisibleText.beginning(part, limit: limit)
         let isCut = !isWhole || start + part.utf8.count < text.count

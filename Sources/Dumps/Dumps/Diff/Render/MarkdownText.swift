@@ -1,9 +1,9 @@
 import RemoteSettingsModel
 
-/// Makes untrusted text safe in a Markdown document (CommonMark 0.31, and the dialects of GitHub and GitLab).
+/// An escaper of untrusted text for Markdown documents (CommonMark 0.31, and the dialects of GitHub and GitLab).
 ///
-/// On these sites, only a code span disables markup, `@name`, `#1` and commit hashes, so all untrusted text goes into
-/// one.
+/// On these sites, only a code span disables markup, `@name`, `#1` and commit hashes, so all untrusted text is put into
+/// code spans.
 package enum MarkdownText {
     /// Returns a code span that the text cannot close.
     ///
@@ -11,7 +11,7 @@ package enum MarkdownText {
     /// table cell, use ``cell(_:)``, because the text may contain a `|`.
     package static func code(_ text: String) -> String {
         let visible = VisibleText.escape(text)
-        // Compares scalars, because a parser treats a backtick with a combining accent as a backtick.
+        // Iterates over scalars, because a parser recognizes a backtick even if a combining accent follows it.
         let scalars = visible.unicodeScalars
         guard let first = scalars.first, let last = scalars.last else { return "(empty)" }
         var (longest, run) = (0, 0)

@@ -7,7 +7,7 @@ import SnapshotBundle
 package struct ComparedSnapshot: Sendable {
     let collection: CollectionID
     let payload: Payload
-    /// The provenance that this side claims. A comparison verifies nothing.
+    /// The provenance claimed by this side, which a comparison does not verify.
     let trust: Provenance.Kind
     /// The name in the leaf certificate; `nil` if the state is unsigned, or for a bundle without its lock file.
     let signer: String?
@@ -53,7 +53,7 @@ package struct ComparedSnapshot: Sendable {
         trust = bundle.head.trust
         signer = trust == .signed ? entry?.trust.verdict?.signer : nil
         accepted = entry?.accepted ?? []
-        // Imported dumps have no original metadata, and the generated metadata does not describe them.
+        // Imported dumps have only generated metadata, which does not describe them.
         metadata = trust == .imported ? nil : Self.written(try bundle.metadata())
         packaged = Array(bundle.attachments)
     }

@@ -14,7 +14,7 @@ package struct FieldChange: Sendable {
     }
 }
 
-/// The path of names to a field. The fields of an object share the object's path.
+/// The path of names to a field. All fields of an object share the object's path instance.
 package final class FieldPath: Sendable {
     private let name: String
     private let parent: FieldPath?
@@ -37,13 +37,13 @@ package final class FieldPath: Sendable {
         return names.reversed()
     }
 
-    /// The names as visible text of bounded length.
+    /// Returns the names as visible text of limited length.
     func text(separator: String = ".", limit: Int = VisibleText.quotedBytes) -> String {
         let names = names.map { VisibleText.excerpt($0, limit: DiffLimits.nameBytes) }
         return VisibleText.excerpt(names.joined(separator: separator), limit: limit)
     }
 
-    /// Whether this is the field with the given dot-separated names, or a field inside it.
+    /// Returns whether this is the field with the given dot-separated names, or a field inside it.
     func isInside(_ field: String) -> Bool {
         var wanted = (field + ".").utf8[...]
         for name in names {
@@ -59,7 +59,7 @@ package final class FieldPath: Sendable {
 /// The first fields that differ between two records, in order of name, and the number of the remaining ones.
 package struct FieldChanges: Sendable {
     package private(set) var shown: [FieldChange] = []
-    /// How many more fields differ.
+    /// The number of remaining fields that differ.
     package private(set) var omitted = 0
 
     var isEmpty: Bool { shown.isEmpty }

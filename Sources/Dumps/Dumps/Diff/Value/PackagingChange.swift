@@ -1,7 +1,7 @@
 import RemoteSettingsModel
 
-/// The attachments that one bundle has and another one does not, although the records of both name them: the rule for
-/// attachments in `dumps.yaml` has changed.
+/// The attachments that only one of two bundles contains, although the records of both refer to them. The cause is a
+/// changed attachment rule in `dumps.yaml`.
 struct PackagingChange: Sendable {
     /// The file names, in the order of record ids.
     private(set) var added: [String] = []

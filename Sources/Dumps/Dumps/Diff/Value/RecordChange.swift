@@ -30,7 +30,8 @@ package struct RecordChange: Sendable {
 
     /// Returns the fields that differ, sorted by name. For a created or deleted record, these are all its fields.
     ///
-    /// - Parameter isIncluded: called with the path of each field that differs.
+    /// - Parameter isIncluded: a closure that is called with the path of each differing field, to select the ones to
+    ///   return.
     package func fields(where isIncluded: (FieldPath) -> Bool = { _ in true }) -> FieldChanges {
         FieldComparer.changes(from: old, to: new, where: isIncluded)
     }
@@ -56,7 +57,8 @@ package struct RecordChange: Sendable {
         return members
     }
 
-    /// The total size of the record's canonical JSON on both sides in bytes, which estimates how much there is to read.
+    /// The total size of the record's canonical JSON on both sides in bytes, as an estimate of how much there is to
+    /// review.
     package var bytes: Int { (old?.count ?? 0) + (new?.count ?? 0) }
 }
 
@@ -97,7 +99,7 @@ package struct ChangedRecords: RandomAccessCollection, Sendable {
 
     /// Returns the changes with the most bytes, largest first. Changes of equal size are in order of id.
     func largest(_ most: Int) -> [RecordChange] {
-        // Keeps more candidates than needed, so that sorting is rare.
+        // Keep more candidates than needed, so that sorting is rare.
         var found: [(bytes: Int, position: Int)] = []
         func sortFound() {
             found.sort { $0.bytes == $1.bytes ? $0.position < $1.position : $0.bytes > $1.bytes }

@@ -1,21 +1,20 @@
 import RemoteSettingsModel
 
-/// How two states of a collection differ: by records and their ids, fields and their names, and attachments.
+/// The differences between two states of a collection: in records, fields and attachments.
 ///
-/// It is computed from two values without I/O. If both states have equal bytes, no record is read.
+/// They are computed from two values without I/O. If both states have equal bytes, no record is read.
 package struct SnapshotDiff: Sendable {
-    /// One side without its records.
+    /// The properties of one side, without its records.
     package struct Side: Hashable, Sendable {
         let collection: CollectionID
         package let timestamp: Timestamp
         let records: Int
         let trust: Provenance.Kind
-        /// The name in the leaf certificate; `nil` if the state is not signed, or if there is only the bundle without
-        /// its lock.
+        /// The name in the leaf certificate; `nil` if the state is not signed, or for a bundle without its lock file.
         let signer: String?
-        /// How many attachments the bundle has; `nil` if the side is not a bundle.
+        /// The number of attachments in the bundle; `nil` if the side is not a bundle.
         let packagedAttachments: Int?
-        /// The guards that were overridden to accept the state, as the lock says.
+        /// The guards that were overridden to accept the state, as recorded in the lock file.
         let accepted: [String]
     }
 
@@ -34,10 +33,10 @@ package struct SnapshotDiff: Sendable {
     package let new: Side?
     /// The changed records, in the order of ids.
     package let records: ChangedRecords
-    /// The changes of the metadata members that people write, sorted by name; empty unless both sides state them.
+    /// The changes of the metadata members written by people, sorted by name; empty unless both sides include them.
     let metadata: FieldChanges
-    /// The files that only one side's bundle has, although the records of both name them; empty unless both sides are
-    /// bundles.
+    /// The files that only one side's bundle contains, although the records of both refer to them; empty unless both
+    /// sides are bundles.
     let packaging: PackagingChange
 
     /// Compares two states.
@@ -69,7 +68,7 @@ package struct SnapshotDiff: Sendable {
 
     var counts: RecordCounts { records.counts }
 
-    /// The counts of attachments that were added or removed, or whose bytes changed, as the records name them.
+    /// The counts of attachments that were added or removed, or whose bytes changed, according to the records.
     var attachments: AttachmentCounts { records.attachments }
 }
 
@@ -83,7 +82,7 @@ extension SnapshotDiff.Side {
 }
 
 extension ComparedSnapshot {
-    /// Whether the signer and the packaged attachments are the same, as far as both sides state them.
+    /// Returns whether the signer and the packaged attachments are the same, as far as both sides state them.
     fileprivate func isSameSeal(as other: ComparedSnapshot) -> Bool {
         if let packaged, let others = other.packaged, packaged != others { return false }
         guard trust == other.trust else { return false }

@@ -61,7 +61,7 @@ struct ObservedValues {
             let texts = choices.compactMap(\.string)
             return texts.count == choices.count && !texts.isEmpty ? .choice(texts) : .string
         }
-        // A schema shows whether future numbers may have a fraction.
+        // The schema shows whether future numbers may have a fraction.
         if integers + otherNumbers > 0 {
             return otherNumbers > 0 || schema?["type"]?.string == "number" ? .number : .integer
         }
@@ -78,8 +78,8 @@ struct ObservedValues {
         return .object(
             members.map { key, values in
                 let isSeenEverywhere = values.count == objects && values.nulls == 0
-                // A member that the schema does not require may be absent in future records. The server adds `id` and
-                // `last_modified`, which schemas do not list.
+                // A member that the schema does not require may be missing from future records, except `id` and
+                // `last_modified`, which are not in schemas because the server adds them.
                 let isServers = isRecord && (key == "id" || key == "last_modified")
                 let isOptional =
                     !isSeenEverywhere || !isServers && (required.map { !$0.contains(Array(key.utf8)) } ?? false)
@@ -89,8 +89,8 @@ struct ObservedValues {
             })
     }
 
-    /// The type if the keys are data, such as languages: most objects lack each of them, and all values have one type.
-    /// `nil` if the keys are names.
+    /// The type of a dictionary whose keys are data, such as languages: each key is missing from most objects, and all
+    /// values have the same type. It is `nil` if the keys are member names.
     private var dictionaryType: ValueType? {
         var all = ObservedValues()
         for member in members { all.merge(member.values) }

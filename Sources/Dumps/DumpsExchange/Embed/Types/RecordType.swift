@@ -13,21 +13,23 @@ struct RecordType: Hashable, Sendable {
         self.name = name
         var observed = ObservedValues()
         for record in records { observed.observe(record) }
-        // Even without records, the type has the members that the server adds to each record.
+        // Even without records, the type needs the members that the server adds to each record.
         if records.isEmpty {
             observed.observe(["id": "", "last_modified": 0])
         }
         type = observed.type(schema, isRecord: true)
     }
 
-    /// - Parameter file: the content of a file with the output of ``declaration(collection:)``.
+    /// Parses a type from generated code.
+    ///
+    /// - Parameter file: the content of a file that contains the output of ``declaration(collection:)``.
     init?(named name: String, in file: String) {
         guard let type = DeclaredType.read(name, in: file) else { return nil }
         self.name = name
         self.type = type
     }
 
-    /// Returns the declaration, without indentation.
+    /// Returns the Swift declaration, without indentation.
     func declaration(collection: String) -> String {
         guard case .object(let fields) = type else { return "" }
         let lines =
@@ -46,7 +48,7 @@ private struct StructDeclaration {
     let fields: [ValueType.Field]
 
     var lines: [String] {
-        // Strings that Swift treats as equal, such as two encodings of é, cannot both be keys.
+        // Strings that Swift considers equal, such as two encodings of é, cannot both be keys.
         var keys: Set<String> = []
         let fields = fields.filter { keys.insert($0.key).inserted }
         var names: Set<String> = ["codingKeys"]

@@ -10,7 +10,8 @@ enum SwiftName {
         "throws", "true", "try", "typealias", "var", "where", "while",
     ]
 
-    /// Types that generated code uses, so a nested type must not shadow them, and names that a nested type cannot have.
+    /// Types that generated code uses, so that a nested type must not shadow them, and names that a nested type cannot
+    /// have.
     static let typesInUse: Set = [
         "Any", "Array", "Bool", "CodingKey", "CodingKeys", "Decodable", "Decoder", "Dictionary", "Double",
         "EmbeddedRecord", "Hashable", "ID", "Identifiable", "Int64", "Optional", "Protocol", "RemoteSettingsAttachment",
@@ -44,7 +45,7 @@ enum SwiftName {
         return candidate
     }
 
-    /// Returns a string literal. It is printable ASCII only, so that no string looks like a different one, or like
+    /// Returns a string literal with printable ASCII only, so that no string can look like a different one, or like
     /// code.
     static func literal(_ text: String) -> String {
         let characters = text.unicodeScalars.map { scalar in
@@ -57,7 +58,7 @@ enum SwiftName {
         return "\"\(characters.joined())\""
     }
 
-    /// Returns the string of a literal made by ``literal(_:)``; `nil` for anything else.
+    /// Returns the string of a literal created by ``literal(_:)``; `nil` for anything else.
     static func text(ofLiteral literal: Substring) -> String? {
         guard literal.utf8.count >= 2, literal.hasPrefix("\""), literal.hasSuffix("\"") else { return nil }
         var text = String.UnicodeScalarView()

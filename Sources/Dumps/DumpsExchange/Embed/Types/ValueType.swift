@@ -1,21 +1,21 @@
 import RemoteSettingsModel
 
-/// The type of a member's values, as `rsdump embed --types` declares it in Swift.
+/// The type of a member's values, as declared in Swift by `rsdump embed --types`.
 indirect enum ValueType: Hashable, Sendable {
     case string
-    /// One of these strings, or one that was added to the schema later.
+    /// One of these strings, or one added to the schema later.
     case choice([String])
     /// A 64-bit integer.
     case integer
     case number
     case boolean
-    /// The file of a record: `attachment`, at the top level of a record.
+    /// The file of a record: the top-level member `attachment`.
     case attachment
     case array(ValueType)
     /// An object whose keys are data, such as languages.
     case dictionary(ValueType)
     case object([Field])
-    /// Values of different kinds.
+    /// Values of several types.
     case any
 
     /// A member of an object.
@@ -37,7 +37,7 @@ extension ValueType {
     }
 
     /// Returns the first part of `value` that does not match this type, in the order of the type's members; `nil` if
-    /// the type can decode all of it.
+    /// the whole value can be decoded.
     func misfit(of value: JSONValue, at path: [String] = []) -> Misfit? {
         func wrong(_ expected: String) -> Misfit { Misfit(path: path, found: value.kind, expected: expected) }
         switch (self, value) {

@@ -1,9 +1,9 @@
 import RemoteSettingsModel
 import SnapshotBundle
 
-/// Times of files, as web servers see them.
+/// The modification times of files, which web servers send to clients.
 enum FileTime {
-    /// Sets when a file was last modified, so that `Last-Modified` and `ETag` are the same on every copy of a mirror.
+    /// Sets a file's modification time, so that `Last-Modified` and `ETag` are the same on every copy of a mirror.
     static func set(_ path: String, to time: Timestamp) throws(BundleError) {
         let seconds = timespec(
             tv_sec: time_t(clamping: time.seconds), tv_nsec: Int(time.milliseconds % 1000) * 1_000_000)
@@ -14,9 +14,9 @@ enum FileTime {
     }
 }
 
-/// A symbolic link that is replaced in one step.
+/// A symbolic link that is replaced atomically.
 enum Link {
-    /// The link's target; `nil` if there is no link.
+    /// Returns the link's target; `nil` if there is no link.
     static func target(of path: String) throws(BundleError) -> String? {
         var buffer = [UInt8](repeating: 0, count: 1024)
         let count = unsafe buffer.withUnsafeMutableBytes { raw in
@@ -33,6 +33,8 @@ enum Link {
         return String(validating: buffer[..<count], as: UTF8.self)
     }
 
+    /// Creates or replaces the link.
+    ///
     /// - Parameter target: the target, relative to the link's folder.
     static func replace(_ path: String, with target: String) throws(BundleError) {
         let temporary = FileStore.uniquePath(path)

@@ -11,7 +11,7 @@ struct MirrorObject {
     /// The size in bytes.
     let size: Int
     let sha256: SHA256Digest
-    /// The size in bytes of the compressed copy, named with an added `.gz`; `nil` if there is none.
+    /// The size in bytes of the compressed copy, whose name has the suffix `.gz`; `nil` if there is none.
     let gzipSize: Int?
     /// The SHA-256 of the `.gz` file.
     let gzipSHA256: SHA256Digest?
@@ -32,12 +32,12 @@ struct MirrorObject {
     }
 }
 
-/// The state that a client has after a changeset, and the state that it needs before.
+/// The state that a client has after applying a changeset, and the state that it needs before.
 struct MirrorChangeset {
     /// The collection as `bucket/name`. The monitor is `monitor/changes`.
     let collection: String
     let state: Timestamp
-    /// The state from which a delta starts; `nil` if the changeset is the whole collection.
+    /// The start state of a delta; `nil` if the changeset is the whole collection.
     var since: Timestamp?
 
     static let monitor = "monitor/changes"

@@ -1,22 +1,24 @@
 import RemoteSettingsModel
 
-/// The file for a URL's path, relative to the root of a mirror.
+/// The path of the file for a URL, relative to the root of a mirror.
 ///
-/// Locations of attachments come from records, so a path is accepted only if it can be nothing but a file in the tree.
-/// It has no empty, `.` or `..` segment, no control character, and no name that file systems or web servers treat
-/// specially.
+/// The locations of attachments come from untrusted records, so a path is accepted only if it can refer to nothing but
+/// a file in the tree. It has no empty, `.` or `..` component, no control character, and no name that file systems or
+/// web servers treat specially.
 struct MirrorPath: Hashable {
-    /// The relative path, with `/`.
+    /// The relative path, with `/` as the separator.
     let file: String
 
-    /// - Parameter path: a URL's path, percent-encoded, with its first `/`. To a path that ends in `/`, `index.json` is
-    ///   added.
-    /// - Returns: `nil` if the path cannot be a file.
+    /// Converts a URL's path.
+    ///
+    /// - Parameter path: a URL's path, percent-encoded, with its leading `/`. If it ends in `/`, `index.json` is
+    ///   appended.
+    /// - Returns: `nil` if the path cannot be used as a file.
     init?(_ path: String) {
         guard path.utf8.first == UInt8(ascii: "/") else { return nil }
         let name = path.utf8.last == UInt8(ascii: "/") ? path + "index.json" : path
         guard let decoded = PercentEncoding.strictlyDecode(name.dropFirst()) else { return nil }
-        // Bytes, because a slash and a combining mark after it are one character.
+        // Compare bytes, because Swift combines a slash and a following combining mark into one character.
         let segments = decoded.utf8.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false)
             .map(Substring.init)
         guard segments.allSatisfy(Self.isPlain), decoded.utf8.count <= 1024 else { return nil }

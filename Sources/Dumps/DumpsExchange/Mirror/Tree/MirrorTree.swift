@@ -3,18 +3,18 @@ import RemoteSettingsModel
 import SnapshotBundle
 import SnapshotOrigin
 
-/// Writes the files of a mirror into a folder.
+/// A writer of the files of a mirror.
 struct MirrorTree {
     private let folder: String
-    /// The path of the server's address, which comes before every other path.
+    /// The path in the server's address, which is the prefix of all other paths.
     private let prefix: String
-    /// The modification time of files whose resource has none.
+    /// The modification time of files whose resources have none.
     private let newest: Timestamp
     private var files: Set<ExactString> = []
     private var folders: Set<ExactString> = []
     private(set) var objects: [MirrorObject] = []
-    /// The paths that cannot be files, and the locations that two collections use for different attachments, one line
-    /// each.
+    /// The paths that cannot be used as files, and the locations that two collections use for different attachments,
+    /// one line each.
     private(set) var notes: [String] = []
 
     init(folder: String, prefix: String, newest: Timestamp) {
@@ -25,13 +25,13 @@ struct MirrorTree {
 
     /// Writes every resource of a server. Does I/O.
     ///
-    /// - Parameter earlier: the tree that was published before, whose deltas of attachments are reused.
+    /// - Parameter earlier: the path of the previous tree, whose deltas of attachments are reused.
     /// - Throws: `BundleError`.
     mutating func write(_ origin: Origin, earlier: String) throws {
         notes = origin.conflicts.map(VisibleText.escape)
         let states = states(of: origin)
         let deltas: (String) -> Bytes? = { [prefix] path in
-            // A delta that cannot be read is made again.
+            // A delta that cannot be read is computed again.
             guard let place = MirrorPath(prefix + path) else { return nil }
             return try? FileStore.read("\(earlier)/\(place.file)", limit: FileDelta.mostBytes)
         }
@@ -58,7 +58,7 @@ struct MirrorTree {
         try writeFile(JSONText.indented(.array(objects.map(\.json))), to: "objects.json", newest)
     }
 
-    /// The states that clients reach with the whole changesets, by path.
+    /// Returns the states that clients have after applying the whole changesets, by path.
     private func states(of origin: Origin) -> [ExactString: MirrorChangeset] {
         var states: [ExactString: MirrorChangeset] = [:]
         for version in APIVersion.allCases {
@@ -73,15 +73,15 @@ struct MirrorTree {
         return states
     }
 
-    /// The path of the answer to a `_since`, beside the full changeset.
+    /// Returns the path of the response to a `_since` query, beside the full changeset.
     private static func since(_ time: Timestamp, of collection: String, _ version: APIVersion) -> String {
         let parts = collection.split(separator: "/")
         return "/\(version.rawValue)/buckets/\(parts[0])/collections/\(parts[1])/since/\(time)"
     }
 
-    /// The timestamps that the monitor may have had, newest first. They are those of the collections.
+    /// Returns the timestamps that the monitor may have had, newest first. They are those of the collections.
     ///
-    /// Their number is limited. For any other timestamp clients get the full list, which is small.
+    /// Their number is limited. For all other timestamps, clients get the full list, which is small.
     private func monitorTimes(_ origin: Origin) -> [Timestamp] {
         let times = origin.collections.flatMap { [$0.timestamp] + $0.history.map(\.head.timestamp) }
         return Array(Set(times).sorted(by: >).prefix(1000))
@@ -102,7 +102,7 @@ struct MirrorTree {
         let time = resource.lastModified ?? newest
         let (size, digest) = try write(resource.content, to: place.file, time)
         var gzip: (size: Int, sha256: SHA256Digest)?
-        // Attachments are served uncompressed, because clients resume a broken download by ranges of their bytes.
+        // Attachments are served uncompressed, because clients resume an interrupted download with byte ranges.
         if resource.route != .attachment, let packed = resource.gzip() {
             gzip = try write(.segments(packed), to: place.file + ".gz", time)
         }
@@ -128,7 +128,8 @@ struct MirrorTree {
             do throws(BundleError) {
                 try file.write(piece)
             } catch {
-                // The bundle was cut short meanwhile. Reading its bytes ends the process with an error that names it.
+                // The bundle was truncated in the meantime. Reading its bytes terminates the process with an error that
+                // names it.
                 if error.isOfSource { piece.withSpan { hasher.update($0) } }
                 throw error
             }

@@ -1,6 +1,6 @@
 import RemoteSettingsModel
 
-// Why records are not a catalogue, or why a catalogue cannot replace the current one.
+// The reasons why records are not a catalogue, or why a catalogue cannot replace the current one.
 extension BundleError {
     /// The records are not a catalogue.
     package static func malformed(_ problem: String) -> Self {
@@ -18,7 +18,7 @@ extension BundleError {
                 + "package")
     }
 
-    /// The catalogue is another publisher's, such as that of a test publisher with the same keys.
+    /// The catalogue belongs to a different publisher, such as a test publisher with the same keys.
     package static func otherPublisher(found: PublisherName, expected: PublisherName) -> Self {
         Self(
             .untrusted,
@@ -26,12 +26,12 @@ extension BundleError {
                 + "correct the server or the publisher in the configuration")
     }
 
-    /// The number is lower than that of the held catalogue.
+    /// The number is lower than that of the current catalogue.
     package static func olderCatalogue(found: UInt64, held: UInt64) -> Self {
         Self(.rollback, "\(Catalogue.collection): expected catalogue \(held) or a later one, found catalogue \(found)")
     }
 
-    /// The number is that of the held catalogue, but the states differ.
+    /// The number is that of the current catalogue, but the states differ.
     static func sameNumberOtherStates(_ number: UInt64) -> Self {
         Self(
             .untrusted,
@@ -39,7 +39,7 @@ extension BundleError {
                 + "new states require a new number")
     }
 
-    /// It has the held catalogue's number, but its confirmation is older than the held one.
+    /// The number is that of the current catalogue, but its confirmation is older than the current one.
     static func olderConfirmation(found: Timestamp, held: Timestamp) -> Self {
         Self(
             .rollback,
@@ -47,7 +47,7 @@ extension BundleError {
                 + "\(found.rfc3339)")
     }
 
-    /// Listed collections are missing and are not marked as removed.
+    /// Collections that were listed are missing and not marked as removed.
     package static func unlisted(_ ids: [CollectionID]) -> Self {
         Self(
             .untrusted,
@@ -55,7 +55,7 @@ extension BundleError {
                 + "marked as removed")
     }
 
-    /// The certificate of the signature was issued before that of the held catalogue.
+    /// The signing certificate was issued before that of the current catalogue.
     static func earlierCertificate(found: Timestamp, held: Timestamp) -> Self {
         Self(
             .rollback,
@@ -64,7 +64,7 @@ extension BundleError {
                 + "new key")
     }
 
-    /// It is the first catalogue, and its confirmation has expired.
+    /// The client's first catalogue is already stale, because its confirmation has expired.
     package static func expired(_ number: UInt64, since: Timestamp) -> Self {
         Self(
             .untrusted,

@@ -1,10 +1,10 @@
 import RemoteSettingsModel
 
-/// What one publisher published together: the state of each of its collections, and how long that is confirmed.
+/// A list of the states that one publisher published together, one for each collection, with the time until which the
+/// list is fresh.
 ///
 /// It is published as the records of the collection ``collection``. Every server, mirror, cache and client can
-/// therefore carry it without knowing what it is. A catalogue is trusted only if the snapshot that it was read from is
-/// verified.
+/// therefore transfer it like any other collection. A catalogue is trusted only if its snapshot is verified.
 package struct Catalogue: Hashable, Sendable {
     /// The collection whose records are a publisher's catalogue.
     package static let collection: CollectionID = {
@@ -15,13 +15,13 @@ package struct Catalogue: Hashable, Sendable {
         }
     }()
 
-    /// The format of the records that this version reads and writes.
+    /// The version of the records' format that this package reads and writes.
     static let format: UInt64 = 1
 
     /// The state of one collection.
     package struct Entry: Hashable, Sendable {
         package var timestamp: Timestamp
-        /// The SHA-256 of the signed payload, which is canonical JSON of the records and the timestamp.
+        /// The SHA-256 of the signed payload, which is the canonical JSON of the records and the timestamp.
         package var payload: SHA256Digest
         /// The number of records.
         package var records: Int
@@ -33,23 +33,24 @@ package struct Catalogue: Hashable, Sendable {
         }
     }
 
-    /// The name that the publisher gives itself. It prevents another publisher with the same keys from replacing this
-    /// one.
+    /// The name that the publisher chose. It prevents a different publisher with the same keys from replacing the
+    /// catalogue.
     package var publisher: PublisherName
     /// The number of the catalogue, from 1 to 2^53 - 1. Each new catalogue of a publisher has a higher number.
     package var number: UInt64
-    /// When the catalogue was published.
+    /// The time when the catalogue was published.
     package var made: Timestamp
-    /// When the publisher last confirmed that this is its current catalogue.
+    /// The time when the publisher last confirmed that this is its current catalogue.
     package var confirmed: Timestamp
-    /// Until when the publisher confirms it, by its own statement. Clients use ``confirmedUntil(certificateEnds:)``.
+    /// The time until which the catalogue is fresh, according to the publisher. Clients use
+    /// ``confirmedUntil(certificateEnds:)``.
     package var expires: Timestamp
     /// The collections in the catalogue, with their states.
     package var entries: [CollectionID: Entry]
     /// The collections that earlier catalogues listed, each with the number of the catalogue that removed it.
     package var removed: [CollectionID: UInt64]
 
-    /// The highest number of a catalogue. Every JSON reader keeps it exact (RFC 8259, section 6).
+    /// The highest possible number of a catalogue. Every JSON parser represents it exactly (RFC 8259, section 6).
     package static let highestNumber: UInt64 = (1 << 53) - 1
 
     package init(
@@ -65,36 +66,36 @@ package struct Catalogue: Hashable, Sendable {
         self.removed = removed
     }
 
-    /// The longest time for which one confirmation is valid. `dumps.yaml` does not accept a longer one.
+    /// The longest time for which one confirmation is valid. `dumps.yaml` does not accept a longer time.
     package static let longestConfirmation = Duration.seconds(366 * 86_400)
 
-    /// Until when clients may accept the catalogue as the current one. After that time, records are still served, but
-    /// count as unconfirmed.
+    /// Returns the time until which the catalogue is fresh. After that time, the catalogue is stale, but an app still
+    /// gets its records.
     ///
-    /// It is the earliest of three times: ``expires``, ``longestConfirmation`` after ``confirmed``, and the end of the
-    /// certificate. Somebody who had the key for a day can therefore not confirm a catalogue for ever.
+    /// It is the earliest of three times: ``expires``, ``longestConfirmation`` after ``confirmed``, and the expiry of
+    /// the certificate chain. So an attacker who had the key for a short time cannot confirm a catalogue forever.
     ///
-    /// - Parameter end: the end of the certificate chain that vouches for the catalogue; `nil` if there is no
+    /// - Parameter end: the expiry of the certificate chain of the catalogue's signature; `nil` if there is no
     ///   signature.
     package func confirmedUntil(certificateEnds end: Timestamp?) -> Timestamp {
         min(expires, confirmed.advanced(by: Self.longestConfirmation), end ?? expires)
     }
 
-    /// Whether both list the same states. Their confirmations may differ.
+    /// Returns whether both catalogues list the same states. Their confirmations may differ.
     func hasSameStates(as other: Catalogue) -> Bool {
         publisher == other.publisher && entries == other.entries && removed == other.removed
     }
 }
 
-/// The name that a publisher gives itself. Names are compared by their characters.
+/// The name that a publisher chose for itself. Names are compared by their characters.
 ///
-/// It has 1 to 64 of the characters `a` to `z`, `0` to `9`, `.` and `-`, and begins with a letter or a digit.
+/// It consists of 1 to 64 of the characters `a` to `z`, `0` to `9`, `.` and `-`, and begins with a letter or a digit.
 package struct PublisherName: Hashable, Sendable, CustomStringConvertible {
     package let description: String
 
-    /// Reads a name.
+    /// Parses a name.
     ///
-    /// - Returns: `nil` if the text breaks the rule.
+    /// - Returns: `nil` if the text violates the rule.
     package init?(_ text: String) {
         func isPlain(_ byte: UInt8) -> Bool {
             UInt8(ascii: "a")...UInt8(ascii: "z") ~= byte || UInt8(ascii: "0")...UInt8(ascii: "9") ~= byte

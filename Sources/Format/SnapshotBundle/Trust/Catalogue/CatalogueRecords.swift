@@ -3,9 +3,9 @@ import RemoteSettingsModel
 extension Catalogue {
     private static let catalogueID = "catalogue"
 
-    /// Reads the records of ``collection``.
+    /// Parses the records of ``collection``.
     ///
-    /// Members that this version does not know are ignored, so that later versions can add members.
+    /// Unknown members are ignored, so that later versions can add members.
     ///
     /// - Throws: ``BundleError/malformed(_:)`` or ``BundleError/laterFormat(_:)``.
     package init(_ records: RecordTable) throws(BundleError) {
@@ -32,7 +32,7 @@ extension Catalogue {
             let id = try Self.collection(of: record)
             guard entries[id] == nil, removed[id] == nil else { throw .malformed("two records of \(id)") }
             if record.field("removed") != nil {
-                // Otherwise one reader could take the collection as listed, and another as removed.
+                // A record with both could be interpreted as listed by one parser, and as removed by another.
                 if let state = ["timestamp", "sha256", "records"].first(where: { record.field($0) != nil }) {
                     throw .malformed("both \(state) and removed in the record \(record.id)")
                 }
@@ -73,9 +73,9 @@ extension Catalogue {
         Timestamp(milliseconds: try number(name, of: record, in: 0...highestNumber))
     }
 
-    /// The id of a collection's record: `BUCKET_-NAME`.
+    /// Returns the id of a collection's record: `BUCKET_-NAME`.
     ///
-    /// Each `_` in the two names becomes `__`, so that no two collections share an id.
+    /// Each `_` in the two names becomes `__`, so that no two collections have the same id.
     static func recordID(of id: CollectionID) -> String {
         func doubled(_ text: String) -> String {
             text.split(separator: "_", omittingEmptySubsequences: false).joined(separator: "__")

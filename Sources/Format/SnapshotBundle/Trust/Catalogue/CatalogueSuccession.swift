@@ -1,22 +1,23 @@
 import RemoteSettingsModel
 
-/// A verified catalogue, with what its signature says about it: how new the signing key is, and how long it is
-/// confirmed.
+/// A verified catalogue, with information from its signature: how new the signing key is, and how long the catalogue is
+/// fresh.
 package struct VerifiedCatalogue: Hashable, Sendable {
     package let catalogue: Catalogue
-    /// When the newest certificate that signed it under a pinned root became valid; `nil` if there is no signature.
+    /// The time when the newest certificate that signed it under a pinned root became valid; `nil` if there is no
+    /// signature.
     package let certificateBegins: Timestamp?
-    /// Until when clients may accept the catalogue as the current one.
+    /// The time until which the catalogue is fresh.
     package let confirmedUntil: Timestamp
 
-    /// The chains of all its signatures (`KeptChains`); `nil` if there is no signature.
+    /// The chains of all its signatures (see `KeptChains`); `nil` if there is no signature.
     package let chains: Bytes?
 
-    /// Makes a verified catalogue.
+    /// Creates a verified catalogue.
     ///
     /// - Parameters:
-    ///   - begins: when the certificate that signed it became valid; `nil` if there is no signature.
-    ///   - end: when the chain of that certificate ends.
+    ///   - begins: the time when the signing certificate became valid; `nil` if there is no signature.
+    ///   - end: the time when the chain of that certificate expires.
     package init(
         _ catalogue: Catalogue, certificateBegins begins: Timestamp?, certificateEnds end: Timestamp? = nil,
         chains: Bytes? = nil
@@ -27,10 +28,10 @@ package struct VerifiedCatalogue: Hashable, Sendable {
         confirmedUntil = catalogue.confirmedUntil(certificateEnds: end)
     }
 
-    /// Reads a snapshot's catalogue and what signed it. Does no I/O.
+    /// Parses a snapshot's catalogue and finds its signing certificate. Does no I/O.
     ///
-    /// - Parameter roots: the pinned roots. Of all valid signatures under any of them, the one with the newest
-    ///   certificate counts. A thief of a replaced key can add signatures and cross-certificates, but cannot make the
+    /// - Parameter roots: the pinned roots. Among all valid signatures under any of them, the one with the newest
+    ///   certificate is used. A thief of a replaced key can add signatures and cross-certificates, but cannot make the
     ///   key's own certificate newer.
     /// - Throws: ``BundleError/malformed(_:)`` or ``BundleError/laterFormat(_:)``.
     package init(
@@ -47,11 +48,11 @@ package struct VerifiedCatalogue: Hashable, Sendable {
     /// Checks that a catalogue from the server may be accepted.
     ///
     /// - Parameters:
-    ///   - current: the verified catalogue that it would replace; `nil` for the first one. The first one must be
-    ///     confirmed, because nothing else shows that it is not an old one (The Update Framework, specification 5.4.4:
-    ///     freeze attacks). A later one may have expired, because it is still newer than the current one.
+    ///   - current: the verified catalogue that it would replace; `nil` for the first one. The first one must be fresh,
+    ///     because nothing else shows that it is not an old one (The Update Framework, specification 5.4.4: freeze
+    ///     attacks). A later one may be stale, because it is still newer than the current one.
     ///   - now: the time of the device. A confirmation may be at most ``Limits/clockToleranceSeconds`` ahead of it. If
-    ///     a later one were accepted, it would make every honest confirmation fail until then.
+    ///     one from further in the future were accepted, every honest confirmation until then would be refused.
     /// - Throws: ``BundleError``.
     package func checkAcceptance(
         after current: VerifiedCatalogue?, at now: Timestamp, limits: Limits
@@ -63,11 +64,11 @@ package struct VerifiedCatalogue: Hashable, Sendable {
         guard isConfirmed(at: now) else { throw .expired(catalogue.number, since: confirmedUntil) }
     }
 
-    /// Checks that this catalogue may replace one that was verified before.
+    /// Checks that this catalogue may replace one that was verified earlier.
     ///
-    /// Under one certificate, numbers only grow. A newer certificate may start with any number, whichever pinned root
-    /// it leads to, because a thief of the older key could have published any number (The Update Framework,
-    /// specification 5.3.11: fast-forward attacks).
+    /// With the same certificate, numbers must not decrease. After a change to a newer certificate, any number is
+    /// accepted, even under a different pinned root, because a thief of the older key could have published any number
+    /// (The Update Framework, specification 5.3.11: fast-forward attacks).
     ///
     /// - Throws: ``BundleError``.
     package func checkSuccession(of current: VerifiedCatalogue) throws(BundleError) {

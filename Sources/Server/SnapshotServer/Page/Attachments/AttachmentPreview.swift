@@ -37,7 +37,7 @@ enum AttachmentPreview {
     /// in text.
     private static func text(_ bytes: Bytes) -> String? {
         var start = bytes[0..<min(bytes.count, textBytes)].array
-        // The last character may be incomplete.
+        // The last character may be incomplete, so remove up to three bytes.
         if bytes.count > textBytes {
             for _ in 0..<3 where String(validating: start, as: UTF8.self) == nil { start.removeLast() }
         }

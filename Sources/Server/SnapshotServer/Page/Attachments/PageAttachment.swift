@@ -11,6 +11,8 @@ struct PageAttachment {
     private let attachment: RecordAttachment
     private let size: Int
 
+    /// Finds the attachment of a record.
+    ///
     /// - Returns: `nil` if there is no such record, or if its attachment is not in the bundle.
     init?(collection: PageCatalog.Collection, record: String) throws {
         guard let record = try collection.bundle.payload().records.record(id: record),
@@ -42,7 +44,8 @@ struct PageAttachment {
             ], .attachment(attachment.hash, of: bundle, size: size))
     }
 
-    /// The header defined in RFC 6266, encoded as in RFC 8187. It never contains unencoded text from the record.
+    /// The header `Content-Disposition` (RFC 6266), encoded as in RFC 8187. It never contains unencoded text from the
+    /// record.
     private var attachmentDisposition: String {
         let last = attachment.filename.split(whereSeparator: { $0 == "/" || $0 == "\\" }).last.map(String.init) ?? ""
         let kept = HiddenCharacters.occur(in: last) ? "" : VisibleText.beginning(last, limit: 120).shown

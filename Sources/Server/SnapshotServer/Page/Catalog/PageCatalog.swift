@@ -2,7 +2,7 @@
 import RemoteSettingsModel
 import SnapshotBundle
 
-/// The collections shown by the web UI, as one immutable state that a refresh does not change.
+/// The collections that the web UI shows. A refresh does not change this snapshot of them.
 package struct PageCatalog: Sendable {
     /// An older snapshot of a collection, for comparison with the current one.
     package struct OlderState: Sendable {

@@ -28,7 +28,7 @@ struct Attribute {
     static func alt(_ text: String) -> Attribute { Attribute("alt", text) }
     static func title(_ text: String) -> Attribute { Attribute("title", text) }
     static func datetime(_ text: String) -> Attribute { Attribute("datetime", text) }
-    /// Returns the label that is shown before the cell on a narrow screen, in place of the column heading.
+    /// Returns the label that narrow screens show before the cell in place of the column heading.
     static func cellLabel(_ text: StaticString) -> Attribute { Attribute("data-label", "\(text)") }
     static func width(_ pixels: Int) -> Attribute { Attribute("width", "\(pixels)") }
     static func height(_ pixels: Int) -> Attribute { Attribute("height", "\(pixels)") }
@@ -41,11 +41,11 @@ struct Attribute {
     static let selected = Attribute("selected", nil)
     static let isCurrentPage = Attribute("aria-current", "page")
     static let loadsLate = Attribute("loading", "lazy")
-    /// Makes a scrollable region reachable by keyboard.
+    /// Makes a scrollable region reachable with the keyboard.
     static let focusable = Attribute("tabindex", "0")
     /// Lets the skip link move the focus here.
     static let focusTarget = Attribute("tabindex", "-1")
-    /// Isolates text of either writing direction from the text around it.
+    /// Isolates text from the writing direction of the surrounding text.
     static let ownDirection = Attribute("dir", "auto")
 }
 #endif

@@ -1,7 +1,7 @@
 #if Server
-/// Writes HTML that contains only this package's own markup.
+/// Writes HTML and prevents markup injection.
 ///
-/// Markup cannot be injected through text: the names of elements and attributes are closed sets, and all text and
+/// Text from records cannot become markup: the names of elements and attributes are closed sets, and all text and
 /// attribute values are escaped. Characters that could hide or reorder text are made visible (``HiddenCharacters``).
 struct HTMLWriter {
     enum Tag: String {
@@ -17,7 +17,7 @@ struct HTMLWriter {
     }
 
     private(set) var bytes: [UInt8] = []
-    /// The document size from which content is omitted.
+    /// The document size at which the writer starts to omit content.
     private var end = Int.max
     /// Whether content was omitted.
     private var isCut = false
@@ -25,9 +25,9 @@ struct HTMLWriter {
     /// Writes the start of a document in no-quirks mode.
     mutating func doctype() { raw("<!DOCTYPE html>\n") }
 
-    /// Writes content of bounded length. If it is longer, a note replaces the rest.
+    /// Writes content of limited length. If it is longer, a note replaces the rest.
     ///
-    /// - Parameter limit: the maximum size of the content in bytes, apart from the end tags of its open elements.
+    /// - Parameter limit: the maximum size of the content in bytes, not including the end tags of its open elements.
     mutating func bounded(to limit: Int, content: (inout HTMLWriter) -> Void) {
         end = bytes.count + limit
         content(&self)
@@ -60,8 +60,7 @@ struct HTMLWriter {
         if !isFull { open(tag.rawValue, attributes) }
     }
 
-    /// Writes a style sheet of this package. The content of a style element is not escaped, so only a literal is
-    /// accepted.
+    /// Writes a style sheet. The content of a style element is not escaped, so only a string literal is accepted.
     mutating func style(_ sheet: StaticString) { raw("<style>", "\(sheet)", "</style>") }
 
     /// Writes text, and makes its invisible characters visible.

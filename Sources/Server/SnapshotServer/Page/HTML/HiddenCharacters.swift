@@ -15,7 +15,7 @@ enum HiddenCharacters {
     }
 
     static func occur(in text: String) -> Bool {
-        // Nearly all text is ASCII, and its only hidden characters are control characters.
+        // Nearly all text is ASCII, so check its bytes first. The only hidden ASCII characters are control characters.
         for byte in text.utf8 where byte >= 0x7F || byte < 0x20 && byte != 0x0A && byte != 0x09 {
             return text.unicodeScalars.contains(where: contains)
         }

@@ -15,6 +15,8 @@ struct ChangesPage {
 
     private var id: CollectionID { collection.id }
 
+    /// Returns the page.
+    ///
     /// - Throws: an error if either snapshot cannot be read.
     func answer() async throws -> PageAnswer {
         let trail = [("\(id)", PageLink.collection(id)), ("Changes", .changes(id))]

@@ -10,6 +10,8 @@ struct CollectionPage {
 
     private var id: CollectionID { collection.id }
 
+    /// Returns the page.
+    ///
     /// - Throws: `BundleError` if the bundle cannot be read.
     func html() throws(BundleError) -> HTMLWriter {
         let facts = CollectionFacts(
@@ -74,7 +76,7 @@ struct CollectionPage {
         _ record: Record, _ summary: RecordSummary, hasAttachments: Bool, to html: inout HTMLWriter
     ) {
         html.element(.th, .role("rowheader"), .scope("row")) { html in
-            // A UUID is 36 characters long.
+            // Ids up to the length of a UUID (36 characters) stay on one line.
             html.element(
                 .a, .href(.record(id, record.id)), .class(record.id.utf8.count <= 36 ? "nowrap" : "long"),
                 text: record.id)

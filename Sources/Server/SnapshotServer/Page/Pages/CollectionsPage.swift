@@ -40,9 +40,9 @@ struct CollectionsPage {
         return parts.joined(separator: " · ")
     }
 
-    /// Writes the catalogue that the collections belong to, if there is one.
+    /// Writes a summary of the catalogue that lists the collections, if there is one.
     private func catalogue(_ html: inout HTMLWriter) {
-        // Pages are rendered for each request. A larger catalogue would be slow to read, and real ones are smaller.
+        // Skip an unusually large catalogue: pages are rendered for each request, and it would be slow to read.
         guard let collection = catalog[Catalogue.collection], collection.bundle.head.records < 10_000,
             let catalogue = try? Catalogue(collection.bundle.payload().records)
         else { return }
@@ -57,7 +57,7 @@ struct CollectionsPage {
         }
     }
 
-    /// The signer of most collections, which the page shows only once.
+    /// The most common signer, which the page shows only once instead of at each collection.
     private var usualSigner: String? {
         var counts: [ExactString: Int] = [:]
         for collection in catalog.collections {
@@ -66,7 +66,7 @@ struct CollectionsPage {
         return counts.max { ($0.value, $1.key) < ($1.value, $0.key) }?.key.string
     }
 
-    /// Writes the problems, at the top of the page.
+    /// Writes the collections that are not served as locked, and the reasons.
     private func problems(_ html: inout HTMLWriter) {
         for (id, problem) in catalog.problems.sorted(by: { $0.key < $1.key }) {
             html.element(.p, .class("notice bad")) { html in
@@ -160,7 +160,7 @@ extension HTMLWriter {
         }
     }
 
-    /// Writes a form with the words of `search`. If there are any, a link clears the search.
+    /// Writes a search form that contains the words of `search`. If there are any, a link clears the search.
     mutating func searchForm(
         _ action: PageLink, label: String, search: String, all: (link: PageLink, text: String), showsAll: Bool = false
     ) {

@@ -1,11 +1,14 @@
 #if Server
 import RemoteSettingsModel
 
-/// The frame around the content of every document of the page.
+/// The header, footer and navigation around the content of every document.
 enum Frame {
-    /// The maximum size of a page's content in bytes. Records come from servers, and any client may request a page.
+    /// The maximum size of a page's content in bytes. It is limited because servers control the records, and any client
+    /// may request a page.
     private static let mostBytes = 4 << 20
 
+    /// Returns a complete document.
+    ///
     /// - Parameters:
     ///   - trail: the path from the front page to this page. The last entry is this page, which is not a link.
     static func document(

@@ -3,7 +3,7 @@ import ConfigParameters
 import RemoteSettingsModel
 import SnapshotBundle
 
-/// The parameters of a remote config: the values of each in order of priority, and their conditions.
+/// The page with the parameters of a remote config: their conditions, and their values in order of priority.
 ///
 /// To see the values for one device, run `rsdump values --explain`.
 struct ParametersPage {
@@ -14,6 +14,8 @@ struct ParametersPage {
     private let set: ParameterSet
     private let now: Timestamp
 
+    /// Creates the page.
+    ///
     /// - Returns: `nil` if the collection has no records, or if they are not parameters.
     init?(collection: PageCatalog.Collection, now: Timestamp) throws(BundleError) {
         guard let set = try? ParameterSet(collection.bundle.payload().records), !set.records.isEmpty else { return nil }
@@ -22,9 +24,9 @@ struct ParametersPage {
         self.now = now
     }
 
-    /// Whether a collection has this page.
+    /// Returns whether a collection's records are parameters, so that it has this page.
     static func isOffered(for records: RecordTable) -> Bool {
-        // The first record shows cheaply whether to parse the others.
+        // Parse the first record first. In most collections it is not a parameter, which avoids parsing the others.
         guard let first = records.first, (try? ParameterRecord(first)) != nil else { return false }
         return (try? ParameterSet(records)) != nil
     }

@@ -7,8 +7,8 @@ enum ProblemPage {
         .document(page("Not found", reason, detail: nil), status: 404)
     }
 
-    /// The response for an unknown path. API clients get a different response there, and a cache must not mix up the
-    /// two.
+    /// The response for an unknown path. API clients get a different response for the same path, so `Vary` prevents
+    /// caches from mixing them up.
     static var noPage: PageAnswer {
         .document(
             page("Not found", "There is no page at this address.", detail: nil), status: 404,

@@ -2,12 +2,14 @@
 import RemoteSettingsModel
 import SnapshotBundle
 
-/// One record in full, with its attachment.
+/// The page that shows one complete record, with its attachment.
 struct RecordPage {
     private let collection: PageCatalog.Collection
     private let record: Record
     private let neighbours: (previous: String?, next: String?)
 
+    /// Creates the page.
+    ///
     /// - Returns: `nil` if the snapshot has no such record.
     init?(collection: PageCatalog.Collection, records: RecordTable, id: String) {
         guard let position = records.firstIndex(where: { $0.id == id }) else { return nil }
@@ -21,6 +23,8 @@ struct RecordPage {
 
     private var id: CollectionID { collection.id }
 
+    /// Returns the page.
+    ///
     /// - Throws: `BundleError` or `FormatError` if the record or its attachment cannot be read.
     func html() throws -> HTMLWriter {
         let attachment = try record.attachment()

@@ -4,7 +4,7 @@ import SnapshotBundle
 
 /// Human-readable numbers and times.
 enum Wording {
-    /// Returns a number with thousands separators, as in 1,918.
+    /// Returns a number with thousands separators, such as 1,918.
     static func number(_ value: Int) -> String {
         var digits = Array(String(value.magnitude))
         for place in stride(from: digits.count - 3, to: 0, by: -3) { digits.insert(",", at: place) }
@@ -17,13 +17,13 @@ enum Wording {
 
     static func size(_ bytes: Int) -> String { ByteSize.text(UInt64(clamping: bytes)) }
 
-    /// Returns a time to the minute, in UTC.
+    /// Returns a time without seconds, in UTC.
     static func date(_ time: Timestamp) -> String {
         let text = time.rfc3339
         return "\(text.prefix(10)) \(text.dropFirst(11).prefix(5))"
     }
 
-    /// Returns the age of a time, in one unit.
+    /// Returns the age of a time in its largest suitable unit, such as "3 days".
     static func age(of time: Timestamp, at now: Timestamp) -> String {
         let seconds = now.elapsed(since: time).components.seconds
         let units: [(Int64, String)] = [(31_557_600, "year"), (2_629_800, "month"), (86_400, "day"), (3600, "hour")]
@@ -32,7 +32,7 @@ enum Wording {
         return seconds >= 0 ? "just now" : "in the future"
     }
 
-    /// Returns the age as part of a sentence.
+    /// Returns the age of a time as part of a sentence, such as "3 days ago".
     static func ago(_ time: Timestamp, at now: Timestamp) -> String {
         let age = age(of: time, at: now)
         return age.first?.isNumber == true ? age + " ago" : age

@@ -1,7 +1,8 @@
 #if Server
 import RemoteSettingsModel
 
-/// Writes a JSON value as indented HTML, with different colors for names and values. No value becomes a link.
+/// Writes a JSON value as indented HTML, with different colors for names and values. No value becomes a link, for
+/// safety.
 enum JSONView {
     static func write(_ value: JSONValue, to html: inout HTMLWriter, indent: Int = 0) {
         switch value {
@@ -35,7 +36,7 @@ enum JSONView {
         html.text(close)
     }
 
-    /// Writes a string in quotes, with its escapes, isolated from the writing direction around it.
+    /// Writes a string in quotes, with JSON escapes, isolated from the writing direction of the surrounding text.
     private static func string(_ text: String, to html: inout HTMLWriter) {
         html.element(.span, .class("string"), .ownDirection) { html in
             var shown = "\""

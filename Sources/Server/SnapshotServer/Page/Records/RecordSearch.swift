@@ -2,10 +2,10 @@
 import RemoteSettingsModel
 import SnapshotBundle
 
-/// A search in records. A record matches if each word occurs in one of its names or values.
+/// A search in records. A record matches if each search word occurs in one of its names or values.
 ///
-/// The words are compared with the record's canonical JSON, which escapes all non-ASCII characters. A to Z match in
-/// either case; other letters match exactly. Nothing is parsed.
+/// The words are compared with the record's canonical JSON, which escapes all non-ASCII characters, so no record has to
+/// be parsed. The letters A to Z match in either case; other letters match exactly.
 struct RecordSearch {
     private let words: [ByteSearch]
 

@@ -3,7 +3,7 @@ import RemoteSettingsModel
 
 /// The query sent by a form (application/x-www-form-urlencoded, WHATWG URL §5).
 enum FormText {
-    /// Returns the value of the first parameter with that name; `nil` if there is none, or if its encoding is invalid.
+    /// Returns the value of the first parameter with this name; `nil` if there is none, or if its encoding is invalid.
     static func parameter(_ name: String, of query: String) -> String? {
         for part in query.split(separator: "&") {
             let pair = part.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)

@@ -12,6 +12,8 @@ enum PageRoute: Equatable {
     case attachment(CollectionID, String)
     case download(CollectionID, String)
 
+    /// Parses a path.
+    ///
     /// - Returns: `nil` for a path that cannot be a page, regardless of the served collections.
     init?(path: String) {
         var segments: [String] = []

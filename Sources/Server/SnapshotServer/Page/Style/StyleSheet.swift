@@ -8,8 +8,8 @@ import FoundationEssentials
 import Foundation
 #endif
 
-/// The style sheet. Each document contains it, and the content security policy allows exactly these bytes by hash (CSP
-/// 3 §8.3).
+/// The style sheet that each document contains. The content security policy allows only this style sheet, by its hash
+/// (CSP 3 §8.3).
 enum StyleSheet {
     static let text: StaticString = """
         :root{color-scheme:light dark;--paper:#faf9f5;--raised:#fff;--ink:#23282d;--soft:#5a6168;--line:#dedad0;

@@ -6,7 +6,7 @@ import Testing
 /// What `Tests/Faults/fuzz` runs, with few inputs and without a fuzzer, so that targets and mutations stay right.
 struct FuzzTargetsTests {
     private static let root = URL(filePath: #filePath).deletingLastPathComponent()
-        .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent().path
+        .deletingLastPathComponent().deletingLastPathComponent().path
 
     /// All of them, or the one that RSFUZZ_TARGET names.
     private static let targets = (FuzzTarget.all + FuzzTarget.server).filter {
