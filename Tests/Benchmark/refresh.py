@@ -1,6 +1,5 @@
-"""refresh.py [--runs N] [--tables refresh|runtime] [--link RTT,RATE]: rsdump (from RSDUMP) against curl, over all real
-collections; then the library (runtime.py), where rsbench lies beside rsdump. With --link only what a link costs, of which
-real_link.py tells.
+"""refresh.py [--runs N] [--tables refresh|runtime]: rsdump (from RSDUMP) against curl, over all real collections; then the
+library (runtime.py), where rsbench lies beside rsdump.
 Where RSDUMP_AGAINST names another build of rsdump, it takes turns with this one, and a last table has the ratios.
 
 The origin is nginx over plain files on loopback, so that no server's own speed is measured. curl fetches exactly the
@@ -20,7 +19,6 @@ SERVERS = HERE.parent / "Servers"
 sys.path[:0] = [str(SERVERS / "kinto"), str(SERVERS / "origin")]
 
 import origin
-import real_link
 import runtime
 from rs_server.client import Server
 from table import Row, measure, ratios, render
@@ -135,15 +133,8 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--runs", type=int, default=5)
     parser.add_argument("--tables", choices=["refresh", "runtime"], help="only these")
-    parser.add_argument("--link", help="only the tables over a link, such as 20ms,100mbit: round trip and rate; needs root")
     arguments = parser.parse_args()
     runs, tables = arguments.runs, [arguments.tables] if arguments.tables else ["refresh", "runtime"]
-    if arguments.link:
-        tables = []
-        try:
-            real_link.links.check(arguments.link)
-        except real_link.links.LinkRefused as refusal:
-            sys.exit(f"bench: --link: {refusal}")
     for number in signal.SIGTERM, signal.SIGHUP:
         # As by an interrupt, servers are ended and folders removed.
         signal.signal(number, lambda *_: sys.exit(1))
@@ -153,8 +144,6 @@ def main():
         rsbench = RSDUMP.with_name("rsbench")
         with Server.start(scratch / "server") as server:
             names = [each["collection"] for each in server.load(REAL_COLLECTIONS, synthesize=SYNTHESIZED_BYTES)]
-            if arguments.link:
-                compared += real_link.run_all(arguments.link, RSDUMP, AGAINST, server, names, scratch, runs)
             if "refresh" in tables:
                 with origin.make(server, scratch / "origin") as nginx:
                     benchmark = RefreshBenchmark(nginx, server, names, scratch)

@@ -16,7 +16,9 @@ from test_real_time import APP, Origin
 
 KINDS = ("EIO", "ENOSPC", "full", "kill", "lost", "torn", "mixed")
 STORAGE = rsdump.BINARY.with_name("test-process")
-EVERY = int(os.environ.get("CONFIG_FAULTS_EVERY", "17"))
+# The stage faults of scripts/test takes 17.
+EVERY = int(os.environ.get("CONFIG_FAULTS_EVERY", "53"))
+STEP = max(EVERY // 17, 1)
 
 
 def kept(storage):
@@ -133,7 +135,7 @@ def test_starts_with_a_bad_state_when_the_machine_fails(tmp_path, library):
     operations = log.read_text().splitlines()
     assert len(operations) > 5, operations
     for number, kind in enumerate(KINDS):
-        for at in range(1, len(operations) + 1):
+        for at in range(1 + number % STEP, len(operations) + 1, STEP):
             what = f"{kind} at {operations[at - 1]}"
             shutil.rmtree(storage)
             shutil.copytree(before, storage)

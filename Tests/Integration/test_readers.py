@@ -9,7 +9,6 @@ import pytest
 from browser import Browser
 from mirror import UpdatesMirror
 from nginx_examples import BehindNginx
-from readers import READERS, Reading
 from serve import Serving
 
 
@@ -43,18 +42,6 @@ def origins(demo, refreshed_sample, tmp_path_factory):
     with mirror, BehindNginx(tmp_path_factory.mktemp("nginx"), demo.port) as front:
         post()
         yield {"serve": (demo.url, publish), "nginx": (front.origin, publish), "mirror": (mirror.origin, post)}
-
-
-@pytest.mark.parametrize("origin", ["serve", "nginx", "mirror"])
-@pytest.mark.parametrize("reader", READERS)
-def test_a_reader_hears_of_a_change(origins, reader, origin):
-    url, publish = origins[origin]
-    reading = Reading(reader, f"{url}/v2/updates", 2)
-    assert reading.next()[0] == "update"
-    new = publish()
-    name, data = reading.next()
-    assert (name, json.loads(data)["timestamp"]) == ("update", new)
-    assert reading.next() == "the end"
 
 
 @pytest.mark.parametrize("accept", ["*/*", None, "text/html, */*;q=0.1", "application/json", "text/event-stream;q=0.5"])

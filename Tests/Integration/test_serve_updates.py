@@ -23,14 +23,14 @@ def demo():
 
 @pytest.fixture(scope="module")
 def waiting():
-    """A server with two streams from the beginning of these tests on: one for heartbeats, and one whose client does not read.
+    """A server with a stream from the beginning of these tests on, whose client does not read.
 
-    The system takes a few kilobytes for the latter, and the server; after that it is left out.
+    The system takes a few kilobytes for it, and the server; after that it is left out.
     """
-    with Serving("--demo") as serving, EventStream(serving) as patient, EventStream(serving, receive_buffer=1024) as slow:
+    with Serving("--demo") as serving, EventStream(serving, receive_buffer=1024) as slow:
         while serving.metric("rsdump_update_events_left_out_total") < 1:
             assert serving.ask("/demo/publish", method="POST").status == 200
-        yield serving, patient, slow
+        yield serving, slow
 
 
 @pytest.fixture(autouse=True)
@@ -93,16 +93,6 @@ def test_curl_reads_it_as_it_comes(demo):
         process.kill()
         process.wait()
         process.stdout.close()
-
-
-def test_a_client_of_http_1_0_gets_no_chunks(demo):
-    with EventStream(demo, http="1.0") as stream:
-        status, headers = stream.head()
-        assert " 200 " in status and "transfer-encoding" not in headers and headers["connection"] == "close"
-        events = stream.events()
-        next(events)
-        new = publish(demo)
-        assert next(events)[1]["timestamp"] == new
 
 
 def test_a_connection_that_was_used_before_can_wait_as_well(demo):
@@ -186,28 +176,11 @@ def test_a_graceful_end_asks_to_come_back_and_ends_at_once():
         assert time.monotonic() - began < 30
 
 
-def test_whoever_finds_no_room_is_told_when_to_come_back():
-    # So many open files allow 64 connections, 48 of which may wait.
-    limited = Serving("--demo", wrapper=("prlimit", "--nofile=576:576"))
-    with limited as serving, contextlib.ExitStack() as stack:
-        for index in range(48):
-            stream = stack.enter_context(EventStream(serving, source=f"127.0.0.{2 + index % 2}"))
-            assert next(stream.events())[0] == "update"
-        with EventStream(serving) as late:
-            name, data, _ = next(late.events())
-            assert name == "pause" and 60 <= data["retry_after"] <= 120
-        assert serving.ask("/v1/").status == 200
-
-
 # What takes a while comes last: it began with the first test.
-
-def test_a_stream_that_waits_gets_heartbeats(waiting):
-    _, patient, _ = waiting
-    assert any(event == ("comment", "heartbeat", None) for event in patient.events(with_comments=True))
 
 
 def test_a_reader_that_does_not_read_is_shed(waiting):
-    serving, _, slow = waiting
+    serving, slow = waiting
     wait_for(lambda: serving.metric("rsdump_update_streams_shed_total") == 1)
     assert serving.metric('rsdump_refused_total{reason="slow-reader"}') == 1
     assert "slow-reader" in serving.log()
