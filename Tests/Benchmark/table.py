@@ -22,13 +22,10 @@ def run_measured(command, *, name=None):
 
 
 class Row:
-    """A command in a table. `command(folder)` gives its arguments; the folder is a fresh one, or what `prepare` made.
+    """A command in a table. `command(folder)` gives its arguments; the folder is a fresh one, or what `prepare` made."""
 
-    `after` is the row of the same work by the present build, where this row is of the build that it is compared with.
-    """
-
-    def __init__(self, name, command, prepare=None, after=None):
-        self.name, self.command, self.prepare, self.after = name, command, prepare, after
+    def __init__(self, name, command, prepare=None):
+        self.name, self.command, self.prepare = name, command, prepare
         self.runs = []
 
     def median(self, key):
@@ -49,24 +46,6 @@ def measure(rows, runs, scratch):
             row.run(scratch)
             if number == 0:
                 row.runs.clear()
-
-
-def ratios(rows):
-    """A Markdown table of the present build's medians, divided by those of the build that it is compared with."""
-    lines = [
-        "### Against the other commit: below 1 is less now", "",
-        "| | wall | CPU | CPU, least | peak memory | first `getRecords`, inside |", "| --- | --- | --- | --- | --- | --- |",
-    ]
-    for before in rows:
-        after = before.after
-        numbers = [after.median(key) / before.median(key) for key in ("wall", "cpu")]
-        numbers.append(min(run["cpu"] for run in after.runs) / min(run["cpu"] for run in before.runs))
-        numbers.append(after.median("peak") / before.median("peak"))
-        if "first" in after.runs[0]:
-            numbers.append(after.median("first") / before.median("first"))
-        texts = [f"{number:.2f}" for number in numbers] + [""] * (5 - len(numbers))
-        lines.append(f"| {after.name} | {' | '.join(texts)} |")
-    return "\n".join(lines) + "\n"
 
 
 def spread(values, scale, digits):

@@ -107,29 +107,6 @@ def test_one_connection_carries_everything(place, tmp_path):
     assert len({connection for connection, _ in origin.requests}) == 1
 
 
-def test_many_requests_are_under_way_at_once(place, tmp_path):
-    """At first 8: only the first answer shows that the server speaks HTTP/2."""
-    counting, counts = threading.Lock(), {"now": 0, "most": 0}
-
-    def slowly(answer):
-        with counting:
-            counts["now"] += 1
-            counts["most"] = max(counts["most"], counts["now"])
-        # Long enough for the client to ask whatever it would ask at once.
-        time.sleep(0.03)
-        with counting:
-            counts["now"] -= 1
-        answer.send()
-
-    with Behind(place) as origin:
-        origin.fault = lambda answer, number: slowly if "/attachments/" in answer.path else None
-        dumps = place.configured(tmp_path / "dumps", origin.url)
-        code, _, err, _ = place.refresh(dumps)
-    assert code == rsdump.DONE, err
-    assert 8 < counts["most"] <= 100
-    assert bundles(dumps) == bundles(place.plain)
-
-
 def test_a_server_that_ends_each_connection_after_some_requests(place, tmp_path):
     """As nginx does after keepalive_requests: the streams up to the last one are answered, later ones are repeated."""
     with Behind(place) as origin:

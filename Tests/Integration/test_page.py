@@ -232,22 +232,6 @@ def test_nothing_scrolls_sideways_and_screenshots_are_kept(chromium, real_site, 
                 chromium.photograph(f"{name}-{width}-{scheme}")
 
 
-def test_both_colour_schemes_are_there(chromium, real_site):
-    colours = {}
-    for scheme in ("light", "dark"):
-        chromium.look(DESKTOP, scheme)
-        chromium.get(real_site)
-        colours[scheme] = chromium.execute_script(
-            "const style = getComputedStyle(document.documentElement); return [style.backgroundColor, style.color]")
-    light, dark = colours["light"], colours["dark"]
-    assert brightness(light[0]) > 230 and brightness(light[1]) < 70
-    assert brightness(dark[0]) < 40 and brightness(dark[1]) > 200
-
-
-def brightness(colour):
-    return sum(int(part) for part in colour.strip("rgb()").split(",")[:3]) / 3
-
-
 def test_axe_finds_nothing(chromium, real_site, demo_site, hostile, authored):
     """axe-core's rules for WCAG 2.1 A and AA and its best practices, contrast among them, in both schemes and widths.
     The driver puts its script in past the policy, which pages cannot."""

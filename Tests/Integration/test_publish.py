@@ -7,7 +7,6 @@ import secrets
 import shutil
 import signal
 import subprocess
-import threading
 import time
 
 import kinto_http
@@ -141,31 +140,6 @@ def test_a_server_of_the_same_data_gives_the_same_records(team, sample_server, t
     other = dumps.bundle(name).payload
     assert dumps.bundle(name).timestamp == bundle.timestamp
     assert other == bundle.payload
-
-
-def test_two_publishers_at_once(team):
-    """One of them may be refused with what to do; whatever they leave is whole, and no timestamp has two contents."""
-    seen = {}
-    for number in range(8):
-        team.write("main/settings.yaml", SETTINGS.replace("24", str(100 + number)))
-        other = team.copy(team.path.parent / f"other-{number}")
-        other.write("main/settings.yaml", SETTINGS.replace("24", str(200 + number)))
-        outcomes = []
-        threads = [
-            threading.Thread(target=lambda s=s: outcomes.append(
-                team.run("publish", "--sources", s.path / "sources", "--dumps", team.path / "dumps")))
-            for s in (team, other)]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
-        for outcome in outcomes:
-            assert outcome.code == rsdump.DONE or outcome.says("run this again when it has finished"), str(outcome)
-        assert any(outcome.code == rsdump.DONE for outcome in outcomes)
-        assert team.dumps.verify().code == rsdump.DONE
-        bundle = team.bundle("main/settings")
-        assert seen.setdefault(bundle.timestamp, bundle.payload) == bundle.payload
-    assert list(seen) == sorted(seen)
 
 
 def test_a_killed_publish_breaks_nothing(team, tmp_path):

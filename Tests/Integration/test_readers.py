@@ -44,25 +44,6 @@ def origins(demo, refreshed_sample, tmp_path_factory):
         yield {"serve": (demo.url, publish), "nginx": (front.origin, publish), "mirror": (mirror.origin, post)}
 
 
-@pytest.mark.parametrize("accept", ["*/*", None, "text/html, */*;q=0.1", "application/json", "text/event-stream;q=0.5"])
-@pytest.mark.parametrize("origin", ["serve", "nginx", "mirror"])
-def test_the_origins_agree_on_accept(origins, origin, accept):
-    """They look at the path alone: what does not read event streams has no business there."""
-    connection = plain(origins[origin][0])
-    with contextlib.closing(connection):
-        connection.putrequest("GET", "/v1/updates", skip_accept_encoding=True)
-        if accept is not None:
-            connection.putheader("Accept", accept)
-        connection.endheaders()
-        answer = connection.getresponse()
-        assert answer.status == 200 and answer.headers["Content-Type"].startswith("text/event-stream")
-        assert answer.headers["Transfer-Encoding"] == "chunked"
-        assert answer.headers["Cache-Control"] == "no-cache, no-transform"
-        assert answer.headers["X-Accel-Buffering"] == "no"
-        while not answer.readline().startswith(b"data:"):
-            pass
-
-
 @pytest.fixture(scope="module")
 def chromium():
     driver = Browser()

@@ -11,33 +11,20 @@ import pytest
 
 import rsdump
 from mirror import UpdatesMirror
-from publishing import ON_CHANGE
+from publishing import ON_CHANGE, Origin
 from serve import Serving
 
 APP = rsdump.BINARY.with_name("test-process")
-SOURCE = "parameters: {{state: \"{}\"}}\n"
 TIMEOUT = 120
 
 
-class Origin:
-    """A directory with sources, keys and what is published from them."""
-
-    def __init__(self, path):
-        self.path = path
-        self.dumps = path / "dumps"
-        (path / "sources/main").mkdir(parents=True)
-        assert rsdump.run("keys", "create", "keys", cwd=path).code == rsdump.DONE
-        self.root = rsdump.run("keys", "status", "keys", "--format", "json", cwd=path).json()["root"]
-        self.publish("first")
-
-    def publish(self, state):
-        (self.path / "sources/main/app-config.yaml").write_text(SOURCE.format(state))
-        assert rsdump.run("publish", cwd=self.path).code == rsdump.DONE
+def made_origin(path):
+    return Origin(path, 'parameters: {{state: "{}"}}\n', "first")
 
 
 @pytest.fixture
 def origin(tmp_path):
-    return Origin(tmp_path)
+    return made_origin(tmp_path)
 
 
 class App:

@@ -159,16 +159,6 @@ struct UpdateChannelTests {
         withExtendedLifetime(service) {}
     }
 
-    @Test func aChannelThatSaysNothingAtTheBeginningIsAnsweredByAPoll() async throws {
-        let (service, client) = try await listening()
-        source.end()
-        source.greet()
-        try collection.put("a", ["value": 2])
-        await time.pass(.seconds(30))
-        #expect(try await eventually { try state(of: client)?["a"] == monitor() })
-        withExtendedLifetime(service) {}
-    }
-
     @Test func theServersBackoffIsNeverPassed() async throws {
         let (service, client) = try await listening()
         place.server.inject([
@@ -441,40 +431,5 @@ struct UpdateChannelTests {
         await time.pass(.seconds(35))
         #expect(try await eventually { received.withLock { $0 } == 1 })
         task.cancel()
-    }
-
-    // MARK: Many
-
-    /// Requests are counted while a thousand clients lose the server, find it gone, and find it again.
-    @Test func aThousandClientsMakeNoStorm() async throws {
-        let time = SteppedTime()
-        let services = (0..<1000).map { number in
-            RemoteSettingsService(
-                storageDir: place.path("many/\(number)"),
-                config: place.config { config in
-                    config.environment = time.environment
-                    config.updates = UpdatePolicy(source: source)
-                })
-        }
-        source.greet(.event(.update(timestamp: Timestamp(milliseconds: try monitor()), collections: nil)))
-        for service in services { service.startUpdates() }
-        while source.open < 1000 { await time.settle() }
-        await time.pass(.seconds(120), step: .seconds(5))
-        source.refuse(down)
-        source.end(down)
-        var (counts, before) = ([Int](), source.connects)
-        for _ in 0..<20 {
-            await time.pass(.seconds(1), step: .milliseconds(500))
-            counts.append(source.connects - before)
-            before = source.connects
-        }
-        // Over five seconds, then over the next ten.
-        #expect(counts.reduce(0, +) <= 2200)
-        #expect((counts.max() ?? 0) <= 300, "\(counts)")
-        source.refuse(nil)
-        await time.pass(.seconds(260), step: .seconds(2))
-        #expect(source.open == 1000)
-        #expect(source.connects - before <= 1000)
-        withExtendedLifetime(services) {}
     }
 }
