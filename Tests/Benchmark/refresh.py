@@ -1,7 +1,5 @@
-"""refresh.py [--runs N] [--tables refresh|runtime] [--link RTT,RATE]: rsdump (from RSDUMP) against curl, over all real
-collections; then the library (runtime.py), where rsbench lies beside rsdump. With --link only what a link costs, of which
-real_link.py tells.
-Where RSDUMP_AGAINST names another build of rsdump, it takes turns with this one, and a last table has the ratios.
+"""refresh.py [--runs N] [--tables refresh|runtime]: rsdump (from RSDUMP) against curl, over all real collections; then the
+library (runtime.py), where rsbench lies beside rsdump.
 
 The origin is nginx over plain files on loopback, so that no server's own speed is measured. curl fetches exactly the
 URLs that rsdump asked for and does nothing else with them.
@@ -20,21 +18,18 @@ SERVERS = HERE.parent / "Servers"
 sys.path[:0] = [str(SERVERS / "kinto"), str(SERVERS / "origin")]
 
 import origin
-import real_link
 import runtime
 from rs_server.client import Server
-from table import Row, measure, ratios, render
+from table import Row, measure, render
 
 REAL_COLLECTIONS = HERE.parents[1] / ".cache/real-collections"
 SYNTHESIZED_BYTES = 20_000
 RSDUMP = pathlib.Path(os.environ["RSDUMP"]).resolve()
-AGAINST = pathlib.Path(os.environ["RSDUMP_AGAINST"]).resolve() if "RSDUMP_AGAINST" in os.environ else None
 
 
 class RefreshBenchmark:
     def __init__(self, nginx, server, names, scratch):
         self.nginx, self.root, self.scratch = nginx, server.root, scratch
-        self.compared = []
         self.configured, self.refreshed = scratch / "configured", scratch / "refreshed"
         subprocess.run(
             [RSDUMP, "add", *names, "--dumps", self.configured, "--server", nginx.url, "--trust-root", server.root,
@@ -58,17 +53,8 @@ class RefreshBenchmark:
 
     # Commands
 
-    def rsdump(self, folder, program=RSDUMP):
-        return [program, "refresh", "--dumps", folder]
-
-    def refreshes(self, prepare):
-        """A row of the present build, and one of that with which it is compared, if there is one."""
-        row = Row("rsdump refresh", self.rsdump, prepare)
-        if not AGAINST:
-            return [row]
-        before = Row("the other commit's", lambda folder: self.rsdump(folder, AGAINST), prepare, after=row)
-        self.compared.append(before)
-        return [row, before]
+    def rsdump(self, folder):
+        return [RSDUMP, "refresh", "--dumps", folder]
 
     def curl(self, urls, connections):
         name = f"curl --parallel --parallel-max {connections}"
@@ -85,7 +71,7 @@ class RefreshBenchmark:
     def cold(self, runs):
         curl = self.curl(self.cold_urls, 8)
         rows = [
-            *self.refreshes(self.copy_of(self.configured)),
+            Row("rsdump refresh", self.rsdump, self.copy_of(self.configured)),
             curl,
             self.curl(self.cold_urls, 50),
         ]
@@ -96,7 +82,7 @@ class RefreshBenchmark:
     def unchanged(self, runs):
         curl = self.curl(self.warm_urls, 8)
         rows = [
-            *self.refreshes(lambda folder: self.refreshed),
+            Row("rsdump refresh", self.rsdump, lambda folder: self.refreshed),
             curl,
         ]
         measure(rows, runs, self.scratch)
@@ -104,25 +90,17 @@ class RefreshBenchmark:
 
     def app_unchanged(self, runs):
         """An app's sync that finds everything up to date, in a process that has read nothing before."""
-        def app(program, source, storage):
+        def app(source, storage):
             collection = "main/sites-classification"
-            return [program.with_name("rsbench-app"), source, self.refreshed, storage, self.root, collection]
-        rows = []
-        for name, program in (("sync()", RSDUMP), ("the other commit's sync()", AGAINST)):
-            if not program:
-                continue
-            storage = self.scratch / f"synced-{len(rows)}"
-            subprocess.run(app(program, "sync", storage), check=True, stdout=subprocess.DEVNULL)
-            command = app(program, "unchanged", storage)
-            # Builds from before this row was made do not know the word.
-            if rows and subprocess.run(command, stdout=subprocess.DEVNULL).returncode:
-                continue
-            rows.append(Row(name, lambda folder, command=command: command, after=rows[0] if rows else None))
+            return [RSDUMP.with_name("rsbench-app"), source, self.refreshed, storage, self.root, collection]
+        storage = self.scratch / "synced"
+        subprocess.run(app("sync", storage), check=True, stdout=subprocess.DEVNULL)
         curl = self.curl(self.warm_urls, 8)
-        rows.append(Row("an empty process", lambda folder: app(RSDUMP, "nothing", folder)))
-        measure([*rows, curl], runs, self.scratch)
-        self.compared += [row for row in rows if row.after]
-        return render("An app's sync with nothing changed: 1 request", [*rows, curl], curl.name)
+        rows = [
+            Row("sync()", lambda folder: app("unchanged", storage)),
+            Row("an empty process", lambda folder: app("nothing", folder)), curl]
+        measure(rows, runs, self.scratch)
+        return render("An app's sync with nothing changed: 1 request", rows, curl.name)
 
     def copy_of(self, source):
         def prepare(folder):
@@ -135,26 +113,16 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--runs", type=int, default=5)
     parser.add_argument("--tables", choices=["refresh", "runtime"], help="only these")
-    parser.add_argument("--link", help="only the tables over a link, such as 20ms,100mbit: round trip and rate; needs root")
     arguments = parser.parse_args()
     runs, tables = arguments.runs, [arguments.tables] if arguments.tables else ["refresh", "runtime"]
-    if arguments.link:
-        tables = []
-        try:
-            real_link.links.check(arguments.link)
-        except real_link.links.LinkRefused as refusal:
-            sys.exit(f"bench: --link: {refusal}")
     for number in signal.SIGTERM, signal.SIGHUP:
         # As by an interrupt, servers are ended and folders removed.
         signal.signal(number, lambda *_: sys.exit(1))
-    compared = []
     with tempfile.TemporaryDirectory() as name:
         scratch = pathlib.Path(name)
         rsbench = RSDUMP.with_name("rsbench")
         with Server.start(scratch / "server") as server:
             names = [each["collection"] for each in server.load(REAL_COLLECTIONS, synthesize=SYNTHESIZED_BYTES)]
-            if arguments.link:
-                compared += real_link.run_all(arguments.link, RSDUMP, AGAINST, server, names, scratch, runs)
             if "refresh" in tables:
                 with origin.make(server, scratch / "origin") as nginx:
                     benchmark = RefreshBenchmark(nginx, server, names, scratch)
@@ -162,14 +130,8 @@ def main():
                     print(benchmark.unchanged(runs))
                     if RSDUMP.with_name("rsbench-app").exists():
                         print(benchmark.app_unchanged(runs))
-                    for number, name in enumerate(["everything", "nothing changed"]):
-                        if AGAINST:
-                            benchmark.compared[number].after.name += f", {name}"
-                    compared += benchmark.compared
             if "runtime" in tables and rsbench.exists():
-                compared += runtime.run(RSDUMP, AGAINST, server, names, scratch, runs)
-    if compared:
-        print(ratios(compared))
+                runtime.run(RSDUMP, server, names, scratch, runs)
 
 
 if __name__ == "__main__":

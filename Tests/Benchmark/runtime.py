@@ -16,9 +16,8 @@ COLLECTION = "security-state/intermediates"
 
 
 class RuntimeBenchmark:
-    def __init__(self, rsdump, against, server, names, scratch):
-        self.rsdump, self.against, self.server, self.scratch = rsdump, against, server, scratch
-        self.compared = []
+    def __init__(self, rsdump, server, names, scratch):
+        self.rsdump, self.server, self.scratch = rsdump, server, scratch
         self.rsbench, self.app = rsdump.with_name("rsbench"), rsdump.with_name("rsbench-app")
         self.packaged, self.stored, self.storage = scratch / "packaged", scratch / "stored", scratch / "storage"
         self.run(rsdump, "add", *names, "--dumps", self.packaged, "--server", server.url, "--trust-root", server.root,
@@ -45,29 +44,22 @@ class RuntimeBenchmark:
     def sync(self, storage):
         return [self.rsdump, "get", COLLECTION, "--sync", "--storage", storage, "--packaged", self.packaged]
 
-    def reading(self, source, dumps, storage=None, app=None):
-        return [app or self.app, source, dumps, storage or self.scratch / "none", self.server.root, COLLECTION]
+    def reading(self, source, dumps, storage=None):
+        return [self.app, source, dumps, storage or self.scratch / "none", self.server.root, COLLECTION]
 
-    def readings(self, name, source, dumps, storage=None):
-        """A row of the present build, and one of that with which it is compared, if there is one."""
-        row = Row(name, lambda folder: self.reading(source, dumps, storage))
-        if not self.against:
-            return [row]
-        app = self.against.with_name("rsbench-app")
-        before = Row(f"the other commit's: {name}", lambda folder: self.reading(source, dumps, storage, app), after=row)
-        self.compared.append(before)
-        return [row, before]
+    def row(self, name, source, dumps, storage=None):
+        return Row(name, lambda folder: self.reading(source, dumps, storage))
 
     # Tables
 
     def reads(self, runs):
         python = "import json, sys; len(json.load(open(sys.argv[1], 'rb'))['data'])"
         rows = [
-            *self.readings("an empty process", "nothing", self.packaged),
-            *self.readings("embedded, stored", "embedded", self.stored),
-            *self.readings("embedded, deflated", "embedded", self.packaged),
-            *self.readings("directory, verified", "directory", self.packaged),
-            *self.readings("cache after a sync, verified", "cache", self.packaged, self.storage),
+            self.row("an empty process", "nothing", self.packaged),
+            self.row("embedded, stored", "embedded", self.stored),
+            self.row("embedded, deflated", "embedded", self.packaged),
+            self.row("directory, verified", "directory", self.packaged),
+            self.row("cache after a sync, verified", "cache", self.packaged, self.storage),
             Row("Python, `json.load` of the records", lambda folder: [sys.executable, "-I", "-S", "-c", python, self.payload]),
             Row("Python, nothing", lambda folder: [sys.executable, "-I", "-S", "-c", ""]),
         ]
@@ -134,11 +126,10 @@ class RuntimeBenchmark:
         return self.run(self.rsbench, "runtime", self.packaged, self.stored, self.storage, COLLECTION)
 
 
-def run(rsdump, against, server, names, scratch, runs):
-    """Prints Markdown tables. Returns the rows of the build `against`, if it is not `None`."""
+def run(rsdump, server, names, scratch, runs):
+    """Prints Markdown tables."""
     with tempfile.TemporaryDirectory(dir=scratch) as folder:
-        benchmark = RuntimeBenchmark(rsdump, against, server, names, pathlib.Path(folder))
+        benchmark = RuntimeBenchmark(rsdump, server, names, pathlib.Path(folder))
         print(benchmark.reads(runs))
         print(benchmark.delta(runs))
         print(benchmark.in_process())
-        return benchmark.compared

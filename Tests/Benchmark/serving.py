@@ -7,14 +7,12 @@ Server, load and whatever else runs share this machine's cores: compare rows, no
 import argparse
 import pathlib
 import re
-import resource
 import shutil
 import socket
 import subprocess
 import sys
 import tempfile
 import time
-import urllib.request
 
 HERE = pathlib.Path(__file__).resolve().parent
 for folder in ("Integration", "Servers/kinto", "Servers/origin"):
@@ -90,25 +88,6 @@ def start_nginx(folder):
         time.sleep(0.05)
 
 
-def idle(serving, count):
-    """Memory for each of so many connections that do nothing, and the time of an answer meanwhile."""
-    resource.setrlimit(resource.RLIMIT_NOFILE, (resource.getrlimit(resource.RLIMIT_NOFILE)[1],) * 2)
-    before = serving.memory()
-    connections = []
-    for number in range(count):
-        # No address may have many.
-        connections.append(serving.connect(f"127.0.1.{1 + number % 250}"))
-    while serving.metric("rsdump_connections ") < count:
-        time.sleep(0.1)
-    start = time.perf_counter()
-    serving.ask("/v1/")
-    elapsed = (time.perf_counter() - start) * 1000
-    after = serving.memory()
-    for connection in connections:
-        connection.close()
-    return before, after, elapsed
-
-
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--seconds", type=int, default=5)
@@ -157,9 +136,6 @@ def report(arguments, serving, url, kinto, paths):
         print(f"| {name}, {size:,} bytes{' of gzip' if gzip else ''} | {ours[0]:,.0f} | {ours[1]} | {ours[2]} | {ours[3]} "
               f"| {theirs[0]:,.0f} | {theirs[1]} | {theirs[2]} | {ours[0] / theirs[0]:.2f} | {slow:,.1f} |", flush=True)
     print(f"\nResident after this: {serving.memory():.1f} MiB, at most {serving.memory('VmHWM'):.1f} MiB.", flush=True)
-    before, after, elapsed = idle(serving, 10_000)
-    print(f"10,000 idle connections: {after - before:.1f} MiB more, {(after - before) / 10:.1f} KiB each; "
-          f"an answer took {elapsed:.1f} ms meanwhile.", flush=True)
 
 
 if __name__ == "__main__":

@@ -9,13 +9,11 @@ import tempfile
 MEASURE = pathlib.Path(__file__).resolve().parent.parent / "Servers/measure.py"
 
 
-def run_measured(command, *, name=None, within=()):
-    """Runs a command to its end; its wall and CPU seconds and its peak memory in bytes. What it prints is dropped.
-
-    `within` is the beginning of a command that runs the rest of it somewhere else."""
+def run_measured(command, *, name=None):
+    """Runs a command to its end; its wall and CPU seconds and its peak memory in bytes. What it prints is dropped."""
     with tempfile.NamedTemporaryFile("r", suffix=".json") as result:
         finished = subprocess.run(
-            [*within, sys.executable, "-I", "-S", MEASURE, result.name, *map(str, command)],
+            [sys.executable, "-I", "-S", MEASURE, result.name, *map(str, command)],
             stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
         measured = json.load(result)
     if measured["code"] != 0:
@@ -24,14 +22,10 @@ def run_measured(command, *, name=None, within=()):
 
 
 class Row:
-    """A command in a table. `command(folder)` gives its arguments; the folder is a fresh one, or what `prepare` made.
+    """A command in a table. `command(folder)` gives its arguments; the folder is a fresh one, or what `prepare` made."""
 
-    `after` is the row of the same work by the present build, where this row is of the build that it is compared with.
-    `within` is the beginning of a command that runs the rest of it somewhere else, such as in a network namespace.
-    """
-
-    def __init__(self, name, command, prepare=None, after=None, within=()):
-        self.name, self.command, self.prepare, self.after, self.within = name, command, prepare, after, within
+    def __init__(self, name, command, prepare=None):
+        self.name, self.command, self.prepare = name, command, prepare
         self.runs = []
 
     def median(self, key):
@@ -41,7 +35,7 @@ class Row:
         folder = pathlib.Path(tempfile.mkdtemp(dir=scratch))
         if self.prepare:
             folder = self.prepare(folder)
-        measured = run_measured(self.command(folder), name=self.name, within=self.within)
+        measured = run_measured(self.command(folder), name=self.name)
         self.runs.append(measured)
 
 
@@ -52,24 +46,6 @@ def measure(rows, runs, scratch):
             row.run(scratch)
             if number == 0:
                 row.runs.clear()
-
-
-def ratios(rows):
-    """A Markdown table of the present build's medians, divided by those of the build that it is compared with."""
-    lines = [
-        "### Against the other commit: below 1 is less now", "",
-        "| | wall | CPU | CPU, least | peak memory | first `getRecords`, inside |", "| --- | --- | --- | --- | --- | --- |",
-    ]
-    for before in rows:
-        after = before.after
-        numbers = [after.median(key) / before.median(key) for key in ("wall", "cpu")]
-        numbers.append(min(run["cpu"] for run in after.runs) / min(run["cpu"] for run in before.runs))
-        numbers.append(after.median("peak") / before.median("peak"))
-        if "first" in after.runs[0]:
-            numbers.append(after.median("first") / before.median("first"))
-        texts = [f"{number:.2f}" for number in numbers] + [""] * (5 - len(numbers))
-        lines.append(f"| {after.name} | {' | '.join(texts)} |")
-    return "\n".join(lines) + "\n"
 
 
 def spread(values, scale, digits):

@@ -1,20 +1,15 @@
 """Connections that wait for updates at rsdump serve, on loopback: memory, time until all know of a change, others meanwhile.
 
-    updates.py [--streams N] [--changes N] [--return]
+    updates.py [--streams N] [--changes N]
 
 Each process of clients holds some thousands of connections, from addresses of its own in 127/8: one address has no ports for
 all. The clients run on the same cores as the server, so the times are upper bounds. The time of a change begins when the first
 client is told of it, or when the request that publishes it is answered, whichever comes first.
-
-With --return the server is restarted and killed instead, and clients that do what a browser's EventSource does come back: each
-one after the last `retry:` that it was sent, without a random part of its own.
 """
 import argparse
 import contextlib
-import heapq
 import multiprocessing
 import pathlib
-import re
 import resource
 import selectors
 import socket
@@ -77,84 +72,6 @@ def hold(serving, number, count, pipe):
             del buffer[:-256]
 
 
-def come_back(serving, number, count, pipe):
-    """Holds event streams, and opens each one again when it ends; tells when the present ones were opened, when it is asked."""
-    selector, opened, retries = selectors.DefaultSelector(), {}, [3.0] * count
-    due = [(0, index) for index in range(count)]
-
-    def end(connection, index):
-        with contextlib.suppress(KeyError):
-            selector.unregister(connection)
-        connection.close()
-        opened.pop(index, None)
-        heapq.heappush(due, (time.monotonic() + retries[index], index))
-
-    selector.register(pipe, selectors.EVENT_READ)
-    while True:
-        if due and due[0][0] <= time.monotonic():
-            _, index = heapq.heappop(due)
-            connection = socket.socket()
-            connection.settimeout(1)
-            try:
-                connection.bind((f"127.{1 + number}.{index // 200}.{1 + index % 200}", 0))
-                connection.connect(serving)
-                connection.sendall(EVENTS)
-                selector.register(connection, selectors.EVENT_READ, index)
-            except OSError:
-                end(connection, index)
-            continue
-        for key, _ in selector.select(max(0, due[0][0] - time.monotonic()) if due else None):
-            if key.fileobj is pipe:
-                if pipe.recv() is None:
-                    return
-                pipe.send(list(opened.values()))
-                continue
-            try:
-                part = key.fileobj.recv(1 << 16)
-            except OSError:
-                part = b""
-            if not part or part.startswith(b"HTTP/1.1 ") and not part.startswith(b"HTTP/1.1 200"):
-                end(key.fileobj, key.data)
-                continue
-            if part.startswith(b"HTTP/1.1 200"):
-                opened[key.data] = time.monotonic()
-            for asked in re.findall(rb"\nretry: ?(\d+)", part):
-                retries[key.data] = int(asked) / 1000
-
-
-def all_back(pipes, count, since=0.0):
-    """When each connection was opened; waits until all of them are."""
-    while True:
-        for pipe in pipes:
-            pipe.send("times")
-        times = sorted(each for pipe in pipes for each in pipe.recv() if each >= since)
-        if len(times) == count:
-            return times
-        time.sleep(0.5)
-
-
-def busiest(times):
-    """The most of them within one second."""
-    return max(sum(1 for each in times[index:index + len(times)] if each < first + 1) for index, first in enumerate(times))
-
-
-def measure_return(streams, pipes_of):
-    with contextlib.ExitStack() as stack:
-        serving = stack.enter_context(Serving("--demo"))
-        pipes = pipes_of(serving, come_back, stack)
-        all_back(pipes, streams)
-        print(f"| event stream, {streams} connections | busiest second | half; all are back after |\n| --- | --- | --- |")
-        for name in ("restart", "crash"):
-            # What ends a connection, and what follows it, takes its time.
-            time.sleep(5)
-            serving.process.terminate() if name == "restart" else serving.process.kill()
-            serving.process.wait()
-            down = time.monotonic()
-            serving = stack.enter_context(Serving("--demo", "--port", serving.port))
-            times = all_back(pipes, streams, since=down)
-            print(f"| {name} | {busiest(times)} | {times[streams // 2] - down:.1f} s; {times[-1] - down:.1f} s |")
-
-
 def percentile(values, part):
     return sorted(values)[min(len(values) - 1, int(len(values) * part))]
 
@@ -176,7 +93,6 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--streams", type=int, default=10_000)
     parser.add_argument("--changes", type=int, default=5)
-    parser.add_argument("--return", action="store_true", dest="returns", help="a restart and a crash instead of changes")
     arguments = parser.parse_args()
     _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
@@ -193,8 +109,6 @@ def main():
             pipes.append(ours)
         return pipes
 
-    if arguments.returns:
-        return measure_return(arguments.streams, pipes_of)
     with Serving("--demo") as serving, contextlib.ExitStack() as stack:
         for _ in range(50):
             serving.ask("/v2/")

@@ -3,12 +3,11 @@
 
 A copy of Tests/ConfigConsumer in a temporary directory depends on this package by path, without the tool. It is built, moved
 alone into an empty directory, and started where there is no network, if that can be arranged: programs of one main.swift, made of
-the lines that a start page of the documentation shows and of nothing else, in the directory that the page's commands have made;
-and code in the shape of Mozilla's Swift binding with its import changed, in both language modes, offline and online, among types
-of the app that have the names of the library's own.
+the lines that a start page of the documentation shows and of nothing else, in the directory that the page's commands have made.
+Beside them, in both language modes, compiles what only an app has: types with the names of the library's own, and an older
+binding. What Mozilla's names do is in LibraryTests, and that code compiles with its import changed in test_snippets.
 What is built is kept in .build-consumer, so that the next time is short. RSDUMP names the tool, else .build/debug/rsdump.
 """
-import contextlib
 import json
 import os
 import pathlib
@@ -56,7 +55,7 @@ def build(folder):
     swift("build", package, "-debug-info-format", "none")
     (folder / "empty").mkdir()
     built = pathlib.Path(swift("build", package, "--show-bin-path").strip())
-    for name in ("first", "moved", "moved-swift5", *(name for name, _ in START_PAGES.values())):
+    for name in ("first", *(name for name, _ in START_PAGES.values())):
         shutil.copy2(built / name, folder / "empty")
     return folder / "empty"
 
@@ -117,52 +116,13 @@ def start_page_problems(programs, folder):
         yield problem(page, lines_of([*offline(), programs / name], place), expected)
 
 
-def moved_problems(programs, folder, packaged, url, root):
-    mocked = ["warning: failed: broken", 'mocked: ["Nowhere"]', "thrown: broken", "spied: true", 'synced: ["nothing"]']
-    for name in ("moved", "moved-swift5"):
-        def run(title, storage, *lines, prefix=(), source=packaged):
-            found = lines_of([*prefix, programs / name, folder / f"{name}-{storage}", f"{url}/v2", root, source], folder)
-            # The library's own log lines come from other threads.
-            return problem(f"{name}, {title}", [line for line in found if not line.startswith("info: ")],
-                           [*mocked, "both: older, true", *lines])
-        left = 'regions: ["AU", "IN", "JP", "KE"]'
-        yield run("offline, packaged", "storage", 'synced: ["nothing"]', left, "icons: 20", "icon: ",
-                  'reported: ["network_error"]', prefix=offline())
-        yield run("online", "other", 'synced: ["icons", "regions"]', left, "icons: 20", "icon: ",
-                  'reported: ["success"]', "newest: true", source="-")
-
-
-@contextlib.contextmanager
-def demo_server(folder):
-    """The URL and the trust root of a server on loopback."""
-    with open(folder / "server.log", "w") as log:
-        server = subprocess.Popen([RSDUMP, "serve", "--demo", "--port", "0"], stdout=subprocess.PIPE, stderr=log, text=True)
-        try:
-            url, root = server.stdout.readline().strip(), server.stdout.readline().strip()
-            if not url or not root.startswith("trust-root "):
-                raise SystemExit(f"check config-consumer: no server: {(folder / 'server.log').read_text()}")
-            yield url, root.removeprefix("trust-root ")
-        finally:
-            server.terminate()
-            server.wait()
-
-
-def rsdump(*arguments):
-    subprocess.run([RSDUMP, *map(str, arguments)], check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-
-
 def main():
     if not os.access(RSDUMP, os.X_OK):
         raise SystemExit(f"check config-consumer: there is no {RSDUMP}; swift build --product rsdump makes it")
-    with tempfile.TemporaryDirectory() as name, demo_server(pathlib.Path(name)) as (url, root):
+    with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
         programs = build(folder)
-        moved = folder / "moved-packaged"
-        rsdump("add", "main/regions", "main/icons", "--server", f"{url}/v2", "--trust-root", root, "--dumps", moved)
-        rsdump("refresh", "--dumps", moved)
-        problems = [
-            first_program_problem(programs, folder), *start_page_problems(programs, folder),
-            *moved_problems(programs, folder, moved, url, root)]
+        problems = [first_program_problem(programs, folder), *start_page_problems(programs, folder)]
     print(f"check config-consumer: {len(problems)} programs, {sum(problems)} problems")
     sys.exit(any(problems))
 

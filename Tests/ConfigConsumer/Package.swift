@@ -19,13 +19,13 @@ let package = Package(
         .executableTarget(name: "start-publish", dependencies: [product("RemoteConfiguration")], swiftSettings: strict),
         .target(name: "Common", swiftSettings: strict),
         .target(name: "OlderBinding", swiftSettings: strict),
-        .executableTarget(
+        .target(
             name: "moved",
             dependencies: [
                 "Common", "OlderBinding", product("RemoteSettingsBlocking"), product("RemoteConfiguration"),
             ],
             swiftSettings: strict),
-        .executableTarget(
+        .target(
             name: "moved-swift5",
             dependencies: [
                 "Common", "OlderBinding", product("RemoteSettingsBlocking"), product("RemoteConfiguration"),

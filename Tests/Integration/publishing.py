@@ -43,6 +43,24 @@ class Team:
         return self.dumps.path / ".rsdump/on-change.json"
 
 
+class Origin:
+    """A directory with sources, keys and what is published from them: the parameters of one collection. `source` is the text of
+    their file, with a place for a value."""
+
+    def __init__(self, path, source, value, name="app-config"):
+        self.path, self.dumps, self.source = path, path / "dumps", source
+        self.file = path / f"sources/main/{name}.yaml"
+        self.file.parent.mkdir(parents=True)
+        assert rsdump.run("keys", "create", "keys", cwd=path).code == rsdump.DONE
+        self.root = rsdump.run("keys", "status", "keys", "--format", "json", cwd=path).json()["root"]
+        self.publish(value)
+
+    def publish(self, value):
+        self.file.write_text(self.source.format(value))
+        outcome = rsdump.run("publish", cwd=self.path)
+        assert outcome.code == rsdump.DONE, str(outcome)
+
+
 class Hook:
     """A command for `--on-change` that keeps what it is told, and fails while the file `fails` is there."""
 

@@ -44,14 +44,6 @@ def test_all_bundles_together_are_all_or_nothing(dumps, sample):
     assert dumps.verify("--locked").code == rsdump.DONE and not (dumps.path / ".rsdump").exists()
 
 
-@pytest.mark.parametrize("limit, names", [("bundle: 20 kB", [LARGE]), ("attachment: 400 B", [ICONS])])
-def test_a_budget_that_was_lowered_is_noticed_though_nothing_changed(dumps, limit, names):
-    before = dumps.files()
-    budget(dumps, f"  {limit}\n")
-    assert sorted(errors(dumps.refresh("--format", "json"))) == names
-    assert dumps.files() | {"dumps.yaml": ""} == before | {"dumps.yaml": ""}
-
-
 def test_a_total_that_was_lowered_is_noticed_though_nothing_changed(dumps):
     budget(dumps, "  total: 10 kB\n")
     outcome = dumps.refresh("--format", "json")

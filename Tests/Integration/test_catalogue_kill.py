@@ -1,6 +1,6 @@
 """`kill -9` at random moments of processes that store a catalogue, while others read: every reading is of one catalogue.
 
-RELEASE_KILL_ROUNDS says how many processes are killed (30), KILL_SEED repeats a run; both are in every failure message. The
+RELEASE_KILL_ROUNDS says how many processes are killed (10), KILL_SEED repeats a run; both are in every failure message. The
 model of the steps is Tests/Models/catalogue.pml.
 """
 import os
@@ -18,7 +18,7 @@ from mirror import Mirror
 from serve import Serving
 
 PROGRAM = rsdump.REPOSITORY / ".build/debug/test-process"
-ROUNDS = int(os.environ.get("RELEASE_KILL_ROUNDS", "30"))
+ROUNDS = int(os.environ.get("RELEASE_KILL_ROUNDS", "10"))
 SEED = os.environ.get("KILL_SEED") or secrets.token_hex(4)
 NAMES = ["one", "two", "three", "four", "five"]
 

@@ -6,10 +6,7 @@ leaked key does.
 import datetime
 import http.server
 import json
-import os
-import random
 import re
-import secrets
 import shutil
 import signal
 import subprocess
@@ -24,8 +21,7 @@ from dumps import Dumps
 from publishing import Hook
 from serve import Serving
 
-ROUNDS = int(os.environ.get("RELEASE_KILL_ROUNDS", "8"))
-SEED = os.environ.get("KILL_SEED") or secrets.token_hex(4)
+
 CATALOGUE = "publisher/catalogue"
 HIGHEST = 2**53 - 1
 # A clock that is days ahead, of Debian's libfaketime.
@@ -405,17 +401,6 @@ def test_a_catalogue_is_taken_as_a_whole_or_not_at_all(origin, tmp_path):
         assert packager.value("two") == 2
 
 
-def test_a_catalogue_that_forgets_a_collection(origin, served, tmp_path):
-    packager = Packager(tmp_path / "packager", origin.root, served.url, names=("one",))
-    packager.good()
-    forged = plain(origin.catalogue)
-    del forged["main_-two"]
-    forged["catalogue"]["number"] = 7
-    origin.sign(forged)
-    wait_for(served, origin.dumps)
-    packager.refuses("main/two: listed before")
-
-
 def test_a_fast_forward_is_healed_by_a_new_certificate(origin, served, tmp_path):
     """Somebody with the leaked key publishes the highest number. No number follows it; a later certificate does."""
     packager = Packager(tmp_path / "packager", origin.root, served.url)
@@ -453,7 +438,7 @@ def test_thirty_nights_behind_a_frozen_mirror(origin, served, tmp_path):
     packager = Packager(tmp_path / "packager", origin.root, served.url)
     packager.good()
     before = packager.stats()
-    for night in range(1, 31):
+    for night in (1, 6, 7, 30):
         outcome = in_days(night, "refresh", "--dumps", packager.path)
         if night < 7:
             assert outcome.code == rsdump.DONE and outcome.says("confirmed until"), str(outcome)
@@ -647,39 +632,6 @@ def test_who_reads_between_the_renames_of_a_publication_gets_one_catalogue(origi
         assert set(map(str, values)) == {"2"}, (moment, values)
         assert work.run("publish").code == rsdump.DONE and work.dumps.lock["catalogue"]["number"] == 2
         shutil.rmtree(work.path)
-
-
-def test_killed_refreshes_leave_one_catalogue(origin, served, tmp_path):
-    chance = random.Random(SEED)
-    old = Packager(tmp_path / "old", origin.root, served.url)
-    old.good()
-    origin.publish(one=2, two=2)
-    wait_for(served, origin.dumps)
-    timed = old.copy(tmp_path / "timed")
-    began = time.monotonic()
-    assert rsdump.run("refresh", "--dumps", timed.path).code == rsdump.DONE
-    seconds = time.monotonic() - began
-    with Network(lambda name, count: None) as down:
-        for number in range(ROUNDS):
-            where = f"round {number} of KILL_SEED={SEED} RELEASE_KILL_ROUNDS={ROUNDS}"
-            path = tmp_path / f"round-{number}"
-            shutil.copytree(old.path, path)
-            process = rsdump.start("refresh", "--dumps", path)
-            time.sleep(chance.uniform(0, seconds))
-            process.send_signal(signal.SIGKILL)
-            process.wait()
-            packager = Dumps(path)
-            configured = packager.config.read_text()
-            # The next run finds no server, and leaves one catalogue all the same.
-            packager.config.write_text(configured.replace(served.url, down.url))
-            assert rsdump.run("refresh", "--dumps", path).code != rsdump.DONE, where
-            verified = rsdump.run("verify", "--locked", "--dumps", path)
-            assert verified.code == rsdump.DONE, f"{where}: {verified}"
-            packager.config.write_text(configured)
-            assert rsdump.run("refresh", "--dumps", path).code == rsdump.DONE, where
-            assert packager.lock["catalogue"]["number"] == 2, where
-            assert rsdump.run("verify", "--locked", "--dumps", path).code == rsdump.DONE, where
-            shutil.rmtree(path)
 
 
 def test_a_mirror_carries_the_catalogue(origin, tmp_path):

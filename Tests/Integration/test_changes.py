@@ -48,31 +48,6 @@ def test_added_edited_and_deleted_records_arrive(dumps, sample):
     assert dumps.verify().code == rsdump.DONE
 
 
-def test_a_removed_record_takes_its_attachment_with_it(dumps, sample):
-    content = samples.svg(5)
-    assert content in dumps.bundle(ICONS).attachments.values()
-    sample.delete_record(ICONS, "petals-05")
-    refresh(dumps)
-    assert content not in dumps.bundle(ICONS).attachments.values()
-
-
-def test_members_that_say_nothing_are_kept(dumps, sample, tmp_path):
-    """The server signs `attachment: null`, which removing an attachment leaves behind, and `deleted: false`."""
-    sample.patch_record(ICONS, "petals-05", {"attachment": None})
-    sample.put_record(SETTINGS, {"id": "kept", "deleted": False, "attachment": None})
-    refresh(dumps)
-    full = Dumps(tmp_path / "full")
-    assert full.add(sample, *samples.NAMES).code == rsdump.DONE
-    refresh(full)
-    for each in (dumps, full):
-        records = {r["id"]: r for name in (ICONS, SETTINGS) for r in each.bundle(name).records}
-        assert records["petals-05"]["attachment"] is None
-        assert records["kept"]["deleted"] is False and records["kept"]["attachment"] is None
-        assert samples.svg(5) not in each.bundle(ICONS).attachments.values()
-        assert each.verify().code == rsdump.DONE
-    assert full.files()["main/icons.zip"] == dumps.files()["main/icons.zip"]
-
-
 def test_named_collections_only(dumps, sample):
     before = dumps.files()
     sample.patch_record(SETTINGS, "telemetry", {"value": True})
@@ -89,20 +64,6 @@ def test_full_asks_without_since(dumps, sample):
     assert outcome.code == rsdump.DONE, str(outcome)
     asked = [each["path"] for each in sample.requests(position) if f"/settings/changeset" in each["path"]]
     assert asked and not any("_since" in path for path in asked)
-
-
-def test_full_after_new_signatures_over_the_same_data_changes_no_byte(dumps, sample):
-    before = {path: each for path, each in dumps.stats().items() if path != "."}
-    sample.sign_again()
-    outcome = dumps.refresh("--full")
-    assert outcome.code == rsdump.DONE and not outcome.says("repaired"), str(outcome)
-    assert {path: each for path, each in dumps.stats().items() if path != "."} == before
-    path = dumps.bundle_path(SETTINGS)
-    content = path.read_bytes()
-    path.write_bytes(content[:-1] + bytes([content[-1] ^ 1]))
-    repaired = dumps.refresh("--full")
-    assert repaired.code == rsdump.DONE and repaired.says(SETTINGS, "4 unchanged"), str(repaired)
-    assert dumps.verify().code == rsdump.DONE
 
 
 def test_a_signature_without_a_chain_is_none(sample, tmp_path):

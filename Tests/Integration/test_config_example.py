@@ -7,6 +7,7 @@ import time
 import pytest
 
 import rsdump
+from publishing import Origin
 from serve import Serving
 
 EXAMPLE = rsdump.BINARY.with_name("config-example")
@@ -14,27 +15,13 @@ DEFAULTS = 'banner "Hello" (default), new checkout off (default), colour #808080
 SOURCE = 'parameters: {{banner: "{}", colour: "#204080", new_checkout: true}}\n'
 
 
-class Origin:
-    """A directory with sources, keys and what is published from them, and its server."""
-
-    def __init__(self, path):
-        self.path = path
-        (path / "sources/main").mkdir(parents=True)
-        assert rsdump.run("keys", "create", "keys", cwd=path).code == rsdump.DONE
-        self.root = rsdump.run("keys", "status", "keys", "--format", "json", cwd=path).json()["root"]
-        self.publish("Welcome")
-
-    def publish(self, banner):
-        (self.path / "sources/main/app-config.yaml").write_text(SOURCE.format(banner))
-        assert rsdump.run("publish", cwd=self.path).code == rsdump.DONE
-
-    def command(self, server, *options):
-        return [EXAMPLE, self.path / "app", f"{server.url}/v1", self.root, "app-config", *options]
+def command(origin, server, *options):
+    return [EXAMPLE, origin.path / "app", f"{server.url}/v1", origin.root, "app-config", *options]
 
 
 @pytest.fixture
 def origin(tmp_path):
-    return Origin(tmp_path)
+    return Origin(tmp_path, SOURCE, "Welcome")
 
 
 def run(command, **options):
@@ -42,22 +29,22 @@ def run(command, **options):
 
 
 def test_from_defaults_to_what_is_published_and_stays(origin):
-    with Serving("--dumps", origin.path / "dumps") as server:
-        once = run(origin.command(server, "--once"))
+    with Serving("--dumps", origin.dumps) as server:
+        once = run(command(origin, server, "--once"))
         assert (once.returncode, once.stdout) == (0, f"{DEFAULTS}\n")
-        fetched = run(origin.command(server), stdin=subprocess.DEVNULL)
+        fetched = run(command(origin, server), stdin=subprocess.DEVNULL)
         shown = 'banner "Welcome" (remote), new checkout on (remote), colour #204080 (remote)'
         assert (fetched.returncode, fetched.stdout) == (0, f"{DEFAULTS}\n{shown}\n"), fetched.stderr
-    offline = run(origin.command(server, "--interval", "0"), stdin=subprocess.DEVNULL)
+    offline = run(command(origin, server, "--interval", "0"), stdin=subprocess.DEVNULL)
     assert offline.returncode == 0
     lines = offline.stdout.splitlines()
     assert lines[0] == shown and lines[1].startswith("not fetched: ") and len(lines) == 2
 
 
 def test_a_message_reaches_the_running_app(origin):
-    with Serving("--dumps", origin.path / "dumps", "--watch") as server:
+    with Serving("--dumps", origin.dumps, "--watch") as server:
         app = subprocess.Popen(
-            origin.command(server), stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=rsdump.environment())
+            command(origin, server), stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=rsdump.environment())
         try:
             assert app.stdout.readline() == f"{DEFAULTS}\n"
             assert '"Welcome" (remote)' in app.stdout.readline()
@@ -78,9 +65,9 @@ def test_a_message_reaches_the_running_app(origin):
 
 def test_a_terminal_shows_the_colour(origin):
     controller, terminal = pty.openpty()
-    with Serving("--dumps", origin.path / "dumps") as server:
-        command = origin.command(server, "--seconds", "2")
-        ended = subprocess.run(command, stdin=terminal, stdout=terminal, timeout=20, env=rsdump.environment())
+    with Serving("--dumps", origin.dumps) as server:
+        words = command(origin, server, "--seconds", "2")
+        ended = subprocess.run(words, stdin=terminal, stdout=terminal, timeout=20, env=rsdump.environment())
     os.close(terminal)
     shown = os.read(controller, 65536).decode()
     os.close(controller)

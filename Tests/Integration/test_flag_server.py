@@ -1,5 +1,4 @@
 """The example of a server with flags: layers, a value for each user, and a flag that changes when it is published."""
-import os
 import subprocess
 import time
 import urllib.request
@@ -7,12 +6,13 @@ import urllib.request
 import pytest
 
 import rsdump
+from publishing import Origin
 from serve import Serving
 
 PROGRAM = rsdump.REPOSITORY / ".build/debug/flag-server"
 SOURCE = """parameters:
   greeting:
-    value: {value}
+    value: {}
     when: [{{filter: 'env.id == "ada"', value: Hello Ada}}]
 """
 
@@ -53,33 +53,19 @@ class Flags:
 
 
 @pytest.fixture
-def team(tmp_path):
-    sources = tmp_path / "sources/main"
-    sources.mkdir(parents=True)
-    assert rsdump.run("keys", "create", "keys", cwd=tmp_path).code == rsdump.DONE
-
-    def publish(value):
-        (sources / "flags.yaml").write_text(SOURCE.format(value=value))
-        outcome = rsdump.run("publish", cwd=tmp_path)
-        assert outcome.code == rsdump.DONE, str(outcome)
-
-    publish("Hello")
+def origin(tmp_path):
     (tmp_path / "defaults.env").write_text("GREETING=by default\n")
-    return tmp_path, publish
+    return Origin(tmp_path, SOURCE, "Hello", "flags")
 
 
-def root(path):
-    return next(line.split('"')[1] for line in (path / "dumps/dumps.yaml").read_text().splitlines() if '- "' in line)
-
-
-def test_a_flag_changes_when_it_is_published(team):
-    path, publish = team
-    with Serving("--dumps", path / "dumps", "--watch") as serving:
-        arguments = (f"{serving.url}/v2", root(path), "flags", path / "storage", path / "defaults.env")
+def test_a_flag_changes_when_it_is_published(origin):
+    path = origin.path
+    with Serving("--dumps", origin.dumps, "--watch") as serving:
+        arguments = (f"{serving.url}/v2", origin.root, "flags", path / "storage", path / "defaults.env")
         with Flags(*arguments) as flags:
             flags.wait_for("Hello")
             assert flags.greeting("ada") == "Hello Ada" and flags.greeting("bob") == "Hello"
-            publish("Welcome")
+            origin.publish("Welcome")
             seconds = flags.wait_for("Welcome")
             print(f"the flag changed {seconds:.2f} s after rsdump publish had ended")
             assert flags.greeting("ada") == "Hello Ada"
@@ -90,7 +76,7 @@ def test_a_flag_changes_when_it_is_published(team):
         assert flags.greeting() == "Welcome"
 
 
-def test_without_anything_published_the_file_counts(team):
-    path, _ = team
-    with Flags("http://127.0.0.1:9/v2", root(path), "flags", path / "new", path / "defaults.env") as flags:
+def test_without_anything_published_the_file_counts(origin):
+    path = origin.path
+    with Flags("http://127.0.0.1:9/v2", origin.root, "flags", path / "new", path / "defaults.env") as flags:
         assert flags.greeting() == "by default"

@@ -1,5 +1,5 @@
-"""Data that is correctly signed and makes no sense: guards stop it, and --accept takes it once. What a publisher sees of that is in
-commands/guards.txt."""
+"""Data that is correctly signed and makes no sense. That guards stop it, and --accept takes it once, is in CollectionRefreshTests;
+what a publisher sees of that is in commands/guards.txt."""
 import json
 
 import pytest
@@ -7,45 +7,11 @@ import pytest
 import rsdump
 from git_tree import GitTree
 from test_changes import REGIONS, SETTINGS
-from test_pins import history, of  # noqa: F401 (history is a fixture)
+from test_pins import history  # noqa: F401 (a fixture)
 
 
 def configure(dumps, text):
     dumps.config.write_text(dumps.config.read_text() + text)
-
-
-def ids(dumps, name):
-    return [record["id"] for record in dumps.bundle(name).records]
-
-
-def empty_collection(server, dumps, name):
-    for identifier in ids(dumps, name):
-        server.delete_record(name, identifier)
-
-
-def test_a_collection_is_not_emptied_unless_somebody_says_so(dumps, sample, tmp_path):
-    before, count = dumps.bundle_path(REGIONS).read_bytes(), len(ids(dumps, REGIONS))
-    empty_collection(sample, dumps, REGIONS)
-    sample.patch_record(SETTINGS, "telemetry", {"value": True})
-    summary = tmp_path / "summary.md"
-    outcome = dumps.refresh("--format", "json", "--summary", summary)
-    assert outcome.code == rsdump.SOME_FAILED, str(outcome)
-    error = of(outcome.json(), REGIONS)["error"]
-    assert error["code"] == "guard" and error["guards"] == [
-        {"guard": "not-emptied", "found": f"all {count} records are gone", "limit": "expected at least 1", "records": 0,
-         "ids": []}]
-    assert of(outcome.json(), SETTINGS)["status"] == "updated"
-    assert dumps.bundle_path(REGIONS).read_bytes() == before
-    assert "### Configuration failures" in summary.read_text() and "rsdump refresh --accept main/regions" in summary.read_text()
-    # Night after night, until somebody decides.
-    assert dumps.refresh().code == rsdump.SOME_FAILED
-    outcome = dumps.refresh("--accept", REGIONS, "--summary", summary)
-    assert outcome.code == rsdump.DONE and outcome.says("accepted despite a guard: not-emptied"), str(outcome)
-    assert "accepted despite a guard" in summary.read_text()
-    assert ids(dumps, REGIONS) == []
-    assert dumps.lock["collections"][REGIONS]["accepted"] == [
-        f"not-emptied: all {count} records are gone, expected at least 1"]
-    assert dumps.verify("--locked").code == rsdump.DONE
 
 
 def test_verify_looks_at_the_state_before_in_git(history):

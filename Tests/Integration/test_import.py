@@ -217,25 +217,6 @@ def test_a_signed_refresh_replaces_what_was_imported(sample, tmp_path):
     assert dumps.files() == before
 
 
-@pytest.mark.parametrize("options", [(), ("--full",)])
-def test_a_server_behind_what_was_imported_is_no_rollback(sample, tmp_path, options):
-    """Nobody has signed the timestamp of the import, so it proves nothing against what the server has signed."""
-    changeset = sample.changeset(SETTINGS)
-    signed = changeset["timestamp"]
-    changeset["metadata"].pop("signature", None)
-    changeset["metadata"].pop("signatures", None)
-    changeset["timestamp"] += 10_000_000
-    path = tmp_path / "settings.json"
-    path.write_text(json.dumps(changeset))
-    dumps = Dumps(tmp_path / "dumps")
-    assert import_(
-        "changeset", path, dumps.path, "--server", sample.url, "--trust-root", sample.root).code == rsdump.DONE
-    outcome = dumps.refresh(*options)
-    assert outcome.code == rsdump.DONE, str(outcome)
-    assert dumps.bundle(SETTINGS).timestamp == signed and "signed" in dumps.lock["collections"][SETTINGS]["trust"]
-    assert dumps.verify("--locked").code == rsdump.DONE
-
-
 def test_an_older_signed_state_replaces_an_unsigned_one(dumps, tmp_path):
     exported = tmp_path / "changesets"
     assert rsdump.run(

@@ -1,8 +1,7 @@
 """`kill -9` at random moments of refreshes.
 
-KILL_ROUNDS says how often (60), KILL_SEED repeats a run; both are in every failure message.
+KILL_ROUNDS says how often (20), KILL_SEED repeats a run; both are in every failure message.
 """
-import json
 import os
 import random
 import secrets
@@ -17,7 +16,7 @@ from dumps import Dumps
 from test_budgets import budget
 from test_changes import ICONS, REGIONS, SETTINGS
 
-ROUNDS = int(os.environ.get("KILL_ROUNDS", "60"))
+ROUNDS = int(os.environ.get("KILL_ROUNDS", "20"))
 SEED = os.environ.get("KILL_SEED") or secrets.token_hex(4)
 NEW_ICONS = 30
 

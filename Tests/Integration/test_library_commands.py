@@ -193,30 +193,3 @@ def test_a_server_that_asks_to_wait(networked, sample):
     position = sample.log_position()
     outcome = networked.sync(REGIONS)
     assert outcome.code == rsdump.BACKOFF and sample.requests(position) == [], str(outcome)
-
-
-def test_one_that_fails_does_not_stop_the_others(networked, sample):
-    sample.faults({"path": "settings/changeset", "body": "{}"})
-    outcome = networked.sync(SETTINGS, REGIONS, "main/absent")
-    assert outcome.code == rsdump.SOME_FAILED, str(outcome)
-    assert f"{REGIONS}  updated" in outcome.err and outcome.err.count("updated") == 1
-    assert {json.loads(line)["id"] for line in outcome.out.splitlines()} == served(sample, REGIONS).keys()
-    assert SETTINGS in outcome.err and "main/absent" in outcome.err
-    assert networked.records(REGIONS) == served(sample, REGIONS)
-    assert networked.get(SETTINGS).code == rsdump.SOME_FAILED
-
-
-def test_a_server_that_lies(packaged, sample):
-    before = packaged.records(REGIONS)
-    sample.patch_record(REGIONS, "at", {"currency": "ATS"})
-    answer = sample.changeset(REGIONS)
-    answer["changes"][0]["evil"] = True
-    sample.faults({"path": "main/collections/regions/changeset", "body": json.dumps(answer)})
-    outcome = packaged.sync(REGIONS)
-    assert outcome.code == rsdump.SOME_FAILED and REGIONS in outcome.err, str(outcome)
-    # What is packaged is printed, as an app would read it.
-    assert {record["id"]: record for record in map(json.loads, outcome.out.splitlines())} == before
-    assert packaged.records(REGIONS) == before
-    sample.faults()
-    assert packaged.sync(REGIONS).code == rsdump.DONE
-    assert packaged.records(REGIONS) == served(sample, REGIONS)

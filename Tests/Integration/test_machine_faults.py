@@ -13,7 +13,7 @@ from git_tree import GitTree
 from serve import Serving
 
 SCRIPT = rsdump.REPOSITORY / "Tests/Faults/faults"
-EVERY = int(os.environ.get("FAULTS_EVERY", "601"))
+EVERY = int(os.environ.get("FAULTS_EVERY", "1801"))
 
 
 def faults(*arguments):

@@ -12,7 +12,6 @@ import samples
 from dumps import Dumps
 from git import ENVIRONMENT
 from nightly import BRANCH, Nightly
-from nginx import free_port
 from publishing import Hook
 from test_changes import ICONS, REGIONS, SETTINGS
 
@@ -289,13 +288,6 @@ def test_only_a_complete_result_of_verify_lets_dumps_land(nightly, sample, verif
     assert BRANCH not in nightly.branches() and "without a complete result" in run.summary, str(run)
 
 
-def test_a_file_that_is_not_in_the_lock_file_keeps_dumps_from_landing(nightly, sample):
-    nightly.on_main(lambda tree: (tree / "dumps/main/stray.zip").write_bytes(b"stray"))
-    sample.delete_record(REGIONS, "nowhere")
-    run = check(nightly.run(), rsdump.VERIFICATION)
-    assert "main/stray.zip" in run.summary and BRANCH not in nightly.branches(), str(run)
-
-
 def test_what_the_configuration_asks_for_and_cannot_be_had_does_not_keep_the_others(nightly, sample):
     sample.patch_record(SETTINGS, "telemetry", {"value": True})
     sample.faults({"path": "collections/settings/changeset", "status": 400})
@@ -310,15 +302,6 @@ def test_what_the_configuration_asks_for_and_cannot_be_had_does_not_keep_the_oth
     check(nightly.run(), rsdump.SOME_FAILED)
     [commit] = nightly.new_commits()
     assert nightly.origin.changed_files(commit) == ["dumps/dumps.lock.json", "dumps/main/regions.zip"]
-
-
-def test_a_new_collection_that_was_never_fetched_does_not_keep_the_others(nightly, sample):
-    def name(tree):
-        assert rsdump.run("add", "main/unheard-of", "--dumps", tree / "dumps").code == rsdump.DONE
-    nightly.on_main(name)
-    sample.delete_record(REGIONS, "nowhere")
-    run = check(nightly.run(), rsdump.SOME_FAILED)
-    assert len(nightly.new_commits()) == 1 and "main/unheard-of" in run.summary, str(run)
 
 
 @pytest.mark.parametrize("fault, code", [
@@ -349,12 +332,6 @@ def test_what_the_server_asked_for_is_kept_for_the_next_night(nightly, sample):
     position = sample.log_position()
     check(nightly.run(), rsdump.BACKOFF)
     assert sample.requests(position) == []
-
-
-def test_a_server_that_cannot_be_reached(nightly):
-    nobody = f"http://127.0.0.1:{free_port()}/v1"
-    run = check(nightly.run("--", "--server", nobody), rsdump.UNREACHABLE)
-    assert BRANCH not in nightly.branches(), str(run)
 
 
 def test_without_gh_it_says_what_to_do(nightly, sample):

@@ -168,30 +168,6 @@ def test_what_brings_a_pinned_bundle_back_keeps_the_pin(history, loss):
     assert other.says("until 2999-12-31", "reason: bug 2") and "bug 1" not in history.config.read_text()
 
 
-def test_a_pin_by_hand_is_held_against_what_is_there(dumps):
-    at = timestamp(dumps, SETTINGS)
-    pinned(dumps, SETTINGS)
-    dumps.config.write_text(dumps.config.read_text().replace(str(at), str(at - 1), 1))
-    verified = dumps.verify()
-    assert verified.code == rsdump.VERIFICATION and verified.says(str(at), str(at - 1), "--remove"), str(verified)
-    before = dumps.files()
-    outcome = dumps.refresh()
-    assert outcome.code == rsdump.SOME_FAILED and outcome.says(str(at - 1)), str(outcome)
-    assert dumps.files() == before
-
-
-def test_the_server_is_asked_where_it_has_the_pinned_state(dumps, sample):
-    at = timestamp(dumps, SETTINGS)
-    pinned(dumps, SETTINGS)
-    content = dumps.bundle_path(SETTINGS).read_bytes()
-    dumps.bundle_path(SETTINGS).unlink()
-    refreshed(dumps)
-    assert dumps.bundle_path(SETTINGS).read_bytes() == content and timestamp(dumps, SETTINGS) == at
-    dumps.config.write_text(dumps.config.read_text().replace(str(at), str(at + 1), 1))
-    sample.patch_record(SETTINGS, "telemetry", {"value": True})
-    assert dumps.refresh().code == rsdump.SOME_FAILED
-
-
 # What nobody signed
 
 

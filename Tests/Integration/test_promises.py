@@ -50,12 +50,3 @@ def test_its_storage_serves_records_offline(given, storage, origin):
 
 def test_its_package_serves_records_offline(given, tmp_path):
     assert set(get("main/files", "--packaged", given / "dumps", "--storage", tmp_path / "new")) == {"a", "b"}
-
-
-def test_a_given_file_that_is_broken_is_noticed(given):
-    """Else the tests above would say nothing."""
-    bundle = given / "dumps/main/files.zip"
-    content = bytearray(bundle.read_bytes())
-    content[len(content) // 2] ^= 1
-    bundle.write_bytes(content)
-    assert rsdump.run("verify", "--locked", "--dumps", given / "dumps").code == rsdump.VERIFICATION

@@ -9,7 +9,6 @@ import pytest
 from browser import Browser
 from mirror import UpdatesMirror
 from nginx_examples import BehindNginx
-from readers import READERS, Reading
 from serve import Serving
 
 
@@ -43,37 +42,6 @@ def origins(demo, refreshed_sample, tmp_path_factory):
     with mirror, BehindNginx(tmp_path_factory.mktemp("nginx"), demo.port) as front:
         post()
         yield {"serve": (demo.url, publish), "nginx": (front.origin, publish), "mirror": (mirror.origin, post)}
-
-
-@pytest.mark.parametrize("origin", ["serve", "nginx", "mirror"])
-@pytest.mark.parametrize("reader", READERS)
-def test_a_reader_hears_of_a_change(origins, reader, origin):
-    url, publish = origins[origin]
-    reading = Reading(reader, f"{url}/v2/updates", 2)
-    assert reading.next()[0] == "update"
-    new = publish()
-    name, data = reading.next()
-    assert (name, json.loads(data)["timestamp"]) == ("update", new)
-    assert reading.next() == "the end"
-
-
-@pytest.mark.parametrize("accept", ["*/*", None, "text/html, */*;q=0.1", "application/json", "text/event-stream;q=0.5"])
-@pytest.mark.parametrize("origin", ["serve", "nginx", "mirror"])
-def test_the_origins_agree_on_accept(origins, origin, accept):
-    """They look at the path alone: what does not read event streams has no business there."""
-    connection = plain(origins[origin][0])
-    with contextlib.closing(connection):
-        connection.putrequest("GET", "/v1/updates", skip_accept_encoding=True)
-        if accept is not None:
-            connection.putheader("Accept", accept)
-        connection.endheaders()
-        answer = connection.getresponse()
-        assert answer.status == 200 and answer.headers["Content-Type"].startswith("text/event-stream")
-        assert answer.headers["Transfer-Encoding"] == "chunked"
-        assert answer.headers["Cache-Control"] == "no-cache, no-transform"
-        assert answer.headers["X-Accel-Buffering"] == "no"
-        while not answer.readline().startswith(b"data:"):
-            pass
 
 
 @pytest.fixture(scope="module")

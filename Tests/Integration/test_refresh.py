@@ -92,6 +92,16 @@ def test_two_refreshes_elsewhere_are_byte_identical(refreshed_real, real, real_n
         ours, theirs = refreshed_real.bundle_path(name).read_bytes(), other.bundle_path(name).read_bytes()
         assert ours == theirs, name
     assert without_verification_time(other.lock) == without_verification_time(refreshed_real.lock)
+    # So is what is made of the same directory.
+    there = refreshed_real.copy(tmp_path / "Ein dritter Ort")
+    for form, more in (("tar.zst", ()), ("firefox", ()), ("mirror", ("--url", "https://settings.example.org"))):
+        made = []
+        for dumps, options in ((refreshed_real, {}), (there, {"env": env, "umask": 0o077, "cwd": tmp_path})):
+            output = tmp_path / f"{form}-{len(made)}"
+            outcome = rsdump.run("export", "--to", form, "--dumps", dumps.path, "--output", output, *more, **options)
+            assert outcome.code == rsdump.DONE, str(outcome)
+            made.append({path.relative_to(output): path.read_bytes() for path in [output, *output.rglob("*")] if path.is_file()})
+        assert made[0] == made[1] != {}, form
 
 
 def test_one_record_changed_fetches_no_attachment_again(refreshed_real, real, tmp_path):

@@ -11,7 +11,6 @@ import urllib.parse
 import urllib.request
 import zipfile
 
-import kinto_http
 import pytest
 import samples
 import toolchain
@@ -33,42 +32,8 @@ def origin(refreshed_sample):
         yield serving
 
 
-def without_places(metadata):
-    """What a mirror may not change: all but where it and its chains are."""
-    kept = json.loads(json.dumps(metadata))
-    for signature in [*kept.get("signatures", []), kept.get("signature", {})]:
-        signature.pop("x5u", None)
-    return kept
-
-
 def by_id(records):
     return {record["id"]: record for record in records}
-
-
-def test_kinto_http_reads_every_collection_and_attachment(real_origin, real, real_names, refreshed_real):
-    ours = kinto_http.Client(server_url=f"{real_origin.url}/v1")
-    theirs = kinto_http.Client(server_url=real.url)
-    base = ours.server_info()["capabilities"]["attachments"]["base_url"]
-    assert base == f"{real_origin.url}/attachments/"
-    monitor = ours.get_changeset("monitor", "changes", bust_cache=True)
-    assert sorted(f"{each['bucket']}/{each['collection']}" for each in monitor["changes"]) == real_names
-    files = 0
-    for change in monitor["changes"]:
-        arguments = {"_expected": change["last_modified"]}
-        mine = ours.get_changeset(change["bucket"], change["collection"], **arguments)
-        other = theirs.get_changeset(change["bucket"], change["collection"], **arguments)
-        assert mine["timestamp"] == other["timestamp"] == change["last_modified"]
-        assert by_id(mine["changes"]) == by_id(other["changes"]), change
-        assert without_places(mine["metadata"]) == without_places(other["metadata"])
-        for record in mine["changes"]:
-            attachment = record.get("attachment")
-            if attachment:
-                answer = real_origin.ask(f"/attachments/{attachment['location']}")
-                assert answer.status == 200, attachment
-                assert hashlib.sha256(answer.body).hexdigest() == attachment["hash"]
-                assert len(answer.body) == attachment["size"]
-                files += 1
-    assert files == sum(len(json.loads(b.entries["manifest.json"])["files"]) for b in map(refreshed_real.bundle, real_names))
 
 
 def test_a_mirror_of_a_mirror_has_the_same_content(real_origin, refreshed_real, real, real_names, empty):
@@ -164,24 +129,6 @@ def test_a_lost_person_gets_a_page_and_a_program_the_error(origin, path):
     head = origin.ask(path, method="HEAD", Accept=BROWSER)
     assert (head.status, head.body, head.headers["content-length"]) == (404, b"", str(len(page.body)))
     assert origin.ask(path, method="POST", Accept=BROWSER).status == 405
-
-
-@pytest.mark.parametrize("path", ["/v1/nothing", "/v2/nothing", "/attachments/none", "/chains/none.pem",
-                                  "/v1/buckets/main/collections/none/changeset?_expected=0"])
-def test_the_api_answers_a_browser_as_it_answers_programs(origin, path):
-    answer = origin.ask(path, Accept=BROWSER)
-    assert (answer.status, answer.headers["content-type"]) == (404, "application/json")
-    assert (list(answer.json()) == ["detail"] if path.startswith("/v2/") else answer.json()["errno"] == 111)
-    assert "vary" not in answer.headers
-
-
-@pytest.mark.parametrize("path", ["/collections/main/none", "/collections/main/settings/records/none",
-                                  "/collections/main/settings/changes", "/collections/main/icons/records/none/attachment"])
-def test_what_a_page_does_not_have_is_a_page(origin, path):
-    for accept in (BROWSER, "*/*"):
-        answer = origin.ask(path, Accept=accept)
-        assert (answer.status, answer.headers["content-type"]) == (404, "text/html; charset=utf-8")
-        assert b'<a href="/">All collections</a>' in answer.body and "content-security-policy" in answer.headers
 
 
 def test_pages_of_other_sites_may_read_the_api_and_not_the_page(origin, refreshed_sample):

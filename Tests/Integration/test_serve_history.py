@@ -200,25 +200,6 @@ def damage(path):
     path.write_bytes(data)
 
 
-def test_a_damaged_bundle_in_a_commit_takes_only_its_own_state(dumps, sample, tmp_path):
-    states = States(dumps, tmp_path)
-    sample.patch_record(SETTINGS, "sync-interval", {"value": 12})
-    refreshed(dumps)
-    whole = dumps.bundle_path(SETTINGS).read_bytes()
-    damage(dumps.bundle_path(SETTINGS))
-    states.commit()
-    dumps.bundle_path(SETTINGS).write_bytes(whole)
-    between = dumps.bundle(SETTINGS).timestamp
-    sample.patch_record(SETTINGS, "sync-interval", {"value": 13})
-    states.refresh()
-    with Serving("--dumps", dumps.path, "--history", "git") as serving:
-        new = dumps.bundle(SETTINGS)
-        first = states.all[0].bundle(SETTINGS)
-        assert_true_delta(serving.changeset(SETTINGS, _since=first.timestamp), first, new)
-        assert_full(serving, SETTINGS, "v1", between, new)
-        assert "main/settings" in serving.log() and "not served" not in serving.log()
-
-
 def test_commits_that_arrive_while_it_is_watched(states, sample):
     """A pull brings two states at once. The one that was never served is known, from its commit; what was served is known
     although no commit has it; and at each moment one of the states is answered, whole."""

@@ -143,22 +143,14 @@ def test_malformed_requests_are_refused(origin, name):
     assert origin.metric("rsdump_refused_total") == before + 1
 
 
+# Which targets two readers could take differently is in RequestTests.
 TRAVERSAL = [
-    "/attachments/../../../../etc/passwd", "/attachments/..%2f..%2f..%2fetc%2fpasswd", "/attachments/%2e%2e/%2e%2e/etc/passwd",
-    "/attachments/%252e%252e%252fetc%252fpasswd", "/attachments/..%5c..%5cetc%5cpasswd", "/attachments/..\\..\\etc\\passwd",
-    "/attachments//etc/passwd", "/attachments/./dumps.yaml", "/attachments/..;/dumps.yaml", "/attachments/%c0%ae%c0%ae/dumps.yaml",
-    "/chains/../dumps.lock.json", "/chains/..%2fdumps.lock.json", "/../dumps.yaml", "/dumps.yaml", "/main/regions.zip",
+    "/attachments/../../../../etc/passwd", "/attachments/..%2f..%2f..%2fetc%2fpasswd", "/attachments/%252e%252e%252fetc%252fpasswd",
+    "/attachments/..\\..\\etc\\passwd", "/attachments//etc/passwd", "/attachments/%c0%ae%c0%ae/dumps.yaml",
+    "/chains/..%2fdumps.lock.json", "/../dumps.yaml", "/dumps.yaml", "/main/regions.zip", "/.git/config",
     "/v1/buckets/..%2f/collections/settings/changeset?_expected=0", "/attachments/bundles/..--..%2f..%2fdumps.zip",
-    "/attachments/bundles/main--../regions.zip", "/v1/buckets/main/collections/%2e%2e/changeset?_expected=0",
-    "/attachments/%2e%2e%2f%2e%2e%2fetc%2fpasswd", "/attachments/%252e%252e/%25252e%25252e/etc/passwd",
-    "/attachments/\\..\\..\\etc\\passwd", "/attachments/%e0%80%ae%e0%80%ae%e0%80%afetc/passwd", "/attachments/..%c0%afdumps.yaml",
-    "/attachments/..%u2215dumps.yaml", "/attachments/%ef%bc%8e%ef%bc%8e/dumps.yaml", "/attachments/C:/dumps.yaml",
-    "/attachments/main-workspace/icons/../../../dumps.yaml", "/attachments/file:///etc/passwd", "/attachments//", "//etc/passwd",
-    "/v1/../dumps.yaml", "/v1/%2e%2e/dumps.yaml", "/metrics/../dumps.yaml", "/chains/%2e%2e%2fdumps.lock.json", "/.git/config",
-    "/v1/buckets/main/collections/..%2f..%2fdumps/changeset?_expected=0", "/v1/buckets/main%2fcollections/x/y/changeset?_expected=0",
-    "/collections/..%2f../dumps.yaml", "/collections/main/..%2f..%2fdumps.yaml", "/collections/main/icons/records/..%2f..%2fx",
     "/collections/main/icons/records/petals-22/..%2fdownload", "/collections/main/settings/changes?from=../../x",
-    "/attachments/bundles/%2e%2e--dumps.yaml", "/attachments/bundles/main--icons.zip%00.txt", "/icon.svg/../../dumps.yaml",
+    "/attachments/bundles/main--icons.zip%00.txt", "/attachments/file:///etc/passwd",
 ]
 
 
@@ -218,16 +210,26 @@ def test_who_reads_late_gets_every_answer(origin):
     """Small answers, more of them than the sockets' buffers hold: the server stops reading, and goes on."""
     chain = urllib.parse.urlsplit(origin.changeset("main/icons").json()["metadata"]["signature"]["x5u"]).path
     size = len(origin.ask(chain).body)
-    count = 6_000_000 // size
-    with origin.connect() as connection:
-        connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 65_536)
-        asking = threading.Thread(
-            target=connection.sendall,
-            args=[request("", target=chain) * (count - 1) + request("Connection: close\r\n", target=chain)])
-        asking.start()
-        assert origin.ask("/v1/").status == 200
+    # The server makes 80 answers a second at most on one connection whose requests wait (RequestGuard.pause).
+    count = 700_000 // size
+    with socket.socket() as connection:
+        # With segments as large as loopback's, each side buffers megabytes.
+        connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_MAXSEG, 1000)
+        connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 16_384)
+        connection.settimeout(60)
+        connection.connect((origin.host, origin.port))
+        before = origin.metric("rsdump_requests_total")
+        connection.sendall(request("", target=chain) * (count - 1) + request("Connection: close\r\n", target=chain))
+
+        def stands_still():
+            answered = origin.metric("rsdump_requests_total")
+            time.sleep(0.5)
+            # The metrics are a request as well.
+            return origin.metric("rsdump_requests_total") == answered + 1
+
+        wait_for(origin, stands_still)
+        assert origin.metric("rsdump_requests_total") < before + count
         answers = drain(connection)
-        asking.join()
     assert statuses(answers) == [200] * count
     assert len(answers) > count * size
 

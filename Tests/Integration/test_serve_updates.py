@@ -1,16 +1,16 @@
 """The update channel: clients that wait are told of each change by an event stream."""
 import concurrent.futures
 import contextlib
-import json
 import os
+import socket
 import subprocess
 import time
 
 import pytest
 
 import rsdump
+from event_stream import EventStream
 from serve import Serving
-from updates import EventStream
 
 STREAMS = int(os.environ.get("UPDATE_STREAMS", "400"))
 
@@ -23,14 +23,18 @@ def demo():
 
 @pytest.fixture(scope="module")
 def waiting():
-    """A server with two streams from the beginning of these tests on: one for heartbeats, and one whose client does not read.
+    """A server with a stream from the beginning of these tests on, whose client does not read.
 
-    The system takes a few kilobytes for the latter, and the server; after that it is left out.
+    The system takes a few kilobytes for it, and the server; after that it is left out.
     """
-    with Serving("--demo") as serving, EventStream(serving) as patient, EventStream(serving, receive_buffer=1024) as slow:
+    with Serving("--demo") as serving, socket.socket() as slow:
+        slow.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1024)
+        slow.settimeout(60)
+        slow.connect((serving.host, serving.port))
+        slow.sendall(b"GET /v2/updates HTTP/1.1\r\nHost: x\r\n\r\n")
         while serving.metric("rsdump_update_events_left_out_total") < 1:
             assert serving.ask("/demo/publish", method="POST").status == 200
-        yield serving, patient, slow
+        yield serving, slow
 
 
 @pytest.fixture(autouse=True)
@@ -38,6 +42,10 @@ def others_are_served(waiting, demo):
     yield
     assert demo.ask("/v1/").status == 200
     assert demo.process.poll() is None
+
+
+def stream_of(serving, path="/v2/updates", **how):
+    return EventStream(f"{serving.url}{path}", **how)
 
 
 def timestamp(serving):
@@ -63,23 +71,23 @@ def open_streams(serving):
 
 @pytest.mark.parametrize("root", ["/v1", "/v2"])
 def test_a_stream_begins_with_the_present_and_tells_of_changes(demo, root):
-    with EventStream(demo, f"{root}/updates?whatever", headers="Last-Event-ID: 5\r\n") as stream:
-        status, headers = stream.head()
-        assert status == "HTTP/1.1 200 OK"
+    with stream_of(demo, f"{root}/updates?whatever", Last_Event_ID="5") as stream:
+        headers = stream.headers
+        assert stream.status == 200 and stream.answer.version == 11
         assert headers["content-type"] == "text/event-stream"
         assert headers["cache-control"] == "no-cache, no-transform"
         assert headers["x-accel-buffering"] == "no"
         assert headers["access-control-allow-origin"] == "*"
         assert "content-encoding" not in headers and "content-length" not in headers
-        events = stream.events()
         now = timestamp(demo)
-        assert next(events) == ("update", {"timestamp": now}, str(now))
+        first = stream.next()
+        assert (first.name, first.json(), first.id) == ("update", {"timestamp": now}, str(now))
         assert 3000 <= stream.retry <= 8000
         new = publish(demo)
-        name, data, identity = next(events)
-        assert (name, data["timestamp"], identity) == ("update", new, str(new)) and new > now
+        event = stream.next()
+        assert (event.name, event.json()["timestamp"], event.id) == ("update", new, str(new)) and new > now
         changes = demo.changeset("monitor/changes", _since=now).json()["changes"]
-        assert data["collections"] == sorted(f"{each['bucket']}/{each['collection']}" for each in changes)
+        assert event.json()["collections"] == sorted(f"{each['bucket']}/{each['collection']}" for each in changes)
 
 
 def test_curl_reads_it_as_it_comes(demo):
@@ -93,16 +101,6 @@ def test_curl_reads_it_as_it_comes(demo):
         process.kill()
         process.wait()
         process.stdout.close()
-
-
-def test_a_client_of_http_1_0_gets_no_chunks(demo):
-    with EventStream(demo, http="1.0") as stream:
-        status, headers = stream.head()
-        assert " 200 " in status and "transfer-encoding" not in headers and headers["connection"] == "close"
-        events = stream.events()
-        next(events)
-        new = publish(demo)
-        assert next(events)[1]["timestamp"] == new
 
 
 def test_a_connection_that_was_used_before_can_wait_as_well(demo):
@@ -143,76 +141,55 @@ def test_other_methods(demo):
 
 
 def test_a_refresh_reaches_a_stream_of_a_watched_directory(dumps, sample):
-    with Serving("--dumps", dumps.path, "--watch") as serving, EventStream(serving) as stream:
-        events = stream.events()
-        next(events)
+    with Serving("--dumps", dumps.path, "--watch") as serving, stream_of(serving) as stream:
+        stream.next()
         sample.patch_record("main/settings", "sync-interval", {"value": 13})
         assert dumps.refresh().code == rsdump.DONE
         new = dumps.bundle("main/settings").timestamp
-        assert next(events)[1] == {"timestamp": new, "collections": ["main/settings"]}
+        assert stream.next().json() == {"timestamp": new, "collections": ["main/settings"]}
         # A refresh that changes nothing announces nothing: the next event is that of the next change.
         assert dumps.refresh().code == rsdump.DONE
         sample.patch_record("main/regions", "nowhere", {"name": "Elsewhere"})
         assert dumps.refresh().code == rsdump.DONE
-        assert next(events)[1] == {"timestamp": dumps.bundle("main/regions").timestamp, "collections": ["main/regions"]}
+        assert stream.next().json() == {"timestamp": dumps.bundle("main/regions").timestamp, "collections": ["main/regions"]}
 
 
 def test_many_streams_get_a_change_and_others_are_served(demo):
     with contextlib.ExitStack() as stack, concurrent.futures.ThreadPoolExecutor(16) as pool:
         before = open_streams(demo)
-        streams = [stack.enter_context(EventStream(demo, source=f"127.0.1.{1 + index % 200}")) for index in range(STREAMS)]
-        readers = [stream.events() for stream in streams]
-        assert len({json.dumps(event) for event in pool.map(next, readers)}) == 1
+        streams = [stack.enter_context(stream_of(demo, source=f"127.0.1.{1 + index % 200}")) for index in range(STREAMS)]
+        assert len({event.data for event in pool.map(EventStream.next, streams)}) == 1
         assert open_streams(demo) == before + STREAMS
         new = publish(demo)
-        assert {event[1]["timestamp"] for event in pool.map(next, readers)} == {new}
+        assert {event.json()["timestamp"] for event in pool.map(EventStream.next, streams)} == {new}
     wait_for(lambda: open_streams(demo) == before)
 
 
 def test_a_graceful_end_asks_to_come_back_and_ends_at_once():
     with Serving("--demo") as serving, contextlib.ExitStack() as stack:
-        streams = [stack.enter_context(EventStream(serving)) for _ in range(20)]
-        events = [stream.events() for stream in streams]
-        for each in events:
-            assert next(each)[0] == "update"
+        streams = [stack.enter_context(stream_of(serving)) for _ in range(20)]
+        for stream in streams:
+            assert stream.next().name == "update"
         began = time.monotonic()
         serving.process.terminate()
-        for stream, each in zip(streams, events):
-            name, data, _ = next(each)
-            assert name == "pause" and 3 <= data["retry_after"] <= 7
-            assert stream.retry == data["retry_after"] * 1000
-            assert next(each, None) is None and not stream.is_open
+        for stream in streams:
+            pause, *more = stream
+            assert pause.name == "pause" and 3 <= pause.json()["retry_after"] <= 7 and not more
+            assert stream.retry == pause.json()["retry_after"] * 1000
         assert serving.process.wait(60) == 0
         assert time.monotonic() - began < 30
 
 
-def test_whoever_finds_no_room_is_told_when_to_come_back():
-    # So many open files allow 64 connections, 48 of which may wait.
-    limited = Serving("--demo", wrapper=("prlimit", "--nofile=576:576"))
-    with limited as serving, contextlib.ExitStack() as stack:
-        for index in range(48):
-            stream = stack.enter_context(EventStream(serving, source=f"127.0.0.{2 + index % 2}"))
-            assert next(stream.events())[0] == "update"
-        with EventStream(serving) as late:
-            name, data, _ = next(late.events())
-            assert name == "pause" and 60 <= data["retry_after"] <= 120
-        assert serving.ask("/v1/").status == 200
-
-
 # What takes a while comes last: it began with the first test.
-
-def test_a_stream_that_waits_gets_heartbeats(waiting):
-    _, patient, _ = waiting
-    assert any(event == ("comment", "heartbeat", None) for event in patient.events(with_comments=True))
 
 
 def test_a_reader_that_does_not_read_is_shed(waiting):
-    serving, _, slow = waiting
+    serving, slow = waiting
     wait_for(lambda: serving.metric("rsdump_update_streams_shed_total") == 1)
     assert serving.metric('rsdump_refused_total{reason="slow-reader"}') == 1
     assert "slow-reader" in serving.log()
     received = b""
     with contextlib.suppress(ConnectionResetError):
-        while part := slow.socket.recv(1 << 16):
+        while part := slow.recv(1 << 16):
             received += part
     assert len(received) < 50_000

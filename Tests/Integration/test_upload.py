@@ -1,13 +1,9 @@
 """Examples/object-store/upload: a mirror in a real object store, read as the bare bucket answers, without rules of an edge."""
-import contextlib
 import json
 import os
-import random
 import secrets
-import signal
 import subprocess
 import threading
-import time
 
 import pytest
 import requests
@@ -16,14 +12,12 @@ from kinto_http import Client
 import rsdump
 from store import Bucket, Store
 from store_proxy import StoreProxy
-from test_catalogues import Origin, Packager
 
 SCRIPT = rsdump.REPOSITORY / "Examples/object-store/upload"
 CLIENTS = ["rclone", "aws"]
-ROUNDS = max(int(os.environ.get("KILL_ROUNDS", "200")) // 50, 4)
-SEED = os.environ.get("KILL_SEED") or secrets.token_hex(4)
+
+
 LIST = "buckets/monitor/collections/changes/changeset"
-ONE = "buckets/main/collections/one"
 
 
 @pytest.fixture(scope="session")
@@ -275,133 +269,3 @@ def test_the_library_notices_what_a_bucket_ignores(team, bucket, tmp_path):
             got = [json.loads(line) for line in rsdump.run("get", "main/one", *trust).out.splitlines()]
             assert {each["id"]: each["value"] for each in got} == values
             assert sum("/one/changeset" in path for path in asked) == requests_made, asked
-
-
-class Readers:
-    """Threads that read a site until the end; each looks at what it has after every step."""
-
-    def __init__(self, *works):
-        self.failures, self.ended, self.steps = [], threading.Event(), {}
-        self.threads = [threading.Thread(target=self.go_on, args=(work,)) for work in works]
-
-    def go_on(self, work):
-        try:
-            while not self.ended.is_set():
-                done = work()
-                good, all_steps = self.steps.get(work.__name__, (0, 0))
-                self.steps[work.__name__] = (good + done, all_steps + 1)
-                time.sleep(0.1)
-        except BaseException as error:
-            self.failures.append(error)
-
-    def __enter__(self):
-        for thread in self.threads:
-            thread.start()
-        return self
-
-    def __exit__(self, *_):
-        self.ended.set()
-        for thread in self.threads:
-            thread.join(120)
-
-
-@pytest.mark.parametrize("client", CLIENTS)
-def test_killed_uploads_leave_readers_one_state(client, bucket, site, tmp_path):
-    """`kill -9` of the script alone or with its client, at random moments, while readers read: each has one state, whole.
-
-    The collections are of one catalogue, so that two states of it never mix. A reader that has nothing yet may find the next catalogue
-    half there, and then gets nothing. KILL_ROUNDS / 50 says how often, KILL_SEED repeats a run.
-    """
-    chance = random.Random(SEED)
-    # The AWS command line takes a second for each call.
-    rounds = ROUNDS // 2 if client == "aws" else ROUNDS
-    origin, mirror = Origin(tmp_path / "origin"), tmp_path / "mirror"
-    states, values = [], {}
-
-    def publish():
-        number = len(states) + 1
-        origin.publish(one=number, two=-number)
-        states.append([number, -number])
-        for name in ("one", "two"):
-            values[name, origin.dumps.bundle(f"main/{name}").timestamp] = origin.values[name]
-
-    publish()
-    exported(origin.dumps, mirror, site.url)
-    began = time.monotonic()
-    upload(mirror, bucket, client)
-    seconds = time.monotonic() - began
-    packager = Packager(tmp_path / "packager", origin.root, site.url)
-    packager.good()
-    trust = ("--server", f"{site.url}/v2", "--trust-root", origin.root, "--publisher", "settings.example.org")
-    newest = {}
-
-    def look(who, found):
-        assert found in states, f"{who} has {found}"
-        assert found[0] >= newest.get(who, 0), f"{who} went back to {found[0]}"
-        newest[who] = found[0]
-
-    def read():
-        """Takes the list, and then each collection; it verifies nothing."""
-        for name, timestamp in listed(bucket).items():
-            if name.startswith("main/"):
-                changeset = bucket.get(f"v2/buckets/main/collections/{name[5:]}/changeset").json()
-                assert changeset["timestamp"] >= max(timestamp, newest.get(name, 0)), f"{name} went back"
-                newest[name] = changeset["timestamp"]
-                assert [each["value"] for each in changeset["changes"]] == [values[name[5:], changeset["timestamp"]]]
-        return True
-
-    def synced(storage):
-        outcome = rsdump.run("get", "--sync", "main/one", "main/two", "--storage", storage, *trust)
-        assert outcome.code in (rsdump.DONE, rsdump.SOME_FAILED), str(outcome)
-        got = [rsdump.run("get", f"main/{name}", "--storage", storage, *trust) for name in ("one", "two")]
-        return outcome.code == rsdump.DONE, [json.loads(each.out)["value"] for each in got if each.code == rsdump.DONE]
-
-    assert synced(tmp_path / "app") == (True, states[0])
-
-    def sync():
-        done, found = synced(tmp_path / "app")
-        look("sync", found)
-        return done
-
-    def first_sync():
-        done, found = synced(tmp_path / f"app-{secrets.token_hex(4)}")
-        assert (found in states) if done else not found, found
-        return done
-
-    def refresh():
-        outcome = packager.refresh()
-        assert outcome.code in (rsdump.DONE, rsdump.SOME_FAILED), str(outcome)
-        verified = packager.verify()
-        assert verified.code == rsdump.DONE, str(verified)
-        look("refresh", [packager.value("one"), packager.value("two")])
-        return outcome.code == rsdump.DONE
-
-    killed = 0
-    with Readers(read, sync, first_sync, refresh) as readers:
-        for number in range(rounds):
-            where = f"round {number} of KILL_SEED={SEED} KILL_ROUNDS={ROUNDS * 50}"
-            publish()
-            # What a killed run has left behind may still be at work.
-            while (outcome := export(origin.dumps, mirror, site.url)).code != rsdump.DONE:
-                assert outcome.says("another process is publishing there"), f"{where}: {outcome}"
-            process = start(mirror, bucket, client, start_new_session=True)
-            time.sleep(chance.uniform(0, seconds))
-            killed += process.poll() is None
-            if number % 2:
-                process.kill()
-            else:
-                # It may have ended by itself in the meantime.
-                with contextlib.suppress(ProcessLookupError):
-                    os.killpg(process.pid, signal.SIGKILL)
-            process.communicate(timeout=60)
-            if number % 4 == 3:
-                upload(mirror, bucket, client)
-                assert listed(bucket)["main/one"] == origin.dumps.bundle("main/one").timestamp, where
-            assert not readers.failures, f"{where}: {readers.failures[0]!r}"
-    assert not readers.failures, f"KILL_SEED={SEED}: {readers.failures[0]!r}"
-    print(f"{killed} of {rounds} uploads were killed before their end, {readers.steps}, KILL_SEED={SEED}")
-    assert killed > rounds / 3 and all(good for good, _ in readers.steps.values())
-    upload(mirror, bucket, client)
-    assert synced(tmp_path / "app") == synced(tmp_path / "new") == (True, states[-1])
-    packager.good()
-    assert packager.value("one") == states[-1][0] and bucket.keys() == sorted(wanted(mirror))

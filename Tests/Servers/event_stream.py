@@ -16,13 +16,16 @@ class Event:
 
 
 class EventStream:
-    """An open stream; `with` closes it. `status` and `headers` are those of the answer; comments are kept in `comments`."""
+    """An open stream; `with` closes it. `status` and `headers` are those of the answer; comments are kept in `comments`.
 
-    def __init__(self, url, timeout=30, **headers):
+    `source` is the client's address.
+    """
+
+    def __init__(self, url, timeout=60, source="", **headers):
         parts = urllib.parse.urlsplit(url)
-        self.connection = http.client.HTTPConnection(parts.hostname, parts.port, timeout=timeout)
+        self.connection = http.client.HTTPConnection(parts.hostname, parts.port, timeout=timeout, source_address=(source, 0))
         headers = {name.replace("_", "-"): value for name, value in headers.items()}
-        self.connection.request("GET", parts.path, headers={"Accept": "text/event-stream", **headers})
+        self.connection.request("GET", url.partition(parts.netloc)[2], headers={"Accept": "text/event-stream", **headers})
         self.answer = self.connection.getresponse()
         self.status, self.headers = self.answer.status, self.answer.headers
         self.comments, self.retry, self.id = [], None, ""

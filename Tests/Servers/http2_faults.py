@@ -1,18 +1,10 @@
-"""A loopback server that breaks HTTP/2 over TLS frame by frame, one port for each fault.
-
-Frames are bytes written here: a library for HTTP/2 would refuse to send most of them.
-"""
-import contextlib
-import socket
-import ssl
+"""Frames of HTTP/2 as bytes: a library for HTTP/2 would refuse to send most of those that `http2_origin` sends."""
 import struct
-import threading
 
-DATA, HEADERS, PRIORITY, RST_STREAM, SETTINGS, PUSH_PROMISE, PING, GOAWAY, WINDOW_UPDATE, CONTINUATION = range(10)
-ALTSVC, ORIGIN, UNKNOWN = 0xA, 0xC, 0xBE
+DATA, HEADERS, _, RST_STREAM, SETTINGS, _, PING, GOAWAY, WINDOW_UPDATE = range(9)
 END_STREAM = ACK = 0x1
 END_HEADERS = 0x4
-MAX_CONCURRENT_STREAMS, INITIAL_WINDOW_SIZE, MAX_FRAME_SIZE = 3, 4, 5
+INITIAL_WINDOW_SIZE = 4
 PREFACE = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
 
 
@@ -46,7 +38,6 @@ class Peer:
 
     def __init__(self, connection):
         self.connection = connection
-        self.stream = 0
 
     def send(self, *frames):
         self.connection.sendall(b"".join(frames))
@@ -71,65 +62,3 @@ class Peer:
     def greet(self, *settings):
         self.preface()
         self.send(frame(SETTINGS, payload=b"".join(struct.pack(">HI", *each) for each in settings)))
-
-    def head_of_request(self):
-        while True:
-            kind, _, stream, _ = self.next()
-            if kind == HEADERS:
-                self.stream = stream
-                return
-
-    def request(self):
-        """Reads a request to its end and returns its stream."""
-        while True:
-            kind, flags, stream, _ = self.next()
-            if kind in (HEADERS, DATA) and flags & END_STREAM:
-                self.stream = stream
-                return stream
-
-    def headers(self, block, flags=END_HEADERS | END_STREAM):
-        self.send(frame(HEADERS, flags, self.stream, block))
-
-    def data(self, payload=b"", flags=0):
-        self.send(frame(DATA, flags, self.stream, payload))
-
-
-class FaultyHTTP2:
-    """Runs as long as a `with` block does. `url(fault)` is where `fault(peer)` answers, each time it is asked."""
-
-    def __init__(self, certificate, key):
-        self.context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-        self.context.load_cert_chain(certificate, key)
-        self.context.set_alpn_protocols(["h2"])
-        self.listeners = []
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *_):
-        for listener in self.listeners:
-            listener.close()
-
-    def url(self, fault):
-        listener = socket.create_server(("127.0.0.1", 0))
-        self.listeners.append(listener)
-        threading.Thread(target=self.listen, args=(listener, fault), daemon=True).start()
-        return f"https://127.0.0.1:{listener.getsockname()[1]}/"
-
-    def listen(self, listener, fault):
-        while True:
-            try:
-                connection, _ = listener.accept()
-            except OSError:
-                return
-            threading.Thread(target=self.serve, args=(connection, fault), daemon=True).start()
-
-    def serve(self, connection, fault):
-        with contextlib.suppress(OSError, AssertionError):
-            connection.settimeout(60)
-            with self.context.wrap_socket(connection, server_side=True) as wrapped:
-                peer = Peer(wrapped)
-                # A fault that has said everything returns; one that returns True closes the connection, too.
-                if not fault(peer):
-                    while wrapped.recv(65536):
-                        pass

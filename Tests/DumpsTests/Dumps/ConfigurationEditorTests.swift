@@ -183,7 +183,7 @@ struct ConfigurationEditorTests {
             { _ = try $0.removePin(of: id) },
         ]
         var counts = Array(repeating: 0, count: edits.count)
-        for _ in 0..<20_000 {
+        for _ in 0..<5000 {
             var text = random.below(8) == 0 ? "\u{FEFF}" : ""
             let usual = ends[random.below(ends.count)]
             var order = ["version: 1", "server: prod", "collections:", "  main/a:", "    pin: 3", "  main/b:"]
@@ -218,7 +218,7 @@ struct ConfigurationEditorTests {
                     changed <= most[index] ?? 0, "\(index) \(text.debugDescription) \(editor.text.debugDescription)")
             }
         }
-        #expect(counts.allSatisfy { $0 > 500 }, "\(counts)")
+        #expect(counts.allSatisfy { $0 > 100 }, "\(counts)")
     }
 }
 

@@ -42,26 +42,4 @@ struct CatalogueReadTests {
         #expect(try await config.fetchAndActivate() == .successFetchedFromRemote)
         #expect(config["a"].numberValue == 2)
     }
-
-    @Test func stagingIsRefused() async throws {
-        let staging = try staging()
-        let config = place.start {
-            $0.transport = staging
-            $0.publisher = "shop"
-        }
-        await #expect(throws: RemoteConfigError.self) { try await config.fetchAndActivate() }
-        #expect(config["a"].source == .static)
-    }
-
-    /// What was written after the catalogue belongs to the next one.
-    @Test func onlyWhatTheCatalogueListsIsFetched() async throws {
-        let config = place.start { $0.publisher = "shop" }
-        try await config.fetchAndActivate()
-        try place.put("a", 2)
-        try await config.fetchAndActivate()
-        #expect(config["a"].numberValue == 1)
-        try place.server.publishCatalogue(as: "shop")
-        try await config.fetchAndActivate()
-        #expect(config["a"].numberValue == 2)
-    }
 }

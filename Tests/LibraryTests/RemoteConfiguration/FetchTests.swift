@@ -474,7 +474,7 @@ struct FetchTests {
     /// One caller's cancellation does not end the fetch of another.
     @Test func cancellationIsOnesOwn() async throws {
         let config = place.start()
-        place.server.inject([Fault("changeset", delay: .seconds(3))])
+        place.server.inject([Fault("changeset", delay: .milliseconds(500))])
         let one = Task { try await config.fetch() }
         let other = Task { try await config.fetch() }
         while place.server.requests.isEmpty { try await Task.sleep(for: .milliseconds(2)) }

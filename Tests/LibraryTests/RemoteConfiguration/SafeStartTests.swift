@@ -58,24 +58,6 @@ import Testing
         #expect(try await live(activation: activation) == 12)
     }
 
-    @Test func withoutAGoodStateTheDefaultsServe() async throws {
-        try place.put("interval", 0)
-        try await live()
-        for _ in 0..<3 { #expect(try await live() == 0) }
-        #expect(try await live() == 99)
-        try place.put("interval", 7)
-        try await live()
-        #expect(try await live() == 7)
-    }
-
-    /// Even what is packaged is left for the app's defaults.
-    @Test func aPackagedZero() async throws {
-        try place.put("interval", 0)
-        let packaged = try place.server.packaged(place.collection)
-        for _ in 0..<3 { #expect(try await live { $0.packaged = [packaged] } == 0) }
-        #expect(try await live { $0.packaged = [packaged] } == 99)
-    }
-
     @Test func byHand() async throws {
         try place.put("interval", 1)
         try await live()

@@ -51,21 +51,6 @@ struct ScheduleTests {
         #expect(asked == Int(place.now.elapsed(since: began).components.seconds / 86_400) + 1)
     }
 
-    @Test func aLoopFetchesOnceAnIntervalAndAfterFailuresLater() async throws {
-        place.server.setOffline(true)
-        var pauses: [Int64] = []
-        var last = place.now
-        let config = start()
-        for await result in config.fetches(every: .seconds(3600)) {
-            pauses.append(place.now.elapsed(since: last).components.seconds)
-            last = place.now
-            if pauses.count == 7 { place.server.setOffline(false) }
-            if pauses.count == 10 { break }
-            #expect(((try? result.get()) != nil) == (pauses.count > 7))
-        }
-        #expect(pauses == [0, 60, 120, 240, 480, 960, 1920, 3600, 3600, 3600])
-    }
-
     @Test func theScheduleIsForgottenWithTheCollection() async throws {
         let config = start()
         for await _ in config.fetches(every: .seconds(86_400)) { break }

@@ -3,8 +3,7 @@ import RemoteSettings
 import RemoteSettingsTesting
 import Testing
 
-/// Every public name of Mozilla's Swift binding, used as its consumers use it, and the "after" of each call site in
-/// `MovingOver.md`. That this compiles is half of the test.
+/// Every public name of Mozilla's Swift binding, used as its consumers use it. That this compiles is half of the test.
 @Suite struct BindingNamesTests {
     let place: Workplace
 
@@ -115,38 +114,5 @@ import Testing
         let file = try await client.attachmentFile(for: records[0]) { progress in #expect(progress.received > 0) }
         #expect(try Data(contentsOf: file.url) == Data("icon".utf8))
         try client.removeAttachment(for: records[0])
-    }
-
-    /// Names of the older interface, which have another name here; see the table.
-    private static let renamed: Set = [
-        "RemoteSettings", "init", "RemoteSettingsResponse", "getRecordsSince", "downloadAttachmentToPath", "SyncStatus",
-    ]
-
-    /// Each name in the article's table is used in this file or in that of the blocking forms.
-    @Test func theTableIsCovered() throws {
-        let own = URL(fileURLWithPath: #filePath)
-        let root = own.deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
-            .deletingLastPathComponent()
-        let article = try String(
-            contentsOf: root.appending(path: "Sources/Library/RemoteSettings/Documentation.docc/MovingOver.md"),
-            encoding: .utf8
-        )
-        let source =
-            try String(contentsOf: own, encoding: .utf8)
-            + ["BlockingTests.swift", "MozillaNamesTests.swift"].map {
-                try String(contentsOf: own.deletingLastPathComponent().appending(path: $0), encoding: .utf8)
-            }.joined()
-        let rows = article.split(separator: "\n").filter { $0.hasPrefix("| `") }
-        #expect(rows.count == 18)
-        for row in rows {
-            let cells = row.split(separator: "|")
-            // The names of members are in the second column if the first one names their type.
-            let column = cells[1].contains("the same: ") ? cells[0] + cells[1] : cells[0]
-            let quoted = column.split(separator: "`", omittingEmptySubsequences: false).enumerated()
-                .filter { $0.offset % 2 == 1 }.map(\.element)
-            for name in quoted.flatMap({ $0.split(separator: ".") }).map({ String($0.prefix { $0 != "(" }) }) {
-                #expect(Self.renamed.contains(name) || source.contains(name), "\(name)")
-            }
-        }
     }
 }

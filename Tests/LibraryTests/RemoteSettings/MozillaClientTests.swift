@@ -24,6 +24,11 @@ extension ServerTests {
     /// - `test_context_normalization`: `RecordFilterTests.environment`
     /// - `test_valid_signature`: `SyncTests.firstSyncThenChangesAndDeletions`, `MozillaChainTests`
     /// - `test_second_signature_is_valid`: `SyncTests.anyValidSignatureIsEnough`
+    /// - `test_get_records_filtered_app_version_pass`, also `…_too_low`: `RecordFilterTests`,
+    ///   `PreviewTests.contextOfAnyType`
+    /// - `test_invalid_signature_value`, `test_invalid_signature_invalid_data`, `test_invalid_certificate_value`:
+    ///   `LieTests.badSignature`, `LieTests.tamperedRecord`, `SnapshotVerificationTests`
+    /// - `test_invalid_signature_expired_cert`: `ChainVerificationTests`
     /// - `test_invalid_signature_invalid_signer_name`: `SubstitutionTests.theSignersNameDiffersByBucket`,
     ///   `LieTests.metadataOfAnotherBucket`
     /// - `test_records_canonicaljson_serialization`, also `…_with_attachment`: `ChangesetTests`,
@@ -117,18 +122,6 @@ extension ServerTests {
             #expect(records["file"]?.fields == #"{"title":"jpg-attachment"}"#)
         }
 
-        @Test(arguments: [
-            ("test_get_records_filtered_app_version_pass", "129.0.0", 1),
-            ("test_get_records_filtered_app_version_too_low", "127.0.0.", 0),
-        ])
-        func filteredByVersion(_ name: String, _ version: String, _ count: Int) async throws {
-            let collection = try place.server.makeCollection()
-            try collection.put("a", ["filter_expression": #"env.version|versionCompare("128.0a1") > 0"#])
-            let client = client(of: collection) { $0.appContext = RemoteSettingsContext(appVersion: version) }
-            try await client.sync()
-            #expect(client.getRecords()?.count == count)
-        }
-
         @Test func test_update_jexl_context() async throws {
             let collection = try place.server.makeCollection()
             try collection.put("a", ["filter_expression": #"env.country == "US""#])
@@ -205,40 +198,6 @@ extension ServerTests {
             #expect(client.localAttachment(for: record) != nil)
             try await client.resetStorage()
             #expect(client.getRecords() == nil && client.localAttachment(for: record) == nil)
-        }
-
-        /// A signature that does not hold, each in the way of one of Mozilla's tests; what was held stays.
-        @Test(arguments: [
-            ("test_invalid_signature_value", "signature"), ("test_invalid_certificate_value", "certificate"),
-            ("test_invalid_signature_expired_cert", "expired"), ("test_invalid_signature_invalid_data", "signature"),
-        ])
-        func invalidSignatures(_ name: String, _ word: String) async throws {
-            let collection = try place.server.makeCollection()
-            try collection.put("a")
-            let client = client(of: collection)
-            try await client.sync()
-            try collection.put("b")
-            switch name {
-            case "test_invalid_certificate_value":
-                // Another key's chain, which this client has not read before.
-                collection.sign([SignatureForm(.next)])
-                place.server.inject([Fault("/chains/", effect: .body("some bad PEM content"))])
-            case "test_invalid_signature_expired_cert": collection.sign([SignatureForm(.expired)])
-            case "test_invalid_signature_invalid_data": collection.sign([SignatureForm(isTampered: true)])
-            default:
-                var changeset = try collection.changeset()
-                var metadata = try #require(changeset["metadata"] as? [String: Any])
-                var signatures = try #require(metadata["signatures"] as? [[String: Any]])
-                for index in signatures.indices { signatures[index]["signature"] = "invalid signature" }
-                metadata["signatures"] = signatures
-                metadata["signature"] = nil
-                changeset["metadata"] = metadata
-                let body = String(decoding: try JSONSerialization.data(withJSONObject: changeset), as: UTF8.self)
-                place.server.inject([Fault("/\(collection.name)/changeset", effect: .body(body))])
-            }
-            let error = await #expect(throws: RemoteSettingsError.self) { try await client.sync() }
-            #expect(error.map { "\($0)".lowercased() }?.contains(word) == true, "\(String(describing: error))")
-            #expect(client.getRecords()?.map(\.id) == ["a"])
         }
 
         /// The delta holds a record too many; the full list is as it was signed.

@@ -7,6 +7,7 @@ import Testing
 @testable import RemoteSettings
 
 /// The update channel of a service, by a clock that a test moves and a source that says what a test tells it to.
+/// `UpdateTimingTests` decide when connections and requests are made.
 @Suite(.timeLimit(.minutes(10 * slowness)))
 struct UpdateChannelTests {
     let place: Workplace
@@ -158,16 +159,6 @@ struct UpdateChannelTests {
         withExtendedLifetime(service) {}
     }
 
-    @Test func aChannelThatSaysNothingAtTheBeginningIsAnsweredByAPoll() async throws {
-        let (service, client) = try await listening()
-        source.end()
-        source.greet()
-        try collection.put("a", ["value": 2])
-        await time.pass(.seconds(30))
-        #expect(try await eventually { try state(of: client)?["a"] == monitor() })
-        withExtendedLifetime(service) {}
-    }
-
     @Test func theServersBackoffIsNeverPassed() async throws {
         let (service, client) = try await listening()
         place.server.inject([
@@ -213,101 +204,6 @@ struct UpdateChannelTests {
         await time.pass(.seconds(3))
         #expect(try await eventually { place.server.polls.count == before + 2 })
         #expect(source.connects == 0)
-    }
-
-    /// A server whose requests fail, and a change that was announced and could not be fetched.
-    private func failing() async throws -> (RemoteSettingsService, RemoteSettingsClient) {
-        let (service, client) = try await listening()
-        place.server.inject([Fault("monitor", effect: .status(500))])
-        try collection.put("a", ["value": 2])
-        source.announce(try monitor())
-        await time.pass(.seconds(5))
-        #expect(state(of: client)?["a"] != (try monitor()))
-        return (service, client)
-    }
-
-    @Test func aSyncThatFailedIsTriedAgainWithTheNextConnection() async throws {
-        let (service, client) = try await failing()
-        source.greet(.event(.update(timestamp: Timestamp(milliseconds: try monitor()), collections: nil)))
-        source.end(down)
-        await time.pass(.seconds(4))
-        place.server.inject([])
-        let connects = source.connects
-        while source.connects == connects { await time.pass(.milliseconds(100)) }
-        await time.pass(.seconds(2))
-        #expect(try await eventually { try state(of: client)?["a"] == monitor() })
-        withExtendedLifetime(service) {}
-    }
-
-    @Test func aSyncThatFailedIsTriedAgainInAnotherNetwork() async throws {
-        let (service, client) = try await failing()
-        place.server.inject([])
-        service.networkChanged()
-        await time.pass(.seconds(1))
-        #expect(try await eventually { try state(of: client)?["a"] == monitor() })
-    }
-
-    @Test func anEventThatArrivesBeforeItsDataIsAskedForUntilItIsThere() async throws {
-        let (service, client) = try await listening()
-        source.announce(try monitor() + 1)
-        await time.pass(.seconds(5))
-        try collection.put("a", ["value": 2])
-        await time.pass(.seconds(10))
-        #expect(try await eventually { try state(of: client)?["a"] == monitor() })
-        withExtendedLifetime(service) {}
-    }
-
-    /// Nothing but heartbeats comes over the connection, which stays open.
-    @Test func aLostAnnouncementIsFoundWithinHours() async throws {
-        let (service, client) = try await listening()
-        try collection.put("a", ["value": 2])
-        let before = place.server.polls.count
-        for _ in 0..<150 {
-            await time.pass(.seconds(100))
-            source.send(.heartbeat)
-        }
-        #expect(try await eventually { try state(of: client)?["a"] == monitor() })
-        #expect(source.connects == 1 && place.server.polls.count == before + 1)
-        withExtendedLifetime(service) {}
-    }
-
-    // MARK: Lies
-
-    @Test func liesCostOneSyncASecondAndHideNothing() async throws {
-        let (service, client) = try await listening()
-        for number in 0..<12 {
-            let before = place.server.polls.count
-            for lie in 0..<(number % 3 == 0 ? 2000 : 3) {
-                source.announce(9_000_000_000_000 + UInt64(number % 2 == 0 ? lie : number))
-            }
-            source.announce(try monitor())
-            await time.pass(.milliseconds(number * 100))
-            try collection.put("a", ["value": number])
-            source.announce(try monitor(), [collection.collection])
-            await time.pass(.milliseconds(1500))
-            #expect(try await eventually { try state(of: client)?["a"] == monitor() })
-            #expect(place.server.polls.count - before <= 3)
-        }
-        #expect(source.connects == 1 && source.open == 1)
-        withExtendedLifetime(service) {}
-    }
-
-    /// A list of collections that lies about its time does not make what is announced afterwards look like old news.
-    @Test func aMonitorFromTheFutureDoesNotSilenceTheChannel() async throws {
-        let (service, client) = try await listening()
-        let path = "/v2/buckets/monitor/collections/changes/changeset?_expected=0"
-        let honest = try place.server.reply(to: path, headers: RemoteSettingsHTTP.HTTPHeaders()).body
-        var lie = try #require(JSONSerialization.jsonObject(with: Data(honest)) as? [String: Any])
-        lie["timestamp"] = 8_000_000_000_000
-        let body = String(decoding: try JSONSerialization.data(withJSONObject: lie), as: UTF8.self)
-        place.server.inject([Fault("/monitor/", effect: .body(body))])
-        try await service.sync()
-        place.server.inject([])
-        try collection.put("a", ["value": 2])
-        source.announce(try monitor())
-        for _ in 0..<120 { await time.pass(.seconds(1)) }
-        #expect(try await eventually { try state(of: client)?["a"] == monitor() })
-        withExtendedLifetime(service) {}
     }
 
     // MARK: Listeners
@@ -419,38 +315,6 @@ struct UpdateChannelTests {
 
     private let down = HTTPError("https://h/updates", .unreachable("the server is down"))
 
-    @Test func aLostConnectionIsOpenedAgainAfterSeconds() async throws {
-        let (service, _) = try await listening()
-        for round in 1...5 {
-            await time.pass(.seconds(61))
-            source.end(round % 2 == 0 ? down : nil)
-            await time.pass(.milliseconds(4900))
-            #expect(source.connects == round)
-            await time.pass(.milliseconds(200))
-            #expect(source.connects == round + 1)
-        }
-        // The server names another pause.
-        source.send(.reconnectionTime(.seconds(30)))
-        await time.pass(.seconds(61))
-        source.end()
-        await time.pass(.seconds(29))
-        #expect(source.open == 0)
-        await time.pass(.seconds(2))
-        #expect(source.open == 1)
-        withExtendedLifetime(service) {}
-    }
-
-    @Test func aServerThatKeepsEndingConnectionsIsLeftAlone() async throws {
-        let (service, _) = try await listening()
-        for _ in 0..<720 {
-            source.end()
-            await time.pass(.seconds(5))
-        }
-        // One hour, with pauses of 5, 5, 5, 10, 20 s and so on.
-        #expect((10...13).contains(source.connects), "\(source.connects)")
-        withExtendedLifetime(service) {}
-    }
-
     @Test func thePausesDoubleAndTheFailureIsTold() async throws {
         let problems = Mutex<[UpdateProblem]>([])
         source.refuse(down)
@@ -550,119 +414,6 @@ struct UpdateChannelTests {
         withExtendedLifetime(client) {}
     }
 
-    @Test func disabledLastsForHours() async throws {
-        let problems = Mutex<[UpdateProblem]>([])
-        let (service, client) = try await listening()
-        let listening = client.listenForUpdates { problem in problems.withLock { $0.append(problem) } }
-        for round in 1...2 {
-            source.send(.event(.pause(.disabled)))
-            await time.settle()
-            // Neither a change of the network nor a resumption ends it.
-            service.networkChanged()
-            service.pauseUpdates()
-            await time.settle()
-            service.resumeUpdates()
-            await time.pass(.seconds(14_390))
-            #expect(source.connects == round)
-            await time.pass(.seconds(20))
-            #expect(source.connects == round + 1)
-        }
-        #expect(problems.withLock { $0.count } == 1)
-        source.send(.event(.pause(.disabled)))
-        await time.settle()
-        service.shutdown()
-        let next = self.service()
-        next.startUpdates()
-        await time.pass(.seconds(14_390))
-        #expect(source.connects == 3)
-        await time.pass(.seconds(20))
-        #expect(source.connects == 4)
-        withExtendedLifetime(listening) {}
-    }
-
-    @Test func aServerWithoutAChannelIsAskedEveryFewHours() async throws {
-        source.refuse(HTTPError("https://h/updates", .status(404, body: "")))
-        let service = service()
-        service.startUpdates()
-        await time.pass(.seconds(14_300))
-        #expect(source.connects == 1)
-        await time.pass(.seconds(200))
-        #expect(source.connects == 2)
-        withExtendedLifetime(service) {}
-    }
-
-    @Test func aConnectionWithoutHeartbeatsIsDead() async throws {
-        let (service, _) = try await listening()
-        await time.pass(.seconds(3590))
-        #expect(source.connects == 1)
-        await time.pass(.seconds(20))
-        #expect(source.connects == 2)
-        // When there are heartbeats, two minutes suffice.
-        for _ in 0..<20 {
-            source.send(.heartbeat)
-            await time.pass(.seconds(15))
-        }
-        await time.pass(.seconds(103))
-        #expect(source.connects == 2)
-        await time.pass(.seconds(10))
-        #expect(source.connects == 3)
-        withExtendedLifetime(service) {}
-    }
-
-    /// A connection that is lost before its second heartbeat is noticed as well.
-    @Test func oneHeartbeatPromisesAnother() async throws {
-        let (service, _) = try await listening()
-        // A comment at the beginning is a greeting.
-        source.send(.heartbeat)
-        await time.pass(.seconds(3580))
-        #expect(source.connects == 1)
-        await time.pass(.seconds(70))
-        #expect(source.connects == 2)
-        await time.pass(.seconds(20))
-        source.send(.heartbeat)
-        await time.pass(.seconds(110))
-        #expect(source.connects == 2)
-        await time.pass(.seconds(20))
-        #expect(source.connects == 3)
-        withExtendedLifetime(service) {}
-    }
-
-    @Test func anotherNetworkIsTriedAtOnce() async throws {
-        source.refuse(down)
-        let service = service()
-        service.startUpdates()
-        await time.pass(.seconds(3))
-        #expect(source.connects == 1)
-        source.refuse(nil)
-        service.networkChanged()
-        await time.settle()
-        #expect(service.updateStatus == .open)
-    }
-
-    @Test func aSyncThatSucceedsWakesAWaitingChannel() async throws {
-        source.refuse(down)
-        let service = service()
-        let client = service.makeClient(collectionName: collection.id)
-        service.startUpdates()
-        await time.pass(.seconds(3))
-        source.refuse(nil)
-        try await service.sync()
-        await time.settle()
-        #expect(service.updateStatus == .open)
-        withExtendedLifetime(client) {}
-    }
-
-    @Test func changesOfTheNetworkDoNotMakeAStorm() async throws {
-        source.refuse(down)
-        let service = service()
-        service.startUpdates()
-        for _ in 0..<600 {
-            service.networkChanged()
-            await time.pass(.seconds(1))
-        }
-        #expect((15...26).contains(source.connects), "\(source.connects)")
-    }
-
     @Test func listenersSurviveAChangeOfTheNetwork() async throws {
         let (service, client) = try await listening()
         let received = Mutex(0)
@@ -680,58 +431,5 @@ struct UpdateChannelTests {
         await time.pass(.seconds(35))
         #expect(try await eventually { received.withLock { $0 } == 1 })
         task.cancel()
-    }
-
-    @Test func aClockThatIsSetDelaysNothing() async throws {
-        let (service, client) = try await listening()
-        for hours in [-20, 30, -20] {
-            await time.pass(.seconds(61))
-            source.refuse(down)
-            source.end()
-            await time.pass(.seconds(10))
-            time.setClock(by: .seconds(hours * 3600))
-            source.refuse(nil)
-            try collection.put("a", ["value": Int.random(in: 0..<1_000_000_000)])
-            source.greet(.event(.update(timestamp: Timestamp(milliseconds: try monitor()), collections: nil)))
-            await time.pass(.seconds(130))
-            #expect(source.open == 1)
-            #expect(try await eventually { try state(of: client)?["a"] == monitor() })
-        }
-        withExtendedLifetime(service) {}
-    }
-
-    // MARK: Many
-
-    /// Requests are counted while a thousand clients lose the server, find it gone, and find it again.
-    @Test func aThousandClientsMakeNoStorm() async throws {
-        let time = SteppedTime()
-        let services = (0..<1000).map { number in
-            RemoteSettingsService(
-                storageDir: place.path("many/\(number)"),
-                config: place.config { config in
-                    config.environment = time.environment
-                    config.updates = UpdatePolicy(source: source)
-                })
-        }
-        source.greet(.event(.update(timestamp: Timestamp(milliseconds: try monitor()), collections: nil)))
-        for service in services { service.startUpdates() }
-        while source.open < 1000 { await time.settle() }
-        await time.pass(.seconds(120), step: .seconds(5))
-        source.refuse(down)
-        source.end(down)
-        var (counts, before) = ([Int](), source.connects)
-        for _ in 0..<20 {
-            await time.pass(.seconds(1), step: .milliseconds(500))
-            counts.append(source.connects - before)
-            before = source.connects
-        }
-        // Over five seconds, then over the next ten.
-        #expect(counts.reduce(0, +) <= 2200)
-        #expect((counts.max() ?? 0) <= 300, "\(counts)")
-        source.refuse(nil)
-        await time.pass(.seconds(260), step: .seconds(2))
-        #expect(source.open == 1000)
-        #expect(source.connects - before <= 1000)
-        withExtendedLifetime(services) {}
     }
 }

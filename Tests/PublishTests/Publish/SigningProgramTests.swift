@@ -44,10 +44,10 @@ import Testing
     @Test func theTimeIsLimited() async throws {
         let place = try PublishingPlace(at: now)
         let file = "\(place.root)/late"
-        let program = SigningProgram("(sleep 12; touch '\(file)') | sleep 60", seconds: 1)
+        let program = SigningProgram("(sleep 6; touch '\(file)') | sleep 60", seconds: 1)
         let error = await #expect(throws: DumpsError.self) { try await program.sign(message) }
         #expect(error?.description.contains("longer than 1 second") == true)
-        try await Task.sleep(for: .seconds(12))
+        try await Task.sleep(for: .seconds(6))
         #expect(try !FileStore.exists(file))
     }
 }

@@ -2,7 +2,7 @@
 
 `build` is the job (cronjobs/src/commands/build_compression_dictionaries.py): the newest attachment of a record is
 compressed with each of the up to five before it as a raw dictionary. `Edge` serves a crawled folder and maps a request that
-names a dictionary to the file of that pair; `NGINX` is the same in nginx's words.
+names a dictionary to the file of that pair.
 """
 import hashlib
 import http.server
@@ -13,19 +13,13 @@ import urllib.parse
 
 import zstandard
 
-from nginx import FILES, Nginx
-
 MAGIC = bytes.fromhex("5e2a4d1820000000")
 VERSIONS = 5
 
 
-def delta(old, new, **options):
+def delta(old, new):
     dictionary = zstandard.ZstdCompressionDict(old, dict_type=zstandard.DICT_TYPE_RAWCONTENT)
-    compressor = zstandard.ZstdCompressor(dict_data=dictionary, **(options or {"level": 3}))
-    if options:
-        # Of what is not known in advance: the window is as large as it is asked for.
-        stream = compressor.compressobj()
-        return MAGIC + hashlib.sha256(old).digest() + stream.compress(new) + stream.flush()
+    compressor = zstandard.ZstdCompressor(dict_data=dictionary, level=3)
     return MAGIC + hashlib.sha256(old).digest() + compressor.compress(new)
 
 
@@ -108,37 +102,3 @@ class Edge:
         return 200, {
             "Content-Encoding": "dcz", "Vary": "Accept-Encoding, Available-Dictionary",
             "Use-As-Dictionary": f'match="/{bucket}/{collection}/*", id="{new}", type=raw'}, pair.read_bytes()
-
-
-NGINX = """\
-location ~ ^/v1/attachments/(?<bucket>[^/]+)/(?<collection>[^/]+)/(?<new>[^/]+)$ {{
-            set $pair /v1/attachments/cdt/$bucket/$collection/compressed/target-$new/dcz/from-$old.dcz;
-            if ($wants_delta) {{ rewrite ^ /delta last; }}
-            try_files $uri =404;
-        }}
-        location = /delta {{
-            internal;
-            add_header Content-Encoding dcz;
-            add_header Vary "Accept-Encoding, Available-Dictionary";
-            try_files $pair @whole;
-        }}
-        location @whole {{ try_files $whole =404; }}
-"""
-
-MAPS = """\
-map $http_dictionary_id $old {{ '~^"(?<name>[^"/]+)"$' $name; }}
-    map $http_accept_encoding $wants_delta {{ ~dcz 1; default 0; }}
-    map $request_uri $whole {{ '~^(?<path>[^?]+)' $path; }}
-    server {{
-        listen {host}:{port};"""
-
-
-class EdgeNginx(Nginx):
-    """The same by nginx. It logs which requests named a dictionary by the bytes that it sent."""
-
-    def configuration(self, user):
-        listen = f"server {{\n        listen {self.host}:{self.port};"
-        plain = FILES.format(folder=self.folder)
-        return (super().configuration(user)
-                .replace(plain, plain.replace("location /", NGINX.format() + "        location /", 1))
-                .replace(listen, MAPS.format(host=self.host, port=self.port)))

@@ -31,13 +31,12 @@ http {{
     sendfile on;
     tcp_nopush on;
     keepalive_timeout 60;
-    keepalive_requests {keepalive_requests};
+    keepalive_requests 1000000;
     gzip off;
     server {{
         listen {host}:{port};
         {files}
     }}
-    {https}
 }}
 """
 
@@ -53,29 +52,6 @@ root {folder}/files;
         location / {{ try_files $uri =404; }}
 """
 
-HTTPS = """\
-    ssl_certificate {folder}/certificate.pem;
-    ssl_certificate_key {folder}/key.pem;
-    server {{
-        listen {host}:{http2} ssl http2;
-        {files}
-    }}
-    server {{
-        listen {host}:{http1} ssl;
-        {files}
-    }}
-    upstream behind {{ server {host}:{behind}; keepalive 64; }}
-    server {{
-        listen {host}:{proxy} ssl http2;
-        location / {{
-            proxy_pass http://behind;
-            proxy_http_version 1.1;
-            proxy_set_header Connection "";
-        }}
-    }}
-"""
-
-
 def free_port():
     """A port where nothing answers, below those that the system hands to outgoing connections."""
     while True:
@@ -86,22 +62,14 @@ def free_port():
 
 
 class Nginx:
-    """Runs for as long as a `with` block does.
+    """Runs for as long as a `with` block does."""
 
-    `within` is the beginning of a command that runs nginx in a network namespace, in which `host` is an address.
-
-    With `https`, `http2` and `http1` have the same files over TLS, by HTTP/2 or 1.1 and by 1.1 alone, and `proxy` is over
-    HTTP/2 what a server at port `behind` answers. The certificate is in certificate.pem, and nobody trusts it.
-    """
-
-    def __init__(self, folder, port=None, host="127.0.0.1", within=(), https=False, keepalive_requests=1_000_000):
+    def __init__(self, folder, port=None):
         self.folder = pathlib.Path(folder).resolve()
         self.port = port or free_port()
-        self.host, self.within, self.https = host, within, https
-        self.keepalive_requests = keepalive_requests
+        self.host = "127.0.0.1"
         self.files = self.folder / "files"
-        self.url = f"http://{host}:{self.port}/v1"
-        self.http2, self.http1, self.proxy, self.behind = range(self.port + 1, self.port + 5)
+        self.url = f"http://{self.host}:{self.port}/v1"
         self.log = self.folder / "access.jsonl"
         self.process = None
 
@@ -115,7 +83,7 @@ class Nginx:
         configuration, pid = self.folder / "nginx.conf", self.folder / "nginx.pid"
         configuration.write_text(self.configuration(user))
         self.process = subprocess.Popen(
-            [*self.within, binary, "-p", self.folder, "-e", self.folder / "error.log", "-c", configuration, "-g", "daemon off;"],
+            [binary, "-p", self.folder, "-e", self.folder / "error.log", "-c", configuration, "-g", "daemon off;"],
             stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
         for _ in range(500):
             if self.process.poll() is not None:
@@ -129,20 +97,7 @@ class Nginx:
 
     def configuration(self, user):
         files = FILES.format(folder=self.folder)
-        https = self.listen_https(files) if self.https else ""
-        return CONFIGURATION.format(
-            user=user, folder=self.folder, port=self.port, host=self.host, files=files, https=https,
-            keepalive_requests=self.keepalive_requests)
-
-    def listen_https(self, files):
-        key, certificate = self.folder / "key.pem", self.folder / "certificate.pem"
-        subprocess.run(
-            ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "7",
-             "-subj", f"/CN={self.host}", "-addext", f"subjectAltName=IP:{self.host}", "-keyout", key, "-out", certificate],
-            check=True, capture_output=True)
-        return HTTPS.format(
-            folder=self.folder, host=self.host, files=files, http2=self.http2, http1=self.http1, proxy=self.proxy,
-            behind=self.behind)
+        return CONFIGURATION.format(user=user, folder=self.folder, port=self.port, host=self.host, files=files)
 
     def __exit__(self, *_):
         self.process.terminate()

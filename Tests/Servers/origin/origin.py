@@ -18,12 +18,10 @@ from crawl import Crawl
 from nginx import Nginx
 
 
-def make(server, folder, port=None, **options):
-    """An Nginx with these options, not started yet, that serves what `server` answers now."""
-    nginx = Nginx(folder, port, **options)
-    # Relative addresses are right for each scheme and port.
-    address = "/v1" if nginx.https else nginx.url
-    Crawl(server.url, server.data / "attachments", nginx.files / "v1", address).run()
+def make(server, folder, port=None):
+    """An Nginx, not started yet, that serves what `server` answers now."""
+    nginx = Nginx(folder, port)
+    Crawl(server.url, server.data / "attachments", nginx.files / "v1", nginx.url).run()
     return nginx
 
 

@@ -71,7 +71,7 @@ struct RenderingTests {
     }
 
     @Test func aNameOfManyMarksIsCutByItsBytes() throws {
-        let report = try costly("a" + String(repeating: #"\u0301"#, count: 100_000))
+        let report = try costly("a" + String(repeating: #"\u0301"#, count: 10_000))
         #expect(DiffText(report).text.utf8.count < 1_500_000)
     }
 

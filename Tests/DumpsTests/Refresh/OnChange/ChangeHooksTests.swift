@@ -26,7 +26,7 @@ struct ChangeHooksTests {
         let folder = try FileStore.makeUniqueDirectory(FileStore.temporaryDirectory + "/hooks")
         defer { try? FileStore.removeTree(folder) }
         let (kept, late) = ("\(folder)/on-change.json", "\(folder)/late")
-        let command = "\(trap)(trap '' TERM; sleep 12; touch '\(late)') & while :; do sleep 1; done"
+        let command = "\(trap)(trap '' TERM; sleep 6; touch '\(late)') & while :; do sleep 1; done"
         var hooks = ChangeHooks(
             [command, "cat >'\(folder)/told'"], of: DumpsDirectory(folder), keeping: kept, seconds: 1)
         try await hooks.begin { try state(["main/a": 1]) }
@@ -35,7 +35,7 @@ struct ChangeHooksTests {
         #expect(outcomes.map(\.status) == ["pending", "told"])
         #expect(outcomes[0].failure?.contains("longer than 1 second") == true)
         #expect(try FileStore.read("\(folder)/told", limit: 1000)?.text.hasPrefix(#"{"timestamp":2,"#) == true)
-        try await Task.sleep(for: .seconds(12))
+        try await Task.sleep(for: .seconds(6))
         #expect(try !FileStore.exists(late))
 
         var next = ChangeHooks([command], of: DumpsDirectory(folder), keeping: kept, seconds: 0)
