@@ -39,7 +39,7 @@ struct UpdateChannelTests {
         return false
     }
 
-    private func monitor() throws -> UInt64 { try place.server.monitorTimestamp() }
+    private func monitor() throws -> Timestamp { try place.server.monitorTimestamp() }
 
     /// A service whose channel is open and that holds the server's state.
     private func listening(
@@ -48,7 +48,7 @@ struct UpdateChannelTests {
         let service = service(change)
         let client = service.makeClient(collectionName: collection.id)
         try await service.sync()
-        source.greet(.event(.update(timestamp: Timestamp(milliseconds: try monitor()), collections: nil)))
+        source.greet(.event(.update(timestamp: try monitor(), collections: nil)))
         service.startUpdates()
         await time.settle()
         #expect(service.updateStatus == .open)
@@ -105,11 +105,11 @@ struct UpdateChannelTests {
         await time.pass(.milliseconds(200))
         #expect(place.server.polls.count == before)
         await time.pass(.milliseconds(100))
-        #expect(try await eventually { state(of: client)?["a"] == announced })
+        #expect(try await eventually { state(of: client)?["a"] == announced.milliseconds })
         #expect(place.server.polls.dropFirst(before) == ["?_expected=\(announced)"])
         // What is held is not asked for again.
         source.announce(announced)
-        source.announce(announced - 1)
+        source.announce(Timestamp(milliseconds: announced.milliseconds - 1))
         await time.pass(.seconds(600))
         #expect(place.server.polls.count == before + 1)
         withExtendedLifetime(service) {}
@@ -124,7 +124,7 @@ struct UpdateChannelTests {
             await time.pass(.milliseconds(100))
         }
         await time.pass(.seconds(3))
-        #expect(try await eventually { try state(of: client)?["a"] == monitor() })
+        #expect(try await eventually { try state(of: client)?["a"] == monitor().milliseconds })
         let expected = try monitor()
         #expect(place.server.polls.dropFirst(before) == ["?_expected=\(expected)"])
         withExtendedLifetime(service) {}
@@ -151,10 +151,10 @@ struct UpdateChannelTests {
         try collection.put("a", ["value": 2])
         let missed = try monitor()
         try other.put("b")
-        let last = Timestamp(milliseconds: try monitor())
+        let last = try monitor()
         source.greet(.event(.update(timestamp: last, collections: [other.collection])))
         await time.pass(.seconds(10))
-        #expect(try await eventually { state(of: client)?["a"] == missed })
+        #expect(try await eventually { state(of: client)?["a"] == missed.milliseconds })
         withExtendedLifetime(service) {}
     }
 
@@ -164,7 +164,7 @@ struct UpdateChannelTests {
         source.greet()
         try collection.put("a", ["value": 2])
         await time.pass(.seconds(30))
-        #expect(try await eventually { try state(of: client)?["a"] == monitor() })
+        #expect(try await eventually { try state(of: client)?["a"] == monitor().milliseconds })
         withExtendedLifetime(service) {}
     }
 
@@ -178,9 +178,9 @@ struct UpdateChannelTests {
         let before = place.server.polls.count
         await time.pass(.seconds(595))
         #expect(place.server.polls.count == before + 1)
-        #expect(state(of: client)?["a"] != (try monitor()))
+        #expect(state(of: client)?["a"] != (try monitor().milliseconds))
         await time.pass(.seconds(60))
-        #expect(try await eventually { try state(of: client)?["a"] == monitor() })
+        #expect(try await eventually { try state(of: client)?["a"] == monitor().milliseconds })
         withExtendedLifetime(service) {}
     }
 
@@ -190,7 +190,7 @@ struct UpdateChannelTests {
         try collection.put("a", ["value": 2])
         source.announce(try monitor())
         await time.pass(.seconds(5))
-        #expect(try await eventually { try state(of: client)?["a"] == monitor() })
+        #expect(try await eventually { try state(of: client)?["a"] == monitor().milliseconds })
         withExtendedLifetime(service) {}
     }
 
@@ -207,7 +207,7 @@ struct UpdateChannelTests {
         #expect(place.server.polls.count == before)
         #expect(service.handlePushMessage(["timestamp": "\"\(try monitor())\""]))
         await time.pass(.seconds(3))
-        #expect(try await eventually { try state(of: client)?["a"] == monitor() })
+        #expect(try await eventually { try state(of: client)?["a"] == monitor().milliseconds })
         // Without a timestamp nobody knows whether there is something new.
         #expect(service.handlePushMessage(["CONFIG_STATE": "stale", "collection": collection.name]))
         await time.pass(.seconds(3))
@@ -222,20 +222,20 @@ struct UpdateChannelTests {
         try collection.put("a", ["value": 2])
         source.announce(try monitor())
         await time.pass(.seconds(5))
-        #expect(state(of: client)?["a"] != (try monitor()))
+        #expect(state(of: client)?["a"] != (try monitor().milliseconds))
         return (service, client)
     }
 
     @Test func aSyncThatFailedIsTriedAgainWithTheNextConnection() async throws {
         let (service, client) = try await failing()
-        source.greet(.event(.update(timestamp: Timestamp(milliseconds: try monitor()), collections: nil)))
+        source.greet(.event(.update(timestamp: try monitor(), collections: nil)))
         source.end(down)
         await time.pass(.seconds(4))
         place.server.inject([])
         let connects = source.connects
         while source.connects == connects { await time.pass(.milliseconds(100)) }
         await time.pass(.seconds(2))
-        #expect(try await eventually { try state(of: client)?["a"] == monitor() })
+        #expect(try await eventually { try state(of: client)?["a"] == monitor().milliseconds })
         withExtendedLifetime(service) {}
     }
 
@@ -244,16 +244,16 @@ struct UpdateChannelTests {
         place.server.inject([])
         service.networkChanged()
         await time.pass(.seconds(1))
-        #expect(try await eventually { try state(of: client)?["a"] == monitor() })
+        #expect(try await eventually { try state(of: client)?["a"] == monitor().milliseconds })
     }
 
     @Test func anEventThatArrivesBeforeItsDataIsAskedForUntilItIsThere() async throws {
         let (service, client) = try await listening()
-        source.announce(try monitor() + 1)
+        source.announce(try monitor().advanced(by: .milliseconds(1)))
         await time.pass(.seconds(5))
         try collection.put("a", ["value": 2])
         await time.pass(.seconds(10))
-        #expect(try await eventually { try state(of: client)?["a"] == monitor() })
+        #expect(try await eventually { try state(of: client)?["a"] == monitor().milliseconds })
         withExtendedLifetime(service) {}
     }
 
@@ -266,7 +266,7 @@ struct UpdateChannelTests {
             await time.pass(.seconds(100))
             source.send(.heartbeat)
         }
-        #expect(try await eventually { try state(of: client)?["a"] == monitor() })
+        #expect(try await eventually { try state(of: client)?["a"] == monitor().milliseconds })
         #expect(source.connects == 1 && place.server.polls.count == before + 1)
         withExtendedLifetime(service) {}
     }
@@ -278,14 +278,14 @@ struct UpdateChannelTests {
         for number in 0..<12 {
             let before = place.server.polls.count
             for lie in 0..<(number % 3 == 0 ? 2000 : 3) {
-                source.announce(9_000_000_000_000 + UInt64(number % 2 == 0 ? lie : number))
+                source.announce(Timestamp(milliseconds: 9_000_000_000_000 + UInt64(number % 2 == 0 ? lie : number)))
             }
             source.announce(try monitor())
             await time.pass(.milliseconds(number * 100))
             try collection.put("a", ["value": number])
             source.announce(try monitor(), [collection.collection])
             await time.pass(.milliseconds(1500))
-            #expect(try await eventually { try state(of: client)?["a"] == monitor() })
+            #expect(try await eventually { try state(of: client)?["a"] == monitor().milliseconds })
             #expect(place.server.polls.count - before <= 3)
         }
         #expect(source.connects == 1 && source.open == 1)
@@ -306,7 +306,7 @@ struct UpdateChannelTests {
         try collection.put("a", ["value": 2])
         source.announce(try monitor())
         for _ in 0..<120 { await time.pass(.seconds(1)) }
-        #expect(try await eventually { try state(of: client)?["a"] == monitor() })
+        #expect(try await eventually { try state(of: client)?["a"] == monitor().milliseconds })
         withExtendedLifetime(service) {}
     }
 
@@ -391,13 +391,13 @@ struct UpdateChannelTests {
         await time.settle()
         #expect(source.open == 0 && service.updateStatus == .paused)
         try collection.put("a", ["value": 2])
-        source.greet(.event(.update(timestamp: Timestamp(milliseconds: try monitor()), collections: nil)))
+        source.greet(.event(.update(timestamp: try monitor(), collections: nil)))
         await time.pass(.seconds(86_400))
         #expect(source.connects == 1)
         service.resumeUpdates()
         await time.pass(.seconds(5))
         #expect(source.open == 1 && source.most == 1)
-        #expect(try await eventually { try state(of: client)?["a"] == monitor() })
+        #expect(try await eventually { try state(of: client)?["a"] == monitor().milliseconds })
     }
 
     @Test func anotherConfigurationHasAnotherChannel() async throws {
@@ -675,7 +675,7 @@ struct UpdateChannelTests {
         await time.pass(.seconds(40))
         try collection.put("a", ["value": 2])
         source.refuse(nil)
-        source.greet(.event(.update(timestamp: Timestamp(milliseconds: try monitor()), collections: nil)))
+        source.greet(.event(.update(timestamp: try monitor(), collections: nil)))
         service.networkChanged()
         await time.pass(.seconds(35))
         #expect(try await eventually { received.withLock { $0 } == 1 })
@@ -692,10 +692,10 @@ struct UpdateChannelTests {
             time.setClock(by: .seconds(hours * 3600))
             source.refuse(nil)
             try collection.put("a", ["value": Int.random(in: 0..<1_000_000_000)])
-            source.greet(.event(.update(timestamp: Timestamp(milliseconds: try monitor()), collections: nil)))
+            source.greet(.event(.update(timestamp: try monitor(), collections: nil)))
             await time.pass(.seconds(130))
             #expect(source.open == 1)
-            #expect(try await eventually { try state(of: client)?["a"] == monitor() })
+            #expect(try await eventually { try state(of: client)?["a"] == monitor().milliseconds })
         }
         withExtendedLifetime(service) {}
     }
@@ -713,7 +713,7 @@ struct UpdateChannelTests {
                     config.updates = UpdatePolicy(source: source)
                 })
         }
-        source.greet(.event(.update(timestamp: Timestamp(milliseconds: try monitor()), collections: nil)))
+        source.greet(.event(.update(timestamp: try monitor(), collections: nil)))
         for service in services { service.startUpdates() }
         while source.open < 1000 { await time.settle() }
         await time.pass(.seconds(120), step: .seconds(5))

@@ -14,7 +14,7 @@ public enum Provenance: Hashable, Sendable {
     /// The provenance without the verdict. The first bytes of a bundle state only this.
     ///
     /// Closed: no version adds a case.
-    public enum Kind: String, Hashable, Sendable, CaseIterable {
+    public enum Kind: String, Codable, Hashable, Sendable, CaseIterable {
         /// A content signature in `metadata.json`, with its chain in `chain.pem`.
         case signed
         /// Nothing vouches for the records: the server does not sign.
@@ -41,8 +41,29 @@ public enum Provenance: Hashable, Sendable {
     }
 }
 
-/// The result of a successful verification, or a lock's claim of one. Only this package can create it.
-public struct SignatureVerdict: Hashable, Sendable {
+extension Provenance: Codable {
+    private enum CodingKeys: String, CodingKey { case kind, verdict }
+
+    /// Decodes what another process has encoded. A decoded verdict is only that document's claim.
+    public init(from decoder: any Decoder) throws {
+        let members = try decoder.container(keyedBy: CodingKeys.self)
+        switch try members.decode(Kind.self, forKey: .kind) {
+        case .signed: self = .signed(try members.decode(SignatureVerdict.self, forKey: .verdict))
+        case .unsigned: self = .unsigned
+        case .imported: self = .imported
+        }
+    }
+
+    /// Encodes `kind`, and `verdict` if there is a signature.
+    public func encode(to encoder: any Encoder) throws {
+        var members = encoder.container(keyedBy: CodingKeys.self)
+        try members.encode(kind, forKey: .kind)
+        try members.encodeIfPresent(verdict, forKey: .verdict)
+    }
+}
+
+/// The result of a successful verification, or the claim of one by a lock or a decoded report.
+public struct SignatureVerdict: Codable, Hashable, Sendable {
     /// The name in the leaf certificate, such as `remote-settings.content-signature.mozilla.org`.
     public let signer: String
     /// The SHA-256 of the root certificate's DER.

@@ -2,11 +2,11 @@ import RemoteSettingsModel
 import SnapshotBundle
 
 /// The catalogue in use, and whether its publisher still confirms it. See <doc:Catalogues>.
-public struct CatalogueStatus: Hashable, Sendable {
+public struct CatalogueStatus: Codable, Hashable, Sendable {
     /// Whether the publisher has recently confirmed that this is its current catalogue.
     ///
     /// Closed: no version adds a case.
-    public enum Freshness: Hashable, Sendable {
+    public enum Freshness: Codable, Hashable, Sendable {
         /// It has. The confirmation holds until this time.
         case confirmed(until: RemoteSettingsTimestamp)
         /// Its confirmation expired at this time. Records are still served.

@@ -3,7 +3,7 @@ import RemoteSettingsModel
 import SnapshotBundle
 
 /// The state of a whole service, for a status screen, a bug report or a fleet's metrics. Its description is a text for
-/// people, and it encodes as JSON of a fixed shape.
+/// people. As JSON it has a fixed shape, which a fleet's collector decodes with the same type.
 public struct ServiceInspection: Hashable, Sendable {
     /// The state of one collection.
     public struct Collection: Hashable, Sendable {
@@ -11,6 +11,9 @@ public struct ServiceInspection: Hashable, Sendable {
         public var status: CollectionStatus
         /// The collection's timestamp on the server; `nil` if the server was not asked, or does not have it.
         public var serverTimestamp: RemoteSettingsTimestamp?
+        /// When the last sync began that has brought the collection to the server's state, by this device's clock;
+        /// `nil` if none has.
+        public var lastSuccess: RemoteSettingsTimestamp?
         /// The syncs that failed since the last one that succeeded; `nil` if none has.
         public var failures: SyncFailures?
         /// Whether the collection has a client, so that the service's sync covers it.
@@ -19,6 +22,14 @@ public struct ServiceInspection: Hashable, Sendable {
         /// Whether a file of a developer's machine replaces the collection, so that it is not synced.
         public var isPinned: Bool {
             if case .override = status.source { true } else { false }
+        }
+
+        /// When the collection's last sync began, whether it succeeded or not, by this device's clock; `nil` if there
+        /// was none.
+        ///
+        /// A device without network makes no attempt that counts.
+        public var lastAttempt: RemoteSettingsTimestamp? {
+            [failures?.attempts.last?.at, lastSuccess].compactMap(\.self).max()
         }
 
         /// The text of the last sync's error; `nil` if that sync succeeded.
@@ -53,61 +64,8 @@ public struct ServiceInspection: Hashable, Sendable {
     /// When the last sync began, whether it succeeded or not, by this device's clock; `nil` if there was none.
     ///
     /// A device without network makes no attempt that counts.
-    public var lastAttempt: Timestamp? {
-        (collections.compactMap { $0.failures?.attempts.last?.at } + [lastCheck].compactMap(\.self)).max()
-    }
-}
-
-extension ServiceInspection: Encodable {
-    private enum Key: String, CodingKey {
-        case server, preview, catalogue, lastAttempt, lastSuccess, clockSkewSeconds, backoffUntil, collections
-    }
-
-    /// Encodes times as RFC 3339 in UTC and durations in seconds. A member without a value is left out.
-    public func encode(to encoder: any Encoder) throws {
-        var members = encoder.container(keyedBy: Key.self)
-        try members.encode(server, forKey: .server)
-        try members.encode(isPreview, forKey: .preview)
-        try members.encodeIfPresent(catalogue?.number, forKey: .catalogue)
-        try members.encodeIfPresent(lastAttempt?.rfc3339, forKey: .lastAttempt)
-        try members.encodeIfPresent(lastCheck?.rfc3339, forKey: .lastSuccess)
-        try members.encodeIfPresent(clockSkew?.components.seconds, forKey: .clockSkewSeconds)
-        try members.encodeIfPresent(backoffUntil?.rfc3339, forKey: .backoffUntil)
-        try members.encode(collections, forKey: .collections)
-    }
-}
-
-extension ServiceInspection.Collection: Encodable {
-    private enum Key: String, CodingKey {
-        case collection, source, timestamp, records, pinned, failures, failingSince, error, serverTimestamp
-        case behindSeconds
-    }
-
-    /// Encodes the collection. Its name is `bucket/collection`.
-    public func encode(to encoder: any Encoder) throws {
-        var members = encoder.container(keyedBy: Key.self)
-        try members.encode(status.collection, forKey: .collection)
-        try members.encode(status.source.word, forKey: .source)
-        try members.encodeIfPresent(status.timestamp?.rfc3339, forKey: .timestamp)
-        try members.encodeIfPresent(status.records, forKey: .records)
-        try members.encode(isPinned, forKey: .pinned)
-        try members.encode(failures?.count ?? 0, forKey: .failures)
-        try members.encodeIfPresent(failures?.since.rfc3339, forKey: .failingSince)
-        try members.encodeIfPresent(lastError, forKey: .error)
-        try members.encodeIfPresent(serverTimestamp?.rfc3339, forKey: .serverTimestamp)
-        try members.encodeIfPresent(behind?.components.seconds, forKey: .behindSeconds)
-    }
-}
-
-extension CollectionStatus.Source {
-    /// The source without paths, which may name a person.
-    fileprivate var word: String {
-        switch self {
-        case .cached: "cached"
-        case .packaged: "packaged"
-        case .override: "override"
-        case .notHeld: "none"
-        }
+    public var lastAttempt: RemoteSettingsTimestamp? {
+        (collections.compactMap(\.lastAttempt) + [lastCheck].compactMap(\.self)).max()
     }
 }
 
@@ -199,7 +157,7 @@ extension RemoteSettingsService {
             collections: ids.map { id in
                 .init(
                     status: collection(id: id).status, serverTimestamp: monitor?.collections[id],
-                    failures: journal.failures[id], hasClient: clients.contains(id))
+                    lastSuccess: journal.successes[id], failures: journal.failures[id], hasClient: clients.contains(id))
             })
     }
 

@@ -4,7 +4,7 @@ import RemoteSettingsModel
 /// A sync that has just failed. Reads that sync only if nothing is held do not repeat it before ``nextTry``.
 ///
 /// These reads are ``RemoteSettingsClient/fetchRecords(_:)`` with ``RecordQuery/Sync/ifEmpty``.
-public struct RecentFailure: Hashable, Sendable {
+public struct RecentFailure: Codable, Hashable, Sendable {
     /// Why it failed.
     public var error: RemoteSettingsError
     /// When such a read asks the network again, by this device's clock: 5 s to a minute after the failure.

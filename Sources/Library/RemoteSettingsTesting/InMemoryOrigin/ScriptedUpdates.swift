@@ -37,12 +37,12 @@ public final class ScriptedUpdates: UpdateSource {
         }
     }
 
-    /// Announces a state of the server, in milliseconds since 1970.
-    public func announce(_ timestamp: UInt64) { announce(timestamp, nil) }
+    /// Announces a state of the server.
+    public func announce(_ timestamp: RemoteSettingsTimestamp) { announce(timestamp, nil) }
 
     /// Announces a state of the server and the collections that it concerns; `nil` for all.
-    package func announce(_ timestamp: UInt64, _ collections: [CollectionID]?) {
-        send(.event(.update(timestamp: Timestamp(milliseconds: timestamp), collections: collections)))
+    package func announce(_ timestamp: Timestamp, _ collections: [CollectionID]?) {
+        send(.event(.update(timestamp: timestamp, collections: collections)))
     }
 
     /// Ends all connections properly.
@@ -96,8 +96,8 @@ extension OriginTransport {
     }
 
     /// The timestamp of the monitor, the server's list of collections.
-    package func monitorTimestamp() throws -> UInt64 {
+    package func monitorTimestamp() throws -> Timestamp {
         let document = try JSONValue(parsing: Bytes(utf8: try monitor()), limits: Limits())
-        return document["timestamp"]?.number?.uint64 ?? 0
+        return Timestamp(milliseconds: document["timestamp"]?.number?.uint64 ?? 0)
     }
 }
