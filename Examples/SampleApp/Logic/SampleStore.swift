@@ -74,6 +74,7 @@ public final class SampleStore: Sendable {
                 case .packaged: "shipped with the app"
                 case .override: "replaced by a file of this machine"
                 case .notHeld: "none yet"
+                default: "from elsewhere"
                 }
             let count = status.records ?? 0
             return Served(

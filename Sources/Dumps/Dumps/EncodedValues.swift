@@ -7,14 +7,6 @@ extension CollectionID: Encodable {
     public func encode(to encoder: any Encoder) throws { try "\(self)".encode(to: encoder) }
 }
 
-extension Timestamp: Encodable {
-    public func encode(to encoder: any Encoder) throws { try milliseconds.encode(to: encoder) }
-}
-
-extension SHA256Digest: Encodable {
-    public func encode(to encoder: any Encoder) throws { try hex.encode(to: encoder) }
-}
-
 extension LockFile.Collection: Encodable {
     package func encode(to encoder: any Encoder) throws { try json.encode(to: encoder) }
 }

@@ -374,7 +374,7 @@ struct FetchTests {
     @Test func pushMessages() async throws {
         let config = place.start(interval: 43_200)
         try await config.fetch()
-        let held = try place.collection.timestamp()
+        let held = try place.collection.timestamp().milliseconds
         #expect(try config.handlePushMessage([:]) == false)
         #expect(try config.handlePushMessage(["aps": ["content-available": 1]]) == false)
         #expect(try config.handlePushMessage(["CONFIG_STATE": "FRESH"]) == false)

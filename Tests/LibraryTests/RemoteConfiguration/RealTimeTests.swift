@@ -169,7 +169,7 @@ struct RealTimeTests {
         if let another { source.send(.refused(another)) }
         await time.settle()
         #expect(source.connects == 2 && told.listener.all.count == 1)
-        source.announce(try place.server.monitorTimestamp() + 1000, [place.collection.collection])
+        source.announce(try place.server.monitorTimestamp().advanced(by: .seconds(1)), [place.collection.collection])
         for _ in 0..<5 { await time.pass(.seconds(61)) }
         try await told.listener.has(2)
         await time.settle()

@@ -36,11 +36,11 @@ extension ServerTests {
             }
         }
 
-        private func claim(_ collection: ServerCollection, timestamp: UInt64) throws {
+        private func claim(_ collection: ServerCollection, timestamp: Timestamp) throws {
             try claim(collection) {
                 StoredState(
                     file: $0.file, size: $0.size,
-                    state: .init(timestamp: Timestamp(milliseconds: timestamp), payload: $0.state.payload),
+                    state: .init(timestamp: timestamp, payload: $0.state.payload),
                     server: $0.server, root: $0.root)
             }
         }
@@ -117,7 +117,7 @@ extension ServerTests {
             try collection.put("a")
             let time = try collection.timestamp()
             try await client(collection).sync()
-            try claim(collection, timestamp: time + 1)
+            try claim(collection, timestamp: time.advanced(by: .milliseconds(1)))
             let reader = client(collection)
             #expect(try await fetches(collection, by: reader) == 1)
             #expect(reader.getRecords()?.map(\.id) == ["a"])

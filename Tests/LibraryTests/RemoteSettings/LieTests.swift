@@ -176,7 +176,7 @@ extension ServerTests {
             let client = place.service().makeClient(collectionName: collection.name)
             try await client.sync()
             let held = try collection.timestamp()
-            try collection.put("b", ["last_modified": held - 1])
+            try collection.put("b", ["last_modified": held.milliseconds - 1])
             #expect(try collection.timestamp() == held)
             let monitor = #"{"timestamp":\#(held),"changes":[]}"#
             place.server.inject([Fault("/monitor/collections/changes/changeset", effect: .body(monitor))])

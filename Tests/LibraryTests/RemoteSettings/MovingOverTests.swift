@@ -97,7 +97,7 @@ import Testing
         let client = place.service { $0.packaged = [imported] }.makeClient(collectionName: collection.name)
         #expect(client.getRecords()?.map(\.id) == ["a"])
         #expect(client.status.provenance == .imported)
-        #expect(try client.getLastModifiedTimestamp() == collection.timestamp())
+        #expect(try client.getLastModifiedTimestamp() == collection.timestamp().milliseconds)
         try await client.sync()
         #expect(client.getRecords()?.map(\.id) == ["a"])
         #expect(client.status.source == .cached)

@@ -199,10 +199,10 @@ extension ServerTests {
             try collection.attach(Data("attached".utf8), to: "b")
             let old = try await place.package([collection], as: "old")
             let before = try collection.state()
-            let oldTime = Timestamp(milliseconds: try collection.timestamp())
+            let oldTime = try collection.timestamp()
             try collection.put("c")
             let new = try await place.package([collection], as: "new")
-            let newTime = Timestamp(milliseconds: try collection.timestamp())
+            let newTime = try collection.timestamp()
             let bundle = "main/\(collection.name).zip"
             let (dumps, other) = newerBundle ? (old, new) : (new, old)
             try Data(contentsOf: URL(fileURLWithPath: "\(other)/\(bundle)"))
@@ -267,7 +267,7 @@ extension ServerTests {
                 let other = service.makeClient(collectionName: "other/\(collection.name)")
                 #expect(other.getRecords() == nil)
                 #expect(other.status.rejected.map(\.reason) == [.otherBucket(found: "main")])
-                #expect(try other.status.rejected.first?.timestamp?.milliseconds == collection.timestamp())
+                #expect(try other.status.rejected.first?.timestamp == collection.timestamp())
             }
         }
 
@@ -419,7 +419,7 @@ extension ServerTests {
             let collection = try place.server.makeCollection()
             try collection.put("a")
             let dumps = try await place.package([collection])
-            let timestamp = Timestamp(milliseconds: try collection.timestamp())
+            let timestamp = try collection.timestamp()
             let client = place.service {
                 $0.packaged = [.directory(dumps)]
                 $0.environment.now = { timestamp.advanced(by: .seconds(90)) }

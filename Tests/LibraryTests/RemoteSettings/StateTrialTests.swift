@@ -219,6 +219,7 @@ import Testing
             at: Timestamp(milliseconds: 1), trigger: .timer, status: .networkError,
             error: "a" + String(repeating: "\u{301}", count: 1_000_000))
         for _ in 0..<12 { _ = journal.record(attempt, of: id) }
+        journal.successes[id] = Timestamp(milliseconds: 1)
         let read = try #require(SyncJournal(journal.json))
         #expect(read.failures[id]?.count == 12 && read == journal)
         #expect(JSONText.compact(journal.json).count < 20_000)

@@ -27,10 +27,10 @@ extension ServerTests {
                 ])
             try collection.put("b")
             let timestamp = try collection.timestamp()
-            try await client.sync(expecting: Timestamp(milliseconds: timestamp))
+            try await client.sync(expecting: timestamp)
             let events = received.take()
             #expect(events.map(\.trigger) == [.broadcast, .broadcast])
-            #expect(events.last?.timestamp == Timestamp(milliseconds: timestamp))
+            #expect(events.last?.timestamp == timestamp)
             #expect(events.allSatisfy { $0.duration >= .zero && $0.errorDescription == nil })
             try await service.sync()
             #expect(

@@ -40,7 +40,7 @@ struct UpdateChannelTests {
         return false
     }
 
-    private func monitor() throws -> UInt64 { try place.server.monitorTimestamp() }
+    private func monitor() throws -> Timestamp { try place.server.monitorTimestamp() }
 
     /// A service whose channel is open and that holds the server's state.
     private func listening(
@@ -49,7 +49,7 @@ struct UpdateChannelTests {
         let service = service(change)
         let client = service.makeClient(collectionName: collection.id)
         try await service.sync()
-        source.greet(.event(.update(timestamp: Timestamp(milliseconds: try monitor()), collections: nil)))
+        source.greet(.event(.update(timestamp: try monitor(), collections: nil)))
         service.startUpdates()
         await time.settle()
         #expect(service.updateStatus == .open)
@@ -106,11 +106,11 @@ struct UpdateChannelTests {
         await time.pass(.milliseconds(200))
         #expect(place.server.polls.count == before)
         await time.pass(.milliseconds(100))
-        #expect(try await eventually { state(of: client)?["a"] == announced })
+        #expect(try await eventually { state(of: client)?["a"] == announced.milliseconds })
         #expect(place.server.polls.dropFirst(before) == ["?_expected=\(announced)"])
         // What is held is not asked for again.
         source.announce(announced)
-        source.announce(announced - 1)
+        source.announce(Timestamp(milliseconds: announced.milliseconds - 1))
         await time.pass(.seconds(600))
         #expect(place.server.polls.count == before + 1)
         withExtendedLifetime(service) {}
@@ -125,7 +125,7 @@ struct UpdateChannelTests {
             await time.pass(.milliseconds(100))
         }
         await time.pass(.seconds(3))
-        #expect(try await eventually { try state(of: client)?["a"] == monitor() })
+        #expect(try await eventually { try state(of: client)?["a"] == monitor().milliseconds })
         let expected = try monitor()
         #expect(place.server.polls.dropFirst(before) == ["?_expected=\(expected)"])
         withExtendedLifetime(service) {}
@@ -152,10 +152,10 @@ struct UpdateChannelTests {
         try collection.put("a", ["value": 2])
         let missed = try monitor()
         try other.put("b")
-        let last = Timestamp(milliseconds: try monitor())
+        let last = try monitor()
         source.greet(.event(.update(timestamp: last, collections: [other.collection])))
         await time.pass(.seconds(10))
-        #expect(try await eventually { state(of: client)?["a"] == missed })
+        #expect(try await eventually { state(of: client)?["a"] == missed.milliseconds })
         withExtendedLifetime(service) {}
     }
 
@@ -169,9 +169,9 @@ struct UpdateChannelTests {
         let before = place.server.polls.count
         await time.pass(.seconds(595))
         #expect(place.server.polls.count == before + 1)
-        #expect(state(of: client)?["a"] != (try monitor()))
+        #expect(state(of: client)?["a"] != (try monitor().milliseconds))
         await time.pass(.seconds(60))
-        #expect(try await eventually { try state(of: client)?["a"] == monitor() })
+        #expect(try await eventually { try state(of: client)?["a"] == monitor().milliseconds })
         withExtendedLifetime(service) {}
     }
 
@@ -181,7 +181,7 @@ struct UpdateChannelTests {
         try collection.put("a", ["value": 2])
         source.announce(try monitor())
         await time.pass(.seconds(5))
-        #expect(try await eventually { try state(of: client)?["a"] == monitor() })
+        #expect(try await eventually { try state(of: client)?["a"] == monitor().milliseconds })
         withExtendedLifetime(service) {}
     }
 
@@ -198,7 +198,7 @@ struct UpdateChannelTests {
         #expect(place.server.polls.count == before)
         #expect(service.handlePushMessage(["timestamp": "\"\(try monitor())\""]))
         await time.pass(.seconds(3))
-        #expect(try await eventually { try state(of: client)?["a"] == monitor() })
+        #expect(try await eventually { try state(of: client)?["a"] == monitor().milliseconds })
         // Without a timestamp nobody knows whether there is something new.
         #expect(service.handlePushMessage(["CONFIG_STATE": "stale", "collection": collection.name]))
         await time.pass(.seconds(3))
@@ -287,13 +287,13 @@ struct UpdateChannelTests {
         await time.settle()
         #expect(source.open == 0 && service.updateStatus == .paused)
         try collection.put("a", ["value": 2])
-        source.greet(.event(.update(timestamp: Timestamp(milliseconds: try monitor()), collections: nil)))
+        source.greet(.event(.update(timestamp: try monitor(), collections: nil)))
         await time.pass(.seconds(86_400))
         #expect(source.connects == 1)
         service.resumeUpdates()
         await time.pass(.seconds(5))
         #expect(source.open == 1 && source.most == 1)
-        #expect(try await eventually { try state(of: client)?["a"] == monitor() })
+        #expect(try await eventually { try state(of: client)?["a"] == monitor().milliseconds })
     }
 
     @Test func anotherConfigurationHasAnotherChannel() async throws {
@@ -426,7 +426,7 @@ struct UpdateChannelTests {
         await time.pass(.seconds(40))
         try collection.put("a", ["value": 2])
         source.refuse(nil)
-        source.greet(.event(.update(timestamp: Timestamp(milliseconds: try monitor()), collections: nil)))
+        source.greet(.event(.update(timestamp: try monitor(), collections: nil)))
         service.networkChanged()
         await time.pass(.seconds(35))
         #expect(try await eventually { received.withLock { $0 } == 1 })

@@ -60,7 +60,7 @@ struct UpdateFaultTests {
     }
 
     private func update() throws -> String {
-        let timestamp = Timestamp(milliseconds: try place.server.monitorTimestamp())
+        let timestamp = try place.server.monitorTimestamp()
         return UpdateEvent.update(timestamp: timestamp, collections: [collection.collection]).text()
     }
 
@@ -73,7 +73,7 @@ struct UpdateFaultTests {
     }
 
     private func isCurrent() throws -> Bool {
-        try state(of: client)?["a"].map { try place.server.monitorTimestamp() == $0 } ?? false
+        try state(of: client)?["a"].map { try place.server.monitorTimestamp().milliseconds == $0 } ?? false
     }
 
     @Test func noFaultOfTheNetworkHidesAChange() async throws {

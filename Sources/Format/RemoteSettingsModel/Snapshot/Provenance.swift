@@ -14,7 +14,7 @@ public enum Provenance: Hashable, Sendable {
     /// The provenance without the verdict, as in the first bytes of a bundle.
     ///
     /// Closed: no version adds a case.
-    public enum Kind: String, Hashable, Sendable, CaseIterable {
+    public enum Kind: String, Codable, Hashable, Sendable, CaseIterable {
         /// A content signature in `metadata.json`, with its chain in `chain.pem`.
         case signed
         /// No signature: the server does not sign the records.
@@ -41,9 +41,30 @@ public enum Provenance: Hashable, Sendable {
     }
 }
 
-/// The result of a successful verification, or a lock file's claim of one. Only this package can create it.
-public struct SignatureVerdict: Hashable, Sendable {
-    /// The name in the signing certificate, such as `remote-settings.content-signature.mozilla.org`.
+extension Provenance: Codable {
+    private enum CodingKeys: String, CodingKey { case kind, verdict }
+
+    /// Decodes what another process has encoded. A decoded verdict is only that document's claim.
+    public init(from decoder: any Decoder) throws {
+        let members = try decoder.container(keyedBy: CodingKeys.self)
+        switch try members.decode(Kind.self, forKey: .kind) {
+        case .signed: self = .signed(try members.decode(SignatureVerdict.self, forKey: .verdict))
+        case .unsigned: self = .unsigned
+        case .imported: self = .imported
+        }
+    }
+
+    /// Encodes `kind`, and `verdict` if there is a signature.
+    public func encode(to encoder: any Encoder) throws {
+        var members = encoder.container(keyedBy: CodingKeys.self)
+        try members.encode(kind, forKey: .kind)
+        try members.encodeIfPresent(verdict, forKey: .verdict)
+    }
+}
+
+/// The result of a successful verification, or the claim of one by a lock or a decoded report.
+public struct SignatureVerdict: Codable, Hashable, Sendable {
+    /// The name in the leaf certificate, such as `remote-settings.content-signature.mozilla.org`.
     public let signer: String
     /// The SHA-256 of the root certificate's DER.
     public let root: SHA256Digest

@@ -95,6 +95,22 @@ public struct SHA256Digest: Hashable, Sendable {
     }
 }
 
+extension SHA256Digest: Codable {
+    /// Decodes 64 lower-case hexadecimal digits.
+    ///
+    /// - Throws: `DecodingError` for anything else.
+    public init(from decoder: any Decoder) throws {
+        let value = try decoder.singleValueContainer()
+        guard let digest = SHA256Digest(hex: try value.decode(String.self)) else {
+            throw DecodingError.dataCorruptedError(in: value, debugDescription: "not 64 lower-case hexadecimal digits")
+        }
+        self = digest
+    }
+
+    /// Encodes ``hex``.
+    public func encode(to encoder: any Encoder) throws { try hex.encode(to: encoder) }
+}
+
 extension SHA256Digest: Comparable, CustomStringConvertible {
     public static func < (left: SHA256Digest, right: SHA256Digest) -> Bool { left.words < right.words }
 

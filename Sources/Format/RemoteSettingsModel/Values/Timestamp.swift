@@ -127,6 +127,14 @@ extension Timestamp {
     }
 }
 
+extension Timestamp: Codable {
+    /// Decodes ``milliseconds``.
+    public init(from decoder: any Decoder) throws { self.init(milliseconds: try UInt64(from: decoder)) }
+
+    /// Encodes ``milliseconds``.
+    public func encode(to encoder: any Encoder) throws { try milliseconds.encode(to: encoder) }
+}
+
 private func padded(_ value: Int, _ width: Int) -> String {
     let digits = String(value)
     return String(repeating: "0", count: max(0, width - digits.count)) + digits

@@ -16,11 +16,13 @@ public struct CollectionStatus: Hashable, Sendable {
         case override(String)
         /// No source: there are no records. ``CollectionStatus/rejected`` lists the unusable snapshots.
         case notHeld
+        /// A source of a later version of the library, by the name that it has there. Only a decoded status has it.
+        case unknown(String)
     }
 
-    /// A snapshot that was found but is not used, and the reason.
-    public struct Rejected: Hashable, Sendable, CustomStringConvertible {
-        /// The reason that a snapshot is not used. Its description is a sentence that can be shown to users.
+    /// A snapshot that was found but is not used, with the reason.
+    public struct Rejected: Codable, Hashable, Sendable, CustomStringConvertible {
+        /// Why a snapshot is not used. Its description is a sentence for people.
         ///
         /// Open: a later version may add cases, so a `switch` needs a `default`.
         public enum Reason: Hashable, Sendable {
@@ -54,6 +56,8 @@ public struct CollectionStatus: Hashable, Sendable {
             case setAside(String)
             /// The packaged source as a whole cannot be read.
             case unreadableSource(String)
+            /// A reason of a later version of the library, as a sentence. Only a decoded status has it.
+            case unknown(String)
         }
 
         /// The place of the snapshot: ``CollectionStatus/Source/cached`` or a packaged source.
@@ -104,6 +108,7 @@ extension CollectionStatus.Rejected {
             case .packaged(let name): "the packaged snapshot in \(name)"
             case .override(let path): "the file \(path), which has the collection's place,"
             case .notHeld: "a snapshot"
+            case .unknown(let name): "the snapshot in \(name)"
             }
         return "\(place)\(timestamp.map { " of \($0.rfc3339)" } ?? "") is not used: \(reason)"
     }
@@ -128,7 +133,9 @@ extension CollectionStatus.Rejected.Reason: CustomStringConvertible {
                 + "copied; restore both files from one state, or run `rsdump refresh`"
         case .setAside(let why): "it is set aside: \(why)"
         case .notFound: "the collection is neither packaged nor synced yet; sync it, or check its name"
-        case .notTrusted(let why), .invalidName(let why), .damaged(let why), .unreadableSource(let why): why
+        case .notTrusted(let why), .invalidName(let why), .damaged(let why), .unreadableSource(let why),
+            .unknown(let why):
+            why
         }
     }
 }

@@ -77,6 +77,8 @@ public struct UptakeEvent: Hashable, Sendable {
         case forced
         /// A read that syncs first because there were no local records.
         case empty
+        /// A trigger of a later version of the library, read from what that version has written.
+        case unknown
     }
 
     /// The source in Firefox's terms: `settings-sync`, `settings-changes-monitoring`, or `bucket/collection`.
@@ -100,4 +102,18 @@ public struct UptakeEvent: Hashable, Sendable {
     public var savedBytes: Int?
     /// The description of the error; `nil` if the attempt succeeded.
     public var errorDescription: String?
+}
+
+extension UptakeEvent.Status: Codable {
+    /// Decodes the raw value. A status of a later version is ``unknownError``.
+    public init(from decoder: any Decoder) throws {
+        self = Self(rawValue: try decoder.singleValueContainer().decode(String.self)) ?? .unknownError
+    }
+}
+
+extension UptakeEvent.Trigger: Codable {
+    /// Decodes the raw value. A trigger of a later version is ``unknown``.
+    public init(from decoder: any Decoder) throws {
+        self = Self(rawValue: try decoder.singleValueContainer().decode(String.self)) ?? .unknown
+    }
 }

@@ -2,8 +2,8 @@ import RemoteSettingsHTTP
 import RemoteSettingsModel
 import SnapshotBundle
 
-/// The state of a whole service, for a status screen, a bug report or the metrics of a fleet. Its description is
-/// readable text, and it encodes as JSON with a fixed schema.
+/// The state of a whole service, for a status screen, a bug report or a fleet's metrics. Its description is a text for
+/// people. As JSON it has a fixed shape, which a fleet's collector decodes with the same type.
 public struct ServiceInspection: Hashable, Sendable {
     /// The state of one collection.
     public struct Collection: Hashable, Sendable {
@@ -12,7 +12,10 @@ public struct ServiceInspection: Hashable, Sendable {
         /// The collection's timestamp on the server; `nil` if the server was not contacted, or does not have the
         /// collection.
         public var serverTimestamp: RemoteSettingsTimestamp?
-        /// The failed syncs since the last successful one; `nil` if there are none.
+        /// When the last sync began that has brought the collection to the server's state, by this device's clock;
+        /// `nil` if none has.
+        public var lastSuccess: RemoteSettingsTimestamp?
+        /// The syncs that failed since the last one that succeeded; `nil` if none has.
         public var failures: SyncFailures?
         /// Whether the collection has a client and is therefore synced with the service.
         public var hasClient: Bool
@@ -22,7 +25,15 @@ public struct ServiceInspection: Hashable, Sendable {
             if case .override = status.source { true } else { false }
         }
 
-        /// The error of the last sync; `nil` if that sync succeeded.
+        /// When the collection's last sync began, whether it succeeded or not, by this device's clock; `nil` if there
+        /// was none.
+        ///
+        /// A device without network makes no attempt that counts.
+        public var lastAttempt: RemoteSettingsTimestamp? {
+            [failures?.attempts.last?.at, lastSuccess].compactMap(\.self).max()
+        }
+
+        /// The text of the last sync's error; `nil` if that sync succeeded.
         public var lastError: String? { failures?.attempts.last?.error }
 
         /// The difference between the timestamps of the server's records and the local ones; `nil` if the server was
@@ -54,62 +65,9 @@ public struct ServiceInspection: Hashable, Sendable {
     /// The start time of the last sync, whether it succeeded or failed, by this device's clock; `nil` if there was
     /// none.
     ///
-    /// Attempts without a network connection do not count.
-    public var lastAttempt: Timestamp? {
-        (collections.compactMap { $0.failures?.attempts.last?.at } + [lastCheck].compactMap(\.self)).max()
-    }
-}
-
-extension ServiceInspection: Encodable {
-    private enum Key: String, CodingKey {
-        case server, preview, catalogue, lastAttempt, lastSuccess, clockSkewSeconds, backoffUntil, collections
-    }
-
-    /// Encodes times as RFC 3339 in UTC and durations in seconds. Properties that are `nil` are left out.
-    public func encode(to encoder: any Encoder) throws {
-        var members = encoder.container(keyedBy: Key.self)
-        try members.encode(server, forKey: .server)
-        try members.encode(isPreview, forKey: .preview)
-        try members.encodeIfPresent(catalogue?.number, forKey: .catalogue)
-        try members.encodeIfPresent(lastAttempt?.rfc3339, forKey: .lastAttempt)
-        try members.encodeIfPresent(lastCheck?.rfc3339, forKey: .lastSuccess)
-        try members.encodeIfPresent(clockSkew?.components.seconds, forKey: .clockSkewSeconds)
-        try members.encodeIfPresent(backoffUntil?.rfc3339, forKey: .backoffUntil)
-        try members.encode(collections, forKey: .collections)
-    }
-}
-
-extension ServiceInspection.Collection: Encodable {
-    private enum Key: String, CodingKey {
-        case collection, source, timestamp, records, pinned, failures, failingSince, error, serverTimestamp
-        case behindSeconds
-    }
-
-    /// Encodes the collection. Its name has the form `bucket/collection`.
-    public func encode(to encoder: any Encoder) throws {
-        var members = encoder.container(keyedBy: Key.self)
-        try members.encode(status.collection, forKey: .collection)
-        try members.encode(status.source.word, forKey: .source)
-        try members.encodeIfPresent(status.timestamp?.rfc3339, forKey: .timestamp)
-        try members.encodeIfPresent(status.records, forKey: .records)
-        try members.encode(isPinned, forKey: .pinned)
-        try members.encode(failures?.count ?? 0, forKey: .failures)
-        try members.encodeIfPresent(failures?.since.rfc3339, forKey: .failingSince)
-        try members.encodeIfPresent(lastError, forKey: .error)
-        try members.encodeIfPresent(serverTimestamp?.rfc3339, forKey: .serverTimestamp)
-        try members.encodeIfPresent(behind?.components.seconds, forKey: .behindSeconds)
-    }
-}
-
-extension CollectionStatus.Source {
-    /// The source as one word, without its path, which may contain a person's name.
-    fileprivate var word: String {
-        switch self {
-        case .cached: "cached"
-        case .packaged: "packaged"
-        case .override: "override"
-        case .notHeld: "none"
-        }
+    /// A device without network makes no attempt that counts.
+    public var lastAttempt: RemoteSettingsTimestamp? {
+        (collections.compactMap(\.lastAttempt) + [lastCheck].compactMap(\.self)).max()
     }
 }
 
@@ -205,7 +163,7 @@ extension RemoteSettingsService {
             collections: ids.map { id in
                 .init(
                     status: collection(id: id).status, serverTimestamp: monitor?.collections[id],
-                    failures: journal.failures[id], hasClient: clients.contains(id))
+                    lastSuccess: journal.successes[id], failures: journal.failures[id], hasClient: clients.contains(id))
             })
     }
 

@@ -58,6 +58,8 @@ package final class Session: Sendable {
     /// The current downloads, by the path of the file they write.
     let downloads = SharedWork<String, Void, AttachmentProgress>()
     private let state: Mutex<State>
+    /// The collections that runs have synced and the index does not have yet, with the beginning of the run.
+    let successes = Mutex<[CollectionID: Timestamp]>([:])
 
     package var limits: Limits { config.limits.all }
     package var isClosed: Bool { state.withLock { $0.isClosed } }

@@ -1,11 +1,11 @@
 import RemoteSettingsModel
 import SnapshotBundle
 
-/// The failed syncs of one collection since the last successful one.
-public struct SyncFailures: Hashable, Sendable {
-    /// A failed sync.
-    public struct Attempt: Hashable, Sendable {
-        /// The time when the sync began, by this device's clock.
+/// The failures of one collection's syncs since the last one that succeeded.
+public struct SyncFailures: Codable, Hashable, Sendable {
+    /// One sync that failed.
+    public struct Attempt: Codable, Hashable, Sendable {
+        /// When it began, by this device's clock.
         public var at: RemoteSettingsTimestamp
         /// The cause of the sync.
         public var trigger: UptakeEvent.Trigger
@@ -38,9 +38,9 @@ extension SyncFailures: CustomStringConvertible {
 /// The data about a server's syncs that is kept from one process to the next. Verification does not depend on it.
 package struct SyncJournal: Hashable, Sendable {
     let server: String
-    /// The start time of the last successful sync, by this device's clock.
-    var lastCheck: Timestamp?
-    /// The number of milliseconds by which this device's clock was ahead of the server's at that time.
+    /// When the last run began that has brought each collection to the server's state, by this device's clock.
+    var successes: [CollectionID: Timestamp] = [:]
+    /// How many milliseconds this device's clock was ahead of the server's at that time.
     var clockSkew: Int64?
     var failures: [CollectionID: SyncFailures] = [:]
 
@@ -56,6 +56,8 @@ package struct SyncJournal: Hashable, Sendable {
         return noted
     }
 
+    var lastCheck: Timestamp? { successes.values.max() }
+
     var clockSkewDuration: Duration? { clockSkew.map { .milliseconds($0) } }
 
     init(of server: String) { self.server = server }
@@ -65,7 +67,10 @@ extension SyncJournal {
     init?(_ json: JSONValue) {
         guard let server = json["server"]?.string else { return nil }
         self.init(of: server)
-        lastCheck = json.time("lastCheck")
+        for (key, value) in json.members("successes") {
+            guard let id = try? CollectionID(key), let time = value.number?.uint64 else { continue }
+            successes[id] = Timestamp(milliseconds: time)
+        }
         clockSkew = json["clockSkew"]?.number?.int64
         for (key, value) in json.members("failures") {
             guard let id = try? CollectionID(key), let since = value.time("since"), value.count("count") > 0
@@ -77,10 +82,10 @@ extension SyncJournal {
     }
 
     var json: JSONValue {
-        let failures = failures.map { ("\($0)", $1) }
+        let (failures, successes) = (failures.map { ("\($0)", $1) }, successes.map { ("\($0)", $1) })
         return .members([
-            "server": .string(server), "lastCheck": lastCheck.map { .time($0) },
-            "clockSkew": clockSkew.map { .count($0) },
+            "server": .string(server), "clockSkew": clockSkew.map { .count($0) },
+            "successes": .object(Dictionary(successes) { first, _ in first }) { .time($0) },
             "failures": .object(Dictionary(failures) { first, _ in first }) { failures in
                 .members([
                     "count": .count(failures.count), "since": .time(failures.since),
@@ -94,11 +99,11 @@ extension SyncJournal {
 extension SyncFailures.Attempt {
     fileprivate init?(_ value: JSONValue) {
         guard let at = value.time("at"), let error = value["error"]?.string,
-            let trigger = value["trigger"]?.string.flatMap(UptakeEvent.Trigger.init),
-            let status = value["status"]?.string.flatMap(UptakeEvent.Status.init)
+            let trigger = value["trigger"]?.string, let status = value["status"]?.string
         else { return nil }
         self.init(
-            at: at, trigger: trigger, status: status, error: VisibleText.excerpt(error, limit: SyncJournal.errorBytes))
+            at: at, trigger: .init(rawValue: trigger) ?? .unknown, status: .init(rawValue: status) ?? .unknownError,
+            error: VisibleText.excerpt(error, limit: SyncJournal.errorBytes))
     }
 
     fileprivate var json: JSONValue {
@@ -125,14 +130,21 @@ extension Session {
         changeJournal { $0.clockSkew = mine - theirs }
     }
 
-    /// Records a successful sync.
+    /// The time is stored by ``keepSuccesses()``.
     ///
-    /// - Parameter began: the start time of the run that synced the collection.
+    /// - Parameter began: when the run began that has synced it.
     func recordSuccess(of id: CollectionID, in began: Timestamp) {
-        changeJournal { journal in
-            journal.failures[id] = nil
-            journal.lastCheck = began
+        successes.withLock { $0[id] = began }
+        changeJournal { $0.failures[id] = nil }
+    }
+
+    /// Stores the times of all successes since the last call, so that a run of many collections writes the index once.
+    func keepSuccesses() {
+        let new = successes.withLock { successes in
+            defer { successes = [:] }
+            return successes
         }
+        changeJournal { $0.successes.merge(new) { _, new in new } }
     }
 
     func record(_ attempt: SyncFailures.Attempt, of id: CollectionID) -> SyncFailures {

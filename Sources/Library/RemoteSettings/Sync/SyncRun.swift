@@ -20,6 +20,7 @@ extension LocalCollection {
         let result = await session.syncs.run(
             id, expected: expected, owner: owner, outlivesCaller: outlivesCaller
         ) { [self] _ in
+            defer { session.keepSuccesses() }
             do {
                 return .success(try await SyncRun(session, expected: expected, trigger: trigger).sync(self))
             } catch {
@@ -107,6 +108,7 @@ extension Session {
         _ collections: [LocalCollection], expected: Timestamp?, trigger: UptakeEvent.Trigger
     ) async -> Result<[CollectionSyncResult], any Error> {
         let began = now
+        defer { keepSuccesses() }
         do {
             let run = try await SyncRun(self, expected: expected, trigger: trigger)
             let results: [CollectionSyncResult]

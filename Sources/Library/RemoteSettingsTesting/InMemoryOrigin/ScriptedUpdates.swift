@@ -37,12 +37,12 @@ public final class ScriptedUpdates: UpdateSource {
         }
     }
 
-    /// Announces a state of the server by its timestamp, in milliseconds since 1970.
-    public func announce(_ timestamp: UInt64) { announce(timestamp, nil) }
+    /// Announces a state of the server.
+    public func announce(_ timestamp: RemoteSettingsTimestamp) { announce(timestamp, nil) }
 
     /// Announces a state of the server and the collections that it concerns; `nil` for all.
-    package func announce(_ timestamp: UInt64, _ collections: [CollectionID]?) {
-        send(.event(.update(timestamp: Timestamp(milliseconds: timestamp), collections: collections)))
+    package func announce(_ timestamp: Timestamp, _ collections: [CollectionID]?) {
+        send(.event(.update(timestamp: timestamp, collections: collections)))
     }
 
     /// Closes all connections properly.
@@ -95,9 +95,9 @@ extension OriginTransport {
         requests.map(\.path).filter { $0.contains("/monitor/") }.map { String($0.drop { $0 != "?" }) }
     }
 
-    /// Returns the timestamp of the monitor, the server's list of collections.
-    package func monitorTimestamp() throws -> UInt64 {
+    /// The timestamp of the monitor, the server's list of collections.
+    package func monitorTimestamp() throws -> Timestamp {
         let document = try JSONValue(parsing: Bytes(utf8: try monitor()), limits: Limits())
-        return document["timestamp"]?.number?.uint64 ?? 0
+        return Timestamp(milliseconds: document["timestamp"]?.number?.uint64 ?? 0)
     }
 }

@@ -14,6 +14,7 @@ struct SnapshotExplanation {
         case .packaged(let name): lines.append("source      packaged in \(name)")
         case .override(let path): lines.append("source      \(path), for development")
         case .notHeld: lines.append("source      none")
+        case .unknown(let name): lines.append("source      \(name)")
         }
         if let timestamp = status.timestamp { lines.append("timestamp   \(timestamp) (\(timestamp.rfc3339))") }
         if let age = status.age {

@@ -1,0 +1,275 @@
+import RemoteSettingsModel
+
+// What an app encodes, a fleet's collector decodes with the same types. Times are milliseconds since 1970, as in the
+// JSON that `rsdump` prints, and lengths of time are seconds with three decimals. A member without a value is left out,
+// and members that a later version adds are ignored.
+
+extension ServiceInspection: Codable {
+    private enum CodingKeys: String, CodingKey {
+        case server, preview, catalogue, storage, lastAttempt, lastSuccess, clockSkewSeconds, backoffUntil, collections
+    }
+
+    /// Decodes what another process has encoded.
+    ///
+    /// ``storage`` and the sources' paths are only their last components. A case that a later version has added to an
+    /// open enumeration becomes one that says so.
+    ///
+    /// - Throws: `DecodingError`.
+    public init(from decoder: any Decoder) throws {
+        let members = try decoder.container(keyedBy: CodingKeys.self)
+        server = try members.decode(String.self, forKey: .server)
+        isPreview = try members.decode(Bool.self, forKey: .preview)
+        catalogue = try members.decodeIfPresent(CatalogueStatus.self, forKey: .catalogue)
+        storage = try members.decode(String.self, forKey: .storage)
+        lastCheck = try members.decodeIfPresent(Timestamp.self, forKey: .lastSuccess)
+        clockSkew = try members.decodeSeconds(forKey: .clockSkewSeconds)
+        backoffUntil = try members.decodeIfPresent(Timestamp.self, forKey: .backoffUntil)
+        collections = try members.decode([Collection].self, forKey: .collections)
+    }
+
+    /// Encodes the state. Of each path only the last component is encoded, because a path may name a person. The texts
+    /// of errors are encoded as they are.
+    public func encode(to encoder: any Encoder) throws {
+        var members = encoder.container(keyedBy: CodingKeys.self)
+        try members.encode(server, forKey: .server)
+        try members.encode(isPreview, forKey: .preview)
+        try members.encodeIfPresent(catalogue, forKey: .catalogue)
+        try members.encode(lastComponent(of: storage), forKey: .storage)
+        try members.encodeIfPresent(lastAttempt, forKey: .lastAttempt)
+        try members.encodeIfPresent(lastCheck, forKey: .lastSuccess)
+        try members.encodeSeconds(clockSkew, forKey: .clockSkewSeconds)
+        try members.encodeIfPresent(backoffUntil, forKey: .backoffUntil)
+        try members.encode(collections, forKey: .collections)
+    }
+}
+
+extension ServiceInspection.Collection: Codable {
+    private enum CodingKeys: String, CodingKey {
+        case serverTimestamp, lastAttempt, lastSuccess, failures, error, pinned, behindSeconds, hasClient
+    }
+
+    /// Decodes the collection, whose members stand beside those of its ``status``.
+    public init(from decoder: any Decoder) throws {
+        let members = try decoder.container(keyedBy: CodingKeys.self)
+        status = try CollectionStatus(from: decoder)
+        serverTimestamp = try members.decodeIfPresent(Timestamp.self, forKey: .serverTimestamp)
+        lastSuccess = try members.decodeIfPresent(Timestamp.self, forKey: .lastSuccess)
+        failures = try members.decodeIfPresent(SyncFailures.self, forKey: .failures)
+        hasClient = try members.decode(Bool.self, forKey: .hasClient)
+    }
+
+    /// Encodes the collection, with the values of the properties that follow from others.
+    public func encode(to encoder: any Encoder) throws {
+        try status.encode(to: encoder)
+        var members = encoder.container(keyedBy: CodingKeys.self)
+        try members.encodeIfPresent(serverTimestamp, forKey: .serverTimestamp)
+        try members.encodeIfPresent(lastAttempt, forKey: .lastAttempt)
+        try members.encodeIfPresent(lastSuccess, forKey: .lastSuccess)
+        try members.encodeIfPresent(failures, forKey: .failures)
+        try members.encodeIfPresent(lastError, forKey: .error)
+        try members.encode(isPinned, forKey: .pinned)
+        try members.encodeSeconds(behind, forKey: .behindSeconds)
+        try members.encode(hasClient, forKey: .hasClient)
+    }
+}
+
+extension CollectionStatus: Codable {
+    private enum CodingKeys: String, CodingKey {
+        case collection, source, timestamp, ageSeconds, records, provenance, verifiedOnDevice, catalogue, rejected
+        case recentFailure
+    }
+
+    /// Decodes what another process has encoded. The sources' paths are only their last components.
+    public init(from decoder: any Decoder) throws {
+        let members = try decoder.container(keyedBy: CodingKeys.self)
+        collection = try members.decode(String.self, forKey: .collection)
+        source = try members.decode(Source.self, forKey: .source)
+        timestamp = try members.decodeIfPresent(Timestamp.self, forKey: .timestamp)
+        age = try members.decodeSeconds(forKey: .ageSeconds)
+        records = try members.decodeIfPresent(Int.self, forKey: .records)
+        provenance = try members.decodeIfPresent(Provenance.self, forKey: .provenance)
+        isVerifiedOnDevice = try members.decode(Bool.self, forKey: .verifiedOnDevice)
+        catalogue = try members.decodeIfPresent(UInt64.self, forKey: .catalogue)
+        rejected = try members.decode([Rejected].self, forKey: .rejected)
+        recentFailure = try members.decodeIfPresent(RecentFailure.self, forKey: .recentFailure)
+    }
+
+    /// Encodes the status. Of each path only the last component is encoded, because a path may name a person.
+    public func encode(to encoder: any Encoder) throws {
+        var members = encoder.container(keyedBy: CodingKeys.self)
+        try members.encode(collection, forKey: .collection)
+        try members.encode(source, forKey: .source)
+        try members.encodeIfPresent(timestamp, forKey: .timestamp)
+        try members.encodeSeconds(age, forKey: .ageSeconds)
+        try members.encodeIfPresent(records, forKey: .records)
+        try members.encodeIfPresent(provenance, forKey: .provenance)
+        try members.encode(isVerifiedOnDevice, forKey: .verifiedOnDevice)
+        try members.encodeIfPresent(catalogue, forKey: .catalogue)
+        try members.encode(rejected, forKey: .rejected)
+        try members.encodeIfPresent(recentFailure, forKey: .recentFailure)
+    }
+}
+
+extension CollectionStatus.Source: Codable {
+    private enum CodingKeys: String, CodingKey { case kind, name }
+
+    /// Decodes a source. One of a later version is ``unknown(_:)``.
+    public init(from decoder: any Decoder) throws {
+        let members = try decoder.container(keyedBy: CodingKeys.self)
+        switch try members.decode(String.self, forKey: .kind) {
+        case "cached": self = .cached
+        case "packaged": self = .packaged(try members.decode(String.self, forKey: .name))
+        case "override": self = .override(try members.decode(String.self, forKey: .name))
+        case "none": self = .notHeld
+        case let kind: self = .unknown(kind)
+        }
+    }
+
+    /// Encodes the kind of the source and its name, of which only the last component of a path.
+    public func encode(to encoder: any Encoder) throws {
+        var members = encoder.container(keyedBy: CodingKeys.self)
+        let (kind, name): (String, String?) =
+            switch self {
+            case .cached: ("cached", nil)
+            case .packaged(let name): ("packaged", name)
+            case .override(let path): ("override", path)
+            case .notHeld: ("none", nil)
+            case .unknown(let kind): (kind, nil)
+            }
+        try members.encode(kind, forKey: .kind)
+        try members.encodeIfPresent(name.map(lastComponent(of:)), forKey: .name)
+    }
+}
+
+extension CollectionStatus.Rejected.Reason: Codable {
+    private enum CodingKeys: String, CodingKey { case code, found, expected, why, text }
+
+    /// Decodes a reason. One of a later version is ``unknown(_:)``.
+    public init(from decoder: any Decoder) throws {
+        let members = try decoder.container(keyedBy: CodingKeys.self)
+        func member(_ key: CodingKeys) throws -> String { try members.decode(String.self, forKey: key) }
+        switch try member(.code) {
+        case "older": self = .older
+        case "otherServer": self = .otherServer(found: try member(.found), expected: try member(.expected))
+        case "otherPublisher": self = .otherPublisher(found: try member(.found), expected: try member(.expected))
+        case "otherBucket": self = .otherBucket(found: try member(.found))
+        case "unsigned": self = .unsigned
+        case "signatureLost": self = .signatureLost
+        case "notTrusted": self = .notTrusted(try member(.why))
+        case "missing": self = .missing(found: try members.decode(Timestamp.self, forKey: .found))
+        case "notFound": self = .notFound
+        case "invalidName": self = .invalidName(try member(.why))
+        case "damaged": self = .damaged(try member(.why))
+        case "setAside": self = .setAside(try member(.why))
+        case "unreadableSource": self = .unreadableSource(try member(.why))
+        case let code: self = .unknown(try members.decodeIfPresent(String.self, forKey: .text) ?? code)
+        }
+    }
+
+    /// Encodes the reason's code, what belongs to it, and its sentence for people.
+    public func encode(to encoder: any Encoder) throws {
+        var members = encoder.container(keyedBy: CodingKeys.self)
+        try members.encode(code, forKey: .code)
+        switch self {
+        case .otherServer(let found, let expected), .otherPublisher(let found, let expected):
+            try members.encode(found, forKey: .found)
+            try members.encode(expected, forKey: .expected)
+        case .otherBucket(let found): try members.encode(found, forKey: .found)
+        case .missing(let found): try members.encode(found, forKey: .found)
+        case .notTrusted(let why), .invalidName(let why), .damaged(let why), .setAside(let why),
+            .unreadableSource(let why):
+            try members.encode(why, forKey: .why)
+        case .older, .unsigned, .signatureLost, .notFound, .unknown: break
+        }
+        try members.encode(description, forKey: .text)
+    }
+
+    private var code: String {
+        switch self {
+        case .older: "older"
+        case .otherServer: "otherServer"
+        case .otherPublisher: "otherPublisher"
+        case .otherBucket: "otherBucket"
+        case .unsigned: "unsigned"
+        case .signatureLost: "signatureLost"
+        case .notTrusted: "notTrusted"
+        case .missing: "missing"
+        case .notFound: "notFound"
+        case .invalidName: "invalidName"
+        case .damaged: "damaged"
+        case .setAside: "setAside"
+        case .unreadableSource: "unreadableSource"
+        case .unknown: "unknown"
+        }
+    }
+}
+
+extension RemoteSettingsError: Codable {
+    private enum CodingKeys: String, CodingKey { case code, seconds, text }
+
+    /// Decodes an error. One of a later version is ``other(reason:)``.
+    public init(from decoder: any Decoder) throws {
+        let members = try decoder.container(keyedBy: CodingKeys.self)
+        let text = try members.decode(String.self, forKey: .text)
+        switch try members.decode(String.self, forKey: .code) {
+        case "cancelled": self = .cancelled
+        case "closed": self = .closed
+        case "noClient": self = .noClient
+        case "backoff": self = .backoff(try members.decodeSeconds(forKey: .seconds) ?? .zero)
+        case "offline": self = .offline(reason: text)
+        case "unavailable": self = .unavailable(reason: text)
+        case "timedOut": self = .timedOut(reason: text)
+        case "notAllowed": self = .notAllowed(reason: text)
+        case "untrusted": self = .untrusted(reason: text)
+        case "rejected": self = .rejected(reason: text)
+        case "storage": self = .storage(reason: text)
+        case "invalidName": self = .invalidName(reason: text)
+        case "notHeld": self = .notHeld(reason: text)
+        default: self = .other(reason: text)
+        }
+    }
+
+    /// Encodes the error's code and its text.
+    public func encode(to encoder: any Encoder) throws {
+        var members = encoder.container(keyedBy: CodingKeys.self)
+        try members.encode(code, forKey: .code)
+        if case .backoff(let pause) = self { try members.encodeSeconds(pause, forKey: .seconds) }
+        try members.encode(description, forKey: .text)
+    }
+
+    private var code: String {
+        switch self {
+        case .cancelled: "cancelled"
+        case .closed: "closed"
+        case .noClient: "noClient"
+        case .offline: "offline"
+        case .unavailable: "unavailable"
+        case .timedOut: "timedOut"
+        case .notAllowed: "notAllowed"
+        case .backoff: "backoff"
+        case .untrusted: "untrusted"
+        case .rejected: "rejected"
+        case .storage: "storage"
+        case .invalidName: "invalidName"
+        case .notHeld: "notHeld"
+        case .other: "other"
+        }
+    }
+}
+
+private func lastComponent(of path: String) -> String { path.split(separator: "/").last.map(String.init) ?? path }
+
+extension KeyedEncodingContainer {
+    fileprivate mutating func encodeSeconds(_ duration: Duration?, forKey key: Key) throws {
+        try encodeIfPresent(duration.map { Double($0.wholeMilliseconds) / 1000 }, forKey: key)
+    }
+}
+
+extension KeyedDecodingContainer {
+    /// A duration in milliseconds, clamped to 64 bits.
+    fileprivate func decodeSeconds(forKey key: Key) throws -> Duration? {
+        guard let seconds = try decodeIfPresent(Double.self, forKey: key) else { return nil }
+        let milliseconds = (seconds * 1000).rounded()
+        return .milliseconds(Int64(exactly: milliseconds) ?? (milliseconds < 0 ? .min : .max))
+    }
+}
