@@ -44,7 +44,7 @@ public enum Provenance: Hashable, Sendable {
 extension Provenance: Codable {
     private enum CodingKeys: String, CodingKey { case kind, verdict }
 
-    /// Decodes what another process has encoded. A decoded verdict is only that document's claim.
+    /// Decodes a value that a different process has encoded. A decoded verdict is only that document's claim.
     public init(from decoder: any Decoder) throws {
         let members = try decoder.container(keyedBy: CodingKeys.self)
         switch try members.decode(Kind.self, forKey: .kind) {
@@ -62,9 +62,9 @@ extension Provenance: Codable {
     }
 }
 
-/// The result of a successful verification, or the claim of one by a lock or a decoded report.
+/// The result of a successful verification, or a claim of one in a lock file or a decoded report.
 public struct SignatureVerdict: Codable, Hashable, Sendable {
-    /// The name in the leaf certificate, such as `remote-settings.content-signature.mozilla.org`.
+    /// The name in the signing certificate, such as `remote-settings.content-signature.mozilla.org`.
     public let signer: String
     /// The SHA-256 of the root certificate's DER.
     public let root: SHA256Digest

@@ -1,13 +1,13 @@
 import RemoteSettingsModel
 import SnapshotBundle
 
-/// The catalogue in use, and whether its publisher still confirms it. See <doc:Catalogues>.
+/// The catalogue in use, and whether it is still fresh. See <doc:Catalogues>.
 public struct CatalogueStatus: Codable, Hashable, Sendable {
     /// Whether the publisher has recently confirmed that this is its current catalogue.
     ///
     /// Closed: no version adds a case.
     public enum Freshness: Codable, Hashable, Sendable {
-        /// It has. The confirmation holds until this time.
+        /// The catalogue is fresh: the publisher's confirmation is valid until this time.
         case confirmed(until: RemoteSettingsTimestamp)
         /// The catalogue is stale: the publisher's confirmation expired at this time. Its records are still used.
         ///

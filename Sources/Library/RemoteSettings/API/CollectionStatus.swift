@@ -16,13 +16,13 @@ public struct CollectionStatus: Hashable, Sendable {
         case override(String)
         /// No source: there are no records. ``CollectionStatus/rejected`` lists the unusable snapshots.
         case notHeld
-        /// A source of a later version of the library, by the name that it has there. Only a decoded status has it.
+        /// A source that only a later version of the library has, with its name. It occurs only in a decoded status.
         case unknown(String)
     }
 
-    /// A snapshot that was found but is not used, with the reason.
+    /// A snapshot that was found but is not used, and the reason.
     public struct Rejected: Codable, Hashable, Sendable, CustomStringConvertible {
-        /// Why a snapshot is not used. Its description is a sentence for people.
+        /// The reason that a snapshot is not used. Its description is a sentence that can be shown to users.
         ///
         /// Open: a later version may add cases, so a `switch` needs a `default`.
         public enum Reason: Hashable, Sendable {
@@ -56,7 +56,7 @@ public struct CollectionStatus: Hashable, Sendable {
             case setAside(String)
             /// The packaged source as a whole cannot be read.
             case unreadableSource(String)
-            /// A reason of a later version of the library, as a sentence. Only a decoded status has it.
+            /// A reason that only a later version of the library has, as a sentence. It occurs only in a decoded status.
             case unknown(String)
         }
 

@@ -2,8 +2,8 @@ import RemoteSettingsHTTP
 import RemoteSettingsModel
 import SnapshotBundle
 
-/// The state of a whole service, for a status screen, a bug report or a fleet's metrics. Its description is a text for
-/// people. As JSON it has a fixed shape, which a fleet's collector decodes with the same type.
+/// The state of a whole service, for a status screen, a bug report or the metrics of a fleet. Its description is
+/// readable text. It encodes as JSON with a fixed schema, which a fleet's collector decodes with the same type.
 public struct ServiceInspection: Hashable, Sendable {
     /// The state of one collection.
     public struct Collection: Hashable, Sendable {
@@ -12,10 +12,9 @@ public struct ServiceInspection: Hashable, Sendable {
         /// The collection's timestamp on the server; `nil` if the server was not contacted, or does not have the
         /// collection.
         public var serverTimestamp: RemoteSettingsTimestamp?
-        /// When the last sync began that has brought the collection to the server's state, by this device's clock;
-        /// `nil` if none has.
+        /// The start time of the collection's last successful sync, by this device's clock; `nil` if there was none.
         public var lastSuccess: RemoteSettingsTimestamp?
-        /// The syncs that failed since the last one that succeeded; `nil` if none has.
+        /// The failed syncs since the last successful one; `nil` if there are none.
         public var failures: SyncFailures?
         /// Whether the collection has a client and is therefore synced with the service.
         public var hasClient: Bool
@@ -25,15 +24,15 @@ public struct ServiceInspection: Hashable, Sendable {
             if case .override = status.source { true } else { false }
         }
 
-        /// When the collection's last sync began, whether it succeeded or not, by this device's clock; `nil` if there
-        /// was none.
+        /// The start time of the collection's last sync, successful or not, by this device's clock; `nil` if there was
+        /// none.
         ///
-        /// A device without network makes no attempt that counts.
+        /// Attempts without a network connection do not count.
         public var lastAttempt: RemoteSettingsTimestamp? {
             [failures?.attempts.last?.at, lastSuccess].compactMap(\.self).max()
         }
 
-        /// The text of the last sync's error; `nil` if that sync succeeded.
+        /// The error of the last sync; `nil` if that sync succeeded.
         public var lastError: String? { failures?.attempts.last?.error }
 
         /// The difference between the timestamps of the server's records and the local ones; `nil` if the server was
@@ -65,7 +64,7 @@ public struct ServiceInspection: Hashable, Sendable {
     /// The start time of the last sync, whether it succeeded or failed, by this device's clock; `nil` if there was
     /// none.
     ///
-    /// A device without network makes no attempt that counts.
+    /// Attempts without a network connection do not count.
     public var lastAttempt: RemoteSettingsTimestamp? {
         (collections.compactMap(\.lastAttempt) + [lastCheck].compactMap(\.self)).max()
     }

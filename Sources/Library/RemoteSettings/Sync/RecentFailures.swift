@@ -4,9 +4,9 @@ import RemoteSettingsModel
 /// A sync that has just failed. A read that syncs only if there are no local records does not repeat it before
 /// ``nextTry``.
 ///
-/// These reads are ``RemoteSettingsClient/fetchRecords(_:)`` with ``RecordQuery/Sync/ifEmpty``.
+/// Such a read is ``RemoteSettingsClient/fetchRecords(_:)`` with ``RecordQuery/Sync/ifEmpty``.
 public struct RecentFailure: Codable, Hashable, Sendable {
-    /// Why it failed.
+    /// The reason of the failure.
     public var error: RemoteSettingsError
     /// The time when such a read uses the network again, by this device's clock: 5 s to 1 min after the failure.
     public var nextTry: RemoteSettingsTimestamp

@@ -1,11 +1,11 @@
 import RemoteSettingsModel
 import SnapshotBundle
 
-/// The failures of one collection's syncs since the last one that succeeded.
+/// The failed syncs of one collection since the last successful one.
 public struct SyncFailures: Codable, Hashable, Sendable {
-    /// One sync that failed.
+    /// A failed sync.
     public struct Attempt: Codable, Hashable, Sendable {
-        /// When it began, by this device's clock.
+        /// The time when the sync began, by this device's clock.
         public var at: RemoteSettingsTimestamp
         /// The cause of the sync.
         public var trigger: UptakeEvent.Trigger
@@ -38,9 +38,9 @@ extension SyncFailures: CustomStringConvertible {
 /// The data about a server's syncs that is kept from one process to the next. Verification does not depend on it.
 package struct SyncJournal: Hashable, Sendable {
     let server: String
-    /// When the last run began that has brought each collection to the server's state, by this device's clock.
+    /// The start time of each collection's last successful sync, by this device's clock.
     var successes: [CollectionID: Timestamp] = [:]
-    /// How many milliseconds this device's clock was ahead of the server's at that time.
+    /// The number of milliseconds by which this device's clock was ahead of the server's at the last success.
     var clockSkew: Int64?
     var failures: [CollectionID: SyncFailures] = [:]
 
@@ -130,9 +130,9 @@ extension Session {
         changeJournal { $0.clockSkew = mine - theirs }
     }
 
-    /// The time is stored by ``keepSuccesses()``.
+    /// Records a successful sync. ``keepSuccesses()`` stores its time.
     ///
-    /// - Parameter began: when the run began that has synced it.
+    /// - Parameter began: the start time of the run that synced the collection.
     func recordSuccess(of id: CollectionID, in began: Timestamp) {
         successes.withLock { $0[id] = began }
         changeJournal { $0.failures[id] = nil }

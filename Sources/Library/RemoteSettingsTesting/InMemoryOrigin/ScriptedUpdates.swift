@@ -37,7 +37,7 @@ public final class ScriptedUpdates: UpdateSource {
         }
     }
 
-    /// Announces a state of the server.
+    /// Announces a state of the server by its timestamp.
     public func announce(_ timestamp: RemoteSettingsTimestamp) { announce(timestamp, nil) }
 
     /// Announces a state of the server and the collections that it concerns; `nil` for all.
@@ -95,7 +95,7 @@ extension OriginTransport {
         requests.map(\.path).filter { $0.contains("/monitor/") }.map { String($0.drop { $0 != "?" }) }
     }
 
-    /// The timestamp of the monitor, the server's list of collections.
+    /// Returns the timestamp of the monitor, the server's list of collections.
     package func monitorTimestamp() throws -> Timestamp {
         let document = try JSONValue(parsing: Bytes(utf8: try monitor()), limits: Limits())
         return Timestamp(milliseconds: document["timestamp"]?.number?.uint64 ?? 0)

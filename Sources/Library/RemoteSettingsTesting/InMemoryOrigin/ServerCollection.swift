@@ -185,12 +185,12 @@ public struct ServerCollection: Sendable {
         return try JSONSerialization.jsonObject(with: Data(body)) as? [String: Any] ?? [:]
     }
 
-    /// The collection's timestamp; the beginning of 1970 if it was deleted.
+    /// Returns the collection's timestamp; the beginning of 1970 if it was deleted.
     public func timestamp() throws -> RemoteSettingsTimestamp {
         Timestamp(milliseconds: (try changeset()["timestamp"] as? NSNumber)?.uint64Value ?? 0)
     }
 
-    /// The ids of the server's records with their `last_modified`, in milliseconds since 1970.
+    /// Returns the ids of the server's records with their `last_modified`, in milliseconds since 1970.
     public func state() throws -> [String: UInt64] {
         var state: [String: UInt64] = [:]
         for record in try changeset()["changes"] as? [[String: Any]] ?? [] {
