@@ -101,9 +101,11 @@ extension RemoteSettingsService {
 
     /// Like ``inspect()``, with the server's timestamps. It asks the server once, and syncs nothing.
     ///
-    /// - Throws: ``RemoteSettingsError`` if the server's list of collections could not be fetched.
+    /// - Throws: ``RemoteSettingsError`` if the server's list of collections could not be fetched, or if the service
+    ///   was shut down.
     public func inspectWithServer() async throws(RemoteSettingsError) -> ServiceInspection {
         let session = session
+        guard !session.isClosed else { throw .closed }
         let client = try session.startingRun()
         do {
             guard case .changes(let document, _) = try await WorkThreads.run({ try await client.monitor() }) else {
