@@ -103,9 +103,11 @@ extension RemoteSettingsService {
     /// Returns the state of the service with the server's timestamps. Sends one request and syncs nothing. See
     /// ``inspect()``.
     ///
-    /// - Throws: ``RemoteSettingsError`` if the server's list of collections could not be fetched.
+    /// - Throws: ``RemoteSettingsError`` if the server's list of collections could not be fetched, or if the service
+    ///   was shut down.
     public func inspectWithServer() async throws(RemoteSettingsError) -> ServiceInspection {
         let session = session
+        guard !session.isClosed else { throw .closed }
         let client = try session.startingRun()
         do {
             guard case .changes(let document, _) = try await WorkThreads.run({ try await client.monitor() }) else {
