@@ -207,6 +207,11 @@ def test_a_schedule_that_did_not_run_for_a_week_is_red(tmp_path, path, runs, cre
     assert "  schedule:\n" in named.read_text()
 
 
+def test_each_example_with_a_schedule_names_the_reminder():
+    scheduled = [path for path in EXAMPLES.parent.glob("*/github-actions*.yml") if "  schedule:\n" in path.read_text()]
+    assert len(scheduled) == 4 and all("reminder" in path.read_text() for path in scheduled)
+
+
 def test_actions_are_pinned_by_commit_and_permissions_are_few():
     for path in (EXAMPLES / "github-actions.yml", *WORKFLOWS):
         text = path.read_text()
