@@ -64,7 +64,7 @@ class Clone:
 
     def step(self, number, version=VERSION):
         """Runs the commands of a step, and returns those that it has left out: the tests, of which this is one."""
-        section = (self.path / "CONTRIBUTING.md").read_text().split("\n## How a release is made\n")[1]
+        section = re.split(r"^## .*release.*$", (self.path / "CONTRIBUTING.md").read_text(), flags=re.MULTILINE)[1]
         text = re.split(r"^\d+\. ", section, flags=re.MULTILINE)[number]
         lines = textwrap.dedent("".join(re.findall(r"^ {7}.*\n", text, re.MULTILINE))).splitlines()
         tests = [line for line in lines if line.startswith("scripts/test")]
