@@ -241,7 +241,7 @@ def apps_targets(manifest, tests=""):
 
 def privacy_problems(manifest, texts):
     declaring = {target["name"] for target in manifest["targets"] if "PrivacyInfo.xcprivacy" in target["exclude"]}
-    places = {target["name"]: ROOT / target["path"] for target in manifest["targets"]}
+    places = {target["name"]: ROOT / target["path"] for target in manifest["targets"] if target.get("path")}
     for name in sorted(apps_targets(manifest) & set(texts)):
         yield from privacy.problems(name, places[name], texts[name], declaring)
 
