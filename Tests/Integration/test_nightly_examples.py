@@ -230,7 +230,7 @@ def test_actions_are_pinned_by_commit_and_permissions_are_few():
 
 def test_release_notes_are_those_of_the_version():
     script = rsdump.REPOSITORY / "scripts/package"
-    noted = run(script, "--notes", "0.1.0")
+    noted = run(script, "--notes", run(script, "--version").stdout.strip())
     assert noted.returncode == 0 and "rsdump" in noted.stdout and "## " not in noted.stdout
     missing = run(script, "--notes", "99.0.0")
     assert missing.returncode == 1 and 'no section "## 99.0.0"' in missing.stderr

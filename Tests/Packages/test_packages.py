@@ -218,7 +218,7 @@ def test_the_archive_runs_in_another_system(system, origin):
     with tarfile.open(package("rsdump-*-linux-*.tar.gz")) as archive:
         archive.extractall(system.root / "opt")
     [folder] = (system.root / "opt").glob("rsdump-*")
-    system.run("apt-get", "-qq", "install", "--yes", "--no-install-recommends", "libarchive13", "libstdc++6", "libyaml-0-2")
+    system.run("apt-get", "-qq", "install", "--yes", "--no-install-recommends", "libarchive13", "libcurl4", "libstdc++6", "libyaml-0-2")
     program = f"/opt/{folder.name}/bin/rsdump"
     system.run(program, "add", "main/regions", "--server", f"{url}/v2", "--trust-root", trust_root, "--dumps", "/srv/dumps")
     system.run(program, "refresh", "--dumps", "/srv/dumps")
