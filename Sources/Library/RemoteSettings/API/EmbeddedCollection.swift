@@ -69,7 +69,7 @@ public struct EmbeddedClient<Record: EmbeddedRecord>: Sendable {
     /// The records that are meant for this app, sorted by id. All are of one state of the collection.
     ///
     /// It is the newest of the embedded state and the stored ones that can be trusted. If nothing else can be used,
-    /// whatever the configuration says, it is the embedded state. A record that does not have the form of ``Record`` is
+    /// whatever the configuration says, it is the embedded state. A record that does not have the form of `Record` is
     /// left out, and the log names it once for each state. Never uses the network. Does I/O as
     /// ``RemoteSettingsClient/getRecords()`` does.
     public var records: [Record] {
