@@ -83,7 +83,8 @@ def targets(package):
         elif line.startswith("args: [") and '"-module-name"' in line:
             args = json.loads(line.removeprefix("args: "))
             name = args[args.index("-module-name") + 1]
-            modules = [pathlib.Path(path).stem for path in inputs if path.endswith(".swiftmodule")]
+            # A program that is imported stands there as the program itself.
+            modules = [path.stem.replace("-", "_") for path in map(pathlib.Path, inputs) if path.suffix in ("", ".swiftmodule")]
             built[name] = (modules, flags(args))
     for target in package["targets"]:
         folder = ROOT / (target.get("path") or f"{'Tests' if target['type'] == 'test' else 'Sources'}/{target['name']}")
@@ -240,7 +241,7 @@ def apps_targets(manifest, tests=""):
 
 def privacy_problems(manifest, texts):
     declaring = {target["name"] for target in manifest["targets"] if "PrivacyInfo.xcprivacy" in target["exclude"]}
-    places = {target["name"]: ROOT / target["path"] for target in manifest["targets"]}
+    places = {target["name"]: ROOT / target["path"] for target in manifest["targets"] if target.get("path")}
     for name in sorted(apps_targets(manifest) & set(texts)):
         yield from privacy.problems(name, places[name], texts[name], declaring)
 

@@ -5,8 +5,8 @@ It fails for a public enumeration whose documentation does not say whether it is
 of the libraries' modules, the names and options of the commands, and the members of the JSON documents that
 commands print. A text that differs fails the check, which prints the difference; --accept writes the texts of this build,
 so that a change of the promises shows in the commit that makes it. The article Commands.md, which is made from the help
-texts, is checked and written in the same way. It needs a debug build, and RSDUMP may name another
-rsdump.
+texts, is checked and written in the same way. It needs the build of `scripts/test build`, with `serve`, and RSDUMP
+may name another rsdump.
 """
 import difflib
 import json
@@ -46,7 +46,7 @@ def output(*command, codes=(0,), **options):
 def public_api(module, graphs):
     """The public declarations of a module, one a line, with the path that names each of them; sorted."""
     if not (BUILD / "Modules" / f"{module}.swiftmodule").exists():
-        sys.exit(f"check promises: the debug build has no module {module}; run swift build --build-tests")
+        sys.exit(f"check promises: the debug build has no module {module}; run scripts/test build")
     maps = [*ROOT.glob("Sources/C/*/module.modulemap"), *ROOT.glob("Sources/*/*/include/module.modulemap"),
             *ROOT.glob(".build/checkouts/*/Sources/*/include/module.modulemap"), *BUILD.glob("*.build/module.modulemap")]
     output("swift-symbolgraph-extract", "-module-name", module, "-I", BUILD / "Modules", *(
@@ -213,6 +213,8 @@ def differences(found, kept=KEPT):
 
 
 def main():
+    if not pathlib.Path(RSDUMP).exists() or "serve" not in subcommands():
+        sys.exit(f"check promises: {RSDUMP} is missing or was built without the trait Server; run scripts/test build")
     found = texts()
     if sys.argv[1:] == ["--accept"]:
         for name, text in found.items():

@@ -5,7 +5,7 @@ KILL_ROUNDS says how often (20), KILL_SEED repeats a run; both are in every fail
 import os
 import random
 import secrets
-import signal
+import subprocess
 import time
 
 import pytest
@@ -50,7 +50,7 @@ def test_a_killed_refresh_breaks_nothing_and_is_mended(states, sample, tmp_path)
         start = states["nothing" if chance.random() < 0.3 else "before"]
         before = start.files()
         dumps = start.copy(tmp_path / f"round-{number}")
-        interrupted += kill_a_refresh(dumps, chance.uniform(0, states["seconds"] * 1.2))
+        interrupted += kill_a_refresh(dumps, states, chance)
 
         found = dumps.files()
         for path, content in found.items():
@@ -84,7 +84,7 @@ def test_a_killed_refresh_with_a_budget_for_all_bundles(states, sample, tmp_path
         dumps = states["nothing" if chance.random() < 0.3 else "before"].copy(tmp_path / f"round-{fits}-{number}")
         budget(dumps, f"  total: {total if fits else total - 1}\n")
         before = dumps.files()
-        interrupted += kill_a_refresh(dumps, chance.uniform(0, states["seconds"] * 1.2))
+        interrupted += kill_a_refresh(dumps, states, chance)
 
         found = dumps.files()
         for path, content in bundles(found).items():
@@ -110,14 +110,18 @@ def test_a_killed_refresh_with_a_budget_for_all_bundles(states, sample, tmp_path
     assert interrupted > 0
 
 
-def kill_a_refresh(dumps, seconds):
-    """Whether the refresh was still running when it was killed."""
+def kill_a_refresh(dumps, states, chance):
+    """Whether the refresh was still running when it was killed: at a moment of what one took when it last ended by itself."""
+    began = time.monotonic()
     process = rsdump.start("refresh", "--dumps", dumps.path)
-    time.sleep(seconds)
-    running = process.poll() is None
-    process.send_signal(signal.SIGKILL)
-    process.wait()
-    return running
+    try:
+        process.wait(timeout=chance.uniform(0, states["seconds"] * 1.2))
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()
+        return True
+    states["seconds"] = time.monotonic() - began
+    return False
 
 
 def bundles(files):

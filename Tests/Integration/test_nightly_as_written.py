@@ -1,5 +1,6 @@
 """The examples of Examples/nightly, run as they are written, against a host of git repositories on loopback."""
 import hashlib
+import json
 import os
 import re
 import shutil
@@ -100,7 +101,8 @@ def test_github(served, sample, tmp_path):
                                  # A file of its own: the step changes the user's settings.
                                  **environment, "GIT_CONFIG_GLOBAL": str(tmp_path / "gitconfig"), "RUNNER_TEMP": str(tmp_path), "GITHUB_ACTIONS": "true",
                                  "GITHUB_WORKSPACE": str(clone.path), "GITHUB_SERVER_URL": forge.url}))
-        path = "/OWNER/swift-remote-settings/releases/download/v9.8.7/rsdump_9.8.7_amd64.deb"
+        owner = json.loads((EXAMPLES.parent / "release.json").read_text())["owner"]
+        path = f"/{owner}/swift-remote-settings/releases/download/v9.8.7/rsdump_9.8.7_amd64.deb"
         forge.releases[path] = b"another package"
         assert step("Install rsdump").returncode != 0 and not (tmp_path / "installed").exists()
         forge.releases[path] = package

@@ -185,6 +185,11 @@ def test_a_schedule_that_did_not_run_for_a_week_is_red(tmp_path, path, runs, cre
     assert "  schedule:\n" in named.read_text()
 
 
+def test_each_example_with_a_schedule_names_the_reminder():
+    scheduled = [path for path in EXAMPLES.parent.glob("*/github-actions*.yml") if "  schedule:\n" in path.read_text()]
+    assert len(scheduled) == 4 and all("reminder" in path.read_text() for path in scheduled)
+
+
 def test_actions_are_pinned_by_commit_and_permissions_are_few():
     for path in (EXAMPLES / "github-actions.yml", *WORKFLOWS):
         text = path.read_text()
@@ -203,7 +208,7 @@ def test_actions_are_pinned_by_commit_and_permissions_are_few():
 
 def test_release_notes_are_those_of_the_version():
     script = rsdump.REPOSITORY / "scripts/package"
-    noted = run(script, "--notes", "0.1.0")
+    noted = run(script, "--notes", run(script, "--version").stdout.strip())
     assert noted.returncode == 0 and "rsdump" in noted.stdout and "## " not in noted.stdout
     missing = run(script, "--notes", "99.0.0")
     assert missing.returncode == 1 and 'no section "## 99.0.0"' in missing.stderr

@@ -1,6 +1,7 @@
-"""The steps of "Make a release" in CONTRIBUTING.md and of .github/workflows/release.yml, in a clone.
+"""The steps of "Make a release" in CONTRIBUTING.md as they are printed there, and those of release.yml between them.
 
-Only the release build is left out: the packages get a program in C that starts the debug build of rsdump.
+They run in a clone of the last commit, in the order of this file, for a release and for the next one. Only the release build is
+left out: the packages get a program in C that starts the debug build of rsdump.
 """
 import json
 import os
@@ -8,13 +9,15 @@ import pathlib
 import re
 import shutil
 import subprocess
+import textwrap
 
 import pytest
 import yaml
 
 REPOSITORY = pathlib.Path(__file__).resolve().parents[2]
 BUILD = REPOSITORY / ".build/debug"
-VERSION, TAG = "9.8.7", "v9.8.7"
+OWNER, VERSION, IMAGE = "somebody", "9.8.7", f"swift:6.3.1-bookworm@sha256:{'c' * 64}"
+TAG = f"v{VERSION}"
 # With the section that scripts/package clears.
 STARTER = """#include <unistd.h>
 __attribute__((section(".swift_modhash"), used)) static const char hash[16] = "a hash";
@@ -29,72 +32,109 @@ def run(*command, cwd, code=0, **environment):
     return done.stdout
 
 
-def replace(path, old, new):
-    text = path.read_text()
-    assert text.count(old) == 1, f"{path}: {old!r}"
-    path.write_text(text.replace(old, new))
+class Clone:
+    """A clone with a remote, and with a swift that has built everything and a gh that notes its arguments."""
+
+    def __init__(self, folder):
+        self.path, self.remote, self.programs = folder / "clone", folder / "remote.git", folder / "bin"
+        run("git", "clone", "-q", "--bare", REPOSITORY, self.remote, cwd=folder)
+        run("git", "clone", "-q", self.remote, self.path, cwd=folder)
+        run("git", "checkout", "-q", "-B", "main", cwd=self.path)
+        scratch, built = self.path / ".build/packages-build", folder / "built"
+        for each in (scratch, built, self.programs):
+            each.mkdir(parents=True)
+        # What the job of the tests hands on, and what SwiftPM leaves beside a build.
+        shutil.copy(REPOSITORY / "Package.resolved", self.path)
+        shutil.copy(REPOSITORY / ".build/workspace-state.json", scratch)
+        (scratch / "checkouts").symlink_to(REPOSITORY / ".build/checkouts")
+        (folder / "rsdump.c").write_text(STARTER % str(BUILD / "rsdump"))
+        run("gcc", "-O2", "-o", built / "rsdump", folder / "rsdump.c", cwd=folder)
+        (built / "generate-manual").symlink_to(BUILD / "generate-manual")
+        self.packages = self.path / ".build/packages"
+        self.program("swift", f'case " $* " in *" --show-bin-path "*) echo {built} ;; *" --version "*) exec {shutil.which("swift")} --version ;; esac')
+        self.program("gh", f'if [ "$2" = download ]; then cat {self.packages}/SHA256SUMS; else printf "%s\\n" "$@" >gh.txt; fi')
+
+    def program(self, name, text):
+        (self.programs / name).write_text(f"#!/bin/sh\n{text}\n")
+        (self.programs / name).chmod(0o755)
+
+    def __call__(self, *command, cwd=None, **options):
+        who = {f"GIT_{role}_{key}": "n@example.org" for role in ("AUTHOR", "COMMITTER") for key in ("NAME", "EMAIL")}
+        return run(*command, cwd=cwd or self.path, PATH=f"{self.programs}:{os.environ['PATH']}", **who, **options)
+
+    def step(self, number, version=VERSION):
+        """Runs the commands of a step, and returns those that it has left out: the tests, of which this is one."""
+        section = re.split(r"^## .*release.*$", (self.path / "CONTRIBUTING.md").read_text(), flags=re.MULTILINE)[1]
+        text = re.split(r"^\d+\. ", section, flags=re.MULTILINE)[number]
+        lines = textwrap.dedent("".join(re.findall(r"^ {7}.*\n", text, re.MULTILINE))).splitlines()
+        tests = [line for line in lines if line.startswith("scripts/test")]
+        self("bash", "-euo", "pipefail", "-c", "\n".join(line for line in lines if line not in tests),
+             OWNER=OWNER, VERSION=version, IMAGE=IMAGE)
+        return tests
+
+    def write_notes(self, text):
+        """What every change does that users notice, if the last commit is not that of a release."""
+        path = self.path / "CHANGELOG.md"
+        notes = path.read_text()
+        if "## Unreleased" not in notes:
+            notes = re.sub(r"^## (?=\d)", "## Unreleased\n\n## ", notes, count=1, flags=re.MULTILINE)
+        path.write_text(re.sub(r"^## Unreleased.*\n", rf"\g<0>\n{text}\n", notes, flags=re.MULTILINE))
+        self("git", "commit", "-qam", text)
+
+    def package(self):
+        """The stage packages of scripts/test nightly."""
+        self("scripts/package", "--no-lint")
+
+    def workflow(self, name="release"):
+        return yaml.safe_load((self.path / f".github/workflows/{name}.yml").read_text())["jobs"]
+
+    def values(self):
+        return json.loads((self.path / "Examples/release.json").read_text())
 
 
 @pytest.fixture(scope="module")
 def clone(tmp_path_factory):
-    """A clone in which steps 1, 2, 3 and 6 are done, with a swift that has built everything."""
-    folder = tmp_path_factory.mktemp("release")
-    clone = folder / "clone"
-    run("git", "clone", "-q", "--shared", REPOSITORY, clone, cwd=folder)
-    version = run("scripts/package", "--version", cwd=clone).strip()
-    replace(clone / "Sources/Dumps/Dumps/Configuration/DumpsConfiguration.swift", f'let tool = "{version}"', f'let tool = "{VERSION}"')
-    values = json.loads((clone / "Examples/release.json").read_text())
-    values |= {"owner": "somebody", "version": VERSION, "image": f"swift:6.3.1-bookworm@sha256:{'c' * 64}"}
-    (clone / "Examples/release.json").write_text(json.dumps(values))
-    run("scripts/fill-release", "--check", cwd=clone, code=1)
-    run("scripts/fill-release", cwd=clone)
-    run("scripts/fill-release", "--check", cwd=clone)
-    replace(clone / "CHANGELOG.md", f"## Unreleased ({version})\n", f"## {VERSION} (2026-12-01)\n")
-    who = ("-c", "user.name=n", "-c", "user.email=n@example.org")
-    run("git", *who, "commit", "-qam", VERSION, cwd=clone)
-    run("git", *who, "tag", "-a", TAG, "-m", VERSION, cwd=clone)
-    # What the job of the tests hands on, and what SwiftPM leaves beside a build.
-    shutil.copy(REPOSITORY / "Package.resolved", clone)
-    scratch = clone / ".build/packages-build"
-    scratch.mkdir(parents=True)
-    shutil.copy(REPOSITORY / ".build/workspace-state.json", scratch)
-    (scratch / "checkouts").symlink_to(REPOSITORY / ".build/checkouts")
-    built = folder / "built"
-    built.mkdir()
-    (folder / "rsdump.c").write_text(STARTER % str(BUILD / "rsdump"))
-    run("gcc", "-O2", "-o", built / "rsdump", folder / "rsdump.c", cwd=folder)
-    (built / "generate-manual").symlink_to(BUILD / "generate-manual")
-    swift = folder / "bin/swift"
-    swift.parent.mkdir()
-    swift.write_text(f'#!/bin/sh\ncase " $* " in *" --show-bin-path "*) echo {built} ;; *" --version "*) exec {shutil.which("swift")} --version ;; esac\n')
-    swift.chmod(0o755)
-    return clone
+    return Clone(tmp_path_factory.mktemp("release"))
+
+
+def test_the_steps_lead_to_a_tag_on_a_tested_commit(clone):
+    clone.write_notes("- A change that users notice.")
+    clone.step(2)
+    assert clone("scripts/package", "--version").strip() == VERSION
+    clone("scripts/fill-release", "--check")
+    clone("git", "grep", "-nE", r"github\.com/OWNER|: OWNER/|is not released yet\. It", "--", ":!Tests", code=1)
+    assert f"version {VERSION} is released" in (clone.path / "README.md").read_text()
+    assert clone.step(3) == ["scripts/test", "scripts/test nightly"]
+    assert "packages" in re.search(r"^nightly=\((.*)\)", (clone.path / "scripts/test").read_text(), re.MULTILINE)[1].split()
+    # A stage of the night has noted its run by then.
+    with open(clone.path / "Tests/last-runs.txt", "a") as notes:
+        notes.write("a stage\n")
+    clone.package()
+    clone.step(4)
+    assert run("git", "rev-parse", "main", cwd=clone.remote) == run("git", "rev-parse", f"{TAG}^{{commit}}", cwd=clone.remote)
 
 
 def test_the_workflow_makes_a_release(clone):
-    jobs = yaml.safe_load((clone / ".github/workflows/release.yml").read_text())["jobs"]
-    assert {job["container"] for job in jobs.values() if "container" in job} == {f"swift:6.3.1-bookworm@sha256:{'c' * 64}"}
-    path = f"{clone.parent / 'bin'}:{os.environ['PATH']}"
-    artifact = clone.parent / "artifact"
+    jobs = clone.workflow()
+    assert {job["container"] for job in jobs.values() if "container" in job} == {IMAGE}
+    assert {job["container"]["image"] for job in clone.workflow("nightly-tests").values() if "image" in job["container"]} == {IMAGE}
+    artifact = clone.path.parent / "artifact"
     artifact.mkdir()
-    (clone.parent / "bin/gh").write_text('#!/bin/sh\nprintf "%s\\n" "$@" >gh.txt\n')
-    (clone.parent / "bin/gh").chmod(0o755)
     done = []
     for name in ("package", "release"):
         for step in jobs[name]["steps"]:
             if "run" not in step or "safe.directory" in step["run"]:
                 continue
-            place = clone if name == "package" else artifact / step.get("working-directory", "")
-            command = step["run"].replace("scripts/package\n", "scripts/package --no-lint\n")
-            command = "scripts/package --no-lint" if command == "scripts/package" else command
-            run("bash", "-eo", "pipefail", "-c", command, cwd=place, TAG=TAG, PATH=path)
+            place = clone.path if name == "package" else artifact / step.get("working-directory", "")
+            command = "scripts/package --no-lint" if step["run"] == "scripts/package" else step["run"]
+            clone("bash", "-eo", "pipefail", "-c", command, cwd=place, TAG=TAG)
             done.append(step["run"].split()[0])
         if name == "package":
             # As the artifact of the job has them.
-            shutil.copytree(clone / ".build/packages", artifact / "packages")
-            shutil.copy(clone / ".build/release-notes.md", artifact)
+            shutil.copytree(clone.packages, artifact / "packages")
+            shutil.copy(clone.path / ".build/release-notes.md", artifact)
     assert done == ["test", "scripts/package", "scripts/package", "sha256sum", "gh"]
-    assert "rsdump" in (artifact / "release-notes.md").read_text()
+    assert "- A change that users notice." in (artifact / "release-notes.md").read_text()
     names = {each.name for each in (artifact / "packages").iterdir()}
     assert len(names) == 7 and all(VERSION in name for name in names - {"SHA256SUMS"}), names
     arguments = (artifact / "gh.txt").read_text().splitlines()
@@ -103,27 +143,37 @@ def test_the_workflow_makes_a_release(clone):
 
 
 def test_another_tag_or_a_change_stops_it(clone):
-    steps = yaml.safe_load((clone / ".github/workflows/release.yml").read_text())["jobs"]["package"]["steps"]
-    [compares] = [step["run"] for step in steps if step.get("name") == "The tag is the version"]
-    run("bash", "-ec", compares, cwd=clone, code=1, TAG="v9.8.8")
-    run("scripts/package", "--notes", "9.8.8", cwd=clone, code=1)
-    (clone / "README.md").write_text("changed\n")
-    run("scripts/package", cwd=clone, code=1)
-    run("git", "checkout", "-q", "README.md", cwd=clone)
+    [compares] = [step["run"] for step in clone.workflow()["package"]["steps"] if step.get("name") == "The tag is the version"]
+    clone("bash", "-ec", compares, code=1, TAG="v9.8.8")
+    clone("scripts/package", "--notes", "9.8.8", code=1)
+    clone("scripts/fill-release", "version=", code=1)
+    (clone.path / "README.md").write_text("changed\n")
+    clone("scripts/package", code=1)
+    clone("git", "checkout", "-q", "README.md")
     # The tag's workflow starts by its name.
-    [pattern] = re.findall(r'tags: \["(.*)"\]', (clone / ".github/workflows/release.yml").read_text())
+    [pattern] = re.findall(r'tags: \["(.*)"\]', (clone.path / ".github/workflows/release.yml").read_text())
     assert re.fullmatch(pattern.replace(".", r"\."), TAG)
 
 
 def test_after_it_the_examples_install_what_was_released(clone):
-    """Step 8."""
-    values = json.loads((clone / "Examples/release.json").read_text())
-    digest = next(line.split()[0] for line in (clone / ".build/packages/SHA256SUMS").read_text().splitlines() if line.endswith(".deb"))
-    values |= {"commit": run("git", "rev-parse", "HEAD", cwd=clone).strip(), "sha256": digest}
-    (clone / "Examples/release.json").write_text(json.dumps(values))
-    run("scripts/fill-release", cwd=clone)
-    job = yaml.safe_load((clone / "Examples/nightly/gitlab-ci.yml").read_text())["dumps"]["variables"]
-    [deb] = (clone / ".build/packages").glob(f"rsdump_{job['RSDUMP_VERSION']}_*.deb")
-    assert job["RSDUMP_SHA256"] == digest and "github.com/somebody/" in job["RSDUMP_RELEASES"]
-    assert run("dpkg-deb", "--field", deb, "Version", cwd=clone).strip() == VERSION
-    assert f"@{values['commit']} # v{VERSION}" in (clone / "Examples/nightly/github-actions.yml").read_text()
+    clone.step(6)
+    [deb] = clone.packages.glob("*.deb")
+    digest = next(line.split()[0] for line in (clone.packages / "SHA256SUMS").read_text().splitlines() if line.endswith(".deb"))
+    assert clone.values() == {
+        "owner": OWNER, "version": VERSION, "commit": clone("git", "rev-parse", f"{TAG}^{{commit}}").strip(), "sha256": digest, "image": IMAGE}
+    job = yaml.safe_load((clone.path / "Examples/nightly/gitlab-ci.yml").read_text())["dumps"]["variables"]
+    assert job["RSDUMP_SHA256"] == digest and job["RSDUMP_VERSION"] == VERSION and f"github.com/{OWNER}/" in job["RSDUMP_RELEASES"]
+    assert clone("dpkg-deb", "--field", deb, "Version").strip() == VERSION
+    assert f"@{clone.values()['commit']} # {TAG}" in (clone.path / "Examples/nightly/github-actions.yml").read_text()
+    assert clone("git", "status", "--porcelain") == ""
+
+
+def test_the_next_release_begins_there(clone):
+    clone.write_notes("- Another change.")
+    clone.step(2, "9.8.8")
+    clone.package()
+    clone.step(4, "9.8.8")
+    notes = clone("scripts/package", "--notes", "9.8.8")
+    assert "- Another change." in notes and "that users notice" not in notes
+    clone.step(6, "9.8.8")
+    assert clone("scripts/package", "--version").strip() == "9.8.8"

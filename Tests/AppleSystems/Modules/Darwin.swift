@@ -217,6 +217,7 @@ public func fcntl(_ fd: Int32, _ command: Int32, _ ptr: UnsafeMutableRawPointer)
 @discardableResult public func dup(_ fd: Int32) -> Int32 { absent() }  // dup(2)
 @discardableResult public func dup2(_ fd: Int32, _ other: Int32) -> Int32 { absent() }  // dup2(2)
 @discardableResult public func pipe(_ ends: UnsafeMutablePointer<Int32>!) -> Int32 { absent() }  // pipe(2)
+@discardableResult public func pthread_main_np() -> Int32 { absent() }  // pthread_main_np(3)
 @discardableResult public func isatty(_ fd: Int32) -> Int32 { absent() }  // isatty(3)
 @discardableResult public func fstat(_ fd: Int32, _ status: UnsafeMutablePointer<DarwinStatus.stat>!) -> Int32 { absent() }  // fstat(2)
 @discardableResult public func stat(

@@ -70,7 +70,7 @@ public struct EmbeddedClient<Record: EmbeddedRecord>: Sendable {
     ///
     /// This is the newest trusted state among the embedded one and the stored ones. If no other state can be used, it
     /// is the embedded one, even if the configuration would not accept it. A record that does not have the form of
-    /// ``Record`` is left out and logged once per state. Never uses the network. Does I/O like
+    /// `Record` is left out and logged once per state. Never uses the network. Does I/O like
     /// ``RemoteSettingsClient/getRecords()``.
     public var records: [Record] {
         let records = client.getRecords() ?? embedded.records

@@ -1,8 +1,13 @@
 import ArgumentParser
 import Dumps
-import Foundation
 import RemoteSettingsModel
 import SnapshotBundle
+
+#if canImport(FoundationEssentials)
+import FoundationEssentials
+#else
+import Foundation
+#endif
 
 /// `rsdump merge`
 struct MergeCommand: AsyncParsableCommand {
@@ -113,7 +118,13 @@ struct MergeCommand: AsyncParsableCommand {
     private func setUp() async throws {
         let directory = dumps.directory
         let repository = try await GitRepository(containing: directory.path)
-        guard let program = Bundle.main.executablePath else {
+        #if canImport(FoundationEssentials)
+        // Bundle would link all of Foundation, which adds 37 MB to the program for data of ICU.
+        let path = try FileStore.resolved("/proc/self/exe")
+        #else
+        let path = Bundle.main.executablePath
+        #endif
+        guard let program = path else {
             throw CommandFailure(.someFailed, "the path of this rsdump cannot be found; start it by its full path")
         }
         let isNew = try directory.writeGitAttributes()
