@@ -127,7 +127,7 @@ def test_a_signature_without_a_chain_is_none(sample, tmp_path):
     accepting = dumps.config.read_text()
     dumps.config.write_text(text)
     outcome = dumps.verify("--locked")
-    assert outcome.code == rsdump.VERIFICATION and outcome.says("no longer accepts that"), str(outcome)
+    assert outcome.code == rsdump.VERIFICATION and outcome.says("no longer accepts unsigned data"), str(outcome)
     dumps.config.write_text(accepting)
     sample.patch_record(SETTINGS, "telemetry", {"value": True})
     synced = rsdump.run("get", "--sync", SETTINGS, "--storage", tmp_path / "storage", "--packaged", dumps.path)

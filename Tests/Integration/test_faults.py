@@ -318,7 +318,7 @@ def test_a_wish_for_a_pause_is_told_once(sample, empty):
     assert empty.add(sample, SETTINGS, REGIONS, ICONS).code == rsdump.DONE
     sample.faults({"path": "", "headers": {"Backoff": "3600"}})
     outcome = empty.refresh()
-    assert outcome.code == rsdump.DONE and outcome.err.count("asks clients to wait until") == 1, str(outcome)
+    assert outcome.code == rsdump.DONE and outcome.err.count("asked clients to wait until") == 1, str(outcome)
 
 
 def test_status_shows_what_is_there_while_the_server_pauses(dumps, sample):

@@ -186,7 +186,7 @@ def test_what_somebody_has_committed_to_the_branch_is_never_replaced(nightly, sa
             config.write("# two\n")
     nightly.on_main(contradict)
     run = check(nightly.run(), GIT_FAILED)
-    assert "cannot be merged" in run.summary and nightly.branches()[BRANCH] == before, str(run)
+    assert "cannot merge" in run.summary and nightly.branches()[BRANCH] == before, str(run)
 
 
 @pytest.mark.parametrize("branch", [None, BRANCH])
@@ -234,7 +234,7 @@ def test_a_failing_collection_does_not_keep_the_others(nightly, sample):
     assert nightly.origin.changed_files(commit) == ["dumps/dumps.lock.json", "dumps/main/regions.zip"]
     assert "### Server failures" in run.summary and SETTINGS in run.summary and "`nowhere`" in run.summary
     [request] = nightly.requests
-    assert f"\n- `{SETTINGS}` keeps the state of " in request["body"], request["body"]
+    assert f"\n- `{SETTINGS}` keeps its current bundle (data of " in request["body"], request["body"]
     assert step.read_text() == run.summary
     annotations = [line for line in run.out.splitlines() if line.startswith("::")]
     assert [line.split("::")[1].split()[0] for line in annotations] == ["warning", "error"], run.out
@@ -286,7 +286,7 @@ def test_only_a_complete_result_of_verify_lets_dumps_land(nightly, sample, verif
     wrapper.chmod(0o755)
     sample.delete_record(REGIONS, "nowhere")
     run = check(nightly.run(env={"RSDUMP": str(wrapper)}), rsdump.VERIFICATION)
-    assert BRANCH not in nightly.branches() and "without a complete result" in run.summary, str(run)
+    assert BRANCH not in nightly.branches() and "incomplete output" in run.summary, str(run)
 
 
 def test_a_file_that_is_not_in_the_lock_file_keeps_dumps_from_landing(nightly, sample):
@@ -511,7 +511,7 @@ def test_a_command_is_told_of_what_has_landed_with_its_pull_request(nightly, sam
     assert not hook.take()
     hook.fails.touch()
     run = check(nightly.run(*options))
-    assert "warning: --on-change ended with exit code 1" in run.err and not hook.take()
+    assert "warning: --on-change exited with code 1" in run.err and not hook.take()
     # It is told once, of everything since, though another night came between.
     hook.fails.unlink()
     sample.delete_record(REGIONS, "nowhere")
@@ -542,7 +542,7 @@ def test_a_command_that_does_not_end_is_ended(nightly, sample, tmp_path):
     (nightly.bin / "timeout").write_text('#!/bin/sh\ntest "$2" = 60 && shift 2 && exec /usr/bin/timeout --kill-after=1 1 "$@"\n')
     (nightly.bin / "timeout").chmod(0o755)
     run = check(nightly.run("--on-change", f"trap '' TERM; sleep 60; touch {tmp_path}/late"))
-    assert "--on-change ended with exit code" in run.err and not (tmp_path / "late").exists()
+    assert "--on-change exited with code" in run.err and not (tmp_path / "late").exists()
 
 
 def test_what_is_made_from_dumps_is_in_the_same_commit(nightly, sample):
@@ -621,7 +621,7 @@ def test_a_failure_that_is_acknowledged_is_not_red(nightly, sample):
     edit_configuration(nightly, lambda text: text.replace(f"  {REGIONS}:\n", f"  {REGIONS}:\n{known}"))
     run = check(nightly.run(env={"GITHUB_ACTIONS": "true"}))
     assert "::" not in run.out.replace("::group::", "") and "### Acknowledged failures" in run.summary, str(run)
-    assert "acknowledged as `changeset` until 2999-12-31: `bug 1234`" in run.summary
+    assert "acknowledged in `dumps.yaml` until 2999-12-31 (error `changeset`): bug 1234" in run.summary
     assert "1 failed as acknowledged" in run.summary and f"failing since {time.strftime('%Y-%m-%d', time.gmtime())}\n" in run.summary
     # Another failure of the same collection is new.
     sample.faults({"path": "collections/regions/changeset", "status": 404})
@@ -639,8 +639,8 @@ def test_the_request_says_since_when_something_fails(nightly, sample):
     check(nightly.run(), rsdump.SOME_FAILED)
     [request] = nightly.requests
     today = time.strftime("%Y-%m-%d", time.gmtime())
-    [line] = [each for each in request["body"].splitlines() if each.startswith(f"- `{REGIONS}` keeps the state of ")]
-    assert line.endswith(f", failing since {today}"), line
+    [line] = [each for each in request["body"].splitlines() if each.startswith(f"- `{REGIONS}` keeps its current bundle (data of ")]
+    assert line.endswith(f"; failing since {today}"), line
     # A fresh clone knows it by the request alone, whose text somebody may have edited.
     older = line.replace(today, "2026-01-02")
     others = "- `main/gone` has no bundle yet, failing since 2026-01-02\n- `main/icons` x, failing since 2999-01-01"

@@ -115,7 +115,7 @@ def test_a_pin_past_its_last_day_warns_and_then_fails(dumps, sample):
     dumps.config.write_text(dumps.config.read_text().replace("2999-12-31", "2020-12-31"))
     sample.patch_record(SETTINGS, "telemetry", {"value": True})
     outcome = refreshed(dumps)
-    assert "warning: main/settings: its pin ended on 2020-12-31" in outcome.err, str(outcome)
+    assert "warning: main/settings: its pin expired on 2020-12-31" in outcome.err, str(outcome)
     assert refreshed(dumps, "--max-age", "90d").says("2020-12-31")
     failed = dumps.refresh("--max-age", "0m")
     assert failed.code == rsdump.SOME_FAILED and failed.says("rsdump pin main/settings --remove"), str(failed)
@@ -257,11 +257,11 @@ def test_an_imported_bundle_stays_imported(imported, how):
     text = imported.config.read_text()
     imported.config.write_text(text.replace("trust:\n", "trust:\n  accept-unsigned: true\n"))
     taken = pinned(imported, SETTINGS, "--at", at, "--from", imported.first.path)
-    assert taken.says("imported without a signature, in place of a signed state"), str(taken)
+    assert taken.says("imported without a signature, replacing a signed state"), str(taken)
     assert unpin(imported, SETTINGS).code == rsdump.DONE
     imported.config.write_text(text)
     refreshed(imported)
-    assert pinned(imported, SETTINGS, "--at", at).says("in place of a signed state") and trust(imported) == "imported"
+    assert pinned(imported, SETTINGS, "--at", at).says("replacing a signed state") and trust(imported) == "imported"
 
 
 def test_an_imported_bundle_alone_is_vouched_for_by_nobody(imported, tmp_path):

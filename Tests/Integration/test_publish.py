@@ -213,7 +213,7 @@ def test_two_publishers_at_once(team):
         for thread in threads:
             thread.join()
         for outcome in outcomes:
-            assert outcome.code == rsdump.DONE or outcome.says("run this again when it has finished"), str(outcome)
+            assert outcome.code == rsdump.DONE or outcome.says("try again when it has finished"), str(outcome)
         assert any(outcome.code == rsdump.DONE for outcome in outcomes)
         assert team.dumps.verify().code == rsdump.DONE
         bundle = team.bundle("main/settings")

@@ -34,9 +34,9 @@ package struct LargeFilePointer: Hashable, Sendable {
     }
 
     /// What a message says was found.
-    package static let name = "a pointer of Git LFS"
+    package static let name = "a Git LFS pointer"
     /// What to do about a pointer in a work tree.
-    package static let remedy = "install git-lfs, and run `git lfs install` and `git lfs pull`"
+    package static let remedy = "install git-lfs, then run: git lfs install && git lfs pull"
 
     /// - Throws: ``BundleError`` with the code `missing` if the bytes begin like one.
     static func refuse(_ bytes: Bytes, file: String, expected: String) throws(BundleError) {

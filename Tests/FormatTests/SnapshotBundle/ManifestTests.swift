@@ -31,7 +31,7 @@ import Testing
     @Test func unknownFormatSaysWhatToDo() throws {
         let error = try #require(try refusal("\"format\":1", "\"format\":2"))
         #expect(error.code == .unknownVersion)
-        #expect(error.description.contains("a newer rsdump wrote it; update"))
+        #expect(error.description.contains("it was written by a newer rsdump; update"))
     }
 
     @Test(arguments: [

@@ -11,10 +11,10 @@ struct ErrorDescriptionTests {
         #expect(
             error?.description
                 == """
-                certificate 1 of 3 (leaf, "remote-settings.content-signature.mozilla.org") expired: \
-                valid from 2026-01-01T00:00:00.000Z to 2026-03-01T00:00:00.000Z, \
+                certificate 1 of 3 (leaf, "remote-settings.content-signature.mozilla.org") has expired: \
+                it was valid from 2026-01-01T00:00:00.000Z to 2026-03-01T00:00:00.000Z, \
                 verified at 2026-04-01T00:00:00.000Z; \
-                get the collection again from its server, or check the verification time
+                fetch the collection again, or check the verification time
                 """)
     }
 

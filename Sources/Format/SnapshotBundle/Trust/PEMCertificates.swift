@@ -39,7 +39,7 @@ struct PEMCertificates {
             // RFC 7468, section 2, allows any other line between certificates as explanatory text.
         }
         guard body == nil else { throw .truncatedPEM(certificate: certificates.count + 1) }
-        guard !certificates.isEmpty else { throw .notPEM(found: "none in \(bytes.count) bytes") }
+        guard !certificates.isEmpty else { throw .notPEM(found: "no certificate in \(bytes.count) bytes") }
         der = certificates
     }
 

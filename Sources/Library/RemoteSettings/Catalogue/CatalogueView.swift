@@ -70,7 +70,7 @@ extension HTTPError {
         Self(
             "\(server): the server does not list \(Catalogue.collection), but RemoteSettingsConfig.publisher is "
                 + "\(publisher)",
-            remedy: "publish with catalogue: in dumps.yaml, or configure no publisher")
+            remedy: "publish with catalogue: in dumps.yaml, or remove the publisher from the configuration")
     }
 
     /// The catalogue does not list the collection.
@@ -83,7 +83,7 @@ extension HTTPError {
     /// The server's state of the collection is not the one that the catalogue lists.
     static func otherState(_ id: CollectionID, catalogue: UInt64, expected: Timestamp, found: Timestamp) -> Self {
         Self(
-            "\(id): expected the state that catalogue \(catalogue) lists, of \(expected.rfc3339); found another one, of "
+            "\(id): catalogue \(catalogue) lists the state of \(expected.rfc3339), but the server sent the state of "
                 + "\(found.rfc3339)",
             remedy: "the current state is unchanged; try again later", fault: found > expected ? .overtaken : nil)
     }
@@ -91,7 +91,7 @@ extension HTTPError {
     /// Other collections of the catalogue could not be fetched, so the catalogue is not shown.
     static func incomplete(catalogue: UInt64, missing: [CollectionID]) -> Self {
         Self(
-            "catalogue \(catalogue) is not shown, because \(Counted.list(missing)) could not be fetched",
+            "catalogue \(catalogue) was not applied, because \(Counted.list(missing)) could not be fetched",
             remedy: "the current state is unchanged")
     }
 }

@@ -70,7 +70,7 @@ package struct StateTrial: Hashable, Sendable {
     /// Sentences about the states that are set aside and newer than the one in use.
     package func problems(after timestamp: Timestamp?) -> [String] {
         setAside.filter { entry in timestamp.map { $0 < entry.state.timestamp } ?? true }
-            .map { "the state of \($0.state.timestamp.rfc3339) is set aside: \($0.reason)" }
+            .map { "the state of \($0.state.timestamp.rfc3339) was rejected: \($0.reason)" }
     }
 
     /// Why a snapshot is not used; `nil` if it may be. Its content is hashed only if its timestamp is known.
@@ -84,7 +84,7 @@ extension StateTrial {
     mutating func settle() {
         guard let served, usesPackagedOnly || !isGood(served) && servedStarts >= Self.startsOnTrial else { return }
         setAside(
-            served, because: "the app started \(Counted.text(servedStarts, "time")) with it and did not get well")
+            served, because: "the app failed to start with it (\(Counted.text(servedStarts, "attempt")))")
     }
 
     /// Counts the current start, before anything is served.
