@@ -269,7 +269,7 @@ def test_plain_files_are_those_of_firefox_ios_and_come_back(dumps, tmp_path):
 @pytest.mark.parametrize("change, word", [
     (lambda records: [{**record, "name": "../x"} for record in records], "is not a valid file name for its attachment"),
     (lambda records: [{**record, "name": "same"} for record in records], "have the same file name"),
-    (lambda records: records, "no string in the field name"),
+    (lambda records: records, "its field name is not a string"),
 ])
 def test_names_of_files_come_from_records_and_are_not_paths(dumps, tmp_path, change, word):
     exported("files", dumps, tmp_path / "assets", ICONS, "--key", "id")

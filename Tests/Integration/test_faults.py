@@ -169,7 +169,7 @@ def test_other_records_under_the_timestamp_held_are_refused(dumps, sample):
     sample.faults({"path": MONITOR, "body": json.dumps({"timestamp": held, "changes": []})})
     outcome = dumps.refresh()
     assert outcome.code == rsdump.SOME_FAILED, str(outcome)
-    assert f"different records for the timestamp of the local state, {held}" in outcome.out + outcome.err
+    assert f"different records with the same timestamp as the local state, {held}" in outcome.out + outcome.err
     assert dumps.files() == before
 
 
@@ -214,7 +214,7 @@ def test_a_list_that_the_server_cut(sample, empty):
         "path": "regions/changeset", "body": json.dumps(changeset), "headers": {"Total-Records": total}})
     outcome = empty.refresh()
     assert outcome.code == rsdump.SOME_FAILED, str(outcome)
-    assert outcome.says("the list of records is incomplete", f"the server states {total} records and sent 3"), str(outcome)
+    assert outcome.says("the list of records is incomplete", f"the server announced {total} records but sent 3"), str(outcome)
 
 
 def test_an_older_timestamp_on_the_monitor_changes_nothing(dumps, sample):
@@ -325,7 +325,7 @@ def test_status_shows_what_is_there_while_the_server_pauses(dumps, sample):
     sample.faults({"path": "monitor", "status": 503, "headers": {"Retry-After": "3600"}})
     assert dumps.refresh().code == rsdump.BACKOFF
     outcome = dumps.status()
-    assert outcome.code == rsdump.BACKOFF and "asked to wait" in outcome.err, str(outcome)
+    assert outcome.code == rsdump.BACKOFF and "asked clients to wait" in outcome.err, str(outcome)
     # Ages in seconds may differ by one.
     without_ages = [re.sub(r"\d+ s\b", "…", text) for text in (outcome.out, dumps.status("--offline").out)]
     assert without_ages[0] == without_ages[1] and SETTINGS in outcome.out

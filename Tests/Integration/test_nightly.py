@@ -566,7 +566,7 @@ def test_what_is_made_from_dumps_is_in_the_same_commit(nightly, sample):
 
 
 @pytest.mark.parametrize("command, code, message", [
-    ("exit 5", rsdump.USAGE, "ended with exit code 5"),
+    ("exit 5", rsdump.USAGE, "exited with code 5"),
     ("echo x >README", rsdump.USAGE, "README"),
     ("echo x >stray", rsdump.USAGE, "stray"),
     ("echo x >dumps/main/settings.zip", rsdump.VERIFICATION, "do not verify"),
@@ -589,7 +589,7 @@ def test_the_worst_exit_code_wins(nightly, sample):
     sample.faults({"path": "collections/regions/changeset", "body": "{"})
     sample.delete_record(REGIONS, "nowhere")
     run = check(nightly.run(env={"GH_FAIL": "create"}), rsdump.SOME_FAILED)
-    assert "gh opens no pull request" in run.summary and f"could not refresh `{REGIONS}`" in run.summary
+    assert "gh could not open a pull request" in run.summary and f"could not refresh `{REGIONS}`" in run.summary
 
 
 def test_a_signature_failure_has_a_label_and_one_cause_one_paragraph(nightly, sample):
@@ -667,7 +667,7 @@ def test_one_command_verifies_dumps_and_what_is_made_from_them(nightly):
     command = ["--before-commit", "cp dumps/dumps.lock.json made.json", "--also", "made.json"]
     branches = nightly.branches()
     run = check(nightly.run("--verify", *command), rsdump.VERIFICATION)
-    assert "does not have the files that --before-commit makes (made.json)" in run.summary, str(run)
+    assert "does not match the output of --before-commit (made.json)" in run.summary, str(run)
 
     def make(text):
         def change(tree):
@@ -678,7 +678,7 @@ def test_one_command_verifies_dumps_and_what_is_made_from_them(nightly):
     check(nightly.run("--verify", *command), rsdump.VERIFICATION)
     make(None)
     run = check(nightly.run("--verify", *command))
-    assert "verifies, with what is made from its dumps." in run.summary, str(run)
+    assert "verifies, with the files made from its dumps." in run.summary, str(run)
     assert nightly.branches() == {**branches, "main": nightly.branches()["main"]} and nightly.requests == []
     # Nothing remains, and uncommitted files of the clone play no part.
     (nightly.clone.path / "made.json").write_text("new")
@@ -700,16 +700,16 @@ def test_an_open_request_shows_why_a_night_landed_nothing(nightly, sample):
     check(nightly.run())
     sample.faults({"path": "monitor/collections/changes", "status": 503, "headers": {"Retry-After": "600"}})
     run = check(nightly.run(), rsdump.BACKOFF)
-    assert "awk" not in run.err and "what was refreshed before lands" in run.summary, str(run)
+    assert "awk" not in run.err and "collections that were already refreshed will land" in run.summary, str(run)
     [request] = nightly.requests
-    assert request["body"].index("**Warning:** the server asked to wait") < request["body"].index("`telemetry`")
+    assert request["body"].index("**Warning:** the server asked clients to wait") < request["body"].index("`telemetry`")
     # So does a run that breaks off.
     wrapper = nightly.folder / "rsdump"
     wrapper.write_text(f'#!/bin/sh\n[ "$1" != verify ] || exit 3\nexec {rsdump.BINARY} "$@"\n')
     wrapper.chmod(0o755)
     # It refreshes twice, and says once why that failed.
     run = check(nightly.run(env={"RSDUMP": str(wrapper)}), rsdump.VERIFICATION)
-    assert "did not verify" in nightly.requests[0]["body"] and run.summary.count("the server asked to wait") == 1, str(run)
+    assert "did not verify" in nightly.requests[0]["body"] and run.summary.count("the server asked clients to wait") == 1, str(run)
 
 
 def add_files(repository, count, message):

@@ -25,7 +25,7 @@ def test_it_is_told(week):
     told, _ = week
     for day in ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday"):
         assert f"== {day}: " in told, told
-    for words in ("pinned", "asked to wait", "Killed (SIGKILL", "Nothing has changed.", "Seven nights, 5 commits"):
+    for words in ("pinned", "asked clients to wait", "Killed (SIGKILL", "Nothing has changed.", "Seven nights, 5 commits"):
         assert words in told, told
 
 

@@ -91,7 +91,9 @@ struct RefreshPlannerTests {
         #expect(action(entry(5), .damaged("cut")) == .refetch("cut"))
         #expect(action(entry(5), isFull: true) == .refetch("--full"))
         #expect(action(entry(5, trust: .imported)) == .refetch("it was imported without a signature"))
-        #expect(action(entry(5, trust: .unsigned)) == .refetch("it is unsigned, and dumps.yaml no longer accepts unsigned data"))
+        #expect(
+            action(entry(5, trust: .unsigned))
+                == .refetch("it is unsigned, and dumps.yaml no longer accepts unsigned data"))
         #expect(action(entry(5, trust: .unsigned), acceptsUnsigned: true) == .unchanged)
         let time = Timestamp(milliseconds: 9)
         let elsewhere = Provenance.signed(

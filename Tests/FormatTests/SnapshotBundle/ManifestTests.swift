@@ -118,7 +118,7 @@ import Testing
         try TemporaryDirectory.with { directory in
             for (path, found) in [
                 (directory + "/none.zip", "No such file or directory"),
-                (directory, "not a regular file"),
+                (directory, "it is not a regular file"),
             ] {
                 let error = try #require(throws: BundleError.self) { try BundleReader(path: path) }
                 #expect((error.code, error.file, error.found) == (.storage, path, found))

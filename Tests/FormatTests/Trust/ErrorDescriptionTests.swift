@@ -33,7 +33,7 @@ struct ErrorDescriptionTests {
         var made = try TestPKI().issue()
         made.certificates.swapAt(0, 2)
         let description = failure { try made.verified() }?.description
-        #expect(description?.hasSuffix("expected them from leaf to root, in the order 3, 2, 1") == true)
+        #expect(description?.hasSuffix("the correct order, from leaf to root, is 3, 2, 1") == true)
     }
 
     @Test func foreignTextIsEscapedAndCut() throws {

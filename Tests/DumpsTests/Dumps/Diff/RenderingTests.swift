@@ -177,8 +177,8 @@ struct RenderingTests {
         ),
         ("fetch it with: rsdump refresh --full or restore it", "fetch it with: `rsdump refresh --full` or restore it"),
         (
-            "@name #1 !2 deadbeef feedfaced :smile: www.example.org",
-            "`@name` `#1` `!2` `deadbeef` feedfaced `:smile`: `www.example.org`"
+            "@name #1 !2 deadbeef feedback :smile: www.example.org",
+            "`@name` `#1` `!2` `deadbeef` feedback `:smile`: `www.example.org`"
         ),
         ("a <b> *c* _d_ `e` [f](g) &lt; \n- h", "a `<b>` `*c*` `_d_` `` `e` `` `[f](g`) `&lt`; `\\u{a}-` h"),
         ("(e\u{301}) 12345 (4567).", "(`e\u{301}`) `12345` (4567)."),
