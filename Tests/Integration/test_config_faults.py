@@ -148,4 +148,4 @@ def test_starts_with_a_bad_state_when_the_machine_fails(tmp_path, library):
         "get", "main/app-config", "--storage", storage, "--server", f"{url}/v1", "--trust-root", origin.root,
         "--explain")
     assert f"timestamp   {good}" in explained.err, explained.err
-    assert "is set aside: the app started 3 times with it and did not get well" in explained.err, explained.err
+    assert "was rejected: the app failed to start with it (3 attempts)" in explained.err, explained.err

@@ -79,7 +79,7 @@ def test_a_path_cannot_be_more_than_a_path_in_the_source(dumps, tmp_path, name):
     (tmp_path / name).mkdir()
     moved = dumps.copy(tmp_path / name / "dumps")
     outcome = embed(moved, tmp_path / "Embedded")
-    assert outcome.code == rsdump.USAGE and outcome.says("a C source cannot name this path"), str(outcome)
+    assert outcome.code == rsdump.USAGE and outcome.says("a C source file cannot include this path"), str(outcome)
     assert not (tmp_path / "Embedded").exists()
 
 

@@ -80,7 +80,7 @@ def test_firefoxs_tree_is_updated_in_place(imported_real, tmp_path):
     # Every file, the list of times too; the two of an icon that no record names any more are gone, and that is said.
     gone = orphans(given, imported_real)
     assert tree(settings) == {path: content for path, content in given.items() if path not in gone} | kept
-    assert all(outcome.says(f"{path}: removed, because no record has this attachment") for path in gone)
+    assert all(outcome.says(f"{path}: removed, because no record uses this attachment") for path in gone)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["settings"]
 
 
@@ -190,7 +190,7 @@ def test_a_lost_bundle_is_not_replaced_by_one_without_a_signature(dumps, tmp_pat
     tree = exported("firefox", dumps, tmp_path / "tree", SETTINGS)
     dumps.bundle_path(SETTINGS).unlink()
     outcome = rsdump.run("import", "--from", "firefox", tree, SETTINGS, "--dumps", dumps.path)
-    assert outcome.code == rsdump.SOME_FAILED and outcome.says("it has no signature, but the current bundle has one"), str(outcome)
+    assert outcome.code == rsdump.SOME_FAILED and outcome.says("it is unsigned, but the current bundle is signed"), str(outcome)
     assert not dumps.bundle_path(SETTINGS).exists()
 
 
@@ -267,9 +267,9 @@ def test_plain_files_are_those_of_firefox_ios_and_come_back(dumps, tmp_path):
 
 
 @pytest.mark.parametrize("change, word", [
-    (lambda records: [{**record, "name": "../x"} for record in records], "cannot be the file name of its attachment"),
+    (lambda records: [{**record, "name": "../x"} for record in records], "is not a valid file name for its attachment"),
     (lambda records: [{**record, "name": "same"} for record in records], "have the same file name"),
-    (lambda records: records, "no string in the field name"),
+    (lambda records: records, "its field name is not a string"),
 ])
 def test_names_of_files_come_from_records_and_are_not_paths(dumps, tmp_path, change, word):
     exported("files", dumps, tmp_path / "assets", ICONS, "--key", "id")

@@ -176,7 +176,7 @@ def test_a_list_that_the_server_cut(sample, empty):
         "path": "regions/changeset", "body": json.dumps(changeset), "headers": {"Total-Records": total}})
     outcome = empty.refresh()
     assert outcome.code == rsdump.SOME_FAILED, str(outcome)
-    assert outcome.says("the list of records is incomplete", f"the server states {total} records and sent 3"), str(outcome)
+    assert outcome.says("the list of records is incomplete", f"the server announced {total} records but sent 3"), str(outcome)
 
 
 def test_the_next_refresh_mends_what_failed(dumps, sample):
@@ -232,7 +232,7 @@ def test_status_shows_what_is_there_while_the_server_pauses(dumps, sample):
     sample.faults({"path": "monitor", "status": 503, "headers": {"Retry-After": "3600"}})
     assert dumps.refresh().code == rsdump.BACKOFF
     outcome = dumps.status()
-    assert outcome.code == rsdump.BACKOFF and "asked to wait" in outcome.err, str(outcome)
+    assert outcome.code == rsdump.BACKOFF and "asked clients to wait" in outcome.err, str(outcome)
     # Ages in seconds may differ by one.
     without_ages = [re.sub(r"\d+ s\b", "…", text) for text in (outcome.out, dumps.status("--offline").out)]
     assert without_ages[0] == without_ages[1] and SETTINGS in outcome.out

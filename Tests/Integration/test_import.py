@@ -301,7 +301,7 @@ def test_a_thousand_folders_inside_each_other(tree, tmp_path):
     with tarfile.open(path, "a", format=tarfile.PAX_FORMAT) as archive:
         archive.addfile(tarfile.TarInfo("main/" + "a/" * 1000 + "x.json"))
     started = time.monotonic()
-    refused("firefox", path, tmp_path, "folders inside one another")
+    refused("firefox", path, tmp_path, "folders are nested")
     assert time.monotonic() - started < 10
 
 
@@ -408,7 +408,7 @@ def bomb_is_refused(tmp_path, name, content, most):
     assert len(content) < most
     path = tmp_path / name
     path.write_bytes(content)
-    outcome = refused("firefox", path, tmp_path, f"{name}: {BOMB}: expected at most", "for each byte of the archive")
+    outcome = refused("firefox", path, tmp_path, f"{name}: {BOMB}: the archive expands to more than")
     assert outcome.peak < 200 << 20
     assert [each.name for each in tmp_path.iterdir()] == [name]
 

@@ -75,7 +75,7 @@ def test_a_pointer_in_the_work_tree_is_named(dumps):
         outcome = run(dumps, command)
         assert outcome.code == rsdump.VERIFICATION and outcome.says("Git LFS", "git lfs pull"), f"{command}: {outcome}"
     planned = dumps.refresh("--dry-run")
-    assert planned.says(SETTINGS, "pointer of Git LFS", "git lfs pull"), str(planned)
+    assert planned.says(SETTINGS, "Git LFS pointer", "git lfs pull"), str(planned)
     lock = dumps.path / "dumps.lock.json"
     lock.write_bytes(large_files.pointer(lock.read_bytes()))
     for command in (["verify"], ["status", "--offline"], ["refresh"]):

@@ -70,15 +70,15 @@ def test_a_collection_without_a_bundle_says_why(packaged, sample):
     position = sample.log_position()
     outcome = packaged.get("main/absent")
     assert outcome.code == rsdump.SOME_FAILED and outcome.out == "", str(outcome)
-    assert outcome.says("main/absent", "the collection is neither packaged nor synced yet"), str(outcome)
+    assert outcome.says("main/absent", "the collection has not been packaged or synced yet"), str(outcome)
     outcome = packaged.get("other/regions")
-    assert outcome.code == rsdump.SOME_FAILED and outcome.says("it is of the bucket main"), str(outcome)
+    assert outcome.code == rsdump.SOME_FAILED and outcome.says("it is from the bucket main"), str(outcome)
     # A pinned root vouches for it, whatever server the app asks; without the root nobody does.
     elsewhere = REGIONS, "--server", "https://settings.example.org/v1"
     assert packaged.get(*elsewhere).code == rsdump.DONE
     outcome = packaged.get(*elsewhere, "--trust-root", sample.other_root)
     assert outcome.code == rsdump.SOME_FAILED, str(outcome)
-    assert outcome.says("it is of the server", "settings.example.org"), str(outcome)
+    assert outcome.says("it is from the server", "settings.example.org"), str(outcome)
     outcome = packaged.get(REGIONS, "--trust-root", sample.other_root)
     assert outcome.code == rsdump.SOME_FAILED and outcome.says("root"), str(outcome)
     assert sample.requests(position) == []
@@ -102,7 +102,7 @@ def test_explain(packaged, dumps, sample):
     sample.patch_record(REGIONS, "at", {"currency": "ATS"})
     assert packaged.sync(REGIONS).code == rsdump.DONE
     outcome = packaged.get(REGIONS, "--explain")
-    assert outcome.says("stored by a sync", "not used", "there is a newer one"), str(outcome)
+    assert outcome.says("stored by a sync", "not used", "a newer snapshot exists"), str(outcome)
     outcome = packaged.get("main/absent", "--explain")
     assert outcome.code == rsdump.SOME_FAILED and outcome.says("source      none"), str(outcome)
 
@@ -120,7 +120,7 @@ def test_attachment(packaged, sample, tmp_path):
     outcome = packaged.get(ICONS, "--attachment", "absent", "-o", tmp_path / "none")
     assert outcome.code == rsdump.SOME_FAILED and outcome.says("absent"), str(outcome)
     outcome = packaged.get(SETTINGS, "--attachment", "telemetry", "-o", tmp_path / "none")
-    assert outcome.code == rsdump.SOME_FAILED and outcome.says("telemetry", "none"), str(outcome)
+    assert outcome.code == rsdump.SOME_FAILED and outcome.says("telemetry", "there is none"), str(outcome)
     outcome = packaged.get(ICONS, "-o", tmp_path / "none")
     assert outcome.code == rsdump.USAGE and outcome.says("--attachment"), str(outcome)
     assert not (tmp_path / "none").exists() and record["attachment"]["size"] == len(samples.svg(5))
@@ -128,7 +128,7 @@ def test_attachment(packaged, sample, tmp_path):
 
 def test_what_is_not_there_is_named_with_its_remedy(networked, packaged):
     outcome = networked.get(REGIONS)
-    assert outcome.code == rsdump.SOME_FAILED and outcome.says("give --sync"), str(outcome)
+    assert outcome.code == rsdump.SOME_FAILED and outcome.says("with --sync"), str(outcome)
     both = packaged.get("main/absent", SETTINGS, "main/none")
     assert both.code == rsdump.SOME_FAILED and both.says("main/absent", "main/none") and both.out.count("\n") == 5, str(both)
     outcome = packaged.get(REGIONS, ICONS, "--attachment", "petals-05")
@@ -165,7 +165,7 @@ def test_mozillas_servers_are_known_by_their_urls(server, tmp_path):
     assert found.code == rsdump.SOME_FAILED and not found.says("--trust-root"), str(found)
     assert rsdump.run("add", REGIONS, "--dumps", tmp_path, "--server", server).code == rsdump.DONE
     verified = rsdump.run("verify", "--dumps", tmp_path)
-    assert verified.says("never been fetched") and not verified.says("no root is trusted"), str(verified)
+    assert verified.says("never been fetched") and not verified.says("no trusted root"), str(verified)
     other = server.replace(".com", ".com.example.org").replace(".org/", ".org.example.org/").replace("prod", "http://localhost/v1")
     refused = rsdump.run("get", REGIONS, "--storage", tmp_path / "storage", "--server", other)
     assert refused.code == rsdump.USAGE and refused.says("--trust-root"), str(refused)

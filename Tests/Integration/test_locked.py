@@ -57,7 +57,7 @@ def test_the_configuration_asks_for_something_else(dumps, sample):
     text = dumps.config.read_text()
     dumps.config.write_text(text.replace(f"  {ICONS}:\n    attachments: all\n", f"  {ICONS}:\n    attachments: none\n"))
     assert dumps.config.read_text() != text
-    assert locked(dumps, code=WOULD_CHANGE).says(ICONS, "rule for attachments")
+    assert locked(dumps, code=WOULD_CHANGE).says(ICONS, "attachment rule")
     dumps.config.write_text(text)
     sample.put_collection("main/another")
     assert dumps.add(sample, "main/another").code == rsdump.DONE
@@ -117,7 +117,7 @@ def test_verify_finds_what_the_configuration_asks_for_and_the_lock_does_not_have
     assert dumps.verify().code == rsdump.DONE
     outcome = dumps.verify("--locked")
     assert outcome.code == rsdump.VERIFICATION, str(outcome)
-    assert re.search(rf"^{ICONS} +failed: dumps.yaml asks for .*rule for attachments", outcome.out, re.MULTILINE), str(outcome)
+    assert re.search(rf"^{ICONS} +failed: dumps.yaml and the lock file differ.*attachment rule", outcome.out, re.MULTILINE), str(outcome)
     assert dumps.verify("--locked", "--format", "json").json()["disagreements"] == [
         {"collection": ICONS, "action": "repack"}]
     offline = dumps.status("--offline")

@@ -185,7 +185,7 @@ def test_what_somebody_has_committed_to_the_branch_is_never_replaced(nightly, sa
             config.write("# two\n")
     nightly.on_main(contradict)
     run = check(nightly.run(), GIT_FAILED)
-    assert "cannot be merged" in run.summary and nightly.branches()[BRANCH] == before, str(run)
+    assert "cannot merge" in run.summary and nightly.branches()[BRANCH] == before, str(run)
 
 
 @pytest.mark.parametrize("branch", [None, BRANCH])
@@ -233,7 +233,7 @@ def test_a_failing_collection_does_not_keep_the_others(nightly, sample):
     assert nightly.origin.changed_files(commit) == ["dumps/dumps.lock.json", "dumps/main/regions.zip"]
     assert "### Server failures" in run.summary and SETTINGS in run.summary and "`nowhere`" in run.summary
     [request] = nightly.requests
-    assert f"\n- `{SETTINGS}` keeps the state of " in request["body"], request["body"]
+    assert f"\n- `{SETTINGS}` keeps its current bundle (data of " in request["body"], request["body"]
     assert step.read_text() == run.summary
     annotations = [line for line in run.out.splitlines() if line.startswith("::")]
     assert [line.split("::")[1].split()[0] for line in annotations] == ["warning", "error"], run.out
@@ -285,7 +285,7 @@ def test_only_a_complete_result_of_verify_lets_dumps_land(nightly, sample, verif
     wrapper.chmod(0o755)
     sample.delete_record(REGIONS, "nowhere")
     run = check(nightly.run(env={"RSDUMP": str(wrapper)}), rsdump.VERIFICATION)
-    assert BRANCH not in nightly.branches() and "without a complete result" in run.summary, str(run)
+    assert BRANCH not in nightly.branches() and "incomplete output" in run.summary, str(run)
 
 
 def test_what_the_configuration_asks_for_and_cannot_be_had_does_not_keep_the_others(nightly, sample):
@@ -488,7 +488,7 @@ def test_a_command_is_told_of_what_has_landed_with_its_pull_request(nightly, sam
     assert not hook.take()
     hook.fails.touch()
     run = check(nightly.run(*options))
-    assert "warning: --on-change ended with exit code 1" in run.err and not hook.take()
+    assert "warning: --on-change exited with code 1" in run.err and not hook.take()
     # It is told once, of everything since, though another night came between.
     hook.fails.unlink()
     sample.delete_record(REGIONS, "nowhere")
@@ -519,7 +519,7 @@ def test_a_command_that_does_not_end_is_ended(nightly, sample, tmp_path):
     (nightly.bin / "timeout").write_text('#!/bin/sh\ntest "$2" = 60 && shift 2 && exec /usr/bin/timeout --kill-after=1 1 "$@"\n')
     (nightly.bin / "timeout").chmod(0o755)
     run = check(nightly.run("--on-change", f"trap '' TERM; sleep 60; touch {tmp_path}/late"))
-    assert "--on-change ended with exit code" in run.err and not (tmp_path / "late").exists()
+    assert "--on-change exited with code" in run.err and not (tmp_path / "late").exists()
 
 
 def test_what_is_made_from_dumps_is_in_the_same_commit(nightly, sample):
@@ -543,7 +543,7 @@ def test_what_is_made_from_dumps_is_in_the_same_commit(nightly, sample):
 
 
 @pytest.mark.parametrize("command, code, message", [
-    ("exit 5", rsdump.USAGE, "ended with exit code 5"),
+    ("exit 5", rsdump.USAGE, "exited with code 5"),
     ("echo x >README", rsdump.USAGE, "README"),
     ("echo x >stray", rsdump.USAGE, "stray"),
     ("echo x >dumps/main/settings.zip", rsdump.VERIFICATION, "do not verify"),
@@ -566,7 +566,7 @@ def test_the_worst_exit_code_wins(nightly, sample):
     sample.faults({"path": "collections/regions/changeset", "body": "{"})
     sample.delete_record(REGIONS, "nowhere")
     run = check(nightly.run(env={"GH_FAIL": "create"}), rsdump.SOME_FAILED)
-    assert "gh opens no pull request" in run.summary and f"could not refresh `{REGIONS}`" in run.summary
+    assert "gh could not open a pull request" in run.summary and f"could not refresh `{REGIONS}`" in run.summary
 
 
 def test_a_signature_failure_has_a_label_and_one_cause_one_paragraph(nightly, sample):
@@ -598,7 +598,7 @@ def test_a_failure_that_is_acknowledged_is_not_red(nightly, sample):
     edit_configuration(nightly, lambda text: text.replace(f"  {REGIONS}:\n", f"  {REGIONS}:\n{known}"))
     run = check(nightly.run(env={"GITHUB_ACTIONS": "true"}))
     assert "::" not in run.out.replace("::group::", "") and "### Acknowledged failures" in run.summary, str(run)
-    assert "acknowledged as `changeset` until 2999-12-31: `bug 1234`" in run.summary
+    assert "acknowledged in `dumps.yaml` until 2999-12-31 (error `changeset`): bug 1234" in run.summary
     assert "1 failed as acknowledged" in run.summary and f"failing since {time.strftime('%Y-%m-%d', time.gmtime())}\n" in run.summary
     # Another failure of the same collection is new.
     sample.faults({"path": "collections/regions/changeset", "status": 404})
@@ -616,8 +616,8 @@ def test_the_request_says_since_when_something_fails(nightly, sample):
     check(nightly.run(), rsdump.SOME_FAILED)
     [request] = nightly.requests
     today = time.strftime("%Y-%m-%d", time.gmtime())
-    [line] = [each for each in request["body"].splitlines() if each.startswith(f"- `{REGIONS}` keeps the state of ")]
-    assert line.endswith(f", failing since {today}"), line
+    [line] = [each for each in request["body"].splitlines() if each.startswith(f"- `{REGIONS}` keeps its current bundle (data of ")]
+    assert line.endswith(f"; failing since {today}"), line
     # A fresh clone knows it by the request alone, whose text somebody may have edited.
     older = line.replace(today, "2026-01-02")
     others = "- `main/gone` has no bundle yet, failing since 2026-01-02\n- `main/icons` x, failing since 2999-01-01"
@@ -644,7 +644,7 @@ def test_one_command_verifies_dumps_and_what_is_made_from_them(nightly):
     command = ["--before-commit", "cp dumps/dumps.lock.json made.json", "--also", "made.json"]
     branches = nightly.branches()
     run = check(nightly.run("--verify", *command), rsdump.VERIFICATION)
-    assert "does not have the files that --before-commit makes (made.json)" in run.summary, str(run)
+    assert "does not match the output of --before-commit (made.json)" in run.summary, str(run)
 
     def make(text):
         def change(tree):
@@ -655,7 +655,7 @@ def test_one_command_verifies_dumps_and_what_is_made_from_them(nightly):
     check(nightly.run("--verify", *command), rsdump.VERIFICATION)
     make(None)
     run = check(nightly.run("--verify", *command))
-    assert "verifies, with what is made from its dumps." in run.summary, str(run)
+    assert "verifies, with the files made from its dumps." in run.summary, str(run)
     assert nightly.branches() == {**branches, "main": nightly.branches()["main"]} and nightly.requests == []
     # Nothing remains, and uncommitted files of the clone play no part.
     (nightly.clone.path / "made.json").write_text("new")
@@ -677,16 +677,16 @@ def test_an_open_request_shows_why_a_night_landed_nothing(nightly, sample):
     check(nightly.run())
     sample.faults({"path": "monitor/collections/changes", "status": 503, "headers": {"Retry-After": "600"}})
     run = check(nightly.run(), rsdump.BACKOFF)
-    assert "awk" not in run.err and "what was refreshed before lands" in run.summary, str(run)
+    assert "awk" not in run.err and "collections that were already refreshed will land" in run.summary, str(run)
     [request] = nightly.requests
-    assert request["body"].index("**Warning:** the server asked to wait") < request["body"].index("`telemetry`")
+    assert request["body"].index("**Warning:** the server asked clients to wait") < request["body"].index("`telemetry`")
     # So does a run that breaks off.
     wrapper = nightly.folder / "rsdump"
     wrapper.write_text(f'#!/bin/sh\n[ "$1" != verify ] || exit 3\nexec {rsdump.BINARY} "$@"\n')
     wrapper.chmod(0o755)
     # It refreshes twice, and says once why that failed.
     run = check(nightly.run(env={"RSDUMP": str(wrapper)}), rsdump.VERIFICATION)
-    assert "did not verify" in nightly.requests[0]["body"] and run.summary.count("the server asked to wait") == 1, str(run)
+    assert "did not verify" in nightly.requests[0]["body"] and run.summary.count("the server asked clients to wait") == 1, str(run)
 
 
 def add_files(repository, count, message):

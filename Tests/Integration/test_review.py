@@ -117,7 +117,7 @@ def test_a_review_that_was_declined_or_rolled_back_changes_nothing_published(rev
     # monitor tells. It is told where it is seen, and what is held stays.
     shown = reviewed.bundle_path(SHOWN).read_bytes()
     outcome = reviewed.refresh("--full")
-    assert outcome.code == rsdump.SOME_FAILED and outcome.says(SHOWN, "different records for the timestamp"), str(outcome)
+    assert outcome.code == rsdump.SOME_FAILED and outcome.says(SHOWN, "different records with the same timestamp"), str(outcome)
     assert reviewed.bundle_path(SHOWN).read_bytes() == shown
     # The next review is a change like any other.
     review.put_record(SOURCE, {"id": "plain-0", "title": "to be"})

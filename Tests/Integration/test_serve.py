@@ -337,7 +337,7 @@ def test_an_address_that_leads_nowhere_is_told(refreshed_sample):
             assert serving.process.poll() is None
     with Serving("--dumps", refreshed_sample.path, "--host", "0.0.0.0", "--public-url", "https://mirror.example.org") as serving:
         assert serving.url == "https://mirror.example.org"
-        while "the API is at https://mirror.example.org/v1 and /v2" not in serving.log():
+        while "API: https://mirror.example.org/v1 and /v2" not in serving.log():
             assert serving.process.poll() is None
         assert "--public-url" not in serving.log()
 

@@ -26,7 +26,7 @@ def refreshed(dumps):
 
 def told_at_start(serving):
     """The line that tells what is served comes after the address."""
-    while "the API is at" not in serving.log():
+    while "API: " not in serving.log():
         assert serving.process.poll() is None
     return serving.log()
 
@@ -122,7 +122,7 @@ def test_each_committed_state_gets_its_true_delta(states, sample, version):
         gone = [r["id"] for r in serving.changeset(SETTINGS, version, _since=states.stamps(SETTINGS)[2]).json()["changes"]]
         assert gone == ["short-lived"]
         older = sum(len({state.bundle(name).timestamp for state in states.all}) - 1 for name in samples.NAMES)
-        assert f"5 collections, deltas from {older} older states; the API is at {serving.url}/v1" in told_at_start(serving)
+        assert f"5 collections, deltas from {older} older states; API: {serving.url}/v1" in told_at_start(serving)
         assert len(serving.log().splitlines()) == 1
 
 

@@ -76,7 +76,7 @@ SMUGGLING = {
     "a header without a name": request(": b\r\n"),
     "a header with a space in its name": request("X A: b\r\n"),
     "a first header that is folded": b"GET /v1/ HTTP/1.1\r\n X-A: b\r\nHost: x\r\n\r\n",
-    "a body that waits to be asked for": request(LENGTH + "Expect: 100-continue\r\n", b"hello", method="POST"),
+    "a body with an Expect header": request(LENGTH + "Expect: 100-continue\r\n", b"hello", method="POST"),
 }
 
 
@@ -397,7 +397,7 @@ def test_pages_that_nobody_takes_have_a_bound(large, large_origin):
         assert set(found) == {200, 503}
         assert large_origin.metric("rsdump_untaken_bytes ") < 32 << 20
         refused = takers[found.index(503)].recv(1 << 12)
-        assert b"\r\nRetry-After: 1\r\n" in refused and b"Too many answers wait for their clients" in refused
+        assert b"\r\nRetry-After: 1\r\n" in refused and b"Too many responses are in progress" in refused
         # Another address gets its page, and the same one gets what needs no memory of its own.
         assert large_origin.ask(target, Accept="text/html").body == whole
         changeset = stack.enter_context(large_origin.connect("127.4.0.1"))
@@ -620,4 +620,4 @@ def test_a_bundle_that_is_shortened_in_place_ends_no_server(dumps, length):
                 reader.join()
         assert not failures and 200 in answers
         assert set(answers) <= {200, 404, 503, 0}, set(answers)
-        assert "was shortened while it was served" in serving.log()
+        assert "was truncated while it was served" in serving.log()

@@ -101,7 +101,7 @@ extension DumpsError {
 // Errors about directories and arguments.
 extension DumpsError {
     package static func busy(_ path: String) -> Self {
-        Self(.busy, problem: "another rsdump is running in \(path)", remedy: "run this again when it has finished")
+        Self(.busy, problem: "another rsdump is running in \(path)", remedy: "try again when it has finished")
     }
 
     static func nothingConfigured(_ file: String) -> Self {
@@ -146,7 +146,7 @@ extension DumpsError {
     package static func ownDirectory(_ path: String) -> Self {
         Self(
             file: path, problem: "this is the dumps directory, which this command only reads",
-            remedy: "give another directory with --output")
+            remedy: "give a different directory with --output")
     }
 
     package static func emptyMonitor(_ server: String) -> Self {
@@ -171,7 +171,7 @@ extension DumpsError {
             file: file, line: line,
             problem: "\(min(id, other)) and \(max(id, other)) would share one bundle file where file "
                 + "names ignore case",
-            remedy: "move one of them to another dumps directory")
+            remedy: "move one of them to a different dumps directory")
     }
 }
 

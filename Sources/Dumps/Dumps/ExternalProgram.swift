@@ -15,7 +15,7 @@ package struct ExternalProgram: Sendable {
         /// reason of a failure last. If there are none, the exit code in words.
         package var reason: String {
             let lines = errors.split(whereSeparator: \.isNewline).suffix(4).joined(separator: "; ")
-            return lines.isEmpty ? "it ended with exit code \(status)" : String(lines.suffix(700))
+            return lines.isEmpty ? "it exited with code \(status)" : String(lines.suffix(700))
         }
     }
 

@@ -27,8 +27,8 @@ extension DumpsConfiguration {
         if url.isSameServer(as: .stage) || url.isSameServer(as: .dev) { return .mozillaStaging }
         if trust.acceptsUnsigned { return TrustAnchors([]) }
         throw DumpsError(
-            file: file, problem: "no root is trusted for \(server)",
-            remedy: "write the SHA-256 of its root certificate under trust: roots:, or give it with --trust-root; if "
+            file: file, problem: "no trusted root is configured for \(server)",
+            remedy: "write the SHA-256 of its root certificate under trust: roots:, or pass it with --trust-root; if "
                 + "the server does not sign, write trust: accept-unsigned: true")
     }
 }

@@ -25,16 +25,17 @@ extension DumpsError {
     /// Returns an error for a folder that contains files that are not part of a mirror.
     static func notAMirror(_ folder: String, found: String) -> Self {
         Self(
-            file: folder, problem: "expected an empty folder or a mirror, found \(VisibleText.escape(found))",
-            remedy: "choose another folder, or empty this one")
+            file: folder,
+            problem: "this folder is neither empty nor a mirror: it contains \(VisibleText.escape(found))",
+            remedy: "choose a different folder, or empty this one")
     }
 
     /// Returns an error for a mirror's URL whose path cannot be used as a folder.
     static func unusableURL(_ url: String) -> Self {
         Self(
             file: "--url \(VisibleText.escape(url))",
-            problem: "a part of the path cannot be a folder, because it is empty, begins with a dot or is not plain "
-                + "text", remedy: "choose another path")
+            problem: "a part of the path cannot be a folder name: it is empty, begins with a dot, or contains special "
+                + "characters", remedy: "choose a different path")
     }
 
     /// Returns an error for a folder into which another process is publishing.

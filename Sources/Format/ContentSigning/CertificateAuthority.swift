@@ -36,13 +36,13 @@ package enum CertificateRole: String, CaseIterable, Sendable {
             guard isDNSName else {
                 throw SigningKeyError(
                     place, expected: "a DNS name of at most 64 ASCII characters", found: Self.shown(name),
-                    remedy: "name a host, for example config.example.org; write other letters as xn--…")
+                    remedy: "use a host name, such as config.example.org; write non-ASCII letters in their xn--… form")
             }
         case .root, .intermediate:
             guard (1...64).contains(name.unicodeScalars.count), VisibleText.escape(name) == name else {
                 throw SigningKeyError(
                     place, expected: "a name of 1 to 64 visible characters", found: Self.shown(name),
-                    remedy: "give another name")
+                    remedy: "choose a different name")
             }
         }
     }
@@ -72,14 +72,17 @@ package struct SigningCertificate: Sendable {
         let blocks = PEMText.blocks(text).filter { $0.contains("BEGIN CERTIFICATE-") }
         func refused(_ found: String) -> SigningKeyError {
             SigningKeyError(
-                place, expected: "certificates as PEM", found: found, remedy: "give the file that rsdump keys wrote")
+                place, found: found, remedy: "give the PEM file of certificates that rsdump keys wrote")
         }
-        guard !blocks.isEmpty else { throw refused("none") }
-        guard blocks.count <= Limits.chainCertificates else { throw refused("\(blocks.count) certificates") }
+        guard !blocks.isEmpty else { throw refused("the file has no PEM certificate") }
+        guard blocks.count <= Limits.chainCertificates else {
+            throw refused(
+                "there are \(blocks.count) certificates, over the limit of \(Limits.chainCertificates)")
+        }
         do {
             return try blocks.map { SigningCertificate(x509: try Certificate(pemEncoded: $0)) }
         } catch {
-            throw refused("a damaged certificate")
+            throw refused("a certificate is damaged")
         }
     }
 
@@ -103,8 +106,8 @@ package struct SigningCertificate: Sendable {
     package static func checkOrder(_ certificates: [SigningCertificate], place: String) throws(SigningKeyError) {
         for (issued, issuer) in zip(certificates, certificates.dropFirst()) where !issued.isIssued(by: issuer) {
             throw SigningKeyError(
-                place, code: .untrusted, expected: "a chain in which each certificate is issued by the next one",
-                found: "\(issued.name), which \(issuer.name) did not issue",
+                place, code: .untrusted,
+                found: "broken chain: \(issued.name) was not issued by \(issuer.name), the next certificate",
                 remedy: "use the chain file as rsdump keys wrote it")
         }
     }
@@ -184,14 +187,13 @@ package struct CertificateAuthority: Sendable {
     package init(key: PrivateKey, certificates: [SigningCertificate], place: String) throws(SigningKeyError) {
         guard let own = certificates.first, own.isFor(key) else {
             throw SigningKeyError(
-                place, code: .untrusted, expected: "the certificate for its key", found: "one for another key",
-                remedy: "put back the key and the certificate that were made together")
+                place, code: .untrusted, found: "the certificate is for a different key",
+                remedy: "restore the key and the certificate that were made together")
         }
         guard own.isAuthority else {
             throw SigningKeyError(
-                place, code: .untrusted, expected: "a certificate that is allowed to issue others",
-                found: "\(own.name), which is not",
-                remedy: "use the directory with the key of the root or of the intermediate certificate")
+                place, code: .untrusted, found: "\(own.name) is not a CA, so it cannot issue certificates",
+                remedy: "use the directory with the root key or the intermediate key")
         }
         try SigningCertificate.checkOrder(certificates, place: place)
         self.certificates = certificates
@@ -278,9 +280,10 @@ package struct CertificateAuthority: Sendable {
         for issuer in certificates where now < issuer.notBefore || now >= issuer.notAfter {
             throw SigningKeyError(
                 issuer.name,
-                expected:
-                    "a time at which it is valid, from \(issuer.notBefore.rfc3339) to \(issuer.notAfter.rfc3339)",
-                found: now.rfc3339, remedy: "correct this machine's clock, or renew that certificate first")
+                found:
+                    "the certificate is valid from \(issuer.notBefore.rfc3339) to \(issuer.notAfter.rfc3339), and "
+                    + "the current "
+                    + "time is \(now.rfc3339)", remedy: "correct this machine's clock, or renew that certificate first")
         }
         return try Self.certificate(
             subject, publicKey, issuer: certificate.x509, key, from: from, until: min(until, certificate.notAfter),

@@ -24,14 +24,19 @@ package struct CertificateRequest: Sendable {
         let blocks = PEMText.blocks(PEMText.normalized(pem)).filter { $0.contains("CERTIFICATE REQUEST-----") }
         func refused(_ found: String) -> SigningKeyError {
             SigningKeyError(
-                place, expected: "one certificate request as PEM", found: found,
+                place, found: found,
                 remedy: "make one with: rsdump keys request DIR")
         }
-        guard blocks.count == 1 else { throw refused(blocks.isEmpty ? "no request" : "\(blocks.count) requests") }
+        guard blocks.count == 1 else {
+            throw refused(
+                blocks.isEmpty
+                    ? "there is no certificate request in PEM format"
+                    : "there are \(blocks.count) certificate requests, but only one is allowed")
+        }
         do {
             request = try CertificateSigningRequest(pemEncoded: blocks[0])
         } catch {
-            throw refused("a damaged request")
+            throw refused("the certificate request is damaged")
         }
         self.place = place
     }
@@ -58,13 +63,13 @@ package struct CertificateRequest: Sendable {
     func verifiedKey() throws(SigningKeyError) -> PublicKey {
         guard let key = P384.Signing.PublicKey(request.publicKey) else {
             throw SigningKeyError(
-                place, code: .untrusted, expected: "a P-384 key", found: "another kind of key",
+                place, code: .untrusted, found: "the key in the request is not a P-384 key",
                 remedy: "make the request with: rsdump keys request DIR")
         }
         guard request.publicKey.isValidSignature(request.signature, for: request) else {
             throw SigningKeyError(
-                place, code: .untrusted, expected: "a request signed by its own key",
-                found: "another signature", remedy: "make the request again with: rsdump keys request DIR")
+                place, code: .untrusted, found: "the request's signature does not match its own key",
+                remedy: "make the request again with: rsdump keys request DIR")
         }
         return PublicKey(p384: key)
     }

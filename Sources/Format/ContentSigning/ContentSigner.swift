@@ -39,8 +39,7 @@ package struct ContentSigner: PayloadSigner {
     package init(key: PrivateKey, certificates: SignerChain) throws(SigningKeyError) {
         guard certificates.key.rawRepresentation == key.publicKey.p384.rawRepresentation else {
             throw SigningKeyError(
-                certificates.place, code: .untrusted, expected: "a certificate for the signing key",
-                found: "a certificate for another key",
+                certificates.place, code: .untrusted, found: "the certificate is not for the signing key",
                 remedy: "use the key and the chain that were made together; rsdump keys status DIR shows what DIR has")
         }
         self.certificates = certificates
@@ -101,11 +100,13 @@ package struct ExternalSigner: PayloadSigner {
         guard let valid = readings.first(where: { certificates.key.isValidSignature($0, for: digest) }) else {
             throw SigningKeyError(
                 certificates.place, code: .untrusted,
-                expected: "a signature by the key of its first certificate, over the SHA-384 of the message, as DER or "
-                    + "as the 96 bytes of r and s",
-                found: readings.isEmpty ? "\(Counted.text(made.count, "byte")) of another form" : "another signature",
+                found: readings.isEmpty
+                    ? "the signer returned \(Counted.text(made.count, "byte")), which are not a signature as DER or "
+                        + "as the "
+                        + "96 bytes of r and s"
+                    : "the signature does not match the key of the first certificate and the SHA-384 of the message",
                 remedy:
-                    "check which key and which hash the signer uses; issue a certificate for its key with: rsdump "
+                    "check the key and the hash that the signer uses; issue a certificate for its key with: rsdump "
                     + "keys renew DIR --signer-public-key FILE")
         }
         return valid.base64URL

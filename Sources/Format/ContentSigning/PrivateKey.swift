@@ -20,26 +20,29 @@ package struct PrivateKey: Sendable, CustomStringConvertible {
     /// - Parameter place: the file or environment variable, for error messages.
     /// - Throws: ``SigningKeyError``, which describes the unsuitable text.
     package init(pem: Bytes, place: String) throws(SigningKeyError) {
-        func refused(_ found: String) -> SigningKeyError {
-            SigningKeyError(
-                place, expected: "a P-384 private key as PEM, not encrypted", found: found,
-                remedy: "make one with: rsdump keys create DIR")
+        func refused(_ found: String, remedy: String = "make a key with: rsdump keys create DIR") -> SigningKeyError {
+            SigningKeyError(place, found: found, remedy: remedy)
         }
         let text = PEMText.normalized(pem)
         guard !text.contains("ENCRYPTED") else {
-            throw refused("an encrypted key; decrypt it with: openssl pkcs8 -in FILE -out FILE")
+            throw refused(
+                "the private key is encrypted", remedy: "decrypt it with: openssl pkcs8 -in FILE -out FILE")
         }
         let blocks = PEMText.blocks(text).filter { $0.hasPrefix("-----BEGIN") && $0.contains("PRIVATE KEY-----") }
         guard let block = blocks.first else {
             throw refused(
-                text.contains("BEGIN CERTIFICATE") ? "a certificate" : text.isEmpty ? "no text" : "no private key in it"
+                text.contains("BEGIN CERTIFICATE")
+                    ? "this is a certificate, not a private key"
+                    : text.isEmpty ? "the private key is empty" : "there is no private key in PEM format"
             )
         }
-        guard blocks.count == 1 else { throw refused("\(blocks.count) private keys") }
+        guard blocks.count == 1 else {
+            throw refused("there are \(blocks.count) private keys, but only one is allowed")
+        }
         do {
             p384 = try P384.Signing.PrivateKey(pemRepresentation: block)
         } catch {
-            throw refused("a damaged key, or a key of another curve or kind")
+            throw refused("the key is damaged or is not a P-384 key")
         }
     }
 
@@ -70,19 +73,22 @@ package struct PublicKey: Sendable {
     package init(pem: Bytes, place: String) throws(SigningKeyError) {
         func refused(_ found: String) -> SigningKeyError {
             SigningKeyError(
-                place, expected: "a P-384 public key as PEM", found: found,
-                remedy: "name the public key's file; openssl pkey -pubin -inform DER -in FILE converts it to PEM")
+                place, found: found,
+                remedy: "give the file of the public key; openssl pkey -pubin -inform DER -in FILE converts it to PEM")
         }
         let text = PEMText.normalized(pem)
-        guard !text.contains("PRIVATE KEY-----") else { throw refused("a private key") }
+        guard !text.contains("PRIVATE KEY-----") else { throw refused("this is a private key, not a public key") }
         let blocks = PEMText.blocks(text).filter { $0.hasPrefix("-----BEGIN PUBLIC KEY-----") }
         guard blocks.count == 1 else {
-            throw refused(blocks.isEmpty ? "no public key in it" : "\(blocks.count) public keys")
+            throw refused(
+                blocks.isEmpty
+                    ? "there is no public key in PEM format"
+                    : "there are \(blocks.count) public keys, but only one is allowed")
         }
         do {
             p384 = try P384.Signing.PublicKey(pemRepresentation: blocks[0])
         } catch {
-            throw refused("a damaged key, or a key of another curve or kind")
+            throw refused("the key is damaged or is not a P-384 key")
         }
     }
 }

@@ -22,8 +22,10 @@ package struct SignerChain: Sendable {
         let leaf = try SigningCertificate.first(of: text, place: place)
         guard let name = leaf.dnsNames.first, let key = leaf.publicKey else {
             throw SigningKeyError(
-                place, code: .untrusted, expected: "a signing certificate with a DNS name and a P-384 key",
-                found: leaf.dnsNames.isEmpty ? "one without a DNS name" : "one with another kind of key",
+                place, code: .untrusted,
+                found: leaf.dnsNames.isEmpty
+                    ? "the signing certificate has no DNS name"
+                    : "the key of the signing certificate is not a P-384 key",
                 remedy: "issue the certificate again with: rsdump keys issue")
         }
         self.name = SignerName(name)

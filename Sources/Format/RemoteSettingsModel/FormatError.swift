@@ -57,7 +57,7 @@ extension FormatError.Reason {
     static let invalidUTF8 = Self(.malformed, "the text is not UTF-8")
 
     /// An escape from `\uD800` to `\uDFFF` is half of a surrogate pair without the other half.
-    static let loneSurrogate = Self(.malformed, "half of a surrogate pair without the other half")
+    static let loneSurrogate = Self(.malformed, "unpaired surrogate (\\uD800 to \\uDFFF) in a string")
 
     /// A character below U+0020 is not escaped in a string (RFC 8259, section 7).
     static func controlCharacter(_ byte: UInt8) -> Self {
@@ -74,7 +74,9 @@ extension FormatError.Reason {
     package static func numberOutOfRange(_ text: String) -> Self {
         Self(
             .overLimit,
-            "the number \(text.prefix(40)) is out of range: integers go from -2^63 to 2^64-1, others must fit a double")
+            "the number \(text.prefix(40)) is out of range: integers must be from -2^63 to 2^64-1, other numbers "
+                + "must fit a double"
+        )
     }
 
     /// A key appears twice in one object.
@@ -132,7 +134,7 @@ extension FormatError {
 
     /// The collection's metadata in this member is damaged. The position in `error` is relative to the metadata.
     static func metadata(_ error: FormatError, member: String) -> Self {
-        Self(error.code, "the collection's \(member) is damaged: \(error) of its text")
+        Self(error.code, "the collection's \(member) is damaged: in its text, \(error)")
     }
 
     package static func missing(_ key: String) -> Self {
@@ -140,11 +142,11 @@ extension FormatError {
     }
 
     static func recordWithoutID(offset: Int) -> Self {
-        Self("the record at byte \(offset) has no \"id\" that is a string")
+        Self("the record at byte \(offset) has no string \"id\"")
     }
 
     static func invalidRecordID(_ id: String) -> Self {
-        Self("invalid record id \(VisibleText.quote(id)): use \(Identifier.rule)")
+        Self("invalid record id \(VisibleText.quote(id)); a valid id is \(Identifier.rule)")
     }
 
     static func duplicateRecord(_ id: String) -> Self {
@@ -170,16 +172,16 @@ extension FormatError {
 
     /// The metadata is that of a different collection than the requested one.
     static func otherCollection(expected: CollectionID, found: String) -> Self {
-        Self("expected the metadata of \(expected), found that of \(VisibleText.excerpt(found))")
+        Self("the metadata is for the wrong collection: expected \(expected), found \(VisibleText.excerpt(found))")
     }
 
     /// A mirror's own metadata and the metadata that it received differ in more than the URLs of chains.
     static let otherMirroredMetadata = Self(
-        "a mirror may change only x5u in the metadata that it received, but other members differ too")
+        "a mirror may change only x5u in the metadata it received, but other members differ too")
 
     /// The records are not sorted by id, or the text around them is not that of a signed payload.
     static func notCanonical(problem: String) -> Self {
-        Self(.malformed, "not a canonical payload: \(problem)")
+        Self(.malformed, "the payload is not canonical JSON: \(problem)")
     }
 }
 

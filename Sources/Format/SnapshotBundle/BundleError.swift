@@ -54,12 +54,13 @@ package struct BundleError: CodedError {
 
     private static func remedy(_ code: FailureCode) -> String? {
         switch code {
-        case .storage: "check the directory's permissions and the free space on the device"
+        case .storage: "check the directory's permissions and the free disk space"
         case .malformed, .damaged:
-            "restore the file from version control, or run `rsdump refresh --full` to create it again"
-        case .unknownVersion: "a newer rsdump wrote it; update this rsdump, or restore the file from version control"
+            "restore the file from version control, or run rsdump refresh --full to create it again"
+        case .unknownVersion:
+            "it was written by a newer rsdump; update rsdump, or restore the file from version control"
         case .overLimit: "leave attachments out in dumps.yaml, or raise the limit if you trust the file"
-        case .missing: "run `rsdump refresh` to fetch it"
+        case .missing: "run rsdump refresh to fetch it"
         case .content: "fetch the file again; nothing was written"
         default: nil
         }
@@ -67,8 +68,8 @@ package struct BundleError: CodedError {
 
     /// The advice for a lock file that was damaged by an edit or a merge.
     static let lockRemedy =
-        "in a merge conflict, run `rsdump merge`; otherwise restore the file from version control, or remove it and run "
-        + "`rsdump refresh`"
+        "in a merge conflict, run rsdump merge; otherwise restore the file from version control, or remove it and run "
+        + "rsdump refresh"
 }
 
 extension BundleError: CustomStringConvertible {
@@ -120,7 +121,7 @@ extension BundleError {
 
     /// A bundle, or a file to pack into one, cannot be opened, read or mapped.
     package static func unreadable(
-        _ path: String, entry: String? = nil, expected: String = "a readable regular file", found: String,
+        _ path: String, entry: String? = nil, expected: String? = nil, found: String,
         errorNumber: Int32 = 0
     ) -> Self {
         Self(
@@ -151,11 +152,11 @@ extension BundleError {
         switch errno {
         case notRegular: ("it is a pipe or a device, not a regular file", "give the path of a regular file")
         case isLink:
-            ("it is a symbolic link, which is not followed", "give the path that it leads to, or remove it")
+            ("it is a symbolic link, which is not followed", "give the path of its target, or remove the link")
         case isForeign:
-            ("rsdump did not create this directory, and it is not empty", "remove it, or give another path")
+            ("the directory is not empty, and rsdump did not create it", "remove it, or choose a different path")
         case EFAULT:
-            ("the file that it is copied from was cut short meanwhile", "restore that file, and run this again")
+            ("the source file was truncated while it was being copied", "restore that file, and try again")
         default: (systemError(errno), nil)
         }
     }

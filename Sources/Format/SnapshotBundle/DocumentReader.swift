@@ -25,11 +25,11 @@ struct DocumentReader {
         (remedy, laterCode) = (BundleError.lockRemedy, .unknownVersion)
     }
 
-    func failure(_ code: FailureCode = .malformed, expected: String, found: String) -> BundleError {
+    func failure(_ code: FailureCode = .malformed, expected: String? = nil, found: String) -> BundleError {
         failure(code, at: reader.offset, expected: expected, found: found)
     }
 
-    private func failure(_ code: FailureCode, at offset: Int, expected: String, found: String) -> BundleError {
+    private func failure(_ code: FailureCode, at offset: Int, expected: String?, found: String) -> BundleError {
         let line = FormatError(.unexpectedEnd, at: offset).line(in: reader.document)
         let place: [String?] = [entry, "line \(line)", keys.isEmpty ? nil : keys.joined(separator: ".")]
         return BundleError(
@@ -45,8 +45,8 @@ struct DocumentReader {
         } catch {
             throw failure(
                 .malformed, at: error.offset ?? reader.offset,
-                expected: error.reason.expected ?? "the JSON of \(entry ?? "a lock")",
-                found: error.reason.found ?? error.reason.description)
+                expected: error.reason.expected,
+                found: error.reason.found ?? "not valid JSON: \(error.reason)")
         }
     }
 
@@ -63,7 +63,7 @@ struct DocumentReader {
     mutating func version(_ key: String, is expected: Int) throws(BundleError) {
         let found = try json { (reader) throws(FormatError) in try reader.nextKey() }
         guard found == key else {
-            throw failure(expected: "\"\(key)\" as the first key", found: found.map { "\"\($0)\"" } ?? "none")
+            throw failure(found: "the first key must be \"\(key)\"")
         }
         let version = try json { (reader) throws(FormatError) in try reader.unsignedInteger() }
         guard version == UInt64(expected) else {
@@ -77,14 +77,14 @@ struct DocumentReader {
     /// Checks that the object has no further members.
     mutating func end() throws(BundleError) {
         guard let key = try json({ (reader) throws(FormatError) in try reader.nextKey() }) else { return }
-        throw unexpected(key, expected: "no further keys")
+        throw unexpected(key, "unknown key")
     }
 
     mutating func finish() throws(BundleError) { try json { (reader) throws(FormatError) in try reader.finish() } }
 
-    private mutating func unexpected(_ key: String, expected: String) -> BundleError {
+    private mutating func unexpected(_ key: String, _ problem: String) -> BundleError {
         keys.append(key)
-        return failure(laterCode, expected: expected, found: "another key")
+        return failure(laterCode, found: problem)
     }
 
     /// Reads the next member, which must have this key.
@@ -92,9 +92,9 @@ struct DocumentReader {
         _ key: String, _ read: (inout DocumentReader) throws(BundleError) -> Value
     ) throws(BundleError) -> Value {
         guard let found = try json({ (reader) throws(FormatError) in try reader.nextKey() }) else {
-            throw failure(expected: "the key \"\(key)\"", found: "none")
+            throw failure(found: "the key \"\(key)\" is missing")
         }
-        guard found == key else { throw unexpected(found, expected: "the key \"\(key)\"") }
+        guard found == key else { throw unexpected(found, "the key \"\(key)\" must come here") }
         keys.append(key)
         defer { keys.removeLast() }
         return try read(&self)

@@ -33,9 +33,9 @@ package struct LargeFilePointer: Hashable, Sendable {
     }
 
     /// The description of a pointer in messages, after the word "found".
-    package static let name = "a pointer of Git LFS"
+    package static let name = "a Git LFS pointer"
     /// The advice for a pointer in a work tree.
-    package static let remedy = "install git-lfs, and run `git lfs install` and `git lfs pull`"
+    package static let remedy = "install git-lfs, then run: git lfs install && git lfs pull"
 
     /// Refuses a pointer in place of a file.
     ///

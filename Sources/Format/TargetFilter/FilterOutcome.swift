@@ -28,7 +28,7 @@ extension FilterOutcome: CustomStringConvertible {
         case .passed: "included"
         case .rejected: "excluded: the filter is false"
         case .notBoolean(let value):
-            "excluded: the filter's value is \(VisibleText.excerpt(value.description, limit: 120)), expected true"
+            "excluded: the filter's value is \(VisibleText.excerpt(value.description, limit: 120)), not true"
         case .failed(let error): "excluded: \(error)"
         }
     }

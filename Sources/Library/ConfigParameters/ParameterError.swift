@@ -47,19 +47,19 @@ extension ParameterError {
     package struct Problem: Hashable, Sendable {
         let sentence: String
 
-        package static let unreadable = Self(sentence: "it is not an object in canonical JSON")
-        package static let noKey = Self(sentence: "the member \"key\" with the parameter's name is missing")
+        package static let unreadable = Self(sentence: "it is not a canonical JSON object")
+        package static let noKey = Self(sentence: "\"key\", the parameter's name, is missing")
         package static let keyIsNoText = Self(sentence: "\"key\" must be a string")
         package static let invalidKey = Self(
             sentence:
-                "\"key\" must have 1 to \(ParameterRecord.keyScalars) characters, none of them a control character")
-        package static let noValue = Self(sentence: "the member \"value\" (or \"in_app_default\": true) is missing")
+                "\"key\" must be 1 to \(ParameterRecord.keyScalars) characters, without control characters")
+        package static let noValue = Self(sentence: "\"value\" (or \"in_app_default\": true) is missing")
         package static let valueAndInAppDefault = Self(
             sentence: "only one of \"value\" and \"in_app_default\": true is allowed")
         package static let invalidInAppDefault = Self(sentence: "\"in_app_default\" must be true or false")
         package static func invalidPriority(found: String) -> Self {
             Self(
-                sentence: "expected a whole number from -(2^53 - 1) to 2^53 - 1 as its \"priority\", found \(found)")
+                sentence: "\"priority\" must be an integer from -(2^53 - 1) to 2^53 - 1, found \(found)")
         }
         package static let filterIsNoText = Self(sentence: "\"filter_expression\" must be a string")
     }

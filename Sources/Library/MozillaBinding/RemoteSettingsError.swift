@@ -31,7 +31,7 @@ extension RemoteSettingsError: CustomStringConvertible, LocalizedError {
     public var description: String {
         switch self {
         case .Network(let reason), .Other(let reason): reason
-        case .Backoff(let seconds): "the server asked to wait; try again in \(seconds) s"
+        case .Backoff(let seconds): "the server asked clients to wait; try again in \(seconds) s"
         }
     }
 

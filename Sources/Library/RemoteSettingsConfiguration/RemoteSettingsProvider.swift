@@ -186,8 +186,9 @@ private struct RemoteSettingsParameters: ConfigSnapshot {
         guard let content = ConfigContent(value, as: type) else {
             throw RemoteSettingsError.other(
                 reason: "\(providerName): \(name): expected a value of the type \(type.rawValue), found "
-                    + "\(isSecret ? "a secret" : VisibleText.excerpt(json.text, limit: 100)); correct the parameter, or ask "
-                    + "for its type")
+                    + "\(isSecret ? "a secret" : VisibleText.excerpt(json.text, limit: 100)); correct the parameter, "
+                    + "or read "
+                    + "it as its own type")
         }
         return LookupResult(encodedKey: name, value: ConfigValue(content, isSecret: isSecret))
     }

@@ -32,12 +32,12 @@ extension RemoteSettingsClient {
         guard let found = getRecords()?.map(\.id) else {
             let reasons = status.rejected.map { "; \($0)" } + [status.recentFailure.map { "; \($0.error)" } ?? ""]
             throw UnmetExpectation(
-                "\(status.collection): expected the records \(Self.list(ids)), found no state of the collection"
+                "\(status.collection): expected the records \(Self.list(ids)), but the collection has no state"
                     + reasons.joined())
         }
         let (missing, others) = (Set(ids).subtracting(found), Set(found).subtracting(ids))
         guard missing.isEmpty, others.isEmpty else {
-            let problems = [("missing", missing), ("not expected", others)].filter { !$0.1.isEmpty }
+            let problems = [("missing", missing), ("unexpected", others)].filter { !$0.1.isEmpty }
             throw UnmetExpectation(
                 "\(status.collection): expected the records \(Self.list(ids)), found \(Self.list(found)); "
                     + problems.map { "\($0): \(Self.list($1.sorted()))" }.joined(separator: "; "))
@@ -84,7 +84,7 @@ extension RemoteSettingsClient {
             return await group.next() ?? nil
         }
         guard let change else {
-            throw UnmetExpectation("\(status.collection): expected a change within \(timeout), found none")
+            throw UnmetExpectation("\(status.collection): no change within \(timeout)")
         }
         return change
     }
@@ -135,7 +135,7 @@ public func expectSoon(
     let end = ContinuousClock.now + timeout
     while try await !condition() {
         guard ContinuousClock.now < end else {
-            throw UnmetExpectation("expected within \(timeout): \(what); it did not happen")
+            throw UnmetExpectation("\(what): did not happen within \(timeout)")
         }
         try await Task.sleep(for: .milliseconds(5))
     }

@@ -29,7 +29,7 @@ struct CurlFailure {
         case CURLE_PARTIAL_FILE where inBody:
             .truncated(expected: announced, received: received)
         case CURLE_OK, CURLE_GOT_NOTHING, CURLE_PARTIAL_FILE:
-            .connection("closed before the answer arrived")
+            .connection("closed before a response arrived")
         // If the connection broke during the handshake, the server's certificate may be fine, so do not blame TLS.
         case CURLE_SSL_CONNECT_ERROR where systemError != 0:
             .connection(text)
@@ -39,7 +39,7 @@ struct CurlFailure {
             CURLE_SSL_PINNEDPUBKEYNOTMATCH:
             .tls(text)
         case CURLE_URL_MALFORMAT:
-            .invalidURL("libcurl does not accept it: \(text)")
+            .invalidURL("rejected by libcurl: \(text)")
         // The first code means that the status line or a field is malformed. Before the head has arrived, the second
         // code means that there is no status line, and the third that a line is longer than libcurl accepts.
         case CURLE_WEIRD_SERVER_REPLY:

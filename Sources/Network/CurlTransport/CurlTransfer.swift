@@ -230,14 +230,14 @@ struct HeadLines {
     /// - Returns: whether the head is complete; `nil` if it is refused.
     mutating func add(_ line: some Collection<UInt8>) -> Bool? {
         bytes += line.count
-        guard bytes <= Self.mostBytes else { return refuse("its head is longer than \(Self.mostBytes) bytes") }
+        guard bytes <= Self.mostBytes else { return refuse("its headers are longer than \(Self.mostBytes) bytes") }
         let text = String(decoding: line.prefix { $0 != UInt8(ascii: "\r") && $0 != UInt8(ascii: "\n") }, as: UTF8.self)
         if text.hasPrefix("HTTP/"), let code = text.split(separator: " ").dropFirst().first {
             // An interim response (RFC 9110 §15.2) may have come before this one, so discard its fields.
             headers = HTTPHeaders()
             isMultiplexed = text.hasPrefix("HTTP/2 ")
             status = Int(code) ?? 0
-            guard status >= 100 else { return refuse("expected a status of three digits, found \(code)") }
+            guard status >= 100 else { return refuse("invalid status code \(code)") }
         } else if let colon = text.firstIndex(of: ":") {
             headers.add(String(text[..<colon]), String(text[text.index(after: colon)...]))
         }

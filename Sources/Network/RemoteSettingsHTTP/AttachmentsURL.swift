@@ -16,7 +16,7 @@ package struct AttachmentsURL: Hashable, Sendable {
     package init(_ baseURL: String, of server: ServerURL) throws(HTTPError) {
         let given = try server.root.resolving(baseURL)
         guard given.query == nil else {
-            throw HTTPError(baseURL, .invalidURL("the attachments' base URL has a query"))
+            throw HTTPError(baseURL, .invalidURL("the attachments' base URL must not have a query"))
         }
         try server.checkReference(given)
         url = given.path.hasSuffix("/") ? given : given.appending(path: "/")
@@ -35,24 +35,28 @@ package struct AttachmentsURL: Hashable, Sendable {
         if Self.isPlain(location) { return url.appending(path: location) }
         guard !location.isEmpty else { throw refuse("it is empty") }
         guard location.utf8.count <= 2048 else { throw refuse("it is longer than 2048 bytes") }
-        guard !location.hasPrefix("/") else { throw refuse("it is absolute") }
-        guard location.utf8.allSatisfy({ $0 > 0x1F && $0 != 0x7F }) else { throw refuse("it has a control character") }
+        guard !location.hasPrefix("/") else { throw refuse("it must be a relative path") }
+        guard location.utf8.allSatisfy({ $0 > 0x1F && $0 != 0x7F }) else {
+            throw refuse("it contains a control character")
+        }
         func has(_ byte: Unicode.Scalar) -> Bool { location.utf8.contains(UInt8(ascii: byte)) }
-        guard !has("\\") else { throw refuse("it has a backslash") }
-        guard !has("?"), !has("#") else { throw refuse("it has a query or fragment") }
-        guard let path = PercentEncoding.complete(location) else { throw refuse("a % has no two digits after it") }
+        guard !has("\\") else { throw refuse("it contains a backslash") }
+        guard !has("?"), !has("#") else { throw refuse("it contains a query or fragment") }
+        guard let path = PercentEncoding.complete(location) else {
+            throw refuse("a % is not followed by two hexadecimal digits")
+        }
         let segments = path.utf8.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false)
             .map(Substring.init)
-        guard segments.first?.contains(":") != true else { throw refuse("it has a scheme") }
+        guard segments.first?.contains(":") != true else { throw refuse("it contains a scheme") }
         for segment in segments {
             if URLReference.isDot(segment) || URLReference.isDoubleDot(segment) {
-                throw refuse("it has a . or .. segment")
+                throw refuse("it contains a . or .. segment")
             }
             // Some servers and caches interpret an encoded slash or backslash as a separator, and NUL as the end of the
             // path.
             let decoded = PercentEncoding.decode(String(segment)).utf8
             guard decoded.allSatisfy({ $0 > 0x1F && $0 != 0x7F && $0 != 0x2F && $0 != 0x5C }) else {
-                throw refuse("it has an encoded separator or control character")
+                throw refuse("it contains an encoded slash, backslash or control character")
             }
         }
         return url.appending(path: path)

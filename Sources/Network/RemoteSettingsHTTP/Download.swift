@@ -128,9 +128,9 @@ struct Transfer {
         guard error.code == .content else { return error }
         let found =
             other != nil
-            ? "the body is the record's file neither as sent nor decoded"
+            ? "the body does not match the record, neither as sent nor decoded"
             : way == .decoded
-                ? "the decoded body is not the record's file" : "the body as sent is not the record's file"
+                ? "the decoded body does not match the record" : "the body as sent does not match the record"
         return HTTPError(error.url, .init(.content, "with the Content-Encoding \(name), \(found): \(error.reason)"))
     }
 
@@ -149,7 +149,7 @@ struct Transfer {
         case 416:
             way = .part
             guard let size = range?.size, range?.range == nil, size == offset else {
-                throw HTTPError(answer.url, .badRange("the file on the server does not have it"))
+                throw HTTPError(answer.url, .badRange("the file on the server is shorter"))
             }
             return (0, size)
         case 206: return try beginPart(answer, range)
@@ -163,7 +163,8 @@ struct Transfer {
         if !coding.isEmpty {
             let ways = ways(of: answer)
             guard let next = ways.first(where: { !wrong.contains($0) }) else {
-                throw HTTPError(answer.url, .badEncoding("it is not the record's file in any form"))
+                throw HTTPError(
+                    answer.url, .badEncoding("the body does not match the record, neither as sent nor decoded"))
             }
             (way, other) = (next, ways.first { $0 != next })
         }
@@ -191,26 +192,26 @@ struct Transfer {
         _ answer: Answer, _ contentRange: ContentRange?
     ) throws(HTTPError) -> (body: Int?, file: Int?) {
         func refuse(_ why: String) -> HTTPError { HTTPError(answer.url, .badRange(why)) }
-        guard offset > 0 else { throw refuse("found a part, expected the whole file") }
+        guard offset > 0 else { throw refuse("the server sent a part, but the whole file was requested") }
         guard coding.isEmpty || !answer.response.isDecoded else {
             way = .part
-            throw refuse("the transport has decoded a part of the coded bytes")
+            throw refuse("the transport decoded a part of the encoded bytes")
         }
         guard let contentRange, let range = contentRange.range else {
-            throw refuse("found no valid Content-Range")
+            throw refuse("it has no valid Content-Range")
         }
         guard range.lowerBound == offset else {
-            throw refuse("it starts at byte \(range.lowerBound), expected \(offset)")
+            throw refuse("it starts at byte \(range.lowerBound), not \(offset)")
         }
         guard range.upperBound < limit, contentRange.size ?? 0 <= limit else {
             throw HTTPError(answer.url, .tooLarge(limit: limit))
         }
         if let length = answer.contentLength, length != range.count {
-            throw refuse("found a Content-Length of \(length) for a range of \(range.count) bytes")
+            throw refuse("the Content-Length is \(length), but the range is \(range.count) bytes")
         }
         let served = Self.validator(of: answer.response.headers)
         if let validator, let served, served != validator, validator.hasPrefix("\"") == served.hasPrefix("\"") {
-            throw refuse("it belongs to another version of the file")
+            throw refuse("it is from a different version of the file")
         }
         validator = validator ?? served
         way = .part
@@ -239,7 +240,7 @@ struct Transfer {
             answer.url,
             .init(
                 .content,
-                "expected \(expected.size) bytes of SHA-256 \(expected.digest) as the record states, "
+                "expected \(expected.size) bytes with SHA-256 \(expected.digest), as in the record, "
                     + "found \(found); try again later"))
     }
 

@@ -200,9 +200,9 @@ package final class DeltaDecoder {
         head += piece.prefix(missing)
         guard head.count == FileDelta.headBytes, piece.count > missing else { return }
         guard head == FileDelta.head(held.digest) else {
-            throw .delta("it is not a delta to the named file")
+            throw .delta("it is a delta for a different file")
         }
-        guard !isAtEnd else { throw .delta("there are bytes after its end") }
+        guard !isAtEnd else { throw .delta("there are extra bytes at the end") }
         var (consumed, produced) = (max(0, missing), 0)
         let state = unsafe piece.withUnsafeBytes { input in
             unsafe rs_zstd_decode(decoder, input.baseAddress, input.count, &consumed, &produced)
@@ -211,21 +211,21 @@ package final class DeltaDecoder {
         switch Int(state) {
         case RS_ZSTD_MORE: break
         case RS_ZSTD_END where consumed == piece.count: isAtEnd = true
-        case RS_ZSTD_END: throw .delta("there are bytes after its end")
-        default: throw .delta("it is damaged, or holds more than \(size) bytes")
+        case RS_ZSTD_END: throw .delta("there are extra bytes at the end")
+        default: throw .delta("it is damaged, or its output is longer than \(size) bytes")
         }
     }
 
     /// Checks that the file is complete and has the requested hash.
     package func finish() throws(FormatError) {
-        guard isAtEnd else { throw .delta("it ends early") }
+        guard isAtEnd else { throw .delta("it is truncated") }
         guard produced == size else {
-            throw .delta("it gives \(produced) bytes, but the record states \(size)")
+            throw .delta("its output is \(produced) bytes, but the record states \(size)")
         }
         var hasher = ContentHasher()
         unsafe hasher.update(Span(_unsafeElements: UnsafeRawBufferPointer(output).bindMemory(to: UInt8.self)))
         guard hasher.finish() == held.newer else {
-            throw .delta("it gives a file with another SHA-256 than the record states")
+            throw .delta("the SHA-256 of its output does not match the record")
         }
     }
 

@@ -139,12 +139,12 @@ extension HTTPError.Reason {
 
     /// The URL is plain `http` on a remote host, which the configuration does not allow.
     package static let insecure = Self(
-        .usage, "plain http is not allowed; use https, or allow plain http for this server in the configuration")
+        .usage, "plain HTTP is not allowed; use https, or allow HTTP for this server in the configuration")
 
-    package static func invalidURL(_ why: String) -> Self { Self(.usage, "not a usable URL: \(why)") }
+    package static func invalidURL(_ why: String) -> Self { Self(.usage, "invalid URL: \(why)") }
 
     /// An attachment's `location` is not a simple path below the attachments' base URL.
-    static func badLocation(_ why: String) -> Self { Self(.usage, "the attachment's location is refused: \(why)") }
+    static func badLocation(_ why: String) -> Self { Self(.usage, "invalid attachment location: \(why)") }
 
     /// The server responded with an error status.
     ///
@@ -168,78 +168,78 @@ extension HTTPError.Reason {
         let text =
             switch phase {
             case .connect: "no connection within \(seconds) s"
-            case .head: "no answer within \(seconds) s"
-            case .body: "nothing more of the body arrived within \(seconds) s"
-            case .answer: "the answer was not complete within \(seconds) s"
+            case .head: "no response within \(seconds) s"
+            case .body: "no data received for \(seconds) s"
+            case .answer: "the response was not complete within \(seconds) s"
             case .run: "the requests of this run took longer than \(seconds) s"
             }
         return Self(.timeout, text, phase: phase)
     }
 
     static func tooSlow(leastBytesPerSecond least: Int, seconds: Int) -> Self {
-        Self(.timeout, "the body arrived at less than \(least) bytes a second for \(seconds) s", phase: .body)
+        Self(.timeout, "the transfer was slower than \(least) bytes per second for \(seconds) s", phase: .body)
     }
 
     package static func unreachable(_ why: String) -> Self { Self(.unreachable, "cannot connect: \(why)") }
 
-    package static func tls(_ why: String) -> Self { Self(.tls, "cannot make a secure connection: \(why)") }
+    package static func tls(_ why: String) -> Self { Self(.tls, "cannot establish a TLS connection: \(why)") }
 
-    package static func connection(_ why: String) -> Self { Self(.broken, "the connection broke: \(why)") }
+    package static func connection(_ why: String) -> Self { Self(.broken, "the connection was lost: \(why)") }
 
     /// The body is incomplete.
     ///
     /// - Parameter expected: the announced length in bytes; `nil` if the response did not announce it.
     package static func truncated(expected: Int?, received: Int) -> Self {
         let text =
-            expected.map { "the body ended after \(received) of \($0) bytes" }
-            ?? "the body ended early, after \(received) bytes"
+            expected.map { "the response body is truncated: received \(received) of \($0) bytes" }
+            ?? "the response body is truncated after \(received) bytes"
         return Self(.broken, text)
     }
 
     package static func notHTTP(_ why: String) -> Self {
-        Self(.broken, "the answer is not HTTP: \(why)", isFinal: true)
+        Self(.broken, "the response is not valid HTTP: \(why)", isFinal: true)
     }
 
-    static let redirectLoop = Self(.redirect, "the server redirects in a loop")
+    static let redirectLoop = Self(.redirect, "redirect loop")
 
     static func tooManyRedirects(limit: Int) -> Self {
-        Self(.redirect, "the server redirects more than \(limit) times")
+        Self(.redirect, "more than \(limit) redirects")
     }
 
-    static func badRedirect(_ why: String) -> Self { Self(.redirect, "the redirect cannot be followed: \(why)") }
+    static func badRedirect(_ why: String) -> Self { Self(.redirect, "cannot follow the redirect: \(why)") }
 
     /// The body is too large.
     ///
     /// - Parameter limit: the limit in bytes, after decompression.
     static func tooLarge(limit: Int) -> Self {
-        Self(.content, "the body is longer than the limit of \(limit) bytes")
+        Self(.content, "the response body is over the limit of \(limit) bytes")
     }
 
     package static func tooLargeOnTheWire(limit: Int) -> Self {
-        Self(.content, "the body is longer than \(limit) bytes on the wire, before decompression")
+        Self(.content, "the compressed response body is over the limit of \(limit) bytes")
     }
 
     static func badRange(_ why: String) -> Self {
-        Self(.content, "the answer is not the requested part of the file: \(why)")
+        Self(.content, "the response is not the requested part of the file: \(why)")
     }
 
     /// The response is not an event stream, or it is an event stream that cannot be read any further.
     static func notAnEventStream(_ why: String) -> Self {
-        Self(.content, "the answer is not a usable event stream: \(why)")
+        Self(.content, "the response is not a valid event stream: \(why)")
     }
 
     /// The compressed body is damaged, or its compression was not requested.
     package static func badEncoding(_ why: String) -> Self {
-        Self(.content, "the body cannot be decompressed: \(why)")
+        Self(.content, "the response body cannot be decompressed: \(why)")
     }
 
     static func backoff(until: Timestamp, seconds: Int) -> Self {
-        Self(.backoff(until: until, seconds: seconds), "the server asked to wait; try again in \(seconds) s")
+        Self(.backoff(until: until, seconds: seconds), "the server asked clients to wait; try again in \(seconds) s")
     }
 
     /// The server's root document has no base URL for attachments.
     static let noAttachments = Self(
-        .missing, "this server offers no attachments (capabilities.attachments.base_url is missing)",
+        .missing, "this server has no attachments (capabilities.attachments.base_url is missing)",
         remedy: "fetch the collection without them (attachments: none in dumps.yaml)")
 
     static func damagedRoot(_ error: FormatError) -> Self {

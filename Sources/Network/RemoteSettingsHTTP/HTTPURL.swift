@@ -55,7 +55,7 @@ package struct HTTPURL: Hashable, Sendable {
     package init(_ text: String) throws(HTTPError) {
         let parts = try URLReference(text)
         guard let name = parts.scheme else {
-            throw HTTPError(text, .invalidURL("it has no scheme; write the full URL, such as https://host/v1"))
+            throw HTTPError(text, .invalidURL("it has no scheme; write the full URL, such as https://example.org/v1"))
         }
         guard let scheme = Scheme(rawValue: name) else {
             throw HTTPError(text, .invalidURL("its scheme is \(name), expected https"))
@@ -127,7 +127,7 @@ package struct HTTPURL: Hashable, Sendable {
 
     private static func hostAndPort(_ authority: String, of text: String) throws(HTTPError) -> (String, Int?) {
         if authority.contains("@") {
-            throw HTTPError(text, .invalidURL("it has a user name or password, which is not supported"))
+            throw HTTPError(text, .invalidURL("user names and passwords in URLs are not supported"))
         }
         let hostEnd: String.Index
         if authority.hasPrefix("[") {
@@ -141,7 +141,7 @@ package struct HTTPURL: Hashable, Sendable {
         let host = authority[..<hostEnd].lowercased()
         let rest = authority[hostEnd...]
         guard isHost(host) else {
-            throw HTTPError(text, .invalidURL("its host is not a DNS name (ASCII form) or an IP address"))
+            throw HTTPError(text, .invalidURL("its host is not an ASCII DNS name or an IP address"))
         }
         if rest.isEmpty || rest == ":" { return (host, nil) }
         let digits = rest.dropFirst()

@@ -26,7 +26,8 @@ struct Answer {
     /// - Throws: ``HTTPError/Reason/badEncoding(_:)`` for any compression except gzip, and for several codings.
     func checkEncoding() throws(HTTPError) {
         guard !isCompressed || isGzip else {
-            throw HTTPError(url, .badEncoding("\(VisibleText.excerpt(encoding, limit: 40)) was not requested"))
+            throw HTTPError(
+                url, .badEncoding("the encoding \(VisibleText.excerpt(encoding, limit: 40)) was not requested"))
         }
     }
 
@@ -39,7 +40,7 @@ struct Answer {
         guard let first = lengths.first else { return }
         guard ContentRange.number(first) != nil, lengths.allSatisfy({ $0 == first }) else {
             let found = VisibleText.excerpt(lengths.joined(separator: ", "), limit: 40)
-            throw HTTPError(url, .notHTTP("expected one number in Content-Length, found \(found)"))
+            throw HTTPError(url, .notHTTP("invalid Content-Length: \(found)"))
         }
     }
 }
@@ -114,7 +115,7 @@ extension ServerClient {
 
     private func target(of answer: Answer) throws(HTTPError) -> HTTPURL {
         guard let location = answer.response.headers["Location"], !location.isEmpty else {
-            throw HTTPError(answer.url, .badRedirect("it has no Location"))
+            throw HTTPError(answer.url, .badRedirect("it has no Location header"))
         }
         let target: HTTPURL
         do {
@@ -125,7 +126,7 @@ extension ServerClient {
         if target.scheme == .http {
             guard answer.url.scheme == .http else {
                 throw HTTPError(
-                    answer.url, .init(.redirect, "a redirect from https to plain http is refused: \(target)"))
+                    answer.url, .init(.redirect, "redirects from https to http are not allowed: \(target)"))
             }
             try server.checkScheme(of: target)
         }

@@ -185,7 +185,8 @@ package final class ServerClient: Sendable {
             return .changes(document, answersSince: false)
         }
         guard answered == since.description || answered == "\"\(since)\"" else {
-            throw HTTPError(document.url, .badRedirect("it changes _since, so its answer does not fit the local state"))
+            throw HTTPError(
+                document.url, .badRedirect("it changes _since, so its response does not apply to the local state"))
         }
         return .changes(document, answersSince: true)
     }

@@ -35,14 +35,14 @@ package struct ServerURL: Hashable, Sendable {
         default:
             let given = try HTTPURL(text)
             guard given.query == nil else {
-                throw HTTPError(text, .invalidURL("a server's base URL has no query"))
+                throw HTTPError(text, .invalidURL("a server's base URL must not have a query"))
             }
             var path = given.path[...]
             while path.hasSuffix("/") { path = path.dropLast() }
             let last = path.split(separator: "/").last ?? ""
             if last != "v1" && last != "v2" {
                 guard last.first != "v" || last.count < 2 || !last.dropFirst().allSatisfy(\.isNumber) else {
-                    throw HTTPError(text, .invalidURL("the versions of a server's API are /v1 and /v2, not /\(last)"))
+                    throw HTTPError(text, .invalidURL("the API version must be /v1 or /v2, not /\(last)"))
                 }
                 path += "/v2"
             }

@@ -30,7 +30,9 @@ extension ServerClient {
             throw HTTPError(
                 answer.url,
                 .notAnEventStream(
-                    "expected the type \(UpdateStream.contentType), found \(VisibleText.excerpt(type, limit: 80))"))
+                    "expected the content type \(UpdateStream.contentType), found "
+                        + "\(VisibleText.excerpt(type, limit: 80))"
+                ))
         }
         try answer.checkEncoding()
         return UpdateStream(answer.response.body, url: answer.url)

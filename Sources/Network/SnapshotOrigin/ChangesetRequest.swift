@@ -28,7 +28,7 @@ struct ChangesetRequest {
             expected = Timestamp.unquoting(text) ?? Timestamp(milliseconds: 0)
             since = try filled("_since").map { text throws(OriginProblem) in
                 guard let since = Timestamp.unquoting(text), since <= .latestSince else {
-                    throw .invalid("_since", "expected a timestamp in milliseconds, at most \(Timestamp.latestSince)")
+                    throw .invalid("_since", "must be a timestamp in milliseconds, at most \(Timestamp.latestSince)")
                 }
                 return since
             }
@@ -74,7 +74,7 @@ extension QueryParameters {
     fileprivate func limit() throws(OriginProblem) -> Int? {
         guard let text = try only("_limit"), !text.isEmpty else { return nil }
         guard let number = Int64(text), number >= 0 else {
-            throw .invalid("_limit", "expected a whole number from 0 to \(Int64.max)")
+            throw .invalid("_limit", "must be an integer from 0 to \(Int64.max)")
         }
         return number == 0 ? nil : Int(clamping: number)
     }

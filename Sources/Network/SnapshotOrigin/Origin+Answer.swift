@@ -140,7 +140,7 @@ extension Origin {
             }
             let since = try query.only("_since").map { text throws(OriginProblem) in
                 guard let since = Timestamp.unquoting(text), since < now.advanced(by: .seconds(86_400)) else {
-                    throw .invalid("_since", "expected a timestamp in milliseconds, before tomorrow")
+                    throw .invalid("_since", "must be a timestamp in milliseconds that is not in the future")
                 }
                 return since
             }

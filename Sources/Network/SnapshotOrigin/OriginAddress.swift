@@ -14,7 +14,7 @@ package struct OriginAddress: Hashable, Sendable, CustomStringConvertible {
     /// - Throws: `HTTPError` if the text is not such a URL.
     package init(_ text: String) throws(HTTPError) {
         let url = try HTTPURL(text)
-        guard url.query == nil else { throw HTTPError(text, .invalidURL("a server's address has no query")) }
+        guard url.query == nil else { throw HTTPError(text, .invalidURL("a server's address must not have a query")) }
         var trimmed = "\(url)"[...]
         while trimmed.hasSuffix("/") { trimmed = trimmed.dropLast() }
         self.url = String(trimmed)

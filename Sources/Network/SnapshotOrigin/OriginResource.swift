@@ -185,8 +185,10 @@ package enum OriginContent: Sendable {
             let count = try unpacking.next(into: &piece)
             guard count <= left, count > 0 || left == 0 else {
                 throw BundleError(
-                    .damaged, file: "a bundle", expected: "the number of bytes that its directory states",
-                    found: count > left ? "more" : "fewer")
+                    .damaged, file: "a bundle",
+                    found: count > left
+                        ? "an entry is longer than the directory states"
+                        : "an entry is shorter than the directory states")
             }
             left -= count
             return count > 0 ? Bytes(piece)[0..<count] : nil

@@ -18,7 +18,7 @@ struct QueryParameters {
     /// Returns the value of a parameter that must not be repeated.
     func only(_ name: String) throws(OriginProblem) -> String? {
         let values = values(name)
-        guard values.count <= 1 else { throw .invalid(name, "it is repeated") }
+        guard values.count <= 1 else { throw .invalid(name, "must not be repeated") }
         return values.first
     }
 

@@ -52,7 +52,7 @@ struct URLSessionTransfer: Sendable {
     /// - Returns: whether to receive the body.
     func received(_ response: URLResponse) -> Bool {
         guard let response = response as? HTTPURLResponse else {
-            answer.fail(HTTPError(request.url, .notHTTP("it has no status")))
+            answer.fail(HTTPError(request.url, .notHTTP("it has no status code")))
             return false
         }
         var headers = HTTPHeaders()
@@ -85,7 +85,7 @@ struct URLSessionTransfer: Sendable {
         } else if inBody {
             answer.finish()
         } else {
-            answer.fail(HTTPError(request.url, .notHTTP("it has no head")))
+            answer.fail(HTTPError(request.url, .notHTTP("it has no headers")))
         }
     }
 

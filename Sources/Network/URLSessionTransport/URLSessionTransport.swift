@@ -43,7 +43,7 @@ package final class URLSessionTransport: HTTPTransport {
 
     package func send(_ request: HTTPRequest) async throws(HTTPError) -> HTTPResponse {
         guard let url = URL(string: request.url.description) else {
-            throw HTTPError(request.url, .invalidURL("URLSession does not accept it"))
+            throw HTTPError(request.url, .invalidURL("rejected by URLSession"))
         }
         var outgoing = URLRequest(url: url)
         outgoing.timeoutInterval = TimeInterval(request.idleTimeout.components.seconds)

@@ -8,8 +8,9 @@ extension DumpsError {
     package static func clockBehind(_ id: CollectionID, present: Timestamp, time: Timestamp) -> Self {
         Self(
             file: "\(id)",
-            problem: "this machine's clock, \(time.rfc3339), is more than a day behind the current timestamp, "
-                + "\(present.rfc3339)",
+            problem:
+                "this machine's clock (\(time.rfc3339)) is more than a day behind the timestamp of the current state "
+                + "(\(present.rfc3339))",
             remedy: "correct the clock, or restore the earlier bundle with git, then publish again")
     }
 
@@ -17,7 +18,7 @@ extension DumpsError {
     package static func notLater(_ id: CollectionID, present: Timestamp, time: Timestamp) -> Self {
         Self(
             file: "\(id)",
-            problem: "--at \(time.rfc3339) is not after the current timestamp, \(present.rfc3339)",
+            problem: "--at \(time.rfc3339) is not later than the current state, \(present.rfc3339)",
             remedy: "give a later time")
     }
 
@@ -32,7 +33,7 @@ extension DumpsError {
     package static func notVouched(_ id: CollectionID, _ problem: String) -> Self {
         Self(
             .untrusted, file: "\(id)",
-            problem: "expected a valid signature of a root in dumps.yaml, found \(problem)",
+            problem: "it has no valid signature from a root in dumps.yaml: \(problem)",
             remedy: "publish it from its source, or remove it with: rsdump remove \(id)")
     }
 
@@ -40,8 +41,9 @@ extension DumpsError {
     package static func notVouchedInCatalogue(_ id: CollectionID, _ problem: String) -> Self {
         Self(
             file: "\(id)",
-            problem: "its state is not the one that the current catalogue lists, and it does not verify against a root "
-                + "in dumps.yaml (\(problem))",
+            problem:
+                "its state is not listed in the current catalogue, and it does not verify against a root in dumps.yaml "
+                + "(\(problem))",
             remedy: "publish it from its source, restore its bundle with git, or remove it with: rsdump remove \(id)")
     }
 
@@ -49,8 +51,8 @@ extension DumpsError {
     package static func otherPublisher(_ found: PublisherName, configured: PublisherName) -> Self {
         Self(
             file: "\(Catalogue.collection)",
-            problem: "expected the publisher in dumps.yaml, \(configured), found \(found), which clients know",
-            remedy: "change the name in dumps.yaml back, or, to start over with the new name, run: rsdump remove "
+            problem: "the publisher in dumps.yaml is \(configured), but the published catalogue is from \(found)",
+            remedy: "change the name in dumps.yaml back; or, to start over with the new name, run: rsdump remove "
                 + "\(Catalogue.collection)")
     }
 
@@ -58,25 +60,27 @@ extension DumpsError {
     package static func publisherElsewhere(_ publisher: PublisherName, configured: PublisherName?) -> Self {
         Self(
             file: "--publisher \(publisher)",
-            problem: "dumps.yaml names \(configured.map { "the publisher \($0)" } ?? "no publisher")",
-            remedy: "leave out --publisher, or write the name into dumps.yaml, under catalogue:")
+            problem: configured.map { "the publisher in dumps.yaml is \($0)" } ?? "dumps.yaml has no publisher",
+            remedy: "remove --publisher, or set publisher: under catalogue: in dumps.yaml")
     }
 
     /// `--no-catalogue` was given, but `dumps.yaml` has this publisher.
     package static func hasCatalogues(_ configured: PublisherName) -> Self {
         Self(
-            file: "--no-catalogue", problem: "dumps.yaml names the publisher \(configured)",
-            remedy: "to publish no more catalogues, run rsdump remove \(Catalogue.collection) and write catalogue: off "
-                + "into dumps.yaml")
+            file: "--no-catalogue", problem: "dumps.yaml has the publisher \(configured)",
+            remedy:
+                "to stop publishing catalogues, run rsdump remove \(Catalogue.collection), and write catalogue: off "
+                + "in dumps.yaml")
     }
 
     /// The current catalogue has the highest possible number.
     package static func numbersUsedUp(_ id: CollectionID) -> Self {
         Self(
             file: "\(id)",
-            problem: "catalogue number \(Catalogue.highestNumber) is the highest possible one, and may be forged by a "
-                + "thief of the key",
-            remedy: "to begin again at 1, make a later signing certificate with: rsdump keys renew DIR")
+            problem:
+                "catalogue number \(Catalogue.highestNumber) is the last possible one; it may be forged with a stolen "
+                + "key",
+            remedy: "to start again at 1, create a new signing certificate with: rsdump keys renew DIR")
     }
 
     /// The current catalogue cannot be read, or clients that have it would refuse the next one.
@@ -92,8 +96,8 @@ extension DumpsError {
         Self(
             file: "\(id)",
             problem:
-                "it would be unconfirmed from \(end.rfc3339), when the signing certificate expires; expected it to "
-                + "be confirmed until the next run, \(due.rfc3339) (half of expires-after)",
+                "it would be stale from \(end.rfc3339), when the signing certificate expires, before the next run is "
+                + "due at \(due.rfc3339) (half of expires-after)",
             remedy: "shorten expires-after in dumps.yaml, or renew the certificate with: rsdump keys renew DIR "
                 + "--signer-public-key FILE, then run: rsdump publish --resign")
     }
@@ -101,21 +105,21 @@ extension DumpsError {
     /// There is no catalogue to confirm.
     package static func noCatalogueToConfirm(_ file: String) -> Self {
         Self(
-            file: file, problem: "the file does not name a publisher, and only a catalogue can be confirmed",
-            remedy: "write catalogue: with the publisher's name")
+            file: file, problem: "the file has no publisher, and only a catalogue can be confirmed",
+            remedy: "set publisher: under catalogue:")
     }
 
     /// The directory has no collections for a catalogue to confirm.
     package static func nothingToConfirm(_ path: String) -> Self {
         Self(
             file: path, problem: "there are no collections to confirm",
-            remedy: "publish some with rsdump publish first")
+            remedy: "publish them first with: rsdump publish")
     }
 
     /// There is a source for the catalogue, but `publish` generates the catalogue.
     package static func sourceOfCatalogue(_ id: CollectionID) -> Self {
         Self(
-            file: "\(id)", problem: "publish makes the catalogue itself, so it cannot have a source",
+            file: "\(id)", problem: "publish creates the catalogue itself, so it cannot have a source",
             remedy: "remove the source, or catalogue: in dumps.yaml")
     }
 
@@ -124,32 +128,32 @@ extension DumpsError {
     package static func noSignature(_ problem: String) -> Self {
         Self(
             .program, file: "--sign-with",
-            problem: "the command did not return a signature: \(problem); nothing was published",
-            remedy: "run the command by itself, with any text on its standard input")
+            problem: "the command did not return a valid signature: \(problem); nothing was published",
+            remedy: "test the command by itself, with any text on its standard input")
     }
 
     /// There is no earlier state to roll back to.
     package static func noEarlierState(_ id: CollectionID, current: Timestamp, time: Timestamp?) -> Self {
         Self(
             file: "\(id)",
-            problem: "there is no state before the current one, of \(current.rfc3339),"
-                + (time.map { " and not later than \($0.rfc3339)," } ?? "") + " in the commits that lead to HEAD",
-            remedy: "rsdump log \(id) shows the states")
+            problem: "the history of HEAD has no state before the current one (\(current.rfc3339))"
+                + (time.map { " that is not later than \($0.rfc3339)" } ?? ""),
+            remedy: "list the states with: rsdump log \(id)")
     }
 
     /// The current state has the same records as an earlier one, so it was already rolled back.
     package static func rolledBack(_ id: CollectionID, to earlier: Timestamp, next: Timestamp) -> Self {
         Self(
             file: "\(id)",
-            problem: "it was rolled back before, because its records are already those of \(earlier.rfc3339)",
-            remedy: "for the state of \(next.rfc3339), give --to \(next.rfc3339)")
+            problem: "it has already been rolled back: its records are those of \(earlier.rfc3339)",
+            remedy: "to roll back further, give --to \(next.rfc3339)")
     }
 
     /// The earlier state does not verify against a configured root.
     package static func earlierNotVouched(_ id: CollectionID, place: String, problem: String) -> Self {
         Self(
             .untrusted, file: "\(id)", entry: place,
-            problem: "expected a state with a signature of a root in dumps.yaml, but \(problem)",
-            remedy: "choose another one with --to")
+            problem: "this state does not verify against a root in dumps.yaml: \(problem)",
+            remedy: "choose a different state with --to")
     }
 }

@@ -47,8 +47,8 @@ package struct EarlierState: Sendable {
             attachments: Dictionary(uniqueKeysWithValues: found.attachments.map { ($0, .bundle(found)) }),
             metadata: try found.metadata().writtenMembers(limits: limits),
             notes: [
-                "rolled back to its state of \(wanted.timestamp.rfc3339) (\(place)); also undo the change in its "
-                    + "source, or the next publish brings it back"
+                "rolled back to its state of \(wanted.timestamp.rfc3339) (\(place)); also revert the change in its "
+                    + "source, or the next publish will bring it back"
             ])
     }
 
@@ -57,7 +57,7 @@ package struct EarlierState: Sendable {
     ) async throws -> BundleReader {
         do {
             guard let entry = try await historic.lockEntry(), entry.trust.isSigned else {
-                throw DumpsError(.untrusted, problem: "the lock file beside it has no signature")
+                throw DumpsError(.untrusted, problem: "its lock file lists it as unsigned")
             }
             let bundle = try await historic.open()
             try BundleVerifier(policy, limits: limits).verify(

@@ -191,7 +191,7 @@ package struct Publisher: Sendable {
         let verifier = BundleVerifier(policy, limits: limits)
         return try directory.lockFile(limits: limits).collections.sorted { $0.key < $1.key }.compactMap { id, entry in
             if sources.contains(id) || entry.trust == .unsigned && policy.acceptsUnsigned { return nil }
-            guard entry.trust.isSigned else { return .notVouched(id, "none: it is \(entry.trust.kind.rawValue)") }
+            guard entry.trust.isSigned else { return .notVouched(id, "it is \(entry.trust.kind.rawValue)") }
             do {
                 try verifier.verify(directory.bundlePath(id), of: id, against: entry)
                 return nil
@@ -314,8 +314,10 @@ package struct Publisher: Sendable {
             if var outcome = try await self.catalogue(catalogue, outcomes, step, run) {
                 if let newPublisher, newPublisher != options.publisher {
                     outcome.notes.append(
-                        "the new dumps.yaml names this publisher \(newPublisher); apps and packagers ask for that "
-                            + "name; for another name, give a new directory --publisher, or --no-catalogue for none")
+                        "the new dumps.yaml has the publisher \(newPublisher), which apps and packagers must "
+                            + "configure; to choose a name, run with --publisher in a new directory; for no "
+                            + "catalogue, with "
+                            + "--no-catalogue")
                 }
                 // If the catalogue cannot be published, nothing is, because clients accept only states that it lists.
                 _ = try outcome.result.get()
@@ -465,7 +467,7 @@ package struct Publisher: Sendable {
                 states[id] = state
             } catch {
                 guard let listed else {
-                    notes.append("\(id) is not in the catalogue: \(error)")
+                    notes.append("\(id) was not added to the catalogue: \(error)")
                     continue
                 }
                 guard failed.contains(id) else { throw DumpsError.notVouchedInCatalogue(id, "\(error)") }
@@ -477,7 +479,7 @@ package struct Publisher: Sendable {
 
     private func verifyListed(_ id: CollectionID, _ entry: LockFile.Collection, _ run: Run) throws {
         guard entry.trust.isSigned || entry.trust == .unsigned && policy.acceptsUnsigned else {
-            throw DumpsError.notVouched(id, "none: it is \(entry.trust.kind.rawValue)")
+            throw DumpsError.notVouched(id, "it is \(entry.trust.kind.rawValue)")
         }
         try run.verifier.verify(directory.bundlePath(id), of: id, against: entry)
     }
@@ -492,7 +494,7 @@ package struct Publisher: Sendable {
                 let snapshot = try run.verifier.snapshot(of: bundle, payload: unverified.payload, as: entry)
                 vouched =
                     snapshot.provenance.isSigned
-                    ? .success(snapshot) : .failure(.notVouched(id, "none: it is \(entry.trust.kind.rawValue)"))
+                    ? .success(snapshot) : .failure(.notVouched(id, "it is \(entry.trust.kind.rawValue)"))
             } catch let error as BundleError where error.isOfTrust {
                 vouched = .failure(.notVouched(id, "\(error)"))
             }
@@ -521,8 +523,8 @@ package struct Publisher: Sendable {
             if let timestamp = held?.unverified.timestamp, state.timestamp < timestamp {
                 throw DumpsError.refused(
                     id,
-                    "expected at least \(timestamp) (\(timestamp.rfc3339)), the current timestamp, found "
-                        + "\(state.timestamp) (\(state.timestamp.rfc3339))",
+                    "the new timestamp, \(state.timestamp) (\(state.timestamp.rfc3339)), is before the current one, "
+                        + "\(timestamp) (\(timestamp.rfc3339))",
                     remedy: "if this is intended, remove the collection first: rsdump remove \(id)")
             }
             return (state, try await signed(state, chains))
@@ -531,7 +533,7 @@ package struct Publisher: Sendable {
         let made = chains.map(\.made)
         var after = try PublishedFrom(state, made, server: server, rule: rule, limits: limits)
         if after == before {
-            if isExact { notes.append("nothing changed, so it keeps its timestamp and --at is ignored") }
+            if isExact { notes.append("nothing changed, so the timestamp is unchanged and --at was ignored") }
             return (state, nil)
         }
         guard state.status == .unchanged else { return (state, try await signed(state, chains)) }
@@ -539,7 +541,7 @@ package struct Publisher: Sendable {
         if !isRenewed { return (state.with(.resigned), try await signed(state, chains)) }
         if before.signatures != made {
             notes.append(
-                "an earlier key of the same root signed it; the signature is still valid; to sign it again, run: "
+                "signed by an earlier key of the same root; the signature is still valid; to sign again, run: "
                     + "rsdump publish --resign")
         }
         after.signatures = before.signatures
@@ -555,7 +557,7 @@ package struct Publisher: Sendable {
             _ = try KeptSnapshotVerifier(policy, limits: limits).verified(
                 held.unverified, chain: present.chain ?? Bytes([]), at: options.time)
         } catch {
-            throw DumpsError.notVouched(id, "one that is not valid at \(options.time.rfc3339): \(error)")
+            throw DumpsError.notVouched(id, "its signature is not valid at \(options.time.rfc3339): \(error)")
         }
         return (held, present)
     }
@@ -580,7 +582,7 @@ package struct Publisher: Sendable {
         guard server.hasPrefix("http") else {
             throw DumpsError(
                 file: directory.configurationPath,
-                problem: "its server is \(server), which is one of Mozilla's",
+                problem: "its server, \(server), is one of Mozilla's",
                 remedy: "write your server's URL after server:, or give it with --server")
         }
         return server
@@ -675,7 +677,7 @@ package struct Publisher: Sendable {
             newPublisher.map { "catalogue:\n  publisher: \($0)" }
             ?? (options.declinesCatalogues ? "catalogue: off" : "# catalogue:\n#   publisher: NAME")
         return """
-            # The collections that rsdump publish makes from sources, for apps and for rsdump serve.
+            # The collections that rsdump publish creates from sources, for apps and for rsdump serve.
             version: 1
 
             # The server of these collections, which apps sync with. Write your server's URL here.
@@ -684,10 +686,10 @@ package struct Publisher: Sendable {
             trust:
               roots:\(roots)\(signer)
 
-            # If this names a publisher, each run publishes a catalogue: the signed list of all states. Apps and
-            # packagers ask for the publisher's name. If the same keys sign another directory, for example for
-            # staging, that one needs another name. A publisher keeps its name. Before you write another one here,
-            # or off for none, run rsdump remove publisher/catalogue.
+            # With a publisher, each run publishes a catalogue: the signed list of all states. Apps and packagers
+            # configure the publisher's name. If the same keys also sign another directory, for example for staging,
+            # use a different name there. Before you change the name here, or write off for no catalogue, run
+            # rsdump remove publisher/catalogue.
             \(catalogue)
 
             collections:

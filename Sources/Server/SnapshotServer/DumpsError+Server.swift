@@ -5,7 +5,7 @@ import Dumps
 extension DumpsError {
     /// The dumps directory has no lock file at this path.
     static func noLock(_ path: String) -> Self {
-        Self(file: path, problem: "there is no lock file", remedy: "to make one, run rsdump refresh")
+        Self(file: path, problem: "there is no lock file", remedy: "create one with: rsdump refresh")
     }
 
     /// The server cannot listen on its address.

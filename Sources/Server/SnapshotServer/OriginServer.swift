@@ -79,7 +79,7 @@ package struct OriginServer: Sendable {
         guard unsafe access(directory.lockPath, F_OK) == 0 else { throw DumpsError.noLock(directory.lockPath) }
         let logger = logger
         if mapped_faults_survive() != 0 {
-            logger.warning("if a bundle is shortened in place while it is served, the server will crash")
+            logger.warning("the server will crash if a bundle is truncated while it is served")
         }
         let loader = DumpsLoader(
             directory, history: configuration.history, softwareVersion: configuration.softwareVersion, limits: limits,
@@ -114,14 +114,15 @@ package struct OriginServer: Sendable {
         } catch let error as IOError {
             switch error.errnoCode {
             case EADDRINUSE:
-                throw address("is already in use", remedy: "choose another port with --port, or 0 for a free one")
+                throw address(
+                    "is already in use", remedy: "choose a different port with --port, or 0 for any free port")
             case EADDRNOTAVAIL: throw notOfThisMachine
             case EACCES, EPERM:
                 throw address(
-                    "is not allowed, because ports below 1024 require more rights",
-                    remedy: "choose another with --port")
+                    "is not allowed, because ports below 1024 require extra privileges",
+                    remedy: "choose a different port with --port")
             default:
-                throw address("cannot be used (\(error))", remedy: "choose another address with --host and --port")
+                throw address("cannot be used (\(error))", remedy: "choose a different address with --host and --port")
             }
         } catch is SocketAddressError {
             throw notOfThisMachine
@@ -131,7 +132,7 @@ package struct OriginServer: Sendable {
     }
 
     private var notOfThisMachine: DumpsError {
-        address("is not an address of this machine", remedy: "choose another with --host")
+        address("is not an address of this machine", remedy: "choose a different address with --host")
     }
 
     private func address(_ problem: String, remedy: String) -> DumpsError {

@@ -66,7 +66,7 @@ struct DemoControl: Sendable {
         // it. Otherwise a different site's page could submit the form unnoticed.
         guard isLoopback, request.headers[.origin] == nil else {
             return response(
-                .forbidden, "error", .string("only programs on this machine may send this, and no web page"))
+                .forbidden, "error", .string("only programs on this machine may send this request, not web pages"))
         }
         do {
             let changes = try await publish(now)

@@ -13,19 +13,19 @@ enum ExitStatus: Int32 {
     case tryAgain = 7
 
     static let help = """
-        Exit codes (a command's help has its own, if they differ):
-          0  done
-          1  some collections failed, the others are done;
+        Exit codes (the help of a command lists its own, if they differ):
+          0  success
+          1  some collections failed, and the others succeeded;
              or the server's list of collections cannot be used
-          2  bad usage, configuration or input
+          2  invalid usage, configuration or input
           3  verification failed
-          4  the server asked to wait; the error says how many seconds
-          5  the server cannot be reached, breaks off its answers, or answers
-             with an error of its own (5xx without Retry-After)
-          6  something would change although nothing may (--locked,
+          4  the server asked clients to wait; the error states for how long
+          5  the server cannot be reached, drops connections, or returns an
+             error (5xx without Retry-After)
+          6  something would change, but nothing may (--locked,
              embed --check)
-          7  a file cannot be read or written, as on a full disk, or another
-             rsdump is working in the directory; run the command again later
+          7  a file cannot be read or written (the disk is full, for example),
+             or another rsdump is using the directory; try again later
         """
 
     /// Creates the exit code for an error's failure code.

@@ -12,24 +12,24 @@ struct RSDump: AsyncParsableCommand {
         commandName: "rsdump",
         abstract: "Keep verified, reproducible bundles of Remote Settings collections.",
         discussion: """
-            A dumps directory (dumps by default) holds dumps.yaml, dumps.lock.json and <bucket>/<collection>.zip. You \
-            write dumps.yaml, which names the server, the trusted roots and the collections. rsdump writes the other \
-            files.
+            A dumps directory (dumps by default) contains dumps.yaml, dumps.lock.json and <bucket>/<collection>.zip. \
+            You write dumps.yaml, which lists the server, the trusted roots and the collections. rsdump writes the \
+            other files.
 
             Start with:
-              rsdump add main/regions   name a collection
+              rsdump add main/regions   choose a collection
               rsdump refresh            download what is new, verify it, pack it
               rsdump verify             check every byte and signature again, offline
 
-            To publish collections of your own:
-              rsdump keys create keys   make keys and certificates
+            To publish your own collections:
+              rsdump keys create keys   create keys and certificates
               rsdump check              check the source files
               rsdump publish            sign and pack what changed
 
             For a release of an app:
               rsdump pin main/regions   keep a collection at its current or an older state
               rsdump refresh --locked   fail if anything would change
-              rsdump verify --locked    fail if anything differs from the lock
+              rsdump verify --locked    fail if anything differs from the lock file
 
             \(ExitStatus.help)
             """,

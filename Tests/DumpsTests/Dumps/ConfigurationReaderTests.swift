@@ -52,16 +52,16 @@ struct ConfigurationReaderTests {
         ("version: 2", 1, "unknown version"),
         ("server: prod", 1, "version is missing"),
         ("version: 1\nservers: prod", 2, "unknown key \"servers\""),
-        ("version: 1\nserver: [prod]", 2, "server is a list"),
+        ("version: 1\nserver: [prod]", 2, "server cannot be a list"),
         ("version: 1\nallow-plain-http: perhaps", 2, "allow-plain-http"),
         ("version: 1\ntrust:\n  root: x", 3, "unknown key \"root\""),
         ("version: 1\ntrust:\n  roots:\n    - \"abc\"", 4, "not a SHA-256"),
-        ("version: 1\ntrust:\n  roots: abc", 3, "roots is \"abc\""),
+        ("version: 1\ntrust:\n  roots: abc", 3, "roots cannot be \"abc\""),
         ("version: 1\ncollections:\n  regions:", 3, "BUCKET/COLLECTION"),
         ("version: 1\ncollections:\n  main/../x:", 3, "BUCKET/COLLECTION"),
-        ("version: 1\ncollections:\n  - main/x", 3, "collections is a list"),
+        ("version: 1\ncollections:\n  - main/x", 3, "collections cannot be a list"),
         ("version: 1\ncollections:\n  main/x:\n    attachment: all", 4, "unknown key \"attachment\""),
-        ("version: 1\ncollections:\n  main/x:\n    attachments: some", 4, "attachments is \"some\""),
+        ("version: 1\ncollections:\n  main/x:\n    attachments: some", 4, "attachments cannot be \"some\""),
         ("version: 1\ncollections:\n  main/x:\n    attachments:\n      max-size: 0", 5, "max-size"),
         ("version: 1\ncollections:\n  main/x:\n    attachments:\n      max-size: -1 MiB", 5, "max-size"),
         (
@@ -72,9 +72,9 @@ struct ConfigurationReaderTests {
             "version: 1\ncollections:\n  main/x:\n    attachments:\n      include: \"a ==\"", 5,
             "include is not an expression"
         ),
-        ("version: 1\ncollections:\n  main/x:\n  main/y:\n  main/x:", 5, "second time"),
+        ("version: 1\ncollections:\n  main/x:\n  main/y:\n  main/x:", 5, "appears twice"),
         ("version: 1\ncollections:\n  main/x:\n  main/X:", 4, "ignore case"),
-        ("version: 1\nserver: prod\nversion: 1", 3, "second time"),
+        ("version: 1\nserver: prod\nversion: 1", 3, "appears twice"),
         ("version: 1\ncollections:\n\tmain/x:", 3, "not YAML"),
         ("version: 1\nserver: \"unclosed", 2, "not YAML"),
     ])
@@ -136,8 +136,9 @@ struct ConfigurationReaderTests {
             ("yes", "key: value"), ("{}", "no error"), ("{error: http}", "no until"),
             ("{until: 2026-12-31}", "no error"),
             ("{error: any, until: 2026-12-31}", "write one of attachment, backoff"),
-            ("{error: [http], until: 2026-12-31}", "error is a list"),
-            ("{error: http, until: tomorrow}", "until is"), ("{error: http, until: 2026-02-30}", "until is"),
+            ("{error: [http], until: 2026-12-31}", "error cannot be a list"),
+            ("{error: http, until: tomorrow}", "until cannot be"),
+            ("{error: http, until: 2026-02-30}", "until cannot be"),
             ("{error: http, until: 2026-12-31, reason: \"a\\nb\"}", "single line"),
             ("{error: http, until: 2026-12-31, since: 2026-01-01}", "unknown key"),
         ] {
@@ -162,7 +163,8 @@ struct ConfigurationReaderTests {
 
     @Test func questionsAreNoKeys() throws {
         let collections = (0..<20).map { number in
-            "  main/c\(number):\n    attachments:\n      include: 'size > \(number) ? true : size < 3 ? a : b'  # très ? é ? \n"
+            "  main/c\(number):\n    attachments:\n      include: 'size > \(number) ? true : size < 3 ? a : b'  # "
+                + "très ? é ? \n"
         }
         #expect(try read("version: 1\ncollections:\n" + collections.joined()).collections.count == 20)
     }

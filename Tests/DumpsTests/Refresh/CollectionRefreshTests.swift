@@ -258,7 +258,7 @@ struct CollectionRefreshTests {
         try await place.expectFailure(.guarded)
         let outcome = try await place.refresh(accepting: true).0
         #expect(outcome.status == .updated && outcome.accepted.map(\.guarding) == [.notEmptied])
-        let sentence = "not-emptied: all 2 records are gone, expected at least 1"
+        let sentence = "not-emptied: all 2 records are gone, at least 1 is required"
         #expect(try place.lock().collections[place.id]?.accepted == [sentence])
         // It belongs to the state: another way to pack it leaves it, the next state does not have it.
         place.settings.attachments = AttachmentRule(.none)

@@ -81,9 +81,9 @@ struct RefreshPlannerTests {
         #expect(plan(entry(4), substitute).listed == nil)
         settings.pin = nil
         catalogue.entries = [:]
-        #expect(plan(entry(5), listed).problem == .unlisted(publisher: publisher, number: 3))
+        #expect(plan(entry(5), listed).problem == .unlisted(regions, publisher: publisher, number: 3))
         catalogue.removed = [regions: 2]
-        #expect(plan(entry(5), listed).problem == .removed(publisher: publisher, since: 2))
+        #expect(plan(entry(5), listed).problem == .removed(regions, publisher: publisher, since: 2))
     }
 
     @Test func refetchesWhatCannotBeBuiltUpon() {
@@ -91,7 +91,9 @@ struct RefreshPlannerTests {
         #expect(action(entry(5), .damaged("cut")) == .refetch("cut"))
         #expect(action(entry(5), isFull: true) == .refetch("--full"))
         #expect(action(entry(5, trust: .imported)) == .refetch("it was imported without a signature"))
-        #expect(action(entry(5, trust: .unsigned)) == .refetch("it is unsigned, and dumps.yaml no longer accepts that"))
+        #expect(
+            action(entry(5, trust: .unsigned))
+                == .refetch("it is unsigned, and dumps.yaml no longer accepts unsigned data"))
         #expect(action(entry(5, trust: .unsigned), acceptsUnsigned: true) == .unchanged)
         let time = Timestamp(milliseconds: 9)
         let elsewhere = Provenance.signed(

@@ -260,7 +260,8 @@ struct ChangesetTests {
             let error = #expect(throws: FormatError.self) { try changeset("[]", metadata: text) }
             #expect(
                 error?.description
-                    == "the collection's metadata is damaged: \(kind) where an object is expected at byte 0 of its text"
+                    == "the collection's metadata is damaged: in its text, \(kind) where an object is expected at "
+                    + "byte 0"
             )
         }
     }

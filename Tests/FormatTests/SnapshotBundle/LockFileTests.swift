@@ -117,7 +117,7 @@ import Testing
         #expect(newer.description.contains("update"))
         #expect(error("{\"version\": \"1\", \"collections\": {}}")?.code == .malformed)
         #expect(error("{\"collections\": {}, \"version\": 1}")?.code == .malformed)
-        #expect(error("{\"version\": 1}")?.expected == "the key \"collections\"")
+        #expect(error("{\"version\": 1}")?.found == "the key \"collections\" is missing")
         let more = try #require(error("{\"version\": 1, \"collections\": {}, \"more\": 1}"))
         #expect(more.code == .unknownVersion && more.entry == "line 1, more")
         for text in ["", "[]", "{", "null", "{\"version\": 1, \"collections\": {}} x", "{\"version\": 1.0}"] {

@@ -31,7 +31,7 @@ import Testing
     @Test func unknownFormatSaysWhatToDo() throws {
         let error = try #require(try refusal("\"format\":1", "\"format\":2"))
         #expect(error.code == .unknownVersion)
-        #expect(error.description.contains("a newer rsdump wrote it; update"))
+        #expect(error.description.contains("it was written by a newer rsdump; update"))
     }
 
     @Test(arguments: [
@@ -118,7 +118,7 @@ import Testing
         try TemporaryDirectory.with { directory in
             for (path, found) in [
                 (directory + "/none.zip", "No such file or directory"),
-                (directory, "not a regular file"),
+                (directory, "it is not a regular file"),
             ] {
                 let error = try #require(throws: BundleError.self) { try BundleReader(path: path) }
                 #expect((error.code, error.file, error.found) == (.storage, path, found))

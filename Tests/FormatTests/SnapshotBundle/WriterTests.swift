@@ -91,7 +91,7 @@ import Testing
             try Fixture.records(2000).writer().write(toDescriptor: descriptor, name: "full")
         }
         #expect(error.code == .storage)
-        #expect(error.found == "No space left on device")
+        #expect(error.found == "cannot write: No space left on device")
     }
 
     /// Above 4 MiB an entry is streamed; what compresses only behind its first 1 MiB is stored.

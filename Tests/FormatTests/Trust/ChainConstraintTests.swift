@@ -72,7 +72,7 @@ struct ChainConstraintTests {
         #expect(
             error.tells(
                 .certificate, "\(made.label(position)) has the extended key usage ", "serverAuth",
-                "; expected codeSigning"),
+                "but codeSigning is required"),
             "\(String(describing: error))")
         pki.recipes[position - 1].extendedKeyUsage = [.serverAuth, .codeSigning]
         #expect(throws: Never.self) { try pki.issue().verified() }
@@ -241,7 +241,7 @@ struct ChainConstraintTests {
         pki.intermediate.others = [.init(oid: .X509ExtensionID.nameConstraints, critical: false, value: [5, 0])]
         let made = try pki.issue()
         let error = failure(of: { try made.verified() })
-        let expected = "\(made.label(2)) has an extension 2.5.29.30 that cannot be decoded"
+        let expected = "\(made.label(2)) has the extension 2.5.29.30, which cannot be decoded"
         #expect(error.tells(.certificate, expected), "\(String(describing: error))")
     }
 

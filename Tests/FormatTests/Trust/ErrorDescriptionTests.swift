@@ -11,10 +11,10 @@ struct ErrorDescriptionTests {
         #expect(
             error?.description
                 == """
-                certificate 1 of 3 (leaf, "remote-settings.content-signature.mozilla.org") expired: \
-                valid from 2026-01-01T00:00:00.000Z to 2026-03-01T00:00:00.000Z, \
+                certificate 1 of 3 (leaf, "remote-settings.content-signature.mozilla.org") has expired: \
+                it was valid from 2026-01-01T00:00:00.000Z to 2026-03-01T00:00:00.000Z, \
                 verified at 2026-04-01T00:00:00.000Z; \
-                get the collection again from its server, or check the verification time
+                fetch the collection again, or check the verification time
                 """)
     }
 
@@ -33,7 +33,7 @@ struct ErrorDescriptionTests {
         var made = try TestPKI().issue()
         made.certificates.swapAt(0, 2)
         let description = failure { try made.verified() }?.description
-        #expect(description?.hasSuffix("expected them from leaf to root, in the order 3, 2, 1") == true)
+        #expect(description?.hasSuffix("the correct order, from leaf to root, is 3, 2, 1") == true)
     }
 
     @Test func foreignTextIsEscapedAndCut() throws {

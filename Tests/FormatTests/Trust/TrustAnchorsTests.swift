@@ -31,13 +31,13 @@ struct TrustAnchorsTests {
         ("", "it has 0 digits instead of 64"),
         ("C8:A8", "it has 4 digits instead of 64"),
         (production + ":00", "it has 66 digits instead of 64"),
-        (String(production.dropLast()), "expected two digits between colons"),
-        (":" + production, "expected two digits between colons"),
-        ("C8A80E:9A", "expected two digits between colons"),
-        (String(repeating: "x", count: 64), "one of its characters is not a hexadecimal digit"),
+        (String(production.dropLast()), "colons must separate pairs of digits"),
+        (":" + production, "colons must separate pairs of digits"),
+        ("C8A80E:9A", "colons must separate pairs of digits"),
+        (String(repeating: "x", count: 64), "it contains a character that is not a hexadecimal digit"),
         (String(repeating: "a", count: 63), "it has 63 digits instead of 64"),
-        (" " + String(repeating: "a", count: 64), "one of its characters is not a hexadecimal digit"),
-        (String(repeating: "\u{FF11}", count: 64), "one of its characters is not a hexadecimal digit"),
+        (" " + String(repeating: "a", count: 64), "it contains a character that is not a hexadecimal digit"),
+        (String(repeating: "\u{FF11}", count: 64), "it contains a character that is not a hexadecimal digit"),
     ])
     func refusesWhatIsNoHash(text: String, reason: String) {
         #expect(throws: BundleError.invalidRootHash(found: text, reason: reason)) {

@@ -255,9 +255,9 @@ struct ConfigValueTests {
         let multiplied = (2..<12).map { array(Array(repeating: $0 + 1, count: 8)) }
         refused(binary(head + multiplied + [[0x09]]), "more than 250000 values")
         refused(binary(head + (2..<300).map { array([$0 + 1]) } + [[0x09]]), "deeper than 128 levels")
-        refused(binary(head + [array([9])]), "a reference does not lead to an object")
-        refused(binary(head + [[0xAF, 0x13, 0x7F, 255, 255, 255, 255, 255, 255, 255]]), "larger than the list")
-        refused(binary(head + [[0xDF, 0x51]]), "an object does not state its length")
+        refused(binary(head + [array([9])]), "an object reference is invalid")
+        refused(binary(head + [[0xAF, 0x13, 0x7F, 255, 255, 255, 255, 255, 255, 255]]), "larger than the file")
+        refused(binary(head + [[0xDF, 0x51]]), "the length of an object is missing")
         refused(
             Data(Array("bplist00".utf8) + [UInt8](repeating: 255, count: 40)), "the binary property list is damaged")
 

@@ -130,7 +130,7 @@ import Testing
             Issue.record("\(String(describing: error))")
             return
         }
-        #expect(reason.contains("the app's check refused it"))
+        #expect(reason.contains("the app's check failed"))
         let config = started()
         #expect(config["interval"].numberValue == 24)
         #expect(try await !config.activate(), "it is not tried again")

@@ -104,7 +104,7 @@ extension ServerTests {
                 _ = service.makeClient(EmbeddedCollection(collection.id, in: try server.packaged(collection)))
             }
             let text = String(decoding: result?.standardErrorContent ?? [], as: UTF8.self)
-            #expect(text.contains("RemoteSettingsConfig.packaged lacks the source"), "\(text)")
+            #expect(text.contains("to RemoteSettingsConfig.packaged"), "\(text)")
         }
         #endif
 

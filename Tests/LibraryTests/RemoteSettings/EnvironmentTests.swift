@@ -79,7 +79,7 @@ extension ServerTests {
             #expect(place.files.states.count == 2)
             // What is newer than what is served is named.
             let rejected = client(own.id, isOffline: true).status.rejected + other.status.rejected
-            #expect(rejected.count == 1 && "\(rejected)".contains("and the configuration names"), "\(rejected)")
+            #expect(rejected.count == 1 && "\(rejected)".contains("but the configuration specifies"), "\(rejected)")
             // A lost index is made again for both.
             try FileManager.default.removeItem(atPath: "\(place.storage)/index.json")
             #expect(ids(client(own.id, isOffline: true)) == ["file", "production"])
@@ -152,7 +152,7 @@ extension ServerTests {
             }
             #expect(
                 "\(error as Any)".contains(
-                    "main/regions: expected data of https://settings.test, found data of https://staging.test"))
+                    "main/regions: expected data from https://settings.test, found data from https://staging.test"))
             // What nobody says the origin of belongs to every server.
             try place.service { $0.packaged = [try! packaged(foreign, from: "an import")] }
                 .require([own.id], environment: .custom(url: place.server.url))
@@ -174,7 +174,7 @@ extension ServerTests {
             }
             try await start(isOffline: false).sync()
             #expect(ids(start(isOffline: true)) == ["production"])
-            let why = "is not used: it is of the publisher shop-staging, and the configuration names shop"
+            let why = "is not used: it is from the publisher shop-staging, but the configuration specifies shop"
             #expect(entries.withLock { $0.contains { $0.contains(why) } }, "\(entries.withLock { $0 })")
         }
     }

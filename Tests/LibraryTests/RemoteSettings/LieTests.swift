@@ -181,7 +181,8 @@ extension ServerTests {
             let monitor = #"{"timestamp":\#(held),"changes":[]}"#
             place.server.inject([Fault("/monitor/collections/changes/changeset", effect: .body(monitor))])
             #expect(
-                await refusal(of: client).contains("different records for the timestamp of the local state, \(held)"))
+                await refusal(of: client).contains(
+                    "different records with the same timestamp as the local state, \(held)"))
             place.server.inject([])
             try collection.put("c")
             try await client.sync()

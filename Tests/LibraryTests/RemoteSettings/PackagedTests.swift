@@ -225,7 +225,7 @@ extension ServerTests {
             #expect(client.status.rejected.count == 1)
             #expect(missing.reason == .missing(found: found))
             #expect(missing.timestamp == (newerBundle ? oldTime : newTime))
-            #expect("\(missing)".contains("restore both files from one state"))
+            #expect("\(missing)".contains("restore both files from the same commit"))
             let record = try #require(client.recordsByID?["b"])
             #expect(client.localAttachment(for: record)?.bytes == Bytes(utf8: "attached"))
 

@@ -46,7 +46,7 @@ extension ServerTests {
             let failure = try #require(client.status.recentFailure)
             #expect(failure.nextTry == time.now.advanced(by: .seconds(5)))
             #expect(failure.error == error && other.status.recentFailure == failure)
-            #expect(service.inspect().description.contains("reads do not sync before \(failure.nextTry.rfc3339)"))
+            #expect(service.inspect().description.contains("reads will not sync before \(failure.nextTry.rfc3339)"))
             // Then the next read asks again, and what it gets is no longer refused to anybody.
             place.server.inject([])
             await move(.seconds(5))

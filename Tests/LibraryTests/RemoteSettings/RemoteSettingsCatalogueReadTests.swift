@@ -189,7 +189,7 @@ extension ServerTests {
             let later = HTTPEnvironment.system.now().advanced(by: .seconds(30 * 86_400))
             let (service, clients) = self.service { $0.environment.now = { later } }
             let error = await #expect(throws: RemoteSettingsError.self) { try await service.sync() }
-            #expect("\(error as Any)".contains("found catalogue 1, whose confirmation ended at"))
+            #expect("\(error as Any)".contains("catalogue 1 has been stale since"))
             #expect(service.catalogue == nil && numbers(clients) == [nil])
         }
 
@@ -205,7 +205,7 @@ extension ServerTests {
             try publish(3)
             place.server.inject([Fault("/catalogue/changeset", effect: .body(String(decoding: old, as: UTF8.self)))])
             let error = await #expect(throws: RemoteSettingsError.self) { try await service.sync() }
-            #expect("\(error as Any)".contains("expected catalogue 2 or a later one, found catalogue 1"))
+            #expect("\(error as Any)".contains("expected catalogue number 2 or later, found 1"))
             place.server.inject([])
             try await service.sync()
             #expect(numbers(clients) == [3])
@@ -234,7 +234,7 @@ extension ServerTests {
             lie.isSwitched = true
             let error = await #expect(throws: RemoteSettingsError.self) { try await service.sync() }
             #expect(
-                "\(error as Any)".contains("expected the catalogue of the publisher shop, found that of shop-staging"))
+                "\(error as Any)".contains("expected the publisher shop, found shop-staging"))
             #expect(service.catalogue == nil)
             lie.isSwitched = false
             try await service.sync()
@@ -548,7 +548,7 @@ extension ServerTests {
             try publish(4)
             place.server.inject([Fault("/catalogue/changeset", effect: .body(String(decoding: stolen, as: UTF8.self)))])
             let error = await #expect(throws: RemoteSettingsError.self) { try await service.sync() }
-            #expect("\(error as Any)".contains("expected a certificate that is valid from"))
+            #expect("\(error as Any)".contains("the catalogue was signed with a key that has since been replaced"))
             place.server.inject([])
             try await service.sync()
             #expect(numbers(clients) == [4])

@@ -146,7 +146,7 @@ extension ServerTests {
             #expect(number(client) == 3)
             try client.rejectState()
             #expect(number(client) == 1)
-            #expect("\(client.status.rejected)".contains("the app said that it is bad"))
+            #expect("\(client.status.rejected)".contains("the app rejected it"))
             #expect(number(start().client) == 1)
         }
 

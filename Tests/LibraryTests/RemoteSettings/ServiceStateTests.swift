@@ -193,7 +193,7 @@ import Testing
         await #expect(throws: RemoteSettingsError.self) { try await service.inspectWithServer() }
         #expect(service.inspect().backoffUntil != nil)
         let text = "\(service.inspect())"
-        #expect(text.contains(held.id) && text.contains("nothing held") && text.contains("no requests until"))
+        #expect(text.contains(held.id) && text.contains("no data") && text.contains("no requests until"))
         withExtendedLifetime(client) {}
     }
 

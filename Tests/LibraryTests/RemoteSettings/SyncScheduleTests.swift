@@ -204,7 +204,7 @@ extension ServerTests {
                 { _ = try await service.syncIfDue(every: .seconds(60)) },
             ] as [@Sendable () async throws -> Void] {
                 let error = await #expect(throws: RemoteSettingsError.self) { try await call() }
-                #expect("\(error as Any)".contains("RemoteSettingsConfig.network is never"), "\(error as Any)")
+                #expect("\(error as Any)".contains("RemoteSettingsConfig.network is .never"), "\(error as Any)")
             }
             #expect(await service.makeClient(collectionName: "other").recordsOrSync() == nil)
             let stream = client.changes()

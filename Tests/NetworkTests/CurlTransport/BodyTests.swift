@@ -50,7 +50,7 @@ struct BodyTests {
         let server = try FaultyServer()
         let client = try server.client(fault)
         let why = await reason { try await client.rootDocument() }
-        guard why?.code == .broken, why?.description.hasPrefix("the body ended") == true else {
+        guard why?.code == .broken, why?.description.hasPrefix("the response body is truncated") == true else {
             Issue.record("\(String(describing: why))")
             return
         }
@@ -77,7 +77,7 @@ struct BodyTests {
         let server = try FaultyServer()
         let client = try server.client(fault)
         let why = await reason { try await client.rootDocument() }
-        guard why?.description.hasPrefix("the body cannot be decompressed") == true else {
+        guard why?.description.hasPrefix("the response body cannot be decompressed") == true else {
             Issue.record("\(String(describing: why))")
             return
         }

@@ -180,7 +180,7 @@ struct DownloadTests {
         let error = await #expect(throws: HTTPError.self) {
             try await client.attachment("../ok/v1/", at: base, size: 1, digest: Self.nothing) { _ in }
         }
-        #expect(error?.reason == .badLocation("it has a . or .. segment"))
+        #expect(error?.reason == .badLocation("it contains a . or .. segment"))
         #expect(client.metrics.requests == 0)
     }
 }

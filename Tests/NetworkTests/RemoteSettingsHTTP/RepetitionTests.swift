@@ -126,7 +126,7 @@ struct RepetitionTests {
         let transport = ScriptedTransport([.answer(301, [.init("Location", location)]), .answer(200)])
         let why = await reason(of: client(transport))
         if location.hasPrefix("http:") {
-            #expect(why == .init(.redirect, "a redirect from https to plain http is refused: \(location)"))
+            #expect(why == .init(.redirect, "redirects from https to http are not allowed: \(location)"))
             #expect(transport.requests.count == 1)
         } else {
             #expect(why == nil)

@@ -52,8 +52,8 @@ import Testing
         try await withKeys { keys, _ in
             let other = P384.Signing.PrivateKey()
             let results: [(found: String, bytes: [UInt8])] = [
-                ("0 bytes of another form", []),
-                ("95 bytes of another form", [UInt8](repeating: 1, count: 95)),
+                ("0 bytes, which are not", []),
+                ("95 bytes, which are not", [UInt8](repeating: 1, count: 95)),
                 ("another signature", [UInt8](repeating: 1, count: 96)),
                 ("another signature", Array(try other.signature(for: payload.array).rawRepresentation)),
                 // The message has a prefix.
@@ -97,9 +97,10 @@ import Testing
     @Test func onlyAP384PublicKeyIsTaken() throws {
         let pem = key.publicKey.pemRepresentation
         for (text, found) in [
-            ("", "no public key in it"), (pem + "\n" + pem, "2 public keys"), (key.pemRepresentation, "a private key"),
-            (P256.Signing.PrivateKey().publicKey.pemRepresentation, "a damaged key, or a key of another curve or kind"),
-            (pem.replacing("A", with: "B"), "a damaged key, or a key of another curve or kind"),
+            ("", "no public key in PEM format"), (pem + "\n" + pem, "2 public keys"),
+            (key.pemRepresentation, "this is a private key"),
+            (P256.Signing.PrivateKey().publicKey.pemRepresentation, "the key is damaged or is not a P-384 key"),
+            (pem.replacing("A", with: "B"), "the key is damaged or is not a P-384 key"),
         ] {
             let error = #expect(throws: SigningKeyError.self) { try PublicKey(pem: Bytes(utf8: text), place: "p.pem") }
             #expect(error?.found == found && error?.place == "p.pem")

@@ -414,7 +414,7 @@ import Testing
         try take("main/new")
         let outcome = try #require(try await place.publisher(.init(time: days(1))).confirm().last)
         #expect(outcome.catalogue?.status == .confirmed)
-        #expect(outcome.notes.contains { $0.contains("main/new is not in the catalogue") })
+        #expect(outcome.notes.contains { $0.contains("main/new was not added to the catalogue") })
         // One that is listed must not get the signature of the list.
         try take("main/c")
         await #expect {

@@ -31,7 +31,7 @@ import Testing
         try await plant(#"{"id":"evil","last_modified":1}"#, in: place, at: now)
         let before = try place.files()
         let outcome = try #require(try await place.publisher(.init(time: now)).resign([]).first)
-        #expect(throws: DumpsError.notVouched(place.id, "none: it is imported")) { try outcome.result.get() }
+        #expect(throws: DumpsError.notVouched(place.id, "it is imported")) { try outcome.result.get() }
         #expect(try place.files()["main/c.zip"] == before["main/c.zip"])
         let policy = TrustPolicy(roots: TrustAnchors([place.trusted]))
         func unvouched(_ sources: Set<CollectionID>) throws -> Int {

@@ -13,7 +13,7 @@ struct PageTests {
         #expect(answer.status == 200)
         for part in [
             "samples</a>", "1700000000123", "2023-11-14 22:13 UTC", "3 days", "certificate chain: expired",
-            "main/samples is not served in the state of the lock", "Unsigned", "data-label=\"Pin\"", "<caption>",
+            "main/samples does not match the lock file", "Unsigned", "data-label=\"Pin\"", "<caption>",
             "scope=\"col\"", "scope=\"row\"",
         ] {
             #expect(answer.text.contains(part), "\(part)")
@@ -36,8 +36,8 @@ struct PageTests {
         let now = PageFixture.now.milliseconds
         let confirmed = try await text(expires: now)
         #expect(
-            confirmed.contains("Catalogue 12 of a.example") && confirmed.contains("made 3 days ago, confirmed until"))
-        #expect(try await text(expires: now - 1).contains("unconfirmed since"))
+            confirmed.contains("Catalogue 12 of a.example") && confirmed.contains("created 3 days ago, fresh until"))
+        #expect(try await text(expires: now - 1).contains("stale since"))
         // What is not a catalogue is a collection like any other.
         #expect(try await !text(expires: now, format: 2).contains("Catalogue 12"))
         #expect(try await !PageFixture().answer("/").text.contains("atalogue 12"))

@@ -4,7 +4,7 @@ import EmbeddedDumps
 public import RemoteSettings
 
 extension PackagedSource {
-    /// The bundles that are embedded in the program. They are read in place.
+    /// The bundles that are embedded in the program, read in place.
     public static let embeddedDumps: PackagedSource = {
         let contents = unsafe EmbeddedDumps_contents().pointee
         let lock = unsafe RemoteSettingsBytes.ofProgram(contents.lock, count: contents.lock_size)

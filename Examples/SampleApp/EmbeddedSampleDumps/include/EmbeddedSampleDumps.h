@@ -21,7 +21,7 @@ struct EmbeddedSampleDumps_index {
     size_t bundle_count;
 };
 
-/* The embedded bytes. They are read-only and stay until the program ends. */
+/* The embedded bytes. They are read-only and remain valid until the program exits. */
 const struct EmbeddedSampleDumps_index *EmbeddedSampleDumps_contents(void);
 
 #endif

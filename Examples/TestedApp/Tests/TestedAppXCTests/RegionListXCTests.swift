@@ -19,12 +19,12 @@ final class RegionListXCTests: XCTestCase {
         let client = test.service.makeClient(collectionName: "regions")
         try test.collection("regions").put("de")
         XCTAssertThrowsError(try client.expectRecords(["de"])) {
-            XCTAssertTrue("\($0)".contains("expected the records de, found no state of the collection"), "\($0)")
+            XCTAssertTrue("\($0)".contains("expected the records de, but the collection has no state"), "\($0)")
         }
         try await client.sync()
         try client.expectRecords(["de"])
         XCTAssertThrowsError(try client.expectRecords(["fr"])) {
-            XCTAssertTrue("\($0)".hasSuffix("found de; missing: fr; not expected: de"), "\($0)")
+            XCTAssertTrue("\($0)".hasSuffix("found de; missing: fr; unexpected: de"), "\($0)")
         }
     }
 }

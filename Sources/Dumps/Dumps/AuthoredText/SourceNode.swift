@@ -73,7 +73,7 @@ package struct SourceNode: Sendable {
     /// The kind of the value, as named in errors.
     package var kind: String {
         switch content {
-        case .null: "nothing"
+        case .null: "empty"
         case .bool(let value): "\(value)"
         case .number(let number): "the number \(String(number.text.prefix(40)))"
         case .string(let text): "the string \(VisibleText.quote(text))"
@@ -178,7 +178,7 @@ extension SourceReader {
             throw error(nil, "the text is not UTF-8", "save it as UTF-8")
         }
         guard let root = try YAMLNode.composed(bytes, file: file, canBeJSON: true, limits: limits) else {
-            throw error(nil, "the file is empty", "write a line with records: or parameters: into it")
+            throw error(nil, "the file is empty", "add a line with records: or parameters:")
         }
         return try node(root)
     }
@@ -196,7 +196,7 @@ extension SourceReader {
             }
             guard let content = PlainScalar.content(scalar.string, limits: limits) else {
                 throw error(
-                    line, "\(scalar.string) is a string to some YAML readers and another type to others",
+                    line, "\(scalar.string) is a string to some YAML readers and a different type to others",
                     "put a string in quotes; write a number as in JSON, and true, false and null in lower case")
             }
             return SourceNode(content: content, line: line)

@@ -21,7 +21,7 @@ import RemoteSettingsModel
         self.canBeJSON = canBeJSON
         self.limits = limits
         guard unsafe yaml_parser_initialize(parser) == 1 else {
-            throw DumpsError(file: file, problem: "there is not enough memory to read it", remedy: "try again")
+            throw DumpsError(file: file, problem: "there is not enough memory to read the file", remedy: "try again")
         }
         unsafe yaml_parser_set_input_string(parser, text.baseAddress, text.count)
     }
@@ -41,7 +41,7 @@ import RemoteSettingsModel
         _ = try next()  // The end of the document.
         let last = try next()
         guard case .end = last.kind else {
-            throw error(last, "not YAML: a second document begins here", "keep only one document in the file")
+            throw error(last, "a second YAML document begins here", "keep only one document in the file")
         }
         return root
     }
@@ -69,7 +69,7 @@ import RemoteSettingsModel
                 if case .end = next.kind { return event.node(.mapping(members), isFlow: isFlow) }
                 let key = try key(next)
                 if let name = key.string, !keys.insert(name.exact).inserted {
-                    throw error(next, "\(name) is here for the second time", "remove one of the two")
+                    throw error(next, "\(name) appears twice", "remove one of the two")
                 }
                 members.append((key, try node(try self.next(), depth: depth + 1)))
             }

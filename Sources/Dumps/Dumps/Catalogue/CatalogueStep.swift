@@ -115,8 +115,8 @@ extension RefreshPlanner {
         guard let listed = catalogue.entries[settings.id] else {
             var planned = PlannedCollection(settings: settings, action: .unchanged, held: held, serverTimestamp: nil)
             planned.problem =
-                catalogue.removed[settings.id].map { .removed(publisher: catalogue.publisher, since: $0) }
-                ?? .unlisted(publisher: catalogue.publisher, number: catalogue.number)
+                catalogue.removed[settings.id].map { .removed(settings.id, publisher: catalogue.publisher, since: $0) }
+                ?? .unlisted(settings.id, publisher: catalogue.publisher, number: catalogue.number)
             return planned
         }
         var planned = plan(settings, held: held, disk: disk, monitor: [settings.id: listed.timestamp])
@@ -129,7 +129,7 @@ extension RefreshPlanner {
         guard state != listed else { return planned }
         switch planned.action {
         case .unchanged, .repack, .probe:
-            planned.action = .refetch("its bundle does not have the state that catalogue \(catalogue.number) lists")
+            planned.action = .refetch("its bundle is not at the state that catalogue \(catalogue.number) lists")
         case .create, .update, .refetch, .pinned, .pinUnmet: break
         }
         return planned

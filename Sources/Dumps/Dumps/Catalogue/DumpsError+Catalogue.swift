@@ -12,7 +12,8 @@ extension DumpsError {
     static func noCatalogue(_ publisher: PublisherName) -> Self {
         Self(
             .missing, kind: .catalogue, problem: "the server has no catalogue of the publisher \(publisher)",
-            remedy: "give --server that publisher's server or a mirror of it, or ask the publisher to write catalogue: "
+            remedy:
+                "set --server to that publisher's server or a mirror of it, or ask the publisher to write catalogue: "
                 + "in its dumps.yaml")
     }
 
@@ -21,7 +22,7 @@ extension DumpsError {
         let (problem, remedy) =
             found == listed
             ? (
-                "the server's records of \(listed.rfc3339) are not those that catalogue \(number) lists; the current "
+                "the server's records of \(listed.rfc3339) do not match catalogue \(number); the current "
                     + "catalogue is kept", "ask the server's operator"
             )
             : (
@@ -35,18 +36,18 @@ extension DumpsError {
     }
 
     /// Returns an error for a collection that the catalogue no longer lists.
-    static func removed(publisher: PublisherName, since: UInt64) -> Self {
+    static func removed(_ id: CollectionID, publisher: PublisherName, since: UInt64) -> Self {
         Self(
             .missing, kind: .catalogue,
-            problem: "the publisher \(publisher) removed it in catalogue \(since); its bundle is kept",
-            remedy: "to remove it, run rsdump remove")
+            problem: "the publisher \(publisher) removed this collection in catalogue \(since); its bundle is kept",
+            remedy: "to remove it, run rsdump remove \(id)")
     }
 
     /// Returns an error for a collection that the catalogue does not list.
-    static func unlisted(publisher: PublisherName, number: UInt64) -> Self {
+    static func unlisted(_ id: CollectionID, publisher: PublisherName, number: UInt64) -> Self {
         Self(
-            .missing, kind: .catalogue, problem: "catalogue \(number) of \(publisher) does not list it",
-            remedy: "correct its name in dumps.yaml, or run rsdump remove")
+            .missing, kind: .catalogue, problem: "catalogue \(number) of \(publisher) does not list this collection",
+            remedy: "correct its name in dumps.yaml, or run rsdump remove \(id)")
     }
 
     /// Returns an error for a stale catalogue: it has not been confirmed since this time, or for longer than the
@@ -54,9 +55,9 @@ extension DumpsError {
     static func unconfirmed(number: UInt64, since: Timestamp) -> Self {
         Self(
             .rollback, kind: .catalogue,
-            problem: "catalogue \(number) is unconfirmed since \(since.rfc3339), and the server has no newer one: a "
-                + "mirror or a cache may hold it back, or the publisher has not run rsdump publish --confirm",
-            remedy: "compare with another server, or ask the publisher")
+            problem: "catalogue \(number) has been stale since \(since.rfc3339), and the server has no newer one: a "
+                + "mirror or a cache may be out of date, or the publisher has not run rsdump publish --confirm",
+            remedy: "try a different server, or ask the publisher")
     }
 
     /// Returns an error for a collection that was not replaced because others in the catalogue failed.

@@ -39,7 +39,7 @@ package struct AttachmentSelector {
                 continue
             }
             guard let size = Int(exactly: attachment.size) else {
-                throw .invalidAttachment(record: record.id, problem: "its size is larger than any file can be")
+                throw .invalidAttachment(record: record.id, problem: "its size is impossibly large")
             }
             taken.insert(attachment.hash)
             omitted[attachment.hash] = nil

@@ -73,7 +73,7 @@ extension ConfigurationEditor {
     }
 
     private func notThere(_ id: CollectionID) -> DumpsError {
-        DumpsError(file: file, problem: "it does not name \(id)", remedy: "add it with: rsdump add \(id)")
+        DumpsError(file: file, problem: "the file does not list \(id)", remedy: "add it with: rsdump add \(id)")
     }
 
     /// Returns a double-quoted YAML scalar (YAML 1.2, 7.3.1).

@@ -157,7 +157,8 @@ extension ConfigurationEditor {
         let edited = EditedText(text)
         guard let pair = root.members?.first(where: { $0.key.string == "collections" }) else {
             throw DumpsError(
-                file: file, problem: "there is no \"collections:\"", remedy: "add a line \"collections:\" at the end")
+                file: file, problem: "the file has no \"collections:\"",
+                remedy: "add a line \"collections:\" at the end")
         }
         var block = Block(indent: 2, keys: [], end: edited.nextLine(after: pair.key.range.upperBound))
         for (key, _) in pair.value.members ?? [] {
@@ -198,7 +199,7 @@ extension ConfigurationEditor {
     func byHand(_ line: Int?) -> DumpsError {
         DumpsError(
             file: file, line: line,
-            problem: "rsdump cannot edit this line without changing others",
+            problem: "rsdump cannot change this line without changing others",
             remedy: "edit the file by hand")
     }
 }

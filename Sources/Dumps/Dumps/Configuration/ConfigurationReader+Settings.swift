@@ -33,7 +33,7 @@ extension ConfigurationReader {
                 kind = value.string.flatMap(FailureKind.init)
                 if kind == nil {
                     let kinds = FailureKind.allCases.map(\.rawValue).joined(separator: ", ")
-                    throw error(value, "error is \(shown(value))", remedy: "write one of \(kinds)")
+                    throw error(value, "error cannot be \(shown(value))", remedy: "write one of \(kinds)")
                 }
             case "until": until = try lastDay(value)
             case "reason": reason = try self.reason(value)
@@ -60,7 +60,7 @@ extension ConfigurationReader {
 
     private func lastDay(_ node: YAMLNode) throws(DumpsError) -> Timestamp {
         guard case .scalar(let scalar) = node.content, let date = Pin.date(scalar.string) else {
-            throw error(node, "until is \(shown(node))", remedy: "write a date, such as 2026-12-31")
+            throw error(node, "until cannot be \(shown(node))", remedy: "write a date, such as 2026-12-31")
         }
         return date
     }
@@ -93,7 +93,8 @@ extension ConfigurationReader {
             case "publisher":
                 publisher = PublisherName(try string(value, "publisher"))
                 if publisher == nil {
-                    throw error(value, "publisher is \(shown(value))", remedy: "write a name: \(PublisherName.rule)")
+                    throw error(
+                        value, "publisher cannot be \(shown(value))", remedy: "write a name: \(PublisherName.rule)")
                 }
             case "expires-after":
                 expiresAfter = try age(value, "expires-after", "how long a confirmation is valid")
@@ -115,7 +116,7 @@ extension ConfigurationReader {
         guard let age = Duration(age: try string(node, name)), .seconds(3600)...Catalogue.longestConfirmation ~= age
         else {
             throw error(
-                node, "\(name) is \(shown(node))", remedy: "write \(meaning), from 1h to 366d, such as 7d")
+                node, "\(name) cannot be \(shown(node))", remedy: "write \(meaning), from 1h to 366d, such as 7d")
         }
         return age
     }
@@ -137,7 +138,7 @@ extension ConfigurationReader {
         switch node.string {
         case "deflate": return .deflate
         case "stored": return .stored
-        default: throw error(node, "compression is \(shown(node))", remedy: "write deflate or stored")
+        default: throw error(node, "compression cannot be \(shown(node))", remedy: "write deflate or stored")
         }
     }
 }
@@ -176,7 +177,8 @@ extension ConfigurationReader {
             case .notEmptied: guards.keepsRecords = try bool(value, name.rawValue)
             case .minRecords:
                 guard let count = count(value) else {
-                    throw error(value, "\(name.rawValue) is \(shown(value))", remedy: "write a number of records")
+                    throw error(
+                        value, "\(name.rawValue) cannot be \(shown(value))", remedy: "write a number of records")
                 }
                 guards.minRecords = count
             case .maxRemoved: guards.maxRemoved = try limit(value, name)
@@ -184,12 +186,13 @@ extension ConfigurationReader {
             case .maxAdded: guards.maxAdded = try limit(value, name)
             case .maxGrowth:
                 guard let percent = percent(value) else {
-                    throw error(value, "\(name.rawValue) is \(shown(value))", remedy: "write a percentage, such as 50%")
+                    throw error(
+                        value, "\(name.rawValue) cannot be \(shown(value))", remedy: "write a percentage, such as 50%")
                 }
                 guards.maxGrowth = percent
             case .requiredIDs:
                 guard case .sequence(let items) = value.content else {
-                    throw error(value, "\(name.rawValue) is \(shown(value))", remedy: "write a list of ids")
+                    throw error(value, "\(name.rawValue) cannot be \(shown(value))", remedy: "write a list of ids")
                 }
                 guards.requiredIDs = []
                 for item in items { guards.requiredIDs.append(try string(item, "an id")) }
@@ -202,7 +205,8 @@ extension ConfigurationReader {
         if let percent = percent(node) { return .percent(percent) }
         if let count = count(node) { return .records(count) }
         throw error(
-            node, "\(name.rawValue) is \(shown(node))", remedy: "write a number of records, or 10% for a percentage")
+            node, "\(name.rawValue) cannot be \(shown(node))",
+            remedy: "write a number of records, or 10% for a percentage")
     }
 
     private func count(_ node: YAMLNode) -> Int? {
@@ -233,7 +237,7 @@ extension ConfigurationReader {
                 remedy: "copy the schema from the collection's metadata to this place")
         }
         guard case .mapping = node.content else {
-            throw error(node, "schema is \(shown(node))", remedy: "write none, or a JSON Schema of the records")
+            throw error(node, "schema cannot be \(shown(node))", remedy: "write none, or a JSON Schema of the records")
         }
         let source = try SourceReader(file: file, limits: Limits()).node(node)
         do throws(DumpsError) {

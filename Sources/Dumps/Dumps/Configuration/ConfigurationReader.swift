@@ -77,7 +77,8 @@ package struct ConfigurationReader {
         let wanted =
             text.hasPrefix(">=") ? DumpsConfiguration.version(String(text.dropFirst(2).drop { $0 == " " })) : nil
         guard let wanted else {
-            throw error(node, "requires is \(shown(node))", remedy: "write the lowest version, such as \">= 0.2\"")
+            throw error(
+                node, "requires cannot be \(shown(node))", remedy: "write the lowest version, such as \">= 0.2\"")
         }
         guard !DumpsConfiguration.toolVersion.lexicographicallyPrecedes(wanted) else {
             throw error(
@@ -130,7 +131,7 @@ package struct ConfigurationReader {
             switch key.string {
             case "roots":
                 guard case .sequence(let items) = value.content else {
-                    throw error(value, "roots is \(kind(value))", remedy: "write a list of SHA-256 hashes")
+                    throw error(value, "roots cannot be \(kind(value))", remedy: "write a list of SHA-256 hashes")
                 }
                 for item in items { trust.roots.append(try rootHash(item)) }
             case "signer": trust.signer = try string(value, "signer")
@@ -158,7 +159,7 @@ package struct ConfigurationReader {
             switch node.string {
             case "all": return AttachmentRule(.all)
             case "none": return AttachmentRule(.none)
-            default: throw error(node, "attachments is \(shown(node))", remedy: remedy)
+            default: throw error(node, "attachments cannot be \(shown(node))", remedy: remedy)
             }
         case .mapping(let mapping):
             var rule = AttachmentRule()
@@ -177,13 +178,13 @@ package struct ConfigurationReader {
                 }
             }
             return rule
-        default: throw error(node, "attachments is \(kind(node))", remedy: remedy)
+        default: throw error(node, "attachments cannot be \(kind(node))", remedy: remedy)
         }
     }
 
     func size(_ node: YAMLNode, _ what: String) throws(DumpsError) -> UInt64 {
         guard case .scalar(let scalar) = node.content, let bytes = ByteSize.parse(scalar.string) else {
-            throw error(node, "\(what) is \(shown(node))", remedy: "write a size above zero, such as 20 MiB")
+            throw error(node, "\(what) cannot be \(shown(node))", remedy: "write a size above zero, such as 20 MiB")
         }
         return bytes
     }
@@ -200,14 +201,14 @@ extension ConfigurationReader {
 
     func mapping(_ node: YAMLNode, _ what: String) throws(DumpsError) -> [YAMLNode.Member] {
         guard case .mapping(let mapping) = node.content else {
-            throw error(node, "\(what) is \(kind(node))", remedy: "write key: value pairs")
+            throw error(node, "\(what) cannot be \(kind(node))", remedy: "write key: value pairs")
         }
         return mapping
     }
 
     func string(_ node: YAMLNode, _ what: String) throws(DumpsError) -> String {
         guard case .scalar(let scalar) = node.content, !scalar.string.isEmpty else {
-            throw error(node, "\(what) is \(kind(node))", remedy: "write a string")
+            throw error(node, "\(what) cannot be \(kind(node))", remedy: "write a string")
         }
         return scalar.string
     }
@@ -216,7 +217,7 @@ extension ConfigurationReader {
         switch node.string {
         case "true": return true
         case "false": return false
-        default: throw error(node, "\(what) is \(shown(node))", remedy: "write true or false")
+        default: throw error(node, "\(what) cannot be \(shown(node))", remedy: "write true or false")
         }
     }
 

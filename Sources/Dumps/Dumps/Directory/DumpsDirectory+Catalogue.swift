@@ -14,7 +14,7 @@ extension DumpsDirectory {
         let content = Manifest.digest(of: try bundle.manifestText())
         guard content == entry.content else {
             throw BundleError(
-                .damaged, file: bundle.name, expected: "the content \(entry.content), as the lock says",
+                .damaged, file: bundle.name, expected: "the content \(entry.content), as in the lock file",
                 found: content.hex)
         }
         return try bundle.listedState()
@@ -33,7 +33,7 @@ extension DumpsDirectory {
             guard try FileStore.kind(path) == nil, lock.catalogue == nil else {
                 throw BundleError(
                     .damaged, file: lockPath,
-                    expected: "an entry for \(path), because the directory has catalogues", found: "none")
+                    found: "the entry for \(path) is missing")
             }
             return
         }

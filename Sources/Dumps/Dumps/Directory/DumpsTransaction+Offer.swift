@@ -65,18 +65,18 @@ extension DumpsTransaction {
         guard offered >= held.timestamp || !hasBundle else {
             throw .refused(
                 id,
-                "expected at least \(held.timestamp) (\(held.timestamp.rfc3339)), the current timestamp, found "
-                    + "\(offered) (\(offered.rfc3339))", remedy: removal)
+                "its timestamp, \(offered) (\(offered.rfc3339)), is before the current one, "
+                    + "\(held.timestamp) (\(held.timestamp.rfc3339))", remedy: removal)
         }
         guard held.trust.isSigned, !isSameState else { return }
         guard snapshot.provenance.isSigned else {
-            throw .refused(id, "it has no signature, but the current bundle has one", remedy: removal)
+            throw .refused(id, "it is unsigned, but the current bundle is signed", remedy: removal)
         }
         guard offered > held.timestamp || !hasBundle else {
             throw .refused(
                 id,
-                "it has other signed records than the current bundle, with the same timestamp, \(held.timestamp); the "
-                    + "current bundle is kept",
+                "its signed records differ from those of the current bundle, but the timestamp is the same, "
+                    + "\(held.timestamp); the current bundle is kept",
                 remedy: "ask the server's operator which records are correct")
         }
     }

@@ -147,7 +147,7 @@ package final class DumpsTransaction: Sendable {
             let found = try FileStore.digest(of: path)
             guard found == entry.bundle.sha256 else {
                 throw BundleError(
-                    .damaged, file: path, expected: "SHA-256 \(entry.bundle.sha256), as the lock says",
+                    .damaged, file: path, expected: "SHA-256 \(entry.bundle.sha256), as in the lock file",
                     found: found.hex)
             }
         } catch {

@@ -145,12 +145,12 @@ extension Guards {
         var found: [GuardViolation] = []
         if keepsRecords, let count = old?.count ?? oldCount, count > 0, new.isEmpty {
             found.append(
-                .init(.notEmptied, found: "all \(count) records are gone", limit: "expected at least 1", ids: []))
+                .init(.notEmptied, found: "all \(count) records are gone", limit: "at least 1 is required", ids: []))
         }
         if let minRecords, new.count < minRecords {
             found.append(
                 .init(
-                    .minRecords, found: Counted.text(new.count, "record"), limit: "expected at least \(minRecords)",
+                    .minRecords, found: Counted.text(new.count, "record"), limit: "at least \(minRecords) are required",
                     ids: []))
         }
         if let old { found += changes(of: new, after: old) }
@@ -159,7 +159,7 @@ extension Guards {
             found.append(
                 .init(
                     .requiredIDs, found: "\(missing.count) of \(requiredIDs.count) required ids are missing",
-                    limit: "expected all of them", ids: missing))
+                    limit: "all are required", ids: missing))
         }
         return found + violations(ofSchemaBy: new, limits)
     }
@@ -185,7 +185,7 @@ extension Guards {
             found.append(
                 .init(
                     name, found: "\(ids.count) records \(verb), of \(old.count) before",
-                    limit: "expected at most \(limit)", ids: ids))
+                    limit: "at most \(limit) allowed", ids: ids))
         }
         if let maxGrowth, !old.isEmpty {
             func excess(_ before: Int, _ after: Int) -> Bool {
@@ -197,7 +197,7 @@ extension Guards {
                 found.append(
                     .init(
                         .maxGrowth, found: "\(old.count) → \(Counted.text(new.count, "record")), \(sizes)",
-                        limit: "expected a growth of at most \(maxGrowth)", ids: []))
+                        limit: "at most \(maxGrowth) growth allowed", ids: []))
             }
         }
         return found
@@ -210,7 +210,7 @@ extension Guards {
             schema = try RecordSchema(document)
         } catch {
             let place = (["schema"] + error.path).joined(separator: ".")
-            return [.init(.schema, found: "\(place): \(error.problem)", limit: "expected a JSON Schema", ids: [])]
+            return [.init(.schema, found: "\(place): \(error.problem)", limit: "not a valid JSON Schema", ids: [])]
         }
         var budget = RecordSchema.budget(limits)
         var ids: [String] = []
@@ -222,7 +222,7 @@ extension Guards {
                 return [
                     .init(
                         .schema, found: "validating the records takes more than \(budget.limit) steps",
-                        limit: "expected a schema that takes at most Limits.schemaSteps", ids: [record.id])
+                        limit: "simplify the schema (Limits.schemaSteps)", ids: [record.id])
                 ]
             }
             first = first ?? violations.first
@@ -233,8 +233,10 @@ extension Guards {
         return [
             .init(
                 .schema,
-                found: "\(ids.count) of \(Counted.text(records.count, "record")) do not fit: \(place)\(first.problem)",
-                limit: "expected records that fit", ids: ids)
+                found:
+                    "\(ids.count) of \(Counted.text(records.count, "record")) "
+                    + "\(Counted.noun(ids.count, "does", plural: "do")) not match: \(place)\(first.problem)",
+                limit: "all records must match", ids: ids)
         ]
     }
 }

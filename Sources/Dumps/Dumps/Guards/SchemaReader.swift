@@ -44,7 +44,7 @@ struct SchemaReader {
         }
         guard case .object(let members) = schema else {
             throw DumpsError.schema(
-                path: path, problem: "a schema is \(schema.kind)", remedy: "write a mapping of keywords")
+                path: path, problem: "a schema cannot be \(schema.kind)", remedy: "write a mapping of keywords")
         }
         for member in members { try read(member, schema, into: &part, at: path + [member.key]) }
         return part
@@ -141,7 +141,7 @@ struct SchemaReader {
 
     private func invalid(_ value: JSONValue, _ path: [String], _ expected: String) -> DumpsError {
         DumpsError.schema(
-            path: path, problem: "\(path.last ?? "the schema") is \(value.kind)", remedy: "write \(expected)")
+            path: path, problem: "\(path.last ?? "the schema") cannot be \(value.kind)", remedy: "write \(expected)")
     }
 
     /// Resolves `#` or a JSON pointer into the schema (RFC 6901, section 6).
@@ -149,8 +149,8 @@ struct SchemaReader {
         let text = try text(value, path)
         guard text == "#" || text.hasPrefix("#/"), !text.contains("%") else {
             throw DumpsError.schema(
-                path: path, problem: "the reference \(VisibleText.quote(text)) leaves this schema",
-                remedy: "refer to a place in this schema, such as #/definitions/NAME")
+                path: path, problem: "the reference \(VisibleText.quote(text)) points outside this schema",
+                remedy: "use a path in this schema, such as #/definitions/NAME")
         }
         var target = document
         var place: [String] = []
@@ -210,7 +210,7 @@ struct SchemaReader {
 
     private func count(_ value: JSONValue, _ path: [String]) throws(DumpsError) -> Int {
         guard let count = value.number.flatMap({ Int(exactly: $0.double) }), count >= 0 else {
-            throw invalid(value, path, "a whole number that is not negative")
+            throw invalid(value, path, "a non-negative integer")
         }
         return count
     }

@@ -184,7 +184,7 @@ struct SchemaValidation {
         for key in part.required where !keys.contains(key.exact) { report("the member \(key) is missing") }
         for dependency in part.dependencies where keys.contains(dependency.key.exact) {
             for key in dependency.keys where !keys.contains(key.exact) {
-                report("the member \(key) is missing, which \(dependency.key) requires")
+                report("the member \(key) is missing; it is required with \(dependency.key)")
             }
         }
     }
@@ -202,12 +202,12 @@ struct SchemaValidation {
             }
         }
         if let contained = part.contained, !elements.contains(where: { fits($0, contained) }) {
-            report("no element matches the schema in contains")
+            report("no element matches the \"contains\" schema")
         }
         if part.hasUniqueItems {
             var seen: Set<[UInt8]> = []
             for element in elements where !hasEnded && !seen.insert(comparable(element)).inserted {
-                return report("\(element.kind) is in the list twice, expected unique elements")
+                return report("\(element.kind) is in the list twice, but elements must be unique")
             }
         }
     }
@@ -223,7 +223,7 @@ struct SchemaValidation {
             }
         }
         if let format = part.format, spend(format.steps), !format.has(text) {
-            report("\(JSONValue.string(text).kind) is not in the format \(format.rawValue)")
+            report("\(JSONValue.string(text).kind) does not have the format \(format.rawValue)")
         }
     }
 

@@ -25,7 +25,7 @@ extension DumpsError {
 
     /// Returns an error for a place for older bundles that is neither `git` nor an existing folder.
     static func noPlace(_ path: String) -> Self {
-        Self(file: path, problem: "there is no such folder", remedy: "write git, or name a folder of older bundles")
+        Self(file: path, problem: "there is no such folder", remedy: "write git, or give a folder of older bundles")
     }
 
     static func invalidPath(_ path: String) -> Self {
@@ -47,7 +47,7 @@ extension DumpsError {
     static func largeFile(place: String, problem: String) -> Self {
         Self(
             .program, file: place,
-            problem: "the commit has \(LargeFilePointer.name) in place of the file, and git's filter does not give "
+            problem: "the commit has \(LargeFilePointer.name) instead of the file, and git's filter does not return "
                 + "the file (\(problem))",
             remedy: "install git-lfs, and run git lfs install and git lfs fetch --all")
     }
@@ -57,7 +57,7 @@ extension DumpsError {
         Self(
             .program, file: directory,
             problem: "this clone has only some files of the repository (git clone --filter), and rsdump does not "
-                + "fetch others: \(problem)",
+                + "fetch the missing ones: \(problem)",
             remedy: "fetch all with: git fetch --refetch --no-filter")
     }
 
@@ -66,7 +66,7 @@ extension DumpsError {
         Self(
             .program, file: directory,
             problem: "this clone has only the newest commits, which do not include the common ancestor of both sides",
-            remedy: "fetch the others with: git fetch --unshallow")
+            remedy: "fetch the older commits with: git fetch --unshallow")
     }
 
     /// Returns an error for a search that exceeds a limit.
@@ -74,7 +74,7 @@ extension DumpsError {
     /// - Parameter limit: the name of the things that are too many, such as `bytes`.
     static func overLimit(place: String, limit: String, allowed: Int) -> Self {
         Self(
-            .refused, file: place, problem: "expected at most \(allowed) \(limit), found more",
+            .refused, file: place, problem: "there are more than \(allowed) \(limit)",
             remedy: "give the path of one bundle instead")
     }
 
@@ -91,7 +91,7 @@ extension DumpsError {
     /// Returns an error for a collection of which neither state can be merged.
     static func nothingVerifies(_ id: CollectionID, problem: String) -> Self {
         Self(
-            file: "\(id)", problem: "the state of neither side verifies: \(problem)",
+            file: "\(id)", problem: "neither side's state verifies: \(problem)",
             remedy: "restore one side's dumps.lock.json and bundle with git checkout --ours or --theirs, and run "
                 + "rsdump refresh")
     }

@@ -176,7 +176,7 @@ package struct DumpsMerge: Sendable {
         guard isListed(id) else {
             if byGit.map({ entries[$0] != nil }) ?? true {
                 choices.append(
-                    Choice(collection: id, isTheirs: nil, timestamp: nil, reason: "dumps.yaml no longer names it"))
+                    Choice(collection: id, isTheirs: nil, timestamp: nil, reason: "dumps.yaml no longer lists it"))
             }
             return
         }
@@ -209,8 +209,8 @@ package struct DumpsMerge: Sendable {
             guard number != byGit else { return }
             let isOnlySigned = Set(candidates.map(\.entry.trust.isSigned)).count > 1
             let reason =
-                if let problem { "the other one does not verify: \(problem)" } else if candidates.count == 1 {
-                    "the other side has none"
+                if let problem { "the other side does not verify: \(problem)" } else if candidates.count == 1 {
+                    "the other side does not have it"
                 } else if isOnlySigned { "it is signed" } else if entry.timestamp == pin {
                     "it is pinned there"
                 } else if leading != nil { "it is from the later catalogue" } else { "it is newer" }

@@ -79,7 +79,7 @@ package struct GitRepository: Sendable {
         }
         let answer = try await checked(["rev-list", "--no-walk", "--timestamp", commit], limit: Self.short)
         guard let revision = Self.revisions(answer).first else {
-            throw .git(directory: directory, command: "rev-list", problem: "it did not print a commit")
+            throw .git(directory: directory, command: "rev-list", problem: "it did not print a commit hash")
         }
         return revision
     }
@@ -293,11 +293,12 @@ extension GitRepository {
             problem =
                 answer.status != 0
                 ? answer.message
-                : LargeFilePointer.isAtStart(of: bytes) ? "no filter is set up for it" : "the filter gave other bytes"
+                : LargeFilePointer.isAtStart(of: bytes)
+                    ? "no filter is set up for it" : "the filter returned different bytes"
         } catch {
             switch error.code {
             case .program: problem = error.problem
-            case .refused: problem = "the filter gave more than \(size) bytes"
+            case .refused: problem = "the filter returned more than \(size) bytes"
             default: throw error
             }
         }
@@ -331,7 +332,7 @@ extension GitRepository {
                 guard blob.size < output.count - start, output[offset..<start] == head else {
                     throw .git(
                         directory: directory, command: "cat-file",
-                        problem: "expected \(blob.name), found another answer")
+                        problem: "expected the object \(blob.name), found unexpected output")
                 }
                 let end = start + blob.size  // bounded: by the output, above
                 visit(blob, output[start..<end])

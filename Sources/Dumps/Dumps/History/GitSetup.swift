@@ -23,7 +23,7 @@ package struct GitSetup {
     ///   edited by hand; otherwise `nil`.
     /// - Throws: ``DumpsError`` or `BundleError`.
     package func install() async throws -> String? {
-        try await repository.set("merge.rsdump.name", to: "lock and bundles of Remote Settings")
+        try await repository.set("merge.rsdump.name", to: "Remote Settings lock file and bundles")
         try await repository.set(
             "merge.rsdump.driver", to: "\(program.replacing("%", with: "%%")) merge --driver %A %P")
         try await repository.set("diff.rsdump.textconv", to: "\(program) show --textconv --")

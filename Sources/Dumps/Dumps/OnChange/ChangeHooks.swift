@@ -104,11 +104,11 @@ package struct ChangeHooks: Sendable {
     ///
     /// - Returns: the reason that the command failed; `nil` if its exit code is 0.
     private func run(_ command: String, _ change: DumpsChange) async -> String? {
-        guard !Task.isCancelled else { return "it was not started, because rsdump was told to end" }
+        guard !Task.isCancelled else { return "it was not started, because rsdump was interrupted" }
         do throws(DumpsError) {
             let input = Bytes(JSONText.compact(change.json) + [UInt8(ascii: "\n")])
             let status = try await ExternalProgram(shell: command).runVisibly(input: input, seconds: seconds)
-            return status == 0 ? nil : "it ended with exit code \(status)"
+            return status == 0 ? nil : "it exited with code \(status)"
         } catch {
             return "\(error)"
         }

@@ -15,7 +15,7 @@ extension DumpsError {
     static func overdue(_ id: CollectionID, _ pin: Pin) -> Self {
         Self(
             .refused, kind: .pin,
-            problem: "its pin ended on \(pin.until.map(Pin.dateText) ?? "-"), and its bundle is older than --max-age",
+            problem: "its pin expired on \(pin.until.map(Pin.dateText) ?? "-"), and its bundle is older than --max-age",
             remedy: "follow the server again with: rsdump pin \(id) --remove, or pin it again with a later --until")
     }
 
@@ -30,7 +30,8 @@ extension DumpsError {
     static func elsewhere(_ id: CollectionID, _ pin: Pin, held: Timestamp) -> Self {
         Self(
             .damaged, kind: .pin,
-            problem: "the bundle is at \(held), but dumps.yaml pins it at \(pin.at) (\(pin.at.rfc3339))",
+            problem:
+                "the bundle is at \(held) (\(held.rfc3339)), but dumps.yaml pins it at \(pin.at) (\(pin.at.rfc3339))",
             remedy: "bring that state back with: rsdump pin \(id) --at \(pin.at), or remove the pin with: rsdump pin "
                 + "\(id) --remove")
     }
@@ -47,7 +48,7 @@ extension DumpsError {
     static func several(_ id: CollectionID, place: String, found: [Timestamp]) -> Self {
         Self(
             kind: .pin, file: "\(id)", problem: "\(place) has \(found.count) states of it: \(list(found))",
-            remedy: "name one with --at")
+            remedy: "choose one with --at")
     }
 
     /// Returns an error for a timestamp without a bundle.
@@ -61,7 +62,7 @@ extension DumpsError {
         Self(
             .missing, kind: .pin, file: "\(id)",
             problem: "no bundle \(wanted) in \(places)"
-                + (found.isEmpty ? ", nor any other of its bundles" : "; there: \(list(found))"),
+                + (found.isEmpty ? ", and no other bundle of this collection" : "; available: \(list(found))"),
             remedy: remedy)
     }
 

@@ -45,10 +45,10 @@ package enum PinRequest: Hashable, Sendable, CustomStringConvertible {
 
     package var description: String {
         switch self {
-        case .present: "of any timestamp"
+        case .present: "with any timestamp"
         case .at(let timestamp): "at \(timestamp) (\(timestamp.rfc3339))"
-        case .asOf(let time): "as old as \(time.rfc3339)"
-        case .revision(let name): "of the commit \(name)"
+        case .asOf(let time): "from \(time.rfc3339) or before"
+        case .revision(let name): "in the commit \(name)"
         }
     }
 }

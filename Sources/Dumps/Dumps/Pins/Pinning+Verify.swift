@@ -44,8 +44,8 @@ extension Pinning {
         }
         if manifest.head.trust == .imported, locked == nil {
             throw DumpsError(
-                problem: "it was imported without a signature, and there is no DIR/dumps.lock.json that vouches for "
-                    + "DIR/\(LockFile.Bundle.path(of: settings.id)); give --from the whole directory that it is from")
+                problem: "it was imported without a signature, and there is no DIR/dumps.lock.json for "
+                    + "DIR/\(LockFile.Bundle.path(of: settings.id)); give its whole directory with --from")
         }
         try settings.budget.check(size: bytes.count, of: manifest)
         let entry = try locked ?? entry(for: bundle, bytes, manifest: manifest, held: held, verifier: verifier)

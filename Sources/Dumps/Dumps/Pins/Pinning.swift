@@ -196,14 +196,14 @@ extension Pinning {
         }
         let source: BundleHistory.Source
         let places: String
-        var remedy = "name another bundle or folder with --from PATH"
+        var remedy = "give a different bundle or folder with --from PATH"
         if let path {
             (source, places) = (.path(path), path)
         } else {
             do throws(DumpsError) {
                 let repository = try await GitRepository(containing: directory.path, limits: limits)
                 (source, places) = (.git(repository), "the git history of \(directory.path)")
-                if repository.isShallow { remedy = "the clone is shallow: run git fetch --unshallow, or \(remedy)" }
+                if repository.isShallow { remedy = "this clone is shallow: run git fetch --unshallow, or \(remedy)" }
             } catch {
                 if let held, request.includes(held.timestamp) { return [.present(held)] }
                 throw error
@@ -231,7 +231,8 @@ extension Pinning {
         let repository = try await GitRepository(containing: place, limits: limits)
         guard let bundle = try await HistoricBundle(of: id, at: name, in: repository, limits: limits) else {
             throw DumpsError.notFound(
-                id, wanted: "of the commit \(name)", places: place, found: [], remedy: "name another commit with --at")
+                id, wanted: "in the commit \(name)", places: place, found: [],
+                remedy: "give a different commit with --at")
         }
         if let held, held.timestamp == bundle.timestamp, held.bundle.size == bundle.size { return [.present(held)] }
         return [.historic(bundle)]

@@ -56,8 +56,8 @@ struct AttachmentGatherer: Sendable {
         for attachment in missing where attachment.size > limits.attachmentBytes {
             throw DumpsError.attachment(
                 location: attachment.location, record: attachment.record,
-                problem: "it has \(attachment.size) bytes, more than the limit of \(limits.attachmentBytes); "
-                    + "leave it out with max-size in dumps.yaml")
+                problem: "it is \(attachment.size) bytes, over the limit of \(limits.attachmentBytes); "
+                    + "exclude it with max-size in dumps.yaml")
         }
         try FileStore.makeDirectories(directory.stagedPath(id), below: directory.path)
         let url = try await attachmentsURL.value(client)
@@ -181,7 +181,8 @@ struct AttachmentGatherer: Sendable {
                 onEvent(.downloaded(id))
             }
             if !lacking.isEmpty {
-                notes.append("the server's zip lacks \(lacking.count) of \(Counted.text(missing.count, "attachment"))")
+                notes.append(
+                    "the server's zip is missing \(lacking.count) of \(Counted.text(missing.count, "attachment"))")
             }
         } catch let error as HTTPError where error.hold == nil && error.code != .cancelled {
             notes.append("the server's zip could not be fetched (\(error)); attachments were fetched one by one")

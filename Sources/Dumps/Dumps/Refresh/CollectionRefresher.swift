@@ -87,7 +87,7 @@ struct CollectionRefresher: Sendable {
             outcome.status = .unchanged
             outcome.notes.append("\(error)")
         } catch {
-            outcome.error = DumpsError(ofRefresh: error)
+            outcome.error = DumpsError(ofRefresh: error, of: outcome.id)
         }
         return outcome
     }
@@ -114,13 +114,13 @@ extension CollectionRefresher {
             snapshot = try verifier.snapshot(of: atHand.reader, payload: payload.get(), as: held)
         } else {
             if case .failure(let error)? = payload {
-                outcome.notes.append("the current bundle's records cannot be read (\(error)); everything was fetched")
+                outcome.notes.append("the current bundle's records cannot be read (\(error)); all records were fetched")
             }
             let fetched = try await fetcher.fetch(
                 planned, onto: planned.isBase(atHand?.reader.head) ? old : nil,
                 minimum: verifier.minimum(for: planned, in: atHand?.reader, old))
             if let retried = fetched.retried {
-                outcome.notes.append("a delta could not be used (\(retried)); everything was fetched")
+                outcome.notes.append("a delta could not be used (\(retried)); all records were fetched")
             }
             snapshot = fetched.snapshot
         }
@@ -162,7 +162,7 @@ extension CollectionRefresher {
             of: snapshot.records, after: old?.records, oldCount: planned.held?.records)
         if old == nil, planned.held != nil, guards != Guards() {
             outcome.notes.append(
-                "guards that compare with the earlier records were skipped, because those cannot be read")
+                "guards that compare with the earlier records were skipped, because these cannot be read")
         }
         guard !violations.isEmpty else { return }
         guard accepted.contains(planned.id) else {
@@ -223,7 +223,7 @@ extension CollectionRefresher {
             .mapError { HTTPError.changeset($0, url: server) }.get()
         if wanted.isEmpty, !omitted.isEmpty, omitted.values.allSatisfy({ $0 == .filter }) {
             notes.append(
-                "the filter for its attachments keeps none of \(omitted.count); if you want some, correct include: in "
+                "the attachment filter keeps none of \(omitted.count); if you want some, correct include: in "
                     + "dumps.yaml")
         }
         return (wanted, omitted)

@@ -25,15 +25,15 @@ extension DumpsDirectory {
         guard let held else { return .asLocked }
         guard size == held.bundle.size else {
             if (try? LargeFilePointer.isAt(path)) == true {
-                return .damaged("its bundle is \(LargeFilePointer.name), which git lfs pull replaces by the bundle")
+                return .damaged("its bundle is \(LargeFilePointer.name); fetch the bundle with: git lfs pull")
             }
-            return .damaged("its bundle has \(size) bytes, but the lock says \(held.bundle.size)")
+            return .damaged("its bundle is \(size) bytes, but the lock file lists \(held.bundle.size)")
         }
         do throws(BundleError) {
             let head = try BundleHead.read(path: path)
             guard head.collection == id, head.timestamp == held.timestamp else {
                 return .damaged(
-                    "its bundle has \(head.collection) at \(head.timestamp), which is not what the lock says")
+                    "its bundle is \(head.collection) at \(head.timestamp), which does not match the lock file")
             }
             return .asLocked
         } catch {

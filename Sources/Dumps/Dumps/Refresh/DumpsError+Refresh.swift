@@ -5,10 +5,10 @@ import SnapshotBundle
 // Errors about the refresh of one collection. Its last good bundle and the other collections are unchanged.
 extension DumpsError {
     /// Creates the error for an error thrown by a step of the refresh.
-    init(ofRefresh error: any Error) {
+    init(ofRefresh error: any Error, of id: CollectionID? = nil) {
         switch error {
         case let error as DumpsError: self = error
-        case let error as HTTPError where error.fault != nil: self.init(error)
+        case let error as HTTPError where error.fault != nil: self.init(error, id)
         default:
             let code = error.failureCode ?? .usage
             self.init(
@@ -17,20 +17,20 @@ extension DumpsError {
     }
 
     /// Creates an error for a state that could not be fetched, or was refused.
-    private init(_ error: HTTPError) {
+    private init(_ error: HTTPError, _ id: CollectionID?) {
         let (problem, remedy) =
             switch error.fault {
             case .rollback, .signatureLost:
-                (error.problem, "if you accept that state, first remove the bundle and its lock entry")
+                (error.problem, "to accept that state, first remove the bundle and its lock file entry")
             case .equivocation:
                 (
                     "\(error)",
-                    "to accept the server's records, first remove the bundle and its lock entry"
+                    "to accept the server's records, first remove the bundle and its lock file entry"
                 )
             case .unknownCollection:
                 (
                     "the server has no such collection (\(error.problem))",
-                    "correct its name in dumps.yaml, or run rsdump remove"
+                    "correct its name in dumps.yaml, or run rsdump remove \(id.map { "\($0)" } ?? "NAME")"
                 )
             default: ("\(error)", "")
             }
@@ -39,16 +39,18 @@ extension DumpsError {
     }
 
     /// An error for a collection that the server no longer has.
-    static let gone = Self(
-        .missing, kind: .gone, problem: "the server no longer has this collection; its bundle is kept",
-        remedy: "to remove it, run rsdump remove")
+    static func gone(_ id: CollectionID) -> Self {
+        Self(
+            .missing, kind: .gone, problem: "the server no longer has this collection; its bundle is kept",
+            remedy: "to remove it, run rsdump remove \(id)")
+    }
 
     /// Returns a note that both the server's list and its response are older than the bundle. The bundle is kept, and
     /// this is not a failure.
     static func stale(held: Timestamp, answered: Timestamp) -> Self {
         Self(
             .rollback, kind: .stale,
-            problem: "the server's list of collections and its answer are older than the bundle: expected at least "
+            problem: "the server's list of collections and its response are older than the bundle: expected at least "
                 + "\(held) (\(held.rfc3339)), found \(answered) (\(answered.rfc3339)); a cache may be outdated")
     }
 
@@ -57,7 +59,7 @@ extension DumpsError {
         Self(
             .content, kind: .undelivered,
             problem: "the server's list of collections announces the state \(listed) (\(listed.rfc3339)), but its "
-                + "answer is still \(answered) (\(answered.rfc3339)), the bundle's state; a cache may be outdated",
+                + "response is still \(answered) (\(answered.rfc3339)), the bundle's state; a cache may be outdated",
             remedy: "try again later")
     }
 
@@ -83,7 +85,7 @@ extension DumpsError {
             "it violates \($0.isDefault ? "the default guard" : "the guard in dumps.yaml") \($0)"
         }
         return Self(
-            .refused, kind: .guarded, problem: "the new state was refused: \(reasons.joined(separator: "; "))",
+            .refused, kind: .guarded, problem: "the new state was rejected: \(reasons.joined(separator: "; "))",
             remedy: "if the state is correct, accept it with: \(command) --accept \(id)",
             details: .violations(violations))
     }

@@ -29,7 +29,9 @@ package struct MissedRefreshes: Sendable {
     /// Returns the same as a sentence; `nil` if no refresh was missed.
     package func sentence(_ serverTimestamp: Timestamp?, bundle current: Timestamp?) -> String? {
         guard let serverTimestamp, let missed = since(serverTimestamp, bundle: current) else { return nil }
-        return "the server's state is of \(serverTimestamp.rfc3339); \(Counted.text(missed.count, "later commit")) of "
+        return
+            "the server's state is from \(serverTimestamp.rfc3339), but "
+            + "\(Counted.text(missed.count, "later commit")) of "
             + "the dumps \(missed.count == 1 ? "does" : "do") not have it"
     }
 }

@@ -28,10 +28,10 @@ extension PlannedCollection.Action: Encodable {
         case .create: "would be created"
         case .update: "would be updated"
         case .refetch(let reason): "would be fetched again: \(reason)"
-        case .repack: "would be packed again: its rule for attachments changed"
+        case .repack: "would be packed again: its attachment rule changed"
         case .probe:
-            "would be asked for, because the server's list does not have it, or has an older state than its bundle"
-        case .pinned: "stays where it is pinned"
+            "would be requested, because the server's list does not have it, or has an older state than its bundle"
+        case .pinned: "would stay pinned"
         case .pinUnmet(let reason): "would fail: it is pinned, but \(reason)"
         }
     }

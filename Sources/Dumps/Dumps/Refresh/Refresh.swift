@@ -238,7 +238,7 @@ package struct Refresh: Sendable {
             if outcome.error?.kind == .unknown, monitor.collections[outcome.id] == nil {
                 let similar = outcome.id.mostSimilar(in: monitor.collections.keys)
                 outcome.notes.append(
-                    similar.map { "did you mean \($0)?" } ?? "rsdump list shows the collections that the server has")
+                    similar.map { "did you mean \($0)?" } ?? "list the server's collections with: rsdump list")
             }
         }
         if let pin = planned.settings.pin {
@@ -250,7 +250,7 @@ package struct Refresh: Sendable {
             }
             if state.isOverdue, let until = pin.until {
                 outcome.notes.append(
-                    "its pin ended on \(Pin.dateText(until)); unpin it, or pin it again with a later --until")
+                    "its pin expired on \(Pin.dateText(until)); unpin it, or pin it again with a later --until")
                 // Only an unchanged collection fails because of its age, so that new data is never discarded.
                 if outcome.status == .pinned, let maxAge = options.maxAge, let age = planned.held?.age(at: now),
                     age > maxAge
@@ -333,7 +333,7 @@ package struct Refresh: Sendable {
                 outcome.error = .overBudget(excess)
             }
         } catch {
-            outcome.error = DumpsError(ofRefresh: error)
+            outcome.error = DumpsError(ofRefresh: error, of: outcome.id)
         }
         if outcome.error != nil { outcome.status = .failed }
         return outcome
@@ -361,7 +361,7 @@ package struct Refresh: Sendable {
                     outcome.notes.append("\(error)")
                 } catch {
                     outcome.status = .failed
-                    outcome.error = DumpsError(ofRefresh: error)
+                    outcome.error = DumpsError(ofRefresh: error, of: outcome.id)
                 }
             }
             outcomes.append(withinBudget(planned, outcome))

@@ -139,7 +139,7 @@ struct RefreshPlanner {
         let problem: String
         switch (held, disk) {
         case (nil, _): problem = "it has never been fetched"
-        case (let held?, _) where held.timestamp != pin.at: problem = "its bundle has the state \(held.timestamp)"
+        case (let held?, _) where held.timestamp != pin.at: problem = "its bundle is at \(held.timestamp)"
         case (_, .absent): problem = "its bundle is missing"
         case (_, .damaged(let damage)): problem = damage
         case (let held?, .asLocked):
@@ -157,7 +157,7 @@ struct RefreshPlanner {
         switch held.trust {
         case .signed(let signature):
             policy.roots.roots.contains(signature.root) ? nil : "its root is no longer trusted"
-        case .unsigned: policy.acceptsUnsigned ? nil : "it is unsigned, and dumps.yaml no longer accepts that"
+        case .unsigned: policy.acceptsUnsigned ? nil : "it is unsigned, and dumps.yaml no longer accepts unsigned data"
         case .imported: nil
         }
     }
@@ -192,7 +192,7 @@ extension CollectionFetcher {
             guard let fetched = try await fetch(wanted) else { throw .noAnswer(url: "\(planned.id)") }
             return fetched
         } catch {
-            if error.fault == .unknownCollection, planned.held != nil { throw .gone }
+            if error.fault == .unknownCollection, planned.held != nil { throw .gone(planned.id) }
             // Both the list and the collection may have come from an outdated cache.
             if case .rollback(let held, let answered) = error.fault, let listed = planned.serverTimestamp,
                 listed < held,
@@ -200,7 +200,7 @@ extension CollectionFetcher {
             {
                 throw .stale(held: held, answered: answered)
             }
-            throw DumpsError(ofRefresh: error)
+            throw DumpsError(ofRefresh: error, of: planned.id)
         }
     }
 }

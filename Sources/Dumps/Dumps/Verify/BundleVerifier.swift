@@ -31,7 +31,7 @@ package struct BundleVerifier: Sendable {
             return Snapshot(vouchingFor: unverified, chain: nil, provenance: entry.trust)
         }
         guard let pem = try bundle.chain() else {
-            throw BundleError(.damaged, file: bundle.name, entry: "chain.pem", expected: "a chain", found: "none")
+            throw BundleError(.damaged, file: bundle.name, entry: "chain.pem", found: "the entry is missing")
         }
         let verified = try signatures.verified(unverified, chain: pem, at: verdict.verifiedAt)
         // A bundle may have several chains. The lock file names one of them, but the configuration may trust a
@@ -44,8 +44,10 @@ package struct BundleVerifier: Sendable {
         else {
             throw BundleError(
                 .damaged, file: bundle.name, entry: "chain.pem",
-                expected: "signer \(verdict.signer), root \(verdict.root), valid until "
-                    + "\(verdict.chainNotAfter.rfc3339), as the lock says", found: "another")
+                found:
+                    "the chain does not match the lock file: signer \(verdict.signer), root \(verdict.root), valid "
+                    + "until "
+                    + "\(verdict.chainNotAfter.rfc3339)")
         }
         return verified
     }
@@ -67,7 +69,7 @@ package struct BundleVerifier: Sendable {
     package func verify(_ path: String, of id: CollectionID, against entry: LockFile.Collection) throws -> BundleReader
     {
         guard try FileStore.size(path) != nil else {
-            throw BundleError.unreadable(path, expected: "a bundle, as the lock says", found: "not a file")
+            throw BundleError.unreadable(path, found: "the bundle is missing, but the lock file lists it")
         }
         return try verify(MappedFile(path: path), of: id, against: entry)
     }
@@ -98,13 +100,13 @@ package struct BundleVerifier: Sendable {
         open: () throws -> BundleReader, digest: () -> SHA256Digest
     ) throws -> BundleReader {
         func differs(_ what: String, expected: String, found: String) -> BundleError {
-            BundleError(.damaged, file: path, expected: "\(what) \(expected), as the lock says", found: found)
+            BundleError(.damaged, file: path, expected: "\(what) \(expected), as in the lock file", found: found)
         }
         guard size == entry.bundle.size else {
             if case .failure(let error as BundleError) = Result(catching: open), error.found == LargeFilePointer.name {
                 throw error
             }
-            throw differs("a size of", expected: "\(entry.bundle.size)", found: "\(size)")
+            throw differs("size", expected: "\(entry.bundle.size)", found: "\(size)")
         }
         let bundle = try open()
         let (manifest, payload) = try bundle.verifiedContents()
@@ -125,10 +127,10 @@ package struct BundleVerifier: Sendable {
         guard head.records == entry.records, head.attachments == entry.attachments, manifest.omissions == entry.omitted
         else {
             throw differs(
-                "counts of",
+                "counts",
                 expected:
                     "\(Counted.text(entry.records, "record")) and \(Counted.text(entry.attachments, "attachment"))",
-                found: "\(head.records) and \(head.attachments), or other omissions")
+                found: "\(head.records) and \(head.attachments), or different omissions")
         }
         guard head.trust == entry.trust.kind else {
             throw differs("trust", expected: "\(entry.trust)", found: head.trust.rawValue)

@@ -32,7 +32,8 @@ package struct CatalogueVerification: Sendable {
         }
         guard let catalogue else {
             let problem =
-                "there is no catalogue of \(wanted.publisher), which \(directory.configurationPath) requires; run rsdump refresh, or "
+                "there is no catalogue of \(wanted.publisher), which \(directory.configurationPath) requires; run "
+                + "rsdump refresh, or "
                 + "rsdump publish on the machine that publishes"
             (self.catalogue, left, problems) = (nil, [], [problem])
             return
@@ -41,8 +42,9 @@ package struct CatalogueVerification: Sendable {
         var (problems, left): ([String], [CollectionID]) = ([], [])
         if held.publisher != wanted.publisher {
             problems.append(
-                "expected a catalogue of \(wanted.publisher), as \(directory.configurationPath) states, found one "
-                    + "of \(held.publisher)")
+                "expected a catalogue of \(wanted.publisher), as in \(directory.configurationPath), found "
+                    + "\(held.publisher)"
+            )
         }
         let claimed = LockFile.CatalogueReference(publisher: held.publisher, number: held.number)
         if lock.catalogue != claimed {
@@ -65,10 +67,10 @@ package struct CatalogueVerification: Sendable {
                 problems.append(
                     "\(id): expected the state that catalogue \(held.number) lists, \(listed.timestamp) "
                         + "(\(listed.timestamp.rfc3339)), found \(entry.timestamp) (\(entry.timestamp.rfc3339)), or "
-                        + "other records; run rsdump refresh, or rsdump publish on the machine that publishes")
+                        + "different records; run rsdump refresh, or rsdump publish on the machine that publishes")
             } else if let since = held.removed[id] {
                 problems.append(
-                    "\(id): removed from the catalogue since number \(since); remove it with: rsdump remove \(id)")
+                    "\(id): removed from the catalogue in number \(since); remove it with: rsdump remove \(id)")
             } else {
                 problems.append("\(id): catalogue \(held.number) does not list it; remove it with: rsdump remove \(id)")
             }

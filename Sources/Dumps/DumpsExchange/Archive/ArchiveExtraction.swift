@@ -63,8 +63,7 @@ package struct ArchiveExtraction {
     private mutating func extract(_ path: String, shown: String, depth: Int) throws {
         guard depth <= Self.nesting else {
             throw BundleError(
-                .overLimit, file: shown, expected: "at most \(Self.nesting) archives inside one another",
-                found: "more")
+                .overLimit, file: shown, found: "archives are nested more than \(Self.nesting) levels deep")
         }
         let inputSize = try FileStore.size(path) ?? 0
         let allowed = max(Self.ratioFloor, inputSize.saturatingMultiplying(by: Self.ratio))
@@ -77,8 +76,7 @@ package struct ArchiveExtraction {
             entries += 1
             guard entries <= mostEntries else {
                 throw refused(
-                    .overLimit, in: shown, entry: entry.name, expected: "at most \(mostEntries) entries",
-                    found: "more")
+                    .overLimit, in: shown, entry: entry.name, found: "the archive has more than \(mostEntries) entries")
             }
             if let (target, name) = try target(of: entry, shown, depth: depth, number: nested.count) {
                 if let name { nested.append((target, name)) }
@@ -105,13 +103,13 @@ package struct ArchiveExtraction {
         guard use != .passOver, entry.kind != .directory else { return nil }
         guard entry.kind == .file else {
             throw refused(
-                .content, in: shown, entry: entry.name, expected: "a regular file",
-                found: "a link or a special file")
+                .content, in: shown, entry: entry.name,
+                found: "the entry is a link or a special file, not a regular file")
         }
         guard case .extract(let wanted) = use else { return ("\(directory)/.nested-\(depth)-\(number)", name) }
         guard extracted.insert(wanted.exact).inserted else {
             throw refused(
-                .content, in: shown, entry: entry.name, expected: "each name once", found: "this name twice")
+                .content, in: shown, entry: entry.name, found: "this name appears twice")
         }
         return ("\(directory)/\(wanted)", nil)
     }
@@ -123,8 +121,8 @@ package struct ArchiveExtraction {
         let claimed = entry.size ?? 0
         guard claimed >= 0, claimed <= limits.attachmentBytes else {
             throw refused(
-                .overLimit, in: shown, entry: entry.name, expected: "at most \(limits.attachmentBytes) bytes",
-                found: "\(claimed)")
+                .overLimit, in: shown, entry: entry.name,
+                found: "the entry is \(claimed) bytes, over the limit of \(limits.attachmentBytes)")
         }
         let file = try WritableFile(creating: target, below: directory)
         defer { file.abandon() }
@@ -137,13 +135,13 @@ package struct ArchiveExtraction {
             guard bytes <= mostBytes, size <= limits.attachmentBytes else {
                 throw refused(
                     .overLimit, in: shown, entry: entry.name,
-                    expected: "at most \(mostBytes) bytes", found: "more")
+                    found: "the files are over the limit of \(mostBytes) bytes")
             }
             try file.write(piece)
         }
         if let claimed = entry.size, claimed != size {
             throw refused(
-                .content, in: shown, entry: entry.name, expected: "\(claimed) bytes, as its header says",
+                .content, in: shown, entry: entry.name, expected: "\(claimed) bytes, as in its header",
                 found: "\(size)")
         }
         try file.finish(flushing: false)
@@ -200,14 +198,12 @@ package struct ArchiveExtraction {
         }
         guard isSafe, !parts.isEmpty, name.utf8.count <= 4096 else {
             throw refused(
-                .content, in: shown, entry: name, expected: "a relative path inside the archive",
-                found: "another")
+                .content, in: shown, entry: name, found: "the name is not a relative path inside the archive")
         }
         guard parts.count <= Self.pathDepth else {
             throw refused(
                 .overLimit, in: shown, entry: name,
-                expected: "at most \(Self.pathDepth) folders inside one another",
-                found: "\(parts.count)")
+                found: "folders are nested \(parts.count) levels deep, over the limit of \(Self.pathDepth)")
         }
         return parts.map { String(decoding: $0, as: UTF8.self) }.joined(separator: "/")
     }
@@ -215,12 +211,11 @@ package struct ArchiveExtraction {
     private func tooMuch(_ shown: String, _ entry: String?) -> BundleError {
         refused(
             .overLimit, in: shown, entry: entry,
-            expected: "at most \(Self.ratio) bytes for each byte of the archive, and "
-                + "\(mostBytes) in all", found: "more")
+            found: "the archive expands to more than \(mostBytes) bytes, or to more than \(Self.ratio) times its size")
     }
 
     private func refused(
-        _ code: FailureCode, in shown: String, entry: String?, expected: String?, found: String
+        _ code: FailureCode, in shown: String, entry: String?, expected: String? = nil, found: String
     ) -> BundleError {
         BundleError(code, file: shown, entry: entry, expected: expected, found: found)
     }

@@ -41,7 +41,7 @@ final class ArchiveFile {
     init(_ path: String, as format: Format) throws(BundleError) {
         self.path = path
         guard let archive = unsafe archive_read_new() else {
-            throw .unreadable(path, expected: "enough memory for the archive", found: "too little")
+            throw .unreadable(path, found: "not enough memory to read the archive")
         }
         unsafe self.archive = archive
         let supported: [Int32] =
@@ -80,14 +80,13 @@ final class ArchiveFile {
         guard let text = unsafe archive_entry_pathname(entry) ?? archive_entry_pathname_utf8(entry),
             let name = unsafe String(validatingCString: text)
         else {
-            throw BundleError(.malformed, file: path, expected: "names in UTF-8", found: "a name in another encoding")
+            throw BundleError(.malformed, file: path, found: "a name is not in UTF-8")
         }
         let isLink = unsafe archive_entry_symlink(entry) != nil || archive_entry_hardlink(entry) != nil
         let type = unsafe archive_entry_filetype(entry)
         guard unsafe archive_entry_is_encrypted(entry) == 0 else {
             throw BundleError(
-                .malformed, file: path, entry: name, expected: "an entry that is not encrypted",
-                found: "an encrypted one")
+                .malformed, file: path, entry: name, found: "encrypted entries are not supported")
         }
         let isSizeKnown = unsafe archive_entry_size_is_set(entry) != 0
         return Entry(
@@ -116,6 +115,6 @@ final class ArchiveFile {
         let text = unsafe archive_error_string(archive).map { unsafe String(cString: $0) }
         return BundleError(
             .content, file: path, entry: entry,
-            expected: "a complete archive (ZIP, tar, 7z or ar; gzip, xz or zstd)", found: text ?? "something else")
+            found: "not a complete archive (ZIP, tar, 7z or ar; gzip, xz or zstd)" + (text.map { ": \($0)" } ?? ""))
     }
 }

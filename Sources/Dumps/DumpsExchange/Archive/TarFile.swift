@@ -41,7 +41,7 @@ package final class TarFile {
     private init(_ output: ArchiveOutput) throws(BundleError) {
         func memory() -> BundleError {
             BundleError(
-                .storage, file: output.file.name, expected: "enough memory for the archive", found: "too little")
+                .storage, file: output.file.name, found: "not enough memory to write the archive")
         }
         guard let archive = unsafe archive_write_new() else { throw memory() }
         guard let entry = unsafe archive_entry_new() else {
@@ -100,8 +100,8 @@ package final class TarFile {
         if let failure = output.failure { return failure }
         let text = unsafe archive_error_string(archive).map { unsafe String(cString: $0) }
         return BundleError(
-            .storage, file: output.file.name, entry: name, expected: "an archive that libarchive can write",
-            found: text ?? "an error without a text")
+            .storage, file: output.file.name, entry: name, found: "cannot write the archive: \(text ?? "unknown error")"
+        )
     }
 }
 

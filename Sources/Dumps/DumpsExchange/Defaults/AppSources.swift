@@ -20,8 +20,8 @@ package struct AppSources {
         guard files > 0 else {
             throw DumpsError(
                 .usage, directories.joined(separator: ", "),
-                found: "there are no source files (\(KeyMentions.endings.sorted().joined(separator: ", "))) here",
-                remedy: "name the directory of the app's sources")
+                found: "no source files (\(KeyMentions.endings.sorted().joined(separator: ", "))) found",
+                remedy: "give the directory of the app's sources")
         }
     }
 
@@ -29,7 +29,7 @@ package struct AppSources {
         guard let names = try FileStore.list(directory) else {
             throw DumpsError(
                 .usage, directory, found: "there is no such directory, or it cannot be read",
-                remedy: "name a directory of source files")
+                remedy: "give a directory of source files")
         }
         for name in names.sorted() where !name.hasPrefix(".") && !["Pods", "node_modules", "build"].contains(name) {
             let path = "\(directory)/\(name)"
@@ -54,9 +54,9 @@ package struct AppSources {
         let unknown = mentions.reads.filter { !named.parameters.contains($0.key) }
             .sorted { ($0.file, $0.line, $0.key.exact) < ($1.file, $1.line, $1.key.exact) }
         let read = Counted.text(files, "file")
-        return unused.map { "\(named.name): \($0): no source file mentions this key (\(read) read)" }
+        return unused.map { "\(named.name): \($0): no source file mentions this key (\(read) searched)" }
             + unknown.map {
-                "\($0.file):\($0.line): the code reads the key \($0.key), which \(named.name) does not have"
+                "\($0.file):\($0.line): the code reads the key \($0.key), which is not in \(named.name)"
             }
     }
 }

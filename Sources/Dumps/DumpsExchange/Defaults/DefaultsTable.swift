@@ -55,7 +55,7 @@ extension DefaultsTable {
         }
         self.init(
             name: "\(collection.id)", rows: rows.values.sorted { $0.key.utf8.lexicographicallyPrecedes($1.key.utf8) },
-            remedy: "export with --to json, or choose another field with --value")
+            remedy: "export with --to json, or choose a different field with --value")
     }
 
     /// Returns the file in one of the layouts of defaults; JSON for any other layout.

@@ -22,7 +22,8 @@ package struct NamedParameters {
             parameters = try ParameterSet(records)
         } catch {
             throw DumpsError(
-                .usage, name, found: "\(error)", remedy: "name another collection, bundle or file with --parameters")
+                .usage, name, found: "\(error)", remedy: "give a different collection, bundle or file with --parameters"
+            )
         }
     }
 
@@ -31,7 +32,7 @@ package struct NamedParameters {
         guard let only = collections.first, collections.count == 1 else {
             throw DumpsError(
                 .usage, directory.path, found: "the directory has \(Counted.text(collections.count, "collection"))",
-                remedy: "name one collection with --parameters")
+                remedy: "choose one collection with --parameters")
         }
         return "\(only)"
     }
@@ -70,8 +71,8 @@ package struct NamedParameters {
             throw error
         } catch {
             throw DumpsError(
-                .usage, file, found: "the file has no JSON records: \(error)",
-                remedy: "correct the file, or name another")
+                .usage, file, found: "the file does not contain JSON records: \(error)",
+                remedy: "correct the file, or give a different one")
         }
     }
 }

@@ -100,7 +100,7 @@ package struct EmbeddedTarget: Sendable {
             size_t bundle_count;
         };
 
-        /* The embedded bytes. They are read-only and stay until the program ends. */
+        /* The embedded bytes. They are read-only and remain valid until the program exits. */
         const struct \(module)_index *\(module)_contents(void);
 
         #endif
@@ -117,7 +117,7 @@ package struct EmbeddedTarget: Sendable {
         public import RemoteSettings
 
         extension PackagedSource {
-            /// The bundles that are embedded in the program. They are read in place.
+            /// The bundles that are embedded in the program, read in place.
             public static let \(sourceName): PackagedSource = {
                 let contents = unsafe \(module)_contents().pointee
                 let lock = unsafe RemoteSettingsBytes.ofProgram(contents.lock, count: contents.lock_size)

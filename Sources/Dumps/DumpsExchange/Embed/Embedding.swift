@@ -104,7 +104,7 @@ package struct Embedding: Sendable {
                 let value = try JSONValue(parsing: record.json, limits: limits)
                 guard let misfit = type.type.misfit(of: value) else { continue }
                 let member = misfit.path.map(VisibleText.escape).joined(separator: ".")
-                return "\(id): the record \(record.id) has \(misfit.found) as \(member), and \(type.name) expects "
+                return "\(id): in the record \(record.id), \(member) is \(misfit.found), but \(type.name) requires "
                     + misfit.expected
             }
             return nil
@@ -152,7 +152,8 @@ package struct Embedding: Sendable {
             throw DumpsError(
                 .usage, VisibleText.escape(directory.path),
                 found:
-                    "a C source cannot name this path, because it has quotation marks, backslashes or control "
+                    "a C source file cannot include this path, because it contains quotation marks, backslashes or "
+                    + "control "
                     + "characters",
                 remedy: "rename the directory")
         }
@@ -186,8 +187,8 @@ package struct Embedding: Sendable {
         guard let server = options.server else { return }
         func refused(_ place: String, _ expected: String, _ found: String) -> DumpsError {
             DumpsError(
-                .untrusted, place, expected: "data of \(expected)", found: "data of \(found)",
-                remedy: "correct dumps.yaml and run rsdump refresh, or embed another directory (--dumps)")
+                .untrusted, place, expected: "data from \(expected)", found: "data from \(found)",
+                remedy: "correct dumps.yaml and run rsdump refresh, or embed a different directory (--dumps)")
         }
         for (id, entry) in lock.collections.sorted(by: { $0.key < $1.key }) {
             guard let found = try? ServerURL(entry.server, allowPlainHTTP: true), !found.isSameServer(as: server)
@@ -203,16 +204,17 @@ package struct Embedding: Sendable {
     private func check(_ paths: [String], source: String) throws {
         for path in [output, options.swiftFile].compactMap(\.self) where try directory.holds(path) {
             throw DumpsError(
-                .usage, path, found: "it is in the dumps directory \(directory.path), where nothing else may be",
-                remedy: "choose another one, such as Sources/EmbeddedDumps")
+                .usage, path,
+                found: "it is inside the dumps directory \(directory.path), which must contain nothing else",
+                remedy: "choose a different directory, such as Sources/EmbeddedDumps")
         }
         try FileStore.checkOutput(options.swiftFile)
         let isOwn = try isGenerated(source)
         for path in try paths + litter(paths) where try FileStore.size(path) != nil {
             guard try path == options.swiftFile ? !isGenerated(path) : !isOwn else { continue }
             throw DumpsError(
-                .usage, path, found: "rsdump embed did not write this file, and would overwrite it",
-                remedy: "choose another --output or --swift, or remove the file")
+                .usage, path, found: "this file was not written by rsdump embed, and would be overwritten",
+                remedy: "choose a different --output or --swift, or remove the file")
         }
     }
 
@@ -232,8 +234,10 @@ package struct Embedding: Sendable {
         guard isIdentifier else {
             throw DumpsError(
                 .usage, output,
-                expected: "a folder with the name of a module: letters, digits and _, not beginning with a digit",
-                found: VisibleText.quote(name), remedy: "choose another --output, such as Sources/EmbeddedDumps")
+                found:
+                    "\(VisibleText.quote(name)) is not a module name: use letters, digits and _, and do not begin "
+                    + "with a digit",
+                remedy: "choose a different --output, such as Sources/EmbeddedDumps")
         }
         return name
     }

@@ -109,12 +109,12 @@ package struct Export: Sendable {
         guard try !directory.hasFiles(at: output, limits: limits) else {
             throw DumpsError(
                 .usage, output, found: "the export would overwrite files of the dumps directory \(directory.path)",
-                remedy: "choose another --output")
+                remedy: "choose a different --output")
         }
         if [.link, .other].contains(try FileStore.kind(output)) {
             throw DumpsError(
-                .usage, output, found: "it is a link, a pipe or a device",
-                remedy: "choose another --output")
+                .usage, output, found: "it is a link, a pipe or a device, not a file or directory",
+                remedy: "choose a different --output")
         }
         let isDirectory = try FileStore.isDirectory(output)
         guard try isDirectory || FileStore.size(output) != nil else { return }
@@ -124,11 +124,11 @@ package struct Export: Sendable {
             guard !isDirectory else { return }
             throw DumpsError(
                 .usage, output, found: "it is a file; only a directory can be updated",
-                remedy: "choose another --output")
+                remedy: "choose a different --output")
         case .keep:
             throw DumpsError(
-                .usage, output, found: "it exists already",
-                remedy: "choose another --output, or replace it with --force"
+                .usage, output, found: "it already exists",
+                remedy: "choose a different --output, or replace it with --force"
                     + (layout.isUpdatable ? ", or replace only these collections in it with --update" : ""))
         }
     }
@@ -138,7 +138,7 @@ package struct Export: Sendable {
     ) throws {
         let directory = try ExportDirectory(output, existing)
         try body(directory)
-        report.notes += try directory.finish().map { "\($0): removed, because no record has this attachment" }
+        report.notes += try directory.finish().map { "\($0): removed, because no record uses this attachment" }
         report.files = directory.files
         report.bytes = directory.size
     }
@@ -148,13 +148,15 @@ package struct Export: Sendable {
         guard bundles.count == 1, let bundle = bundles.first else {
             throw DumpsError(
                 .usage, directory.lockPath,
-                found: "the file lists \(Counted.text(bundles.count, "collection")), and this layout has one",
-                remedy: "name one BUCKET/COLLECTION")
+                found:
+                    "the lock file lists \(Counted.text(bundles.count, "collection")), but this layout supports only "
+                    + "one",
+                remedy: "choose one BUCKET/COLLECTION")
         }
         let text = try defaults(of: bundle)
         if try FileStore.isDirectory(output) {
             throw DumpsError(
-                .usage, output, found: "it is a directory, not a file", remedy: "choose another --output")
+                .usage, output, found: "it is a directory, not a file", remedy: "choose a different --output")
         }
         try FileStore.makeDirectories(FileStore.parent(of: output))
         try FileStore.writeOutput(output, Bytes(text))
@@ -174,7 +176,7 @@ extension Export {
         } catch {
             throw DumpsError(
                 .usage, name, found: "\(error)",
-                remedy: "name a collection of parameters, or the fields of another one with --key and --value")
+                remedy: "choose a collection of parameters, or specify the fields with --key and --value")
         }
         return layout == .swift
             ? Array(ParameterAccessors(parameters, name: name).text.utf8)
@@ -198,12 +200,12 @@ package enum ExportLayout: String, CaseIterable, Sendable {
         switch self {
         case .applicationServices: "the dumps directory of Mozilla's application-services"
         case .firefox: "Firefox's defaults/settings directory"
-        case .changesets: "a server's answers, with their chains and attachments"
+        case .changesets: "saved changesets of a server, with chains and attachments"
         case .files: "firefox-ios: NAME.json, attachments/NAME/FILE named by --key"
-        case .tarZstd: "bundles, lock and dumps.yaml in one archive, for offline sites"
-        case .plist: "parameters as an app's defaults: an XML property list"
-        case .json: "the same, as one JSON object"
-        case .swift: "an accessor for each parameter, whose type fits all its values"
+        case .tarZstd: "bundles, lock file and dumps.yaml in one archive, for offline use"
+        case .plist: "parameters as an app's defaults, as an XML property list"
+        case .json: "parameters as an app's defaults, as a JSON object"
+        case .swift: "a Swift accessor for each parameter, with a type that fits all its values"
         }
     }
 

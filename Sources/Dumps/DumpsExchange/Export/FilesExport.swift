@@ -36,7 +36,7 @@ enum FilesExport {
                     .usage, "\(id)",
                     found: "the attachments of the records \(other) and \(entry.id) have the same file name, "
                         + VisibleText.quote(file),
-                    remedy: "name another field with --key")
+                    remedy: "choose a different field with --key")
             }
             _ = try collection.put(attachment, as: "attachments/\(id.name)/\(file)", into: directory)
         }
@@ -50,8 +50,8 @@ enum FilesExport {
             guard let field = entry.record[nameField]?.string else {
                 throw DumpsError(
                     .usage, "\(id)", entry: "record \(entry.id)",
-                    found: "it has an attachment, but no string in the field \(nameField)",
-                    remedy: "name another field with --key")
+                    found: "the record has an attachment, but its field \(nameField) is not a string",
+                    remedy: "choose a different field with --key")
             }
             let ending = attachment.filename.split(separator: ".", omittingEmptySubsequences: false).dropFirst().last
             name = ending.map { field.hasSuffix(".\($0)") ? field : "\(field).\($0)" } ?? field
@@ -64,8 +64,8 @@ enum FilesExport {
         guard isSafe else {
             throw DumpsError(
                 .usage, "\(id)", entry: "record \(entry.id)",
-                found: "\(VisibleText.quote(name)) cannot be the file name of its attachment",
-                remedy: nameField == nil ? "name a field with --key" : "name another field with --key")
+                found: "\(VisibleText.quote(name)) is not a valid file name for its attachment",
+                remedy: nameField == nil ? "choose a field with --key" : "choose a different field with --key")
         }
         return name
     }

@@ -54,12 +54,13 @@ enum FirefoxExport {
     ) throws -> [ExactString: String] {
         func refused(_ found: String) -> DumpsError {
             DumpsError(
-                .usage, directory.path, entry: timesFile, expected: "{\"BUCKET/COLLECTION\": TIMESTAMP, …}",
-                found: found, remedy: "correct the file, or remove it")
+                .usage, directory.path, entry: timesFile,
+                found: "not a JSON object {\"BUCKET/COLLECTION\": TIMESTAMP, …}\(found)",
+                remedy: "correct the file, or remove it")
         }
         let value = try Result { () throws(FormatError) in try JSONValue(parsing: text, limits: limits) }
-            .mapError { refused("\($0)") }.get()
-        guard case .object(let members) = value else { throw refused("another value") }
+            .mapError { refused(": \($0)") }.get()
+        guard case .object(let members) = value else { throw refused("") }
         var times: [ExactString: String] = [:]
         for member in members {
             guard let id = try? CollectionID(member.key), let number = member.value.number?.uint64 else {

@@ -21,8 +21,8 @@ struct ChangesetFiles {
             : changesets(in: path).filter { isWanted($0.0) }
         guard !found.isEmpty else {
             throw DumpsError(
-                .usage, path, found: "there are no changesets of the wanted collections",
-                remedy: "name the file or directory that holds them")
+                .usage, path, found: "no changesets of the requested collections",
+                remedy: "give the file or directory that contains them")
         }
         return found
     }
@@ -41,12 +41,12 @@ struct ChangesetFiles {
             guard size == file.size else {
                 guard try !LargeFilePointer.isAt(attachment) else {
                     throw DumpsError(
-                        .usage, attachment, expected: "an attachment", found: LargeFilePointer.name,
+                        .usage, attachment, found: "it is \(LargeFilePointer.name), not the attachment",
                         remedy: LargeFilePointer.remedy)
                 }
                 throw DumpsError(
-                    .untrusted, attachment, expected: "\(file.size) bytes, as record \(file.records[0]) says",
-                    found: "\(size)", remedy: "take the file from its source again")
+                    .untrusted, attachment, expected: "\(file.size) bytes, as in record \(file.records[0])",
+                    found: "\(size)", remedy: "copy the file from its source again")
             }
             collection.attachments[file.sha256] = .file(path: attachment)
         }
@@ -55,7 +55,7 @@ struct ChangesetFiles {
 
     private func changesets(in file: String) throws -> [(CollectionID, Result<ImportedCollection, any Error>)] {
         guard let text = try FileStore.read(file, limit: limits.changesetBytes) else {
-            throw DumpsError(.usage, file, found: "there is no such file", remedy: "name another path")
+            throw DumpsError(.usage, file, found: "there is no such file", remedy: "check the path")
         }
         let chain = try FileStore.read(file + ".pem", limit: limits.chainBytes)
         return try documents(text, file).enumerated().map { number, document in
@@ -96,7 +96,7 @@ struct ChangesetFiles {
             DumpsError(
                 .usage, place,
                 found: "not a changeset, {\"metadata\": …, \"timestamp\": …, \"changes\": […]}: \(error)",
-                remedy: "save the server's answer as it is, without _since")
+                remedy: "save the server's response as it is, requested without _since")
         }.get()
     }
 
@@ -106,7 +106,7 @@ struct ChangesetFiles {
             return try CollectionID(bucket: bucket, name: id)
         }
         throw DumpsError(
-            .usage, place, found: "the metadata does not name the collection",
-            remedy: "name it with --collection BUCKET/COLLECTION")
+            .usage, place, found: "the metadata does not specify the collection",
+            remedy: "specify it with --collection BUCKET/COLLECTION")
     }
 }

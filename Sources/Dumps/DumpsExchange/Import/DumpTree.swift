@@ -21,8 +21,8 @@ struct DumpTree {
         let found = try Self.collections(in: root)
         guard !found.isEmpty else {
             throw DumpsError(
-                .usage, root, found: "there are no BUCKET/COLLECTION.json files",
-                remedy: "name the directory or archive that holds them")
+                .usage, root, found: "no BUCKET/COLLECTION.json files",
+                remedy: "give the directory or archive that contains them")
         }
         return found.filter { names.isEmpty || names.contains($0) }.sorted().map { id in
             (id, Result { try collection(id) })
@@ -62,7 +62,7 @@ struct DumpTree {
         else {
             throw DumpsError(
                 .usage, path, found: "it is a link, a folder or a device, not a regular file",
-                remedy: "put the file itself there")
+                remedy: "replace it with the file itself")
         }
         do {
             var reader = JSONReader(text, limits: limits)
@@ -98,7 +98,7 @@ struct DumpTree {
         let text = bytes.text.filter { !$0.isWhitespace }
         guard Timestamp(text) == unverified.timestamp else {
             throw DumpsError(
-                .usage, path, expected: "\(unverified.timestamp), as \(id.name).json states",
+                .usage, path, expected: "\(unverified.timestamp), as in \(id.name).json",
                 found: VisibleText.quote(text), remedy: "correct one of the two files")
         }
     }

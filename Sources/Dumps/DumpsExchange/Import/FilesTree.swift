@@ -21,9 +21,9 @@ struct FilesTree {
             throw DumpsError(
                 .usage, root,
                 found: lists.isEmpty
-                    ? "there are no NAME.json files"
-                    : "with --collection, there must be one NAME.json file, not \(lists.count)",
-                remedy: "name the directory that holds the list")
+                    ? "no NAME.json files"
+                    : "--collection requires exactly one NAME.json file, but there are \(lists.count)",
+                remedy: "give the directory that contains the list")
         }
         return try lists.compactMap { list in
             let name = String(list.dropLast(5))
@@ -40,9 +40,8 @@ struct FilesTree {
             return try CollectionID(bucket: "main", name: name)
         } catch {
             throw DumpsError(
-                .usage, "\(root)/\(list)", expected: "the name of a collection, such as regions.json",
-                found: name,
-                remedy: "name the collection with --collection BUCKET/COLLECTION, or rename the file")
+                .usage, "\(root)/\(list)", found: "\(VisibleText.quote(name)) is not a valid collection name",
+                remedy: "specify the collection with --collection BUCKET/COLLECTION, or rename the file")
         }
     }
 
@@ -52,7 +51,7 @@ struct FilesTree {
         else {
             throw DumpsError(
                 .usage, path, found: "it is a link, a folder or a device, not a regular file",
-                remedy: "put the file itself there")
+                remedy: "replace it with the file itself")
         }
         var collection: ImportedCollection
         do {

@@ -17,7 +17,7 @@ extension Import {
         }
         guard try FileStore.size(path) != nil else {
             throw DumpsError(
-                .usage, path, expected: "a regular file or a directory", found: "neither", remedy: "name another path")
+                .usage, path, found: "not a regular file or a directory", remedy: "check the path")
         }
         // The tree has a fixed path in Firefox's own archives. In other archives, it may also be at the top level.
         let isStrict = path.hasSuffix(".ja") || path.hasSuffix(".deb")
@@ -63,8 +63,8 @@ extension Import {
         let wanted = lock.collections.filter { names.isEmpty || names.contains($0.key) }
         guard !wanted.isEmpty else {
             throw DumpsError(
-                .usage, source.lockPath, found: "there are no bundles of the wanted collections",
-                remedy: "name the directory or archive that holds them")
+                .usage, source.lockPath, found: "no bundles of the requested collections",
+                remedy: "give the directory or archive that contains them")
         }
         return wanted.sorted { $0.key < $1.key }.map { id, entry in
             (id, Result { try offer(source.bundlePath(id), of: id, as: entry) })

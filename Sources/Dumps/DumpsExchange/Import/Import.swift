@@ -81,7 +81,7 @@ package struct Import: Sendable {
         if let missing = names.first(where: { name in !offers.contains { $0.0 == name } }) {
             throw DumpsError(
                 .usage, path, entry: "\(missing)", found: "there is no such collection",
-                remedy: "leave out the names to import all collections")
+                remedy: "correct the name, or give no names to import all collections")
         }
         let (isNew, configuration) = (
             try !FileStore.exists(directory.configurationPath), try directory.configurationOrDefault()
@@ -138,8 +138,9 @@ package struct Import: Sendable {
         guard timestamp > options.time.advanced(by: .seconds(Limits.clockToleranceSeconds)) else { return }
         throw DumpsError(
             .usage, "\(snapshot.collection)",
-            expected: "a timestamp of at most a day after \(options.time.rfc3339), the time of the import",
-            found: "\(timestamp) (\(timestamp.rfc3339))",
+            found:
+                "its timestamp, \(timestamp) (\(timestamp.rfc3339)), is more than a day after the time of the import, "
+                + "\(options.time.rfc3339)",
             remedy: "check this machine's clock, or import a correct state")
     }
 
@@ -195,8 +196,8 @@ package struct Import: Sendable {
     private func serverZIP(_ path: String, _ transaction: DumpsTransaction) throws -> Offered {
         guard let id = options.collection ?? ServerZIPFolder.collection(path) else {
             throw DumpsError(
-                .usage, path, expected: "a name such as main--regions.zip", found: "another name",
-                remedy: "name the collection with --collection BUCKET/COLLECTION")
+                .usage, path, found: "the collection is unknown, because the name is not like main--regions.zip",
+                remedy: "specify the collection with --collection BUCKET/COLLECTION")
         }
         let root = try root(of: path, scratch: directory.scratchPath)
         let folder = AttachmentFolder(root: root, folder: "", limits: limits)
@@ -243,14 +244,15 @@ package struct Import: Sendable {
         for path in options.chains {
             guard let chain = try FileStore.read(path, limit: limits.chainBytes) else {
                 throw DumpsError(
-                    .usage, path, found: "there is no such file", remedy: "give --chain a PEM file")
+                    .usage, path, found: "there is no such file", remedy: "give a PEM file with --chain")
             }
             chains.append(chain)
         }
         guard !unverified.signatures.isEmpty, !chains.isEmpty else {
             if !unverified.signatures.isEmpty {
                 notes.append(
-                    "it is signed, but its chain is missing, so it is imported without a signature; give the chain "
+                    "the collection is signed, but its chain is missing, so it was imported without a signature; "
+                        + "pass the chain "
                         + "with --chain"
                 )
             }
@@ -294,7 +296,7 @@ package enum ImportFormat: String, CaseIterable, Sendable {
         case .serverZIP: "a server's zip of attachments, BUCKET--COLLECTION.zip"
         case .changeset: "saved changesets: JSON, or an export to changesets"
         case .files: "firefox-ios: NAME.json, attachments/NAME/FILE"
-        case .dumps: "another dumps directory, also git:REV:DIR, or an export to tar.zst"
+        case .dumps: "a different dumps directory, git:REV:DIR, or an export to tar.zst"
         }
     }
 }

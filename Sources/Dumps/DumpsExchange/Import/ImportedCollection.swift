@@ -26,21 +26,21 @@ struct AttachmentFolder {
             }
             let id = try sidecar(place)?["id"]?.string ?? name
             guard let record = collection.records.record(id: id), let attachment = try record.attachment() else {
-                collection.notes.append("\(place): left out, because no record has this attachment")
+                collection.notes.append("\(place): skipped, because no record uses this attachment")
                 continue
             }
             try refusePointer(place)
             let digest = try digest(place)
             guard attachment.size == UInt64(size), attachment.hash == digest else {
                 if isCache {
-                    collection.notes.append("\(place): left out, because it is not what record \(id) says")
+                    collection.notes.append("\(place): skipped, because it does not match record \(id)")
                     continue
                 }
                 throw DumpsError(
                     .untrusted, root, entry: place,
                     expected:
-                        "\(Counted.text(attachment.size, "byte")) with SHA-256 \(attachment.hash), as record \(id) "
-                        + "states",
+                        "\(Counted.text(attachment.size, "byte")) with SHA-256 \(attachment.hash), as in record "
+                        + "\(id)",
                     found: "\(Counted.text(size, "byte")) with \(digest)", remedy: "copy the file from its source again"
                 )
             }
@@ -66,7 +66,7 @@ struct AttachmentFolder {
             try refusePointer(place)
             let digest = try digest(place)
             guard wanted.contains(digest) else {
-                collection.notes.append("\(place): no record has an attachment with this content; it was left out")
+                collection.notes.append("\(place): skipped, because no record has an attachment with this content")
                 continue
             }
             collection.attachments[digest] = .file(path: "\(root)/\(place)")

@@ -33,8 +33,8 @@ struct ServerZIPFolder {
             guard left >= 0 else {
                 throw DumpsError(
                     .usage, root, entry: name,
-                    expected: "records of at most \(limits.changesetBytes) bytes in all (Limits.changesetBytes)",
-                    found: "more", remedy: "fetch the zip again")
+                    found: "the records are over the limit of \(limits.changesetBytes) bytes (Limits.changesetBytes)",
+                    remedy: "fetch the zip again")
             }
             newest = max(newest, value["last_modified"]?.number?.uint64 ?? 0)
             records.append(text)
@@ -45,7 +45,8 @@ struct ServerZIPFolder {
         do throws(FormatError) {
             var collection = try ImportedCollection(id, changeset: Changeset(parsing: Bytes(changeset), limits: limits))
             collection.notes.append(
-                "the zip has only the records with attachments; the collection gets the timestamp of the newest")
+                "the zip contains only records with attachments; the newest record sets the timestamp of the collection"
+            )
             return collection
         } catch {
             throw DumpsError(

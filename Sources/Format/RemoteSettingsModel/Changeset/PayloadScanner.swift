@@ -25,7 +25,9 @@ struct PayloadScanner {
             throw .notCanonical(problem: "last_modified is not a timestamp, at byte \(start)")
         }
         try pass("\"}", input)
-        guard position == input.count else { throw .notCanonical(problem: "there is text after its end") }
+        guard position == input.count else {
+            throw .notCanonical(problem: "there is text after the end of the payload")
+        }
         return (entries, timestamp)
     }
 
@@ -40,7 +42,7 @@ struct PayloadScanner {
             guard entries.count < limits.records else { throw .tooManyRecords(limit: limits.records) }
             let entry = try record(input)
             guard input.extracting(last.id).compare(with: input.extracting(entry.id)) < 0 else {
-                throw .notCanonical(problem: "the records are not in the order of their ids, at byte \(position)")
+                throw .notCanonical(problem: "the records are not sorted by id at byte \(position)")
             }
             entries.append(entry)
         } else {
@@ -150,6 +152,7 @@ struct PayloadScanner {
 
     @inline(never)
     private func broken(_ input: Span<UInt8>, at position: Int) -> FormatError {
-        .notCanonical(problem: position >= input.count ? "it ends too early" : "unexpected text at byte \(position)")
+        .notCanonical(
+            problem: position >= input.count ? "the text is truncated" : "unexpected text at byte \(position)")
     }
 }

@@ -28,15 +28,15 @@ package struct RecordAttachment: Hashable, Sendable {
     ///   wrong.
     init(_ value: JSONValue, record: String) throws(FormatError) {
         func invalid(_ problem: String) -> FormatError { .invalidAttachment(record: record, problem: problem) }
-        guard case .object = value else { throw invalid("expected an object") }
+        guard case .object = value else { throw invalid("it must be an object") }
         guard let location = value["location"]?.string, !location.isEmpty else { throw invalid("it has no location") }
         guard let hex = value["hash"]?.string, let hash = SHA256Digest(hex: hex) else {
-            throw invalid("its hash is not 64 lower-case hexadecimal digits of SHA-256")
+            throw invalid("its hash must be a SHA-256 hash of 64 lowercase hexadecimal digits")
         }
-        guard let size = value["size"]?.number?.uint64 else { throw invalid("its size is not a whole number") }
+        guard let size = value["size"]?.number?.uint64 else { throw invalid("its size must be a non-negative integer") }
         guard size <= Self.mostBytes else {
             throw invalid(
-                "expected a size of at most 2^53 bytes, found \(size); ask the collection's owner to correct it")
+                "its size, \(size), is over 2^53 bytes; ask the collection's owner to correct it")
         }
         self.init(
             location: location, hash: hash, size: size, filename: value["filename"]?.string ?? "",

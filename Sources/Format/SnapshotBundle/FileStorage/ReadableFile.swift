@@ -67,7 +67,7 @@ extension BundleError {
             return try read()
         } catch {
             throw .unreadable(
-                error.file, entry: entry, found: error.isWrongKind ? "not a regular file" : error.found,
+                error.file, entry: entry, found: error.isWrongKind ? "it is not a regular file" : error.found,
                 errorNumber: error.errorNumber)
         }
     }

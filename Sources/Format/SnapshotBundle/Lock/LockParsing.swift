@@ -95,10 +95,10 @@ extension LockFile.Collection {
         try reader.end()
         guard timestamp == lastModified else {
             throw reader.failure(
-                expected: "lastModified \(timestamp.rfc3339), as the timestamp says", found: lastModified.rfc3339)
+                expected: "lastModified \(timestamp.rfc3339), which matches the timestamp", found: lastModified.rfc3339)
         }
         guard zip(omitted, omitted.dropFirst()).allSatisfy({ $0.reason < $1.reason }) else {
-            throw reader.failure(expected: "omissions sorted by reason, without duplicates", found: "another order")
+            throw reader.failure(found: "the omissions must be sorted by reason, without duplicates")
         }
     }
 }
@@ -115,7 +115,7 @@ extension Omission {
 
 extension DocumentReader {
     mutating func reason(_ key: String) throws(BundleError) -> OmissionReason {
-        try string(key, expected: "1 to 40 lower-case letters, digits and -") { OmissionReason($0) }
+        try string(key, expected: "1 to 40 lowercase letters, digits and hyphens") { OmissionReason($0) }
     }
 }
 

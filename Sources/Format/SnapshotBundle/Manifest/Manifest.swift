@@ -69,8 +69,8 @@ extension Manifest {
         guard Bytes(prescribed) == text else {
             let same = zip(prescribed, text.array).prefix { $0 == $1 }.count
             throw BundleError(
-                .malformed, file: file, entry: BundleFormat.manifest, expected: "the text that its values prescribe",
-                found: "another text from byte \(same) on")
+                .malformed, file: file, entry: BundleFormat.manifest,
+                found: "the text is not in canonical form from byte \(same) on")
         }
         try check(file: file)
     }
@@ -101,7 +101,7 @@ extension Manifest {
 
     /// Checks that the manifest's values are consistent with each other.
     func check(file: String) throws(BundleError) {
-        func failure(_ place: String, expected: String, found: String) -> BundleError {
+        func failure(_ place: String, expected: String? = nil, found: String) -> BundleError {
             BundleError(
                 .damaged, file: file, entry: "\(BundleFormat.manifest): \(place)", expected: expected,
                 found: found)
@@ -120,12 +120,12 @@ extension Manifest {
             if let previous {
                 guard previous.precedes(file) else {
                     throw failure(
-                        place, expected: "files sorted by hash and location, each once", found: "another order")
+                        place, found: "the files must be sorted by hash and location, without duplicates")
                 }
             }
             if let previous, previous.sha256 == file.sha256 {
                 guard previous.size == file.size, previous.omitted == file.omitted else {
-                    throw failure(place, expected: "a single size and reason for each hash", found: "two")
+                    throw failure(place, found: "files with the same hash must have the same size and omission reason")
                 }
             } else if file.omitted == nil {
                 present += 1
@@ -136,7 +136,7 @@ extension Manifest {
                 zip(file.records, file.records.dropFirst()).allSatisfy({
                     Identifier.isValid($1.utf8) && $0.utf8.lexicographicallyPrecedes($1.utf8)
                 })
-            else { throw failure(place, expected: "valid record ids, sorted and without duplicates", found: "others") }
+            else { throw failure(place, found: "the record ids must be valid, sorted and without duplicates") }
             previous = file
         }
         guard (present, omitted) == (head.attachments, head.omitted) else {

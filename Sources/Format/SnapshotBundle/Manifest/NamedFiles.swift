@@ -17,7 +17,7 @@ extension Manifest {
             } catch {
                 throw BundleError(
                     .malformed, file: file, entry: "\(BundleFormat.records): record \(record.id)",
-                    expected: "a valid attachment", found: error.description)
+                    found: "invalid attachment: \(error.description)")
             }
             guard let attachment else { continue }
             guard let size = Int(exactly: attachment.size) else {
@@ -63,7 +63,7 @@ extension Manifest {
     private static func sizes(_ left: File, _ right: File, file: String) -> BundleError {
         BundleError(
             .damaged, file: file, entry: "\(BundleFormat.records): record \(right.records[0])",
-            expected: "size \(left.size) for \(right.sha256), as record \(left.records[0]) says",
+            expected: "size \(left.size) for \(right.sha256), as in record \(left.records[0])",
             found: "\(right.size)")
     }
 

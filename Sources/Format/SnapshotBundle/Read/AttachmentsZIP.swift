@@ -58,7 +58,7 @@ package struct AttachmentsZIP: Sendable {
                     raw.little(offset) == ZIPLayout.centralSignature
                 else {
                     throw BundleError(
-                        .malformed, file: name, expected: "a directory record at byte \(offset)", found: "none")
+                        .malformed, file: name, found: "no central directory entry at byte \(offset)")
                 }
                 let record = raw.extracting(offset..<offset + ZIPLayout.centralSize)
                 let nameEnd = offset + ZIPLayout.centralSize + Int(record.little(28, as: UInt16.self))
@@ -66,14 +66,14 @@ package struct AttachmentsZIP: Sendable {
                     nameEnd + Int(record.little(30, as: UInt16.self)) + Int(record.little(32, as: UInt16.self))
                 guard next <= end.directory.upperBound else {
                     throw BundleError(
-                        .malformed, file: name, expected: "a directory record inside the directory",
-                        found: "one at byte \(offset) that leaves it")
+                        .malformed, file: name,
+                        found: "the directory entry at byte \(offset) extends past the central directory")
                 }
                 let entry = bytes[offset + ZIPLayout.centralSize..<nameEnd].text
                 try Self.check(record, named: entry, file: name)
                 let place = Entry(record)
                 guard entries.updateValue(place, forKey: entry.exact) == nil else {
-                    throw Self.refusal(entry, file: name, expected: "unique names", found: "this name twice")
+                    throw Self.refusal(entry, file: name, "this name appears twice")
                 }
                 packed = packed.saturatingAdding(place.compressedSize)
                 if place.canHaveItsSize { unpacked = unpacked.saturatingAdding(place.size) }
@@ -90,8 +90,8 @@ package struct AttachmentsZIP: Sendable {
             // contents.
             guard packed <= end.directory.lowerBound else {
                 throw BundleError(
-                    .malformed, file: name, expected: "separate entries in \(end.directory.lowerBound) bytes",
-                    found: "\(packed) bytes of entries")
+                    .malformed, file: name,
+                    found: "entries overlap: \(packed) bytes of entries in \(end.directory.lowerBound) bytes")
             }
             return entries
         }
@@ -129,18 +129,18 @@ package struct AttachmentsZIP: Sendable {
         let suffix = ".meta.json"
         let id = entry.hasSuffix(suffix) ? String(entry.dropLast(suffix.count)) : entry
         guard Identifier.isValid(id.utf8) else {
-            throw refusal(entry, file: file, expected: "a record id, or RECORD-ID.meta.json", found: "another name")
+            throw refusal(entry, file: file, "the name must be a record id or RECORD-ID.meta.json")
         }
         let flags: UInt16 = record.little(8)
         // Python does not set the type bits of a regular file.
         let type = record.little(40, as: UInt16.self) & ZIPLayout.typeMask
         guard flags & encryptedFlag == 0, [0, ZIPLayout.regularFile].contains(type) else {
-            throw refusal(entry, file: file, expected: "a regular file that is not encrypted", found: "another entry")
+            throw refusal(entry, file: file, "the entry must be an unencrypted regular file")
         }
     }
 
-    private static func refusal(_ entry: String, file: String, expected: String, found: String) -> BundleError {
-        BundleError(.malformed, file: file, entry: entry, expected: expected, found: found)
+    private static func refusal(_ entry: String, file: String, _ problem: String) -> BundleError {
+        BundleError(.malformed, file: file, entry: entry, found: problem)
     }
 
     private static let encryptedFlag: UInt16 = 1

@@ -49,8 +49,8 @@ extension BundleHead {
             else {
                 try LargeFilePointer.refuse(bytes, file: name, expected: "a bundle")
                 throw BundleError(
-                    .malformed, file: name, expected: "a ZIP file that begins with a stored manifest.json",
-                    found: "other bytes")
+                    .malformed, file: name,
+                    found: "not a bundle: it is not a ZIP file that begins with an uncompressed manifest.json")
             }
             let start = nameEnd + Int(raw.little(28, as: UInt16.self))
             let text = bytes[min(start, bytes.count)..<bytes.count]
@@ -58,7 +58,7 @@ extension BundleHead {
             try reader.begin()
             let head = try BundleHead(&reader)
             guard text.starts(with: head.text.utf8) else {
-                throw reader.failure(expected: "`\(head.text)`", found: "another text for the same values")
+                throw reader.failure(found: "the text is not in canonical form: expected `\(head.text)`")
             }
             return head
         }
@@ -68,7 +68,7 @@ extension BundleHead {
     init(_ reader: inout DocumentReader) throws(BundleError) {
         try reader.version("format", is: BundleFormat.version)
         let bucket = try reader.string("bucket")
-        collection = try reader.string("collection", expected: "valid ids of bucket and collection") { name in
+        collection = try reader.string("collection", expected: "a valid bucket id and collection id") { name in
             try? CollectionID(bucket: bucket, name: name)
         }
         timestamp = try reader.number("timestamp", expected: BundleFormat.timestampRule, BundleFormat.timestamp)

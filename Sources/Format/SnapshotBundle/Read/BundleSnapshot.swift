@@ -22,7 +22,7 @@ extension BundleReader {
             try Payload(parsing: text, expecting: head.records, limits: limits)
         }.mapError { error in
             BundleError(
-                .malformed, file: name, entry: BundleFormat.records, expected: "a canonical payload", found: "\(error)")
+                .malformed, file: name, entry: BundleFormat.records, found: "\(error)")
         }.get()
         guard payload.records.count == head.records, payload.timestamp == head.timestamp else {
             throw BundleError(
@@ -42,8 +42,7 @@ extension BundleReader {
             try CollectionMetadata(parsing: text, limits: limits)
         }.mapError { error in
             BundleError(
-                .malformed, file: name, entry: BundleFormat.metadata, expected: "a collection's metadata",
-                found: "\(error)")
+                .malformed, file: name, entry: BundleFormat.metadata, found: "not a collection's metadata: \(error)")
         }.get()
     }
 }

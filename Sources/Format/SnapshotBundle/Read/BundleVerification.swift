@@ -60,8 +60,8 @@ extension BundleReader {
 
     private func difference(behind count: Int) -> BundleError {
         BundleError(
-            .damaged, file: name, entry: BundleFormat.records, expected: "the records that were written",
-            found: "others after byte \(count)")
+            .damaged, file: name, entry: BundleFormat.records,
+            found: "the records differ from those that were written, from byte \(count) on")
     }
 
     /// Verifies all contents.
@@ -74,8 +74,8 @@ extension BundleReader {
         let manifest = try manifest()
         guard manifest.head == head else {
             throw BundleError(
-                .damaged, file: name, entry: BundleFormat.manifest, expected: "the head at the file's start",
-                found: "another")
+                .damaged, file: name, entry: BundleFormat.manifest,
+                found: "the manifest differs from the one at the start of the file")
         }
         try verify(0, size: manifestText().count, sha256: nil)
         let files = manifest.packed
@@ -105,7 +105,7 @@ extension BundleReader {
         guard directory.fixedCount + files.count == directory.count else {
             throw BundleError(
                 .damaged, file: name, entry: directory.name(at: directory.fixedCount + files.count),
-                expected: "an entry of the manifest", found: "an entry that it does not list")
+                found: "the manifest does not list this entry")
         }
         guard let payload = payload.withLock({ $0 }) else { preconditionFailure("part 0 has failed or set it") }
         return (manifest, payload)
@@ -156,8 +156,7 @@ extension BundleReader {
             guard present == file.sha256 else {
                 throw BundleError(
                     .damaged, file: name, entry: BundleFormat.attachmentPrefix + file.sha256.hex,
-                    expected: "this entry, as the manifest lists it",
-                    found: present.map { BundleFormat.attachmentPrefix + $0.hex } ?? "no more entries")
+                    found: "the entry is missing, but the manifest lists it")
             }
             try verify(start + offset, size: file.size, sha256: file.sha256, with: inflater)
             // Pages that were read count toward the memory of the process until they are released.
@@ -198,7 +197,7 @@ extension BundleReader {
         guard !isRight else { return }
         throw BundleError(
             .damaged, file: name, entry: directory.name(at: index),
-            expected: "\(expected()), as the manifest says", found: found())
+            expected: "\(expected()), as in the manifest", found: found())
     }
 
     private func verify(
@@ -213,8 +212,7 @@ extension BundleReader {
             throw error
         } catch {
             throw BundleError(
-                .damaged, file: name, entry: directory.name(at: index), expected: "a readable entry",
-                found: "\(error)")
+                .damaged, file: name, entry: directory.name(at: index), found: "the entry cannot be read: \(error)")
         }
         let found = hasher.finish()
         if let sha256 { try check(index, found == sha256, expected: "SHA-256 \(sha256)", found: found.hex) }
@@ -233,7 +231,7 @@ extension BundleReader {
             }
             throw BundleError(
                 .damaged, file: name, entry: "\(BundleFormat.manifest): files[\(index)]",
-                expected: "the attachment that the records name, \(text(wanted))", found: text(found))
+                expected: "the attachment in the records, \(text(wanted))", found: text(found))
         }
     }
 }

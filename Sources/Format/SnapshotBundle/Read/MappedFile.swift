@@ -66,7 +66,8 @@ package final class MappedFile: Sendable {
             throw failure(file.path, lastSystemError())
         }
         guard count == size else {
-            throw failure(file.path, "\(count) bytes of \(size): it was shortened while it was read")
+            throw failure(
+                file.path, "the file was truncated while it was being read: only \(count) of \(size) bytes were read")
         }
         return bytes
     }

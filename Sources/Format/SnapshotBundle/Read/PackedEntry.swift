@@ -64,11 +64,11 @@ package struct PackedEntry: Sendable {
             }
         }
         guard unpacking.consumed == bytes.count else {
-            throw damaged(expected: "the end of the stream", found: "\(FormatError.trailingBytes)")
+            throw damaged(found: "there are bytes after the end of the deflate stream")
         }
     }
 
-    func damaged(expected: String, found: String) -> BundleError {
+    func damaged(expected: String? = nil, found: String) -> BundleError {
         BundleError(.damaged, file: file, entry: name, expected: expected, found: found)
     }
 }
@@ -93,7 +93,7 @@ extension PackedEntry {
             do throws(FormatError) {
                 inflater = try Inflater()
             } catch {
-                throw entry.damaged(expected: "a deflate stream", found: "\(error)")
+                throw entry.damaged(found: "cannot decompress the entry: \(error)")
             }
         }
 
@@ -113,12 +113,12 @@ extension PackedEntry {
                 do throws(FormatError) {
                     step = try inflater.inflate(entry.bytes, from: consumed, into: &piece)
                 } catch {
-                    throw entry.damaged(expected: "a deflate stream", found: "\(error)")
+                    throw entry.damaged(found: "cannot decompress the entry: \(error)")
                 }
                 consumed += step.consumed
                 if step.produced > 0 || step.isEnd { return step.produced }
                 guard step.consumed > 0 else {
-                    throw entry.damaged(expected: "a whole deflate stream", found: "\(FormatError.streamTooShort)")
+                    throw entry.damaged(found: "the deflate stream is incomplete")
                 }
             }
         }
@@ -158,7 +158,7 @@ extension BundleReader {
         do throws(FormatError) {
             output = Bytes(try Inflater.inflate(entry.bytes, size: entry.size))
         } catch {
-            throw entry.damaged(expected: "\(entry.size) deflated bytes", found: "\(error)")
+            throw entry.damaged(expected: "\(entry.size) bytes after decompression", found: "\(error)")
         }
         guard checksCRC else { return output }
         let found = crc32(of: output)

@@ -18,7 +18,7 @@ package enum Base64 {
         guard digits.count % 4 != 1, padding == 0 || (digits.count + padding) % 4 == 0,
             alphabet == .url || (digits.count + padding) % 4 == 0
         else {
-            throw .base64("\(digits.count) digits and \(padding) of padding do not make whole bytes")
+            throw .base64("\(digits.count) digits and \(padding) of padding are not a whole number of bytes")
         }
 
         var bytes: [UInt8] = []
@@ -38,7 +38,7 @@ package enum Base64 {
             }
         }
         guard bits & (1 << UInt32(pending) - 1) == 0 else {
-            throw .base64("there are bits after the last byte")
+            throw .base64("there are unused bits after the last byte")
         }
         return bytes
     }

@@ -7,7 +7,8 @@ extension BundleError {
     static func invalidRootHash(found: String, reason: String) -> Self {
         Self(
             .certificate,
-            "\(VisibleText.quote(found)) is not a root hash: \(reason); write a SHA-256 as 64 hexadecimal digits or as C8:A8:…"
+            "\(VisibleText.quote(found)) is not a root hash: \(reason); write a SHA-256 hash as 64 hexadecimal "
+                + "digits, with or without colons"
         )
     }
 
@@ -15,16 +16,16 @@ extension BundleError {
     /// The chain is empty.
     static let emptyChain = Self(
         .certificate,
-        "the certificate chain is empty; expected PEM text with leaf, intermediates and root")
+        "the certificate chain is empty; it must be PEM text with the leaf, the intermediates and the root")
 
     /// The chain has more bytes than `Limits` allows.
     static func chainTooLarge(bytes: Int, limit: Int) -> Self {
-        Self(.certificate, "the certificate chain has \(bytes) bytes; the limit chainBytes is \(limit)")
+        Self(.certificate, "the certificate chain is \(bytes) bytes, over the limit of \(limit) (Limits.chainBytes)")
     }
 
     /// The chain has more certificates than `Limits` allows.
     static func tooManyCertificates(limit: Int) -> Self {
-        Self(.certificate, "the certificate chain has more certificates than the limit chainCertificates, \(limit)")
+        Self(.certificate, "the certificate chain has more than \(limit) certificates (Limits.chainCertificates)")
     }
 
     /// There is other text in place of a certificate, or no certificate at all.
@@ -33,13 +34,13 @@ extension BundleError {
     static func notPEM(found: String) -> Self {
         Self(
             .certificate,
-            "expected -----BEGIN CERTIFICATE----- in the certificate chain, found \(found); "
-                + "check that the URL serves a PEM chain")
+            "the certificate chain is not a list of PEM certificates: found \(found); check that the URL serves a "
+                + "PEM chain")
     }
 
     /// A certificate has a first line but no last line. Certificates are counted from 1.
     static func truncatedPEM(certificate: Int) -> Self {
-        Self(.certificate, "the certificate chain ends inside certificate \(certificate); get the whole chain")
+        Self(.certificate, "the certificate chain is truncated in certificate \(certificate); get the complete chain")
     }
 
     /// The text between the PEM labels is not base64. Certificates are counted from 1.
@@ -58,7 +59,8 @@ extension BundleError {
     static func incompleteChain(only: CertificateLabel) -> Self {
         Self(
             .certificate,
-            "the chain has only one certificate, \(VisibleText.quote(only.subject)); expected leaf, intermediates and root"
+            "the chain has only one certificate, \(VisibleText.quote(only.subject)); it must have a leaf, "
+                + "intermediates and a root"
         )
     }
 
@@ -67,20 +69,21 @@ extension BundleError {
     static func reordered(expected: [CertificateLabel]) -> Self {
         Self(
             .certificate,
-            "the chain's certificates are in the wrong order; expected them from leaf to root, in the order "
+            "the chain's certificates are in the wrong order; the correct order, from leaf to root, is "
                 + expected.map { "\($0.position)" }.joined(separator: ", "))
     }
 
     /// The chain would be complete without this certificate.
     static func unrelatedCertificate(_ certificate: CertificateLabel) -> Self {
-        Self(.certificate, "\(certificate) does not belong to the chain, which is complete without it")
+        Self(.certificate, "\(certificate) is not part of the chain, which is complete without it; remove it")
     }
 
     /// The subject of the next certificate differs from this one's `issuer`.
     static func notIssuedByNext(_ certificate: CertificateLabel, issuer: String, next: CertificateLabel) -> Self {
         Self(
             .certificate,
-            "\(certificate) names the issuer \(VisibleText.quote(issuer)), but \(next) follows it; a certificate is missing or "
+            "\(certificate) names the issuer \(VisibleText.quote(issuer)), but \(next) follows it; a certificate is "
+                + "missing or "
                 + "wrong")
     }
 
@@ -88,7 +91,8 @@ extension BundleError {
     static func rootMissing(last: CertificateLabel) -> Self {
         Self(
             .certificate,
-            "the chain ends with \(VisibleText.quote(last.subject)), which another certificate issued; expected a root at the end"
+            "the chain has no root: its last certificate, \(VisibleText.quote(last.subject)), is not self-signed; "
+                + "add the root"
         )
     }
 
@@ -96,9 +100,9 @@ extension BundleError {
     package static func untrustedRoot(found: SHA256Digest, pinned: [SHA256Digest]) -> Self {
         Self(
             .certificate,
-            "the chain's root has the hash \(found), which is not pinned; "
+            "the chain's root, with the SHA-256 \(found), is not pinned; "
                 + (pinned.isEmpty ? "no root is pinned" : "pinned: \(Counted.list(pinned))")
-                + "; pin it only if its owner publishes that hash")
+                + "; pin this hash only if the owner of the root has published it")
     }
 
     // MARK: Certificates of a chain
@@ -108,8 +112,8 @@ extension BundleError {
     ) -> Self {
         Self(
             .certificate,
-            "\(certificate) expired: valid \(validity(notBefore, notAfter)), verified at \(time.rfc3339); "
-                + "get the collection again from its server, or check the verification time")
+            "\(certificate) has expired: it was valid \(validity(notBefore, notAfter)), verified at \(time.rfc3339); "
+                + "fetch the collection again, or check the verification time")
     }
 
     /// The certificate becomes valid after `time`, the time of verification.
@@ -118,7 +122,8 @@ extension BundleError {
     ) -> Self {
         Self(
             .certificate,
-            "\(certificate) is not valid yet: valid \(validity(notBefore, notAfter)), verified at \(time.rfc3339); "
+            "\(certificate) is not valid yet: it is valid \(validity(notBefore, notAfter)), verified at "
+                + "\(time.rfc3339); "
                 + "check the verification time")
     }
 
@@ -126,22 +131,26 @@ extension BundleError {
     static func wrongSigner(expected: SignerName, found: [String]) -> Self {
         Self(
             .certificate,
-            "the leaf certificate is for \(found.isEmpty ? "no DNS name" : list(found)), expected one for \(expected)")
+            "the leaf certificate is for the wrong name: expected \(expected), found "
+                + "\(found.isEmpty ? "no DNS name" : list(found))"
+        )
     }
 
     /// The key is not on the curve P-384.
     static func wrongKeyType(_ certificate: CertificateLabel, found: String) -> Self {
-        Self(.certificate, "\(certificate) has the key \(VisibleText.quote(found)); expected P-384")
+        Self(.certificate, "\(certificate) has the key \(VisibleText.quote(found)), but only P-384 keys are supported")
     }
 
     /// The first certificate may issue other certificates, so it must not sign content.
     static func leafIsAuthority(_ certificate: CertificateLabel) -> Self {
-        Self(.certificate, "\(certificate) may issue certificates; expected an end-entity certificate first")
+        Self(
+            .certificate,
+            "\(certificate) is a CA certificate, but the first certificate must be an end-entity certificate")
     }
 
     /// A certificate that issued another one has no basic constraints that allow it to (RFC 5280, section 4.2.1.9).
     static func notAnAuthority(_ certificate: CertificateLabel) -> Self {
-        Self(.certificate, "\(certificate) issued another one, but is not an authority (basicConstraints CA)")
+        Self(.certificate, "\(certificate) issued the one before it, but is not a CA (basicConstraints)")
     }
 
     /// There are more intermediate authorities below this one than its path length allows (RFC 5280, section 4.2.1.9).
@@ -151,12 +160,12 @@ extension BundleError {
 
     /// The key usage does not include `usage` (RFC 5280, section 4.2.1.3).
     static func missingKeyUsage(_ certificate: CertificateLabel, usage: String) -> Self {
-        Self(.certificate, "\(certificate) does not have the key usage \(usage)")
+        Self(.certificate, "\(certificate) lacks the key usage \(usage)")
     }
 
     /// There is an extended key usage, but it does not include code signing (RFC 5280, section 4.2.1.12).
     static func missingExtendedKeyUsage(_ certificate: CertificateLabel, found: [String]) -> Self {
-        Self(.certificate, "\(certificate) has the extended key usage \(list(found)); expected codeSigning")
+        Self(.certificate, "\(certificate) has the extended key usage \(list(found)), but codeSigning is required")
     }
 
     /// A name is not among the names that an authority is limited to (RFC 5280, section 4.2.1.10).
@@ -174,7 +183,8 @@ extension BundleError {
     ) -> Self {
         Self(
             .certificate,
-            "\(certificate) has the name \(VisibleText.quote(name)), but \(issuer) excludes \(VisibleText.quote(excluded))"
+            "\(certificate) has the name \(VisibleText.quote(name)), but \(issuer) excludes "
+                + "\(VisibleText.quote(excluded))"
         )
     }
 
@@ -185,12 +195,14 @@ extension BundleError {
     ) -> Self {
         Self(
             .certificate,
-            "\(issuer) restricts the names of \(certificate) by the form \(form); only DNS names are supported")
+            "\(issuer) has a name constraint of the type \(form) that applies to \(certificate); only constraints on "
+                + "DNS names are supported"
+        )
     }
 
     /// The certificate's version is not 3, which is the only version with extensions.
     static func notVersion3(_ certificate: CertificateLabel) -> Self {
-        Self(.certificate, "\(certificate) is not an X.509 certificate of version 3, which extensions require")
+        Self(.certificate, "\(certificate) is not an X.509 version 3 certificate")
     }
 
     /// The certificate has an unknown critical extension, so it must be refused (RFC 5280, section 4.2).
@@ -202,7 +214,7 @@ extension BundleError {
     static func malformedExtension(_ certificate: CertificateLabel, oid: String, reason: String) -> Self {
         Self(
             .certificate,
-            "\(certificate) has an extension \(oid) that cannot be decoded: \(VisibleText.quote(reason))")
+            "\(certificate) has the extension \(oid), which cannot be decoded: \(VisibleText.quote(reason))")
     }
 
     /// The certificate's signature uses SHA-1.
@@ -212,7 +224,7 @@ extension BundleError {
 
     /// The issuer's key did not sign this certificate.
     static func invalidCertificateSignature(_ certificate: CertificateLabel, issuer: CertificateLabel) -> Self {
-        Self(.certificate, "\(certificate) is not signed by the key of \(issuer)")
+        Self(.certificate, "\(certificate) was not signed with the key of \(issuer)")
     }
 
     // MARK: One signature
@@ -223,7 +235,8 @@ extension BundleError {
 
     /// The signature is not 96 bytes long, which is the size of r and s on P-384.
     static func wrongSignatureLength(found: Int) -> Self {
-        Self(.untrusted, "the signature has \(found) bytes; expected \(RawSignature.byteCount), r and s of P-384")
+        Self(
+            .untrusted, "the signature is \(found) bytes, but a P-384 signature (r and s) is \(RawSignature.byteCount)")
     }
 
     /// A component of the signature is zero, or not below the order of the curve.
@@ -231,7 +244,7 @@ extension BundleError {
         Self(
             .untrusted,
             "the signature's \(component) "
-                + (fault == .zero ? "is zero; expected 1 or more" : "is not below the order of P-384"))
+                + (fault == .zero ? "is zero" : "is not below the order of P-384"))
     }
 
     /// The signer's key did not sign this content.
@@ -239,7 +252,7 @@ extension BundleError {
         Self(
             .untrusted,
             "the signature of \(signer) does not match these records and this timestamp: the data was changed, "
-                + "or the signature belongs to another state; get both again from their source")
+                + "or the signature is for a different state; fetch both again")
     }
 
     // MARK: Signatures of a snapshot
@@ -247,27 +260,27 @@ extension BundleError {
     package static func noSignatures(_ collection: CollectionID) -> Self {
         Self(
             .untrusted,
-            "\(collection) has no signature; it can be used only if the configuration accepts unsigned collections")
+            "\(collection) is unsigned, and the configuration does not accept unsigned collections")
     }
 
     /// There are signatures, but none refers to a certificate chain (`x5u` is empty).
     static func noChains(_ collection: CollectionID) -> Self {
         Self(
             .untrusted,
-            "\(collection) has a signature without a certificate chain (its x5u is empty), as a development server "
-                + "makes it with a bare key; it cannot be verified: accept the collection as unsigned "
+            "\(collection) has a signature without a certificate chain (x5u is empty), which is typical of a "
+                + "development server; it cannot be verified: accept the collection as unsigned "
                 + "(accept-unsigned: true under trust: in dumps.yaml, acceptsUnsigned in an app), or configure a chain "
                 + "on the server")
     }
 
     /// The metadata has more signatures than `Limits` allows.
     static func tooManySignatures(_ collection: CollectionID, count: Int, limit: Int) -> Self {
-        Self(.untrusted, "\(collection) has \(count) signatures; the limit signatures is \(limit)")
+        Self(.untrusted, "\(collection) has \(count) signatures, over the limit of \(limit) (Limits.signatures)")
     }
 
     /// None of the signatures is in the only known mode, `p384ecdsa`.
     static func onlyUnknownModes(_ collection: CollectionID, modes: [String]) -> Self {
-        Self(.untrusted, "\(collection) has signatures only in the modes \(list(modes)); expected p384ecdsa")
+        Self(.untrusted, "\(collection) has only signatures with the mode \(list(modes)); only p384ecdsa is supported")
     }
 
     /// The caller did not supply this chain.
@@ -279,9 +292,8 @@ extension BundleError {
     static func newerThanVerification(_ collection: CollectionID, timestamp: Timestamp, time: Timestamp) -> Self {
         Self(
             .untrusted,
-            "\(collection): expected a timestamp at most a day after the verification at \(time.rfc3339), found "
-                + "\(timestamp) (\(timestamp.rfc3339)); correct the clock or the given time, or fetch the collection "
-                + "again")
+            "\(collection): the timestamp, \(timestamp) (\(timestamp.rfc3339)), is more than a day after the time of "
+                + "verification, \(time.rfc3339); check the clock or the given time, or fetch the collection again")
     }
 
     /// The chain of a signature could not be fetched or read. Callers pass this error in place of a chain.
@@ -291,7 +303,7 @@ extension BundleError {
 
     /// The chain was verified for a different name than that of the collection's signer.
     static func signerMismatch(expected: SignerName, chain: SignerName) -> Self {
-        Self(.certificate, "the certificate chain is for \(chain); expected one for \(expected)")
+        Self(.certificate, "the certificate chain is for the wrong signer: expected \(expected), found \(chain)")
     }
 
     /// All signatures in a known mode failed, for the listed reasons.

@@ -39,7 +39,7 @@ struct PEMCertificates {
             // Any other line between certificates is explanatory text (RFC 7468, section 2).
         }
         guard body == nil else { throw .truncatedPEM(certificate: certificates.count + 1) }
-        guard !certificates.isEmpty else { throw .notPEM(found: "none in \(bytes.count) bytes") }
+        guard !certificates.isEmpty else { throw .notPEM(found: "no certificate in \(bytes.count) bytes") }
         der = certificates
     }
 

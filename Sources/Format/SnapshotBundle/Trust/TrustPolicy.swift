@@ -62,12 +62,12 @@ public struct TrustAnchors: Hashable, Sendable {
         if text.utf8.contains(UInt8(ascii: ":")) {
             let pairs = text.split(separator: ":", omittingEmptySubsequences: false)
             guard pairs.allSatisfy({ $0.utf8.count == 2 }) else {
-                throw .invalidRootHash(found: text, reason: "expected two digits between colons")
+                throw .invalidRootHash(found: text, reason: "colons must separate pairs of digits")
             }
             digits = pairs.joined()
         }
         guard digits.unicodeScalars.allSatisfy({ $0.properties.isASCIIHexDigit }) else {
-            throw .invalidRootHash(found: text, reason: "one of its characters is not a hexadecimal digit")
+            throw .invalidRootHash(found: text, reason: "it contains a character that is not a hexadecimal digit")
         }
         guard let digest = SHA256Digest(hex: digits.lowercased()) else {
             throw .invalidRootHash(found: text, reason: "it has \(digits.utf8.count) digits instead of 64")

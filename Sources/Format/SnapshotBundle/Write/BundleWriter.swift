@@ -134,8 +134,7 @@ extension BundleWriter {
         if snapshot.provenance.isSigned {
             guard let chain = snapshot.chain else {
                 throw BundleError(
-                    .content, file: name, entry: BundleFormat.chain, expected: "a signed snapshot's chain",
-                    found: "none")
+                    .content, file: name, entry: BundleFormat.chain, found: "the chain of a signed snapshot is missing")
             }
             try check(chain.count, limit: limits.chainBytes, entry: BundleFormat.chain, file: name)
             entries.append(Self.describe(BundleFormat.chain, chain))
@@ -163,7 +162,7 @@ extension BundleWriter {
             case nil:
                 throw BundleError(
                     .content, file: name, entry: BundleFormat.attachmentPrefix + file.sha256.hex,
-                    expected: "the bytes of \(file.location), or the reason for leaving it out", found: "neither")
+                    found: "neither the bytes of \(file.location) nor a reason for its omission was given")
             case .omitted(let reason): files[index] = Manifest.file(file, omitted: reason)
             default: try check(file.size, limit: limits.attachmentBytes, entry: file.location, file: name)
             }
@@ -172,7 +171,7 @@ extension BundleWriter {
         if let extra = sources.keys.filter({ !named.contains($0) }).min() {
             throw BundleError(
                 .content, file: name, entry: BundleFormat.attachmentPrefix + extra.hex,
-                expected: "an attachment that a record names", found: "one that none names")
+                found: "no record has this attachment")
         }
         return files
     }

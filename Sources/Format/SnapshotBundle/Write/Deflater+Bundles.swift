@@ -5,7 +5,7 @@ extension Deflater {
     /// often.
     static func forBundles(_ file: String, level: Int32 = 9) throws(BundleError) -> Deflater {
         guard let deflater = Deflater(level: level) else {
-            throw BundleError(.storage, file: file, expected: "memory for a compressor", found: "not enough")
+            throw BundleError(.storage, file: file, found: "not enough memory for compression")
         }
         return deflater
     }

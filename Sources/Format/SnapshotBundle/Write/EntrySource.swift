@@ -64,7 +64,7 @@ struct EntrySource {
             }
         case .file(let path): try pieces(ofFile: path, consume)
         case .bundle(let reader): try pieces(of: reader, consume)
-        case .omitted: throw wrong("an attachment's bytes", "none in uncompressed form")
+        case .omitted: throw wrong(nil, "the attachment's uncompressed bytes are not available")
         }
     }
 
@@ -78,12 +78,12 @@ struct EntrySource {
                 if isEnough { throw CancellationError() }
             }
             guard isPresent else {
-                throw BundleError(.missing, file: reader.name, entry: name, expected: "this entry", found: "none")
+                throw BundleError(.missing, file: reader.name, entry: name, found: "the entry is missing")
             }
         } catch let error as BundleError {
             throw error
         } catch {
-            guard isEnough else { throw wrong("a readable source", "\(error)") }
+            guard isEnough else { throw wrong(nil, "cannot read the source: \(error)") }
         }
     }
 
@@ -98,7 +98,7 @@ struct EntrySource {
         }
     }
 
-    private func wrong(_ expected: String, _ found: String) -> BundleError {
+    private func wrong(_ expected: String?, _ found: String) -> BundleError {
         let place =
             switch source {
             case .file(let path): path

@@ -42,8 +42,9 @@ package final class OutputFile {
             // The bytes may be in a mapped file that was truncated in the meantime.
             let isOfSource = errno == EFAULT
             throw BundleError(
-                isOfSource ? .content : .storage, file: name, expected: "\(bytes.count) more bytes",
-                found: isOfSource ? "a source that was cut short meanwhile" : lastSystemError())
+                isOfSource ? .content : .storage, file: name,
+                found: isOfSource
+                    ? "the source was truncated while it was being copied" : "cannot write: \(lastSystemError())")
         }
     }
 
@@ -57,7 +58,7 @@ package final class OutputFile {
         path: String, flushing: Bool = true, _ body: (Int32) throws(BundleError) -> Value
     ) throws(BundleError) -> Value {
         func failure() -> BundleError {
-            BundleError(.storage, file: path, expected: "a new file", found: lastSystemError())
+            BundleError(.storage, file: path, found: "cannot create the file: \(lastSystemError())")
         }
         let descriptor = unsafe open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0o644)
         guard descriptor >= 0 else { throw failure() }
@@ -79,7 +80,7 @@ package final class OutputFile {
         defer { if descriptor >= 0 { close(descriptor) } }
         guard descriptor >= 0, fsync(descriptor) == 0 else {
             throw BundleError(
-                .storage, file: path, expected: "a file that can be flushed to the disk", found: lastSystemError())
+                .storage, file: path, found: "cannot flush the file to disk: \(lastSystemError())")
         }
     }
 }

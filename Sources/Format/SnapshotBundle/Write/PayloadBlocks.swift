@@ -125,7 +125,7 @@ struct PayloadBlocks {
         }
         let blocks = made.withLock { made in wave.compactMap { made[$0] } }
         guard blocks.count == wave.count else {
-            throw BundleError(.storage, file: file, expected: "memory for compressors", found: "not enough")
+            throw BundleError(.storage, file: file, found: "not enough memory for compression")
         }
         return blocks
     }

@@ -23,7 +23,7 @@ struct DirectoryCheck {
         if accepted >= 3, AttachmentName.isValid(raw, entry.name) {
             let name = entry.name.lowerBound
             if let previousName, AttachmentName.compare(previousName, in: raw, with: name, in: raw) >= 0 {
-                throw failure(entry, raw, expected: "attachments sorted by name, each once", found: "another order")
+                throw failure(entry, raw, found: "the attachments must be sorted by name, without duplicates")
             }
             previousName = name
             limit = limits.attachmentBytes
@@ -39,16 +39,19 @@ struct DirectoryCheck {
         // must be allocated for it.
         guard entry.compressedSize <= directory.lowerBound, entry.size / 1032 <= entry.compressedSize else {
             throw failure(
-                entry, raw, expected: "a size that \(entry.compressedSize) compressed bytes can have",
-                found: "\(entry.size) bytes")
+                entry, raw,
+                found: "\(entry.compressedSize) compressed bytes cannot decompress to \(entry.size) bytes")
         }
         let smallest = ZIPLayout.localSize + entry.name.count + entry.compressedSize  // bounded: by the file, above
         guard entry.headerOffset >= previousEnd, entry.headerOffset <= directory.lowerBound - smallest,
             accepted > 0 || entry.headerOffset == 0
         else {
             throw failure(
-                entry, raw, expected: "data after the previous entry and before the directory",
-                found: "\(entry.compressedSize) bytes at \(entry.headerOffset)")
+                entry, raw,
+                found:
+                    "the data (\(entry.compressedSize) bytes at byte \(entry.headerOffset)) overlaps the previous "
+                    + "entry "
+                    + "or the directory")
         }
         previousEnd = entry.headerOffset + smallest
         accepted += 1
@@ -57,8 +60,7 @@ struct DirectoryCheck {
     func finish() throws(BundleError) {
         guard accepted >= 3 else {
             throw BundleError(
-                .malformed, file: file, expected: "manifest.json, records.json and metadata.json",
-                found: "\(accepted) entries")
+                .malformed, file: file, found: "manifest.json, records.json or metadata.json is missing")
         }
     }
 
@@ -67,7 +69,7 @@ struct DirectoryCheck {
         switch (accepted, name) {
         case (0, BundleFormat.manifest):
             guard entry.method == ZIPLayout.stored else {
-                throw failure(entry, raw, expected: "an uncompressed manifest.json", found: "a compressed one")
+                throw failure(entry, raw, found: "manifest.json must not be compressed")
             }
             return limits.manifestBytes
         case (1, BundleFormat.records): return limits.changesetBytes
@@ -81,13 +83,13 @@ struct DirectoryCheck {
                 case 0: BundleFormat.manifest
                 case 1: BundleFormat.records
                 case 2: BundleFormat.metadata
-                default: "attachments/ and 64 lower-case hexadecimal digits"
+                default: "attachments/ and 64 lowercase hexadecimal digits"
                 }
             throw failure(entry, raw, expected: "an entry named \(expected)", found: "\"\(name)\"")
         }
     }
 
-    private func failure(_ entry: ZIPEntry, _ raw: RawSpan, expected: String, found: String) -> BundleError {
+    private func failure(_ entry: ZIPEntry, _ raw: RawSpan, expected: String? = nil, found: String) -> BundleError {
         BundleError(
             .malformed, file: file, entry: ZIPEntry.text(raw, entry.name), expected: expected, found: found)
     }

@@ -8,30 +8,29 @@ enum LocalHeader {
     ///
     /// - Parameter end: the start of the next entry or of the directory.
     static func data(of entry: ZIPEntry, in raw: RawSpan, end: Int, file: String) throws(BundleError) -> Range<Int> {
-        func failure(_ expected: String, _ found: String) -> BundleError {
-            BundleError(
-                .malformed, file: file, entry: ZIPEntry.text(raw, entry.name), expected: expected, found: found)
+        func failure(_ problem: String) -> BundleError {
+            BundleError(.malformed, file: file, entry: ZIPEntry.text(raw, entry.name), found: problem)
         }
         let start = entry.headerOffset
         guard end - start >= ZIPLayout.localSize, raw.little(start) == ZIPLayout.localSignature else {
-            throw failure("a local header at byte \(start)", "none")
+            throw failure("the local header at byte \(start) is missing")
         }
         let nameLength = Int(raw.little(start + 26, as: UInt16.self))
         let extraLength = Int(raw.little(start + 28, as: UInt16.self))
         let nameStart = start + ZIPLayout.localSize
         let dataStart = nameStart + nameLength + extraLength
         guard dataStart <= end, entry.compressedSize <= end - dataStart else {
-            throw failure("\(entry.compressedSize) bytes of data before byte \(end)", "less space")
+            throw failure("the entry's \(entry.compressedSize) bytes of data extend past byte \(end)")
         }
         guard nameLength == entry.name.count,
             raw.extracting(nameStart..<nameStart + nameLength).isEqual(to: raw.extracting(entry.name))
         else {
             throw failure(
-                "the directory's name in the local header",
-                "\"\(ZIPEntry.text(raw, nameStart..<nameStart + nameLength))\"")
+                "the local header has a different name than the directory: "
+                    + "\"\(ZIPEntry.text(raw, nameStart..<nameStart + nameLength))\"")
         }
         guard raw.little(start + 6) == entry.flags, raw.little(start + 8) == entry.method else {
-            throw failure("the directory's flags and method in the local header", "other values")
+            throw failure("the local header has different flags or a different method than the directory")
         }
         let crc: UInt32 = raw.little(start + 14)
         let sizes: (UInt32, UInt32) = (raw.little(start + 18), raw.little(start + 22))
@@ -42,7 +41,7 @@ enum LocalHeader {
         }
         guard crc == entry.crc || (entry.usesDescriptor && crc == 0), agrees(sizes.0, entry.compressedSize),
             agrees(sizes.1, entry.size)
-        else { throw failure("the directory's checksum and sizes in the local header", "other values") }
+        else { throw failure("the local header has a different checksum or size than the directory") }
         return dataStart..<dataStart + entry.compressedSize  // bounded: by the file, in DirectoryCheck
     }
 
@@ -69,8 +68,9 @@ enum LocalHeader {
         guard agrees, signed else {
             throw BundleError(
                 .malformed, file: file, entry: ZIPEntry.text(raw, entry.name),
-                expected: entry.usesDescriptor ? "a data descriptor with the same values" : "no gap after the data",
-                found: "\(range.count) other bytes")
+                found: entry.usesDescriptor
+                    ? "the data descriptor does not match the directory"
+                    : "\(range.count) unexpected bytes after the data")
         }
     }
 }

@@ -39,7 +39,7 @@ struct ZIPDirectory: Sendable {
             }
             guard offset == end.directory.upperBound else {
                 throw BundleError(
-                    .malformed, file: file, expected: "\(end.count) entries in the directory", found: "further bytes")
+                    .malformed, file: file, found: "there are bytes after the \(end.count) entries of the directory")
             }
             try check.finish()
             return (end, records, check.hasChain)

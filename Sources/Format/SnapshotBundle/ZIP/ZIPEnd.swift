@@ -9,15 +9,15 @@ struct ZIPEnd {
     let count: Int
 
     init(_ raw: RawSpan, file: String) throws(BundleError) {
-        func failure(_ expected: String, _ found: String) -> BundleError {
-            BundleError(.malformed, file: file, expected: expected, found: found)
+        func failure(_ problem: String) -> BundleError {
+            BundleError(.malformed, file: file, found: problem)
         }
         let end = raw.byteCount - ZIPLayout.endSize
-        guard end >= 0 else { throw failure("a bundle", "a file of \(raw.byteCount) bytes") }
+        guard end >= 0 else { throw failure("not a bundle: the file is only \(raw.byteCount) bytes") }
         guard raw.little(end) == ZIPLayout.endSignature, raw.little(end + 20, as: UInt16.self) == 0 else {
             throw failure(
-                "a ZIP end record without a comment at the end of the file",
-                "another ending; the file is cut short, has further bytes at its end, or is not a bundle")
+                "no ZIP end record at the end of the file: the file is truncated, has extra bytes at the end, or is "
+                    + "not a bundle")
         }
         let disks: (UInt16, UInt16) = (raw.little(end + 4), raw.little(end + 6))
         let counts: (UInt16, UInt16) = (raw.little(end + 8), raw.little(end + 10))
@@ -40,23 +40,23 @@ struct ZIPEnd {
                 raw.little(directoryEnd + 16, as: UInt32.self) == 0,
                 raw.little(directoryEnd + 20, as: UInt32.self) == 0,
                 raw.little(directoryEnd + 24, as: UInt64.self) == raw.little(directoryEnd + 32, as: UInt64.self)
-            else { throw failure("a ZIP64 end record", "none, or one with other fields") }
+            else { throw failure("the ZIP64 end record is missing or invalid") }
             guard raw.little(locatorStart + 8, as: UInt64.self) == UInt64(directoryEnd) else {
-                throw failure("a ZIP64 locator that points to the record before it", "another locator")
+                throw failure("the ZIP64 locator does not point to the ZIP64 end record")
             }
             count = Int(exactly: raw.little(directoryEnd + 32, as: UInt64.self))
             length = Int(exactly: raw.little(directoryEnd + 40, as: UInt64.self))
             start = Int(exactly: raw.little(directoryEnd + 48, as: UInt64.self))
         } else {
             guard disks == (0, 0), counts.0 == counts.1 else {
-                throw failure("an archive in one file", "one that says it is split over several")
+                throw failure("multi-part archives are not supported")
             }
             directoryEnd = end
             (start, length, count) = (Int(exactly: offset), Int(exactly: size), Int(counts.1))
         }
         guard let start, let length, let count, start <= directoryEnd, length == directoryEnd - start,
             count <= length / ZIPLayout.centralSize
-        else { throw failure("a directory that ends where the end record begins", "another place or size") }
+        else { throw failure("the central directory does not end where the end record begins") }
         directory = start..<directoryEnd
         self.count = count
     }

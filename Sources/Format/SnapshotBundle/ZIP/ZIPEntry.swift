@@ -20,7 +20,7 @@ struct ZIPEntry {
     ) throws(BundleError) {
         guard offset <= end - ZIPLayout.centralSize, raw.little(offset) == ZIPLayout.centralSignature else {
             throw BundleError(
-                .malformed, file: copy file, expected: "a directory record at byte \(offset)", found: "none")
+                .malformed, file: copy file, found: "no central directory entry at byte \(offset)")
         }
         // Extract the record first, because its fixed length needs only one bounds check for all fields.
         let record = raw.extracting(offset..<offset + ZIPLayout.centralSize)
@@ -31,8 +31,8 @@ struct ZIPEntry {
         next = name.upperBound + extraLength + commentLength
         guard next <= end else {
             throw BundleError(
-                .malformed, file: copy file, expected: "a directory record inside the directory",
-                found: "one at byte \(offset) that leaves it")
+                .malformed, file: copy file,
+                found: "the directory entry at byte \(offset) extends past the central directory")
         }
         flags = record.little(8)
         method = record.little(10)
@@ -48,7 +48,7 @@ struct ZIPEntry {
         guard let size, let compressedSize, let headerOffset else {
             throw BundleError(
                 .malformed, file: copy file, entry: Self.text(raw, name),
-                expected: "sizes that fit into \(Int.bitWidth) bits, above 32 bits in a ZIP64 field", found: "none")
+                found: "the entry's sizes are invalid")
         }
         (self.size, self.compressedSize, self.headerOffset) = (size, compressedSize, headerOffset)
 
@@ -62,8 +62,9 @@ struct ZIPEntry {
         guard allowed else {
             throw BundleError(
                 .malformed, file: copy file, entry: Self.text(raw, name),
-                expected: "a regular file (Unix mode), stored or deflated, not encrypted, without a comment",
-                found: "host \(host), mode 0\(String(mode, radix: 8)), method \(method), flags 0x"
+                found:
+                    "the entry must be a regular file, stored or deflated, not encrypted, without a comment: host "
+                    + "\(host), mode 0\(String(mode, radix: 8)), method \(method), flags 0x"
                     + "\(String(flags, radix: 16)), \(compressedSize) bytes for \(size)")
         }
     }

@@ -17,12 +17,12 @@ package struct FilterError: CodedError {
 extension FilterError {
     /// The expression's text is longer than `limit` bytes.
     package static func tooLong(bytes: Int, limit: Int) -> Self {
-        Self(.overLimit, "the filter expression has \(bytes) bytes; expected at most \(limit)")
+        Self(.overLimit, "the filter expression is \(bytes) bytes, over the limit of \(limit)")
     }
 
     /// The expression nests more deeply than `limit`.
     package static func tooDeep(offset: Int, limit: Int) -> Self {
-        Self(.overLimit, "the filter expression nests more than \(limit) levels deep at byte \(offset)")
+        Self(.overLimit, "the filter expression is nested more than \(limit) levels deep at byte \(offset)")
     }
 
     /// The expression does not follow the grammar of the language.
@@ -34,7 +34,7 @@ extension FilterError {
     static func unknownTransform(name: String, offset: Int) -> Self {
         Self(
             .malformed,
-            "at byte \(offset) of the filter expression: there is no transform \(VisibleText.excerpt(name, limit: 80))")
+            "at byte \(offset) of the filter expression: unknown transform \(VisibleText.excerpt(name, limit: 80))")
     }
 
     /// A value has the wrong type for an operator.
@@ -53,7 +53,7 @@ extension FilterError {
     static func invalidPattern(problem: String, offset: Int) -> Self {
         Self(
             .malformed,
-            "at byte \(offset) of the filter expression: the regular expression cannot be used: \(problem)")
+            "at byte \(offset) of the filter expression: invalid regular expression: \(problem)")
     }
 
     /// The evaluation would need more than `limit` steps.
@@ -63,11 +63,11 @@ extension FilterError {
 
     /// The evaluation would create a string, array or object that exceeds the limit.
     package static func tooLarge(what: String, limit: Int) -> Self {
-        Self(.overLimit, "evaluating the filter expression makes \(what) than the limit of \(limit)")
+        Self(.overLimit, "evaluating the filter expression creates \(what) than the limit of \(limit)")
     }
 
     /// A record's `filter_expression` is not a string.
     static func notAString(found: String) -> Self {
-        Self(.malformed, "filter_expression: expected a string, found \(found)")
+        Self(.malformed, "filter_expression must be a string, found \(found)")
     }
 }

@@ -43,7 +43,7 @@ struct PatternParser {
 
     mutating func parse() throws(FilterError) -> PatternNode {
         let node = try choice()
-        guard position == scalars.count else { throw refusal("a ')' has no '('") }
+        guard position == scalars.count else { throw refusal("unmatched ')'") }
         if let unknown = references.first(where: { $0 > groups }) {
             throw refusal("\\\(unknown) refers to a group that does not exist")
         }
@@ -60,7 +60,7 @@ struct PatternParser {
     }
 
     private mutating func choice() throws(FilterError) -> PatternNode {
-        guard depth < nesting else { throw refusal("it nests more than \(nesting) levels deep") }
+        guard depth < nesting else { throw refusal("it is nested more than \(nesting) levels deep") }
         depth += 1
         defer { depth -= 1 }
         var branches = [try sequence()]
@@ -129,7 +129,7 @@ struct PatternParser {
     }
 
     private mutating func atom() throws(FilterError) -> PatternNode {
-        guard let next = current else { throw refusal("it ends too early") }
+        guard let next = current else { throw refusal("it is incomplete") }
         position += 1
         switch next {
         case "^": return .lineStart
@@ -163,17 +163,17 @@ struct PatternParser {
                     throw refusal("two groups have the name \(name)")
                 }
             } else if current == "?" {
-                throw refusal("a group has an unknown kind")
+                throw refusal("unknown group syntax after '(?'")
             }
             node = .group(try choice(), capture: number)
         }
-        guard take(")") else { throw refusal("a '(' has no ')'") }
+        guard take(")") else { throw refusal("unmatched '('") }
         return node
     }
 
     private mutating func name() throws(FilterError) -> String {
         guard let end = scalars[position...].firstIndex(of: ">"), end > position else {
-            throw refusal("a group's name is not complete")
+            throw refusal("incomplete group name")
         }
         defer { position = end + 1 }
         return String(String.UnicodeScalarView(scalars[position..<end]))
@@ -245,13 +245,13 @@ struct PatternParser {
                 value = value * 16 + digit
                 position += 1
             }
-            guard position > start, take("}") else { throw refusal("\\u{…} is not complete") }
+            guard position > start, take("}") else { throw refusal("\\u{…} is incomplete") }
             return try scalar(value)
         }
         let first = try hexadecimal(4)
         guard (0xD800...0xDBFF).contains(first), take("\\u") else { return try scalar(first) }
         let second = try hexadecimal(4)
-        guard (0xDC00...0xDFFF).contains(second) else { throw refusal("it has half of a surrogate pair") }
+        guard (0xDC00...0xDFFF).contains(second) else { throw refusal("it has an unpaired surrogate") }
         return try scalar(0x10000 + (first - 0xD800) << 10 + (second - 0xDC00))
     }
 
@@ -268,7 +268,7 @@ struct PatternParser {
     }
 
     private func scalar(_ value: UInt32) throws(FilterError) -> Unicode.Scalar {
-        guard let scalar = Unicode.Scalar(value) else { throw refusal("an escape does not name a character") }
+        guard let scalar = Unicode.Scalar(value) else { throw refusal("an escape is not a valid character") }
         return scalar
     }
 
@@ -294,7 +294,7 @@ struct PatternParser {
     }
 
     private mutating func classMember() throws(FilterError) -> (Unicode.Scalar?, ScalarSet?) {
-        guard let next = current else { throw refusal("a '[' has no ']'") }
+        guard let next = current else { throw refusal("unmatched '['") }
         position += 1
         guard next == "\\" else { return (next, nil) }
         if take("b") { return ("\u{8}", nil) }

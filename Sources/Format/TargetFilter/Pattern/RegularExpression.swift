@@ -74,7 +74,7 @@ struct RegularExpression {
         work += 1
         if work > limit {
             throw .invalidPattern(
-                problem: "its repetitions make it longer than \(limit) instructions", offset: offset)
+                problem: "it compiles to more than \(limit) instructions because of its repetitions", offset: offset)
         }
     }
 

@@ -45,7 +45,7 @@ struct BinaryPropertyList {
         guard object < objects,
             let start = Self.number(bytes, at: tableStart + object * offsetSize, offsetSize)
                 .flatMap({ Int(exactly: $0) }), start < tableStart
-        else { throw ParameterError(problem: "a reference does not lead to an object") }
+        else { throw ParameterError(problem: "an object reference is invalid") }
         let (kind, low) = (bytes[start] >> 4, Int(bytes[start] & 0xF))
         switch kind {
         case 0x0:
@@ -96,7 +96,7 @@ struct BinaryPropertyList {
 
     private func noForm(_ marker: UInt8) -> ParameterError {
         ParameterError(
-            problem: "an object has the type 0x\(String(marker, radix: 16)), which JSON cannot express")
+            problem: "an object is of the type 0x\(String(marker, radix: 16)), which JSON cannot express")
     }
 
     private func integer(_ start: Int, _ low: Int) throws(ParameterError) -> DefaultsValue {
@@ -135,7 +135,7 @@ struct BinaryPropertyList {
         } else {
             text = String(validating: content, as: Unicode.ASCII.self)
         }
-        guard let text else { throw ParameterError(problem: "a string is not in its encoding") }
+        guard let text else { throw ParameterError(problem: "a string is not valid in its encoding") }
         return text
     }
 
@@ -152,18 +152,18 @@ struct BinaryPropertyList {
             let marker = bytes[start + 1]
             guard marker >> 4 == 1, marker & 0xF <= 3,
                 let long = Self.number(bytes, at: start + 2, 1 << Int(marker & 0xF)).flatMap({ Int(exactly: $0) })
-            else { throw ParameterError(problem: "an object does not state its length") }
+            else { throw ParameterError(problem: "the length of an object is missing") }
             (first, count) = (start + 2 + 1 << Int(marker & 0xF), long)
         }
         guard first <= tableStart, count <= (tableStart - first) / (size * units) else {
-            throw ParameterError(problem: "an object is larger than the list")
+            throw ParameterError(problem: "an object is larger than the file")
         }
         return first..<first + count * size * units
     }
 
     private func reference(_ place: Int) throws(ParameterError) -> Int {
         guard let number = Self.number(bytes, at: place, referenceSize).flatMap({ Int(exactly: $0) }) else {
-            throw ParameterError(problem: "a reference does not lead to an object")
+            throw ParameterError(problem: "an object reference is invalid")
         }
         return number
     }

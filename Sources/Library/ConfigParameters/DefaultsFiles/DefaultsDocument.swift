@@ -32,7 +32,7 @@ package struct DefaultsDocument: Sendable {
     package init(propertyList bytes: Bytes, limits: Limits = Limits()) throws(ParameterError) {
         (members, hasTypes) = try Self.read(bytes, limits: limits)
         guard hasTypes else {
-            throw ParameterError(line: 1, problem: "expected a property list, found a <defaultsMap>")
+            throw ParameterError(line: 1, problem: "this is a <defaultsMap>, not a property list")
         }
     }
 
@@ -65,7 +65,7 @@ package struct DefaultsDocument: Sendable {
             return members
         } catch {
             throw ParameterError(
-                line: error.line(in: bytes), problem: "expected JSON with a value for each key: \(error.reason)")
+                line: error.line(in: bytes), problem: "not a JSON object with a value for each key: \(error.reason)")
         }
     }
 }

@@ -41,7 +41,7 @@ struct DefaultsMarkup {
         var line = 1
         func error(_ problem: String) -> ParameterError { ParameterError(line: line, problem: problem) }
         func skip(_ end: String, _ what: String) throws(ParameterError) -> Substring.UnicodeScalarView {
-            guard let range = rest.firstRange(of: end.unicodeScalars) else { throw error("\(what) has no end") }
+            guard let range = rest.firstRange(of: end.unicodeScalars) else { throw error("\(what) is not closed") }
             let content = rest[..<range.lowerBound]
             line += content.count { $0 == "\n" }
             rest = rest[range.upperBound...]
@@ -51,7 +51,7 @@ struct DefaultsMarkup {
             if first != "<" {
                 let content = rest.prefix { $0 != "<" }
                 rest = rest[content.endIndex...]
-                guard let plain = unescaped(content) else { throw error("an entity is unknown") }
+                guard let plain = unescaped(content) else { throw error("unknown entity") }
                 tokens.append((.text(plain), line))
                 line += content.count { $0 == "\n" }
             } else if rest.starts(with: "<!--".unicodeScalars) {
@@ -129,9 +129,9 @@ struct DefaultsMarkup {
             try close("plist")
         case .open("defaultsMap")?: (members, hasTypes) = (try map(), false)
         case .empty("defaultsMap")?: (members, hasTypes) = ([], false)
-        default: throw error(1, "expected a property list or a <defaultsMap>, found neither")
+        default: throw error(1, "this is neither a property list nor a <defaultsMap>")
         }
-        if let token = next() { throw error(nil, "there is \(token) after the end") }
+        if let token = next() { throw error(nil, "unexpected \(token) after the end") }
         return (members, hasTypes)
     }
 
@@ -159,7 +159,7 @@ struct DefaultsMarkup {
             switch token {
             case .text(let part): text += part
             case .close(name): return text
-            default: throw error(line, "<\(name)> has another element in it")
+            default: throw error(line, "<\(name)> contains a nested element")
             }
         }
         throw error(line, "</\(name)> is missing")
@@ -176,7 +176,7 @@ struct DefaultsMarkup {
                 let key = try text(of: "key")
                 guard keys.insert(key.exact).inserted else { throw error(line, "the key \(key) appears twice") }
                 members.append(.init(key: key, line: line, value: try value(line, depth: depth + 1)))
-            default: throw error(line, "a dictionary contains more than keys and values")
+            default: throw error(line, "a dictionary may contain only keys and values")
             }
         }
     }
@@ -261,7 +261,7 @@ struct DefaultsMarkup {
                 }
                 try close("entry")
                 members.append(.init(key: key, line: line, value: .json(.string(value))))
-            default: throw error(line, "a <defaultsMap> contains more than entries")
+            default: throw error(line, "a <defaultsMap> may contain only entries")
             }
         }
     }

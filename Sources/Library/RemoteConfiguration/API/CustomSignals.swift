@@ -43,14 +43,15 @@ struct CustomSignals: Hashable, Sendable {
         for (key, value) in changes.sorted(by: { $0.key.exact < $1.key.exact }) {
             guard key.count <= Self.keyCharacters else {
                 throw .limitExceeded(
-                    reason: "the key of a signal has \(key.count) characters, expected at most \(Self.keyCharacters): "
+                    reason: "a signal's key is \(key.count) characters, over the limit of \(Self.keyCharacters): "
                         + VisibleText.excerpt(key, limit: 40))
             }
             switch value?.content {
             case .string(let text) where text.string.count > Self.valueCharacters:
                 throw .limitExceeded(
                     reason:
-                        "the signal \(VisibleText.quote(key)) has \(text.string.count) characters, expected at most \(Self.valueCharacters)"
+                        "the value of the signal \(VisibleText.quote(key)) is \(text.string.count) characters, over "
+                        + "the limit of \(Self.valueCharacters)"
                 )
             case .double(let number) where !number.isFinite: throw .invalidValueType(key: key)
             default: merged[key] = value
@@ -58,7 +59,7 @@ struct CustomSignals: Hashable, Sendable {
         }
         guard merged.count <= Self.signals else {
             throw .limitExceeded(
-                reason: "there would be \(merged.count) signals, expected at most \(Self.signals); set some to nil")
+                reason: "there would be \(merged.count) signals, over the limit of \(Self.signals); set some to nil")
         }
         var candidate = self
         candidate.values = merged
@@ -66,7 +67,7 @@ struct CustomSignals: Hashable, Sendable {
         let bytes = JSONText.compact(candidate.json).count
         guard bytes <= Self.mostBytes else {
             throw .limitExceeded(
-                reason: "all signals together would have \(bytes) bytes, expected at most \(Self.mostBytes)")
+                reason: "all signals together would be \(bytes) bytes, over the limit of \(Self.mostBytes)")
         }
         self = candidate
     }

@@ -119,8 +119,10 @@ extension RemoteConfig {
             if value is NSNumber || value is NSString || value is NSDate { return json(value) }
             #endif
             throw .invalidDefaults(
-                reason: "\(path): expected a string, number, boolean, date, data, JSON, or an array or dictionary of "
-                    + "them, found \(type(of: value)); convert it to one of these")
+                reason:
+                    "\(path): \(type(of: value)) is not supported; use a string, number, boolean, date, data, JSON, "
+                    + "or an "
+                    + "array or dictionary of these")
         }
     }
 
@@ -140,8 +142,7 @@ extension RemoteConfig {
         }
         guard case .object(let members) = json else {
             throw .invalidDefaults(
-                reason: "\(type(of: value)): expected a type that is encoded as an object with a member for each "
-                    + "parameter, found another value")
+                reason: "\(type(of: value)) must be encoded as an object with a member for each parameter")
         }
         replaceDefaults(members)
     }
@@ -155,7 +156,7 @@ extension RemoteConfig {
     /// - Throws: ``RemoteConfigError/invalidDefaults(reason:)`` if there is no such file, or if it is not a property
     ///   list with a dictionary. The current defaults then remain unchanged.
     public func setDefaults(fromPlist name: String?, in directory: String? = nil) throws(RemoteConfigError) {
-        guard let name else { throw .invalidDefaults(reason: "expected the name of a property list, found nil") }
+        guard let name else { throw .invalidDefaults(reason: "the name of the property list is nil") }
         let path: String
         let content: Bytes?
         do throws(BundleError) {
@@ -166,8 +167,7 @@ extension RemoteConfig {
         }
         guard let content else {
             throw .invalidDefaults(
-                reason: "\(path): expected a property list with defaults, found no such file; add it to the app's "
-                    + "resources, or give its path")
+                reason: "\(path): there is no such property list; add it to the app's resources, or pass its path")
         }
         try setDefaults(plist: Data(content.array), name: path)
     }

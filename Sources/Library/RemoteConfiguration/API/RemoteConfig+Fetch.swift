@@ -217,7 +217,7 @@ extension RemoteConfig {
         if case .backoff(let pause)? = error as? RemoteSettingsError {
             let hold = ConfigState.Hold(
                 since: now, until: now.advanced(by: pause),
-                reason: "the server asked for no requests")
+                reason: "the server asked clients to wait")
             await store.update(collection) { $0.hold = hold }
             return await throttled(hold, collection)
         }

@@ -45,7 +45,7 @@ extension RemoteConfig {
             let parts = argument.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
             guard parts.count == 2, !parts[0].isEmpty else {
                 try? client.collection().session.logger.warning(
-                    "-RemoteConfigOverride \(argument): expected KEY=VALUE; it is ignored")
+                    "-RemoteConfigOverride \(argument): ignored, because it is not KEY=VALUE")
                 continue
             }
             values[parts[0]] = parts[1]

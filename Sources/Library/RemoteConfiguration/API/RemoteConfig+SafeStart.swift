@@ -55,7 +55,7 @@ extension RemoteConfig {
     /// - Throws: ``RemoteConfigError/storage(reason:)`` if no earlier values are stored, and the errors of
     ///   ``rejectState()``.
     public func rollback() throws(RemoteConfigError) {
-        try leaveState(because: "the app went back to earlier values", toPrevious: true)
+        try leaveState(because: "the app rolled back to earlier values", toPrevious: true)
     }
 
     private func leaveState(because reason: String, toPrevious: Bool) throws(RemoteConfigError) {
@@ -64,7 +64,7 @@ extension RemoteConfig {
             let (trials, subject) = (collection.session.trials, trialSubject(collection))
             guard trials.isSafeStart else { throw RemoteSettingsError.safeStartIsOff }
             guard let active = layers().parameters, active.source != .override else {
-                throw RemoteConfigError.storage(reason: "\(collection.id): expected active values, found only defaults")
+                throw RemoteConfigError.storage(reason: "\(collection.id): no values are active, only defaults")
             }
             let previous = collection.previous(subject).map { StateTrial.State($0) }
             let state = StateTrial.State(active.snapshot)
@@ -124,7 +124,7 @@ extension RemoteConfig {
                     .init(new.snapshot), of: trialSubject(collection), because: refusal, byCheck: true)
             } catch {
                 collection.session.logger.warning(
-                    "\(collection.id): the refusal of values could not be stored: \(error)")
+                    "\(collection.id): the rejection of values could not be stored: \(error)")
             }
         }
         let rejection = RemoteSettingsError.rejected(collection.id, new.timestamp, refusal)

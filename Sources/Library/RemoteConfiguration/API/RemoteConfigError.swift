@@ -102,9 +102,9 @@ extension RemoteConfigError: CustomStringConvertible {
     public var description: String {
         switch self {
         case .paused(let until, let reason):
-            "no request is made before \(until.rfc3339): \(reason); fetch again after that time"
+            "no requests until \(until.rfc3339), because \(reason); fetch again after that"
         case .timeout(let time):
-            "the fetch did not end within \(time) (RemoteConfigSettings.fetchTimeout)"
+            "the fetch did not finish within \(time) (RemoteConfigSettings.fetchTimeout)"
         case .fetchFailed(let reason), .notParameters(let reason), .rejected(let reason), .storage(let reason),
             .invalidDefaults(let reason):
             reason
@@ -143,7 +143,7 @@ extension RemoteConfigCustomSignalsError: CustomStringConvertible {
         switch self {
         case .unknown(let reason): "the signals were not stored: \(reason)"
         case .invalidValueType(let key):
-            "the signal \(key) is not a finite number; expected a string, an integer or a finite number"
+            "the signal \(key) is not a finite number; use a string, an integer or a finite number"
         case .limitExceeded(let reason): reason
         }
     }

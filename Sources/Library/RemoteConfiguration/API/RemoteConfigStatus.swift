@@ -94,10 +94,10 @@ extension RemoteConfigStatus: CustomStringConvertible {
         var lines = overrides + ["active: \(shown(active))", "fetched: \(shown(fetched))"]
         if !waiting.isEmpty { lines.append("waiting for activation: \(waiting.sorted().joined(separator: ", "))") }
         lines.append("last fetch: \(lastFetch?.rfc3339 ?? "never succeeded"), \(lastFetchStatus)")
-        if let lastFetchError { lines.append("failed: \(lastFetchError)") }
+        if let lastFetchError { lines.append("last error: \(lastFetchError)") }
         if let nextFetch { lines.append("next fetch not before \(nextFetch.rfc3339)") }
         if let holdReason { lines.append("because \(holdReason)") }
-        if isStale { lines.append("a message has announced something newer") }
+        if isStale { lines.append("a newer version has been announced") }
         return (lines + problems).joined(separator: "\n")
     }
 }

@@ -92,7 +92,7 @@ extension ConfigState {
     }
 
     static func limitReason(most: Int) -> String {
-        "the limit of \(Counted.text(most, "request")) an hour is reached (RemoteConfigSettings.fetchesPerHour)"
+        "the limit of \(Counted.text(most, "request")) per hour was reached (RemoteConfigSettings.fetchesPerHour)"
     }
 }
 

@@ -35,8 +35,8 @@ package enum PropertyListDefaults {
             document = try DefaultsDocument(propertyList: Bytes(Array(plist)))
         } catch {
             throw .invalidDefaults(
-                reason: "\(name)\(error.line.map { ":\($0)" } ?? ""): expected a property list with a dictionary of "
-                    + "parameters; \(error.problem)")
+                reason: "\(name)\(error.line.map { ":\($0)" } ?? ""): not a property list with a dictionary of "
+                    + "parameters: \(error.problem)")
         }
         return Dictionary(document.members.map { ($0.key.exact, value($0.value)) }) { first, _ in first }
     }

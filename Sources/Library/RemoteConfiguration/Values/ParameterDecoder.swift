@@ -58,7 +58,7 @@ struct ParameterDecoder: Decoder, SingleValueDecodingContainer {
         let number = try number(type)
         guard let integer = number.exactly(type) else {
             throw DecodingError.dataCorrupted(
-                .init(codingPath: [], debugDescription: "expected a number that \(type) can hold, found \(number)"))
+                .init(codingPath: [], debugDescription: "\(number) is out of range for \(type)"))
         }
         return integer
     }
@@ -67,7 +67,7 @@ struct ParameterDecoder: Decoder, SingleValueDecodingContainer {
         let number = try number(type)
         guard case let real = Real(number.doubleValue), real.isFinite else {
             throw DecodingError.dataCorrupted(
-                .init(codingPath: [], debugDescription: "expected a number that \(type) can hold, found \(number)"))
+                .init(codingPath: [], debugDescription: "\(number) is out of range for \(type)"))
         }
         return real
     }
@@ -175,7 +175,8 @@ struct ParametersDecoder: Decoder, SingleValueDecodingContainer {
     func unkeyedContainer() throws -> any UnkeyedDecodingContainer {
         throw DecodingError.typeMismatch(
             [Any].self,
-            .init(codingPath: [], debugDescription: "expected a type with a member for each parameter, found an array"))
+            .init(
+                codingPath: [], debugDescription: "the type must have a member for each parameter, but it is an array"))
     }
 
     /// Returns the parameters' keys, by the names that the decoder's key strategy gives them; `nil` if the strategy
@@ -238,7 +239,7 @@ private struct ParameterContainer<Key: CodingKey>: KeyedDecodingContainerProtoco
     func superDecoder() throws -> any Decoder {
         throw DecodingError.valueNotFound(
             (any Decoder).self,
-            .init(codingPath: [], debugDescription: "parameters have no superclass; give a key for its members"))
+            .init(codingPath: [], debugDescription: "parameters have no superclass; pass a key for its members"))
     }
 
     func superDecoder(forKey key: Key) throws -> any Decoder { try member(key) { $0 } }

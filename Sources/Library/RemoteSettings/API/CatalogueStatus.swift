@@ -56,9 +56,9 @@ extension CatalogueStatus: CustomStringConvertible {
     public var description: String {
         let state =
             switch freshness {
-            case .confirmed(let until): "confirmed until \(until.rfc3339)"
-            case .unconfirmed(let since): "unconfirmed since \(since.rfc3339)"
+            case .confirmed(let until): "fresh until \(until.rfc3339)"
+            case .unconfirmed(let since): "stale since \(since.rfc3339)"
             }
-        return "catalogue \(number) of \(publisher), published \(made.rfc3339), \(state)"
+        return "catalogue \(number) of \(publisher), created \(made.rfc3339), \(state)"
     }
 }

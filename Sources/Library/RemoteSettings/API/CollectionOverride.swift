@@ -59,8 +59,8 @@ extension CollectionOverride: CustomStringConvertible {
     /// The warning that is written to the log.
     public var description: String {
         switch form {
-        case .file(let collection): "OVERRIDDEN for development: the collection \(collection) is read from \(path)"
-        case .directory: "OVERRIDDEN for development: collections are read from the files below \(path)"
+        case .file(let collection): "OVERRIDDEN for development: collection \(collection) is read from \(path)"
+        case .directory: "OVERRIDDEN for development: collections are read from files in \(path)"
         }
     }
 }

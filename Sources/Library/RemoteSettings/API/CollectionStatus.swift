@@ -106,7 +106,7 @@ extension CollectionStatus.Rejected {
             switch source {
             case .cached: "the cached snapshot"
             case .packaged(let name): "the packaged snapshot in \(name)"
-            case .override(let path): "the file \(path), which has the collection's place,"
+            case .override(let path): "the override \(path)"
             case .notHeld: "a snapshot"
             case .unknown(let name): "the snapshot in \(name)"
             }
@@ -117,22 +117,21 @@ extension CollectionStatus.Rejected {
 extension CollectionStatus.Rejected.Reason: CustomStringConvertible {
     public var description: String {
         switch self {
-        case .older: "there is a newer one"
+        case .older: "a newer snapshot exists"
         case .otherServer(let found, let expected):
-            "it is of the server \(found), and the configuration names \(expected)"
+            "it is from the server \(found), but the configuration specifies \(expected)"
         case .otherPublisher(let found, let expected):
-            "it is of the publisher \(found), and the configuration names \(expected)"
-        case .otherBucket(let found): "it is of the bucket \(found)"
-        case .unsigned: "it has no signature, and the configuration does not accept that (acceptsUnsigned)"
+            "it is from the publisher \(found), but the configuration specifies \(expected)"
+        case .otherBucket(let found): "it is from the bucket \(found)"
+        case .unsigned: "it is unsigned, and the configuration does not accept unsigned data (acceptsUnsigned)"
         case .signatureLost:
-            "it has no signature, and the collection is known to be signed; to accept it all the same, reset its "
-                + "storage, "
-                + "and package it without signature"
+            "it is unsigned, but the collection was signed before; to accept it anyway, reset the storage "
+                + "and package the collection unsigned"
         case .missing(let found):
-            "the lock names it, and the bundle is of \(found.rfc3339): only a part of the directory was checked out or "
-                + "copied; restore both files from one state, or run `rsdump refresh`"
-        case .setAside(let why): "it is set aside: \(why)"
-        case .notFound: "the collection is neither packaged nor synced yet; sync it, or check its name"
+            "the lock file lists it, but the bundle is from \(found.rfc3339): the directory was only partly checked "
+                + "out or copied; restore both files from the same commit, or run rsdump refresh"
+        case .setAside(let why): "it was rejected: \(why)"
+        case .notFound: "the collection has not been packaged or synced yet; sync it, or check its name"
         case .notTrusted(let why), .invalidName(let why), .damaged(let why), .unreadableSource(let why),
             .unknown(let why):
             why

@@ -77,7 +77,7 @@ public struct EmbeddedClient<Record: EmbeddedRecord>: Sendable {
         return (records as? [Record])
             ?? decoded.records(of: records) { record, error in
                 embedded.report(
-                    "\(client.collectionName()): the record \(record.id) is left out, because it is not a "
+                    "\(client.collectionName()): the record \(record.id) was omitted because it cannot be decoded as "
                         + "\(Record.self): \(VisibleText.excerpt("\(error)"))")
             }
     }
@@ -89,7 +89,7 @@ public struct EmbeddedClient<Record: EmbeddedRecord>: Sendable {
     public func attachment(for record: Record) async throws(RemoteSettingsError) -> AttachmentContent {
         guard let raw = (client.getRecords() ?? embedded.records).first(where: { $0.id == record.id }) else {
             throw .other(
-                reason: "\(client.collectionName()): there is no record \(VisibleText.quote(record.id)) any more")
+                reason: "\(client.collectionName()): the record \(VisibleText.quote(record.id)) no longer exists")
         }
         return try await client.attachment(for: raw)
     }
@@ -161,11 +161,11 @@ extension RemoteSettingsService {
             let reasons = status.rejected.map { "\($0)" }
             problems.append(
                 "\(name): "
-                    + (reasons.isEmpty ? "no packaged source and no cache has it" : reasons.joined(separator: "; ")))
+                    + (reasons.isEmpty ? "it is neither packaged nor cached" : reasons.joined(separator: "; ")))
         }
         guard problems.isEmpty else {
             throw .notHeld(
-                reason: "expected records of \(Counted.text(names.count, "collection")), found none of "
+                reason: "\(Counted.text(problems.count, "collection")) without usable records: "
                     + problems.joined(separator: "\n"))
         }
     }
@@ -214,13 +214,13 @@ final class EmbeddedRecords: Sendable {
                 try !reader.payload().records.isEmpty || entry.records == 0
             else {
                 return
-                    "\(name): the embedded bundle is not the one in the embedded lock; run rsdump embed again"
+                    "\(name): the embedded bundle does not match the embedded lock file; run rsdump embed again"
             }
         } catch {
             return "\(name): \(error); run rsdump embed again"
         }
         guard service.session.config.packaged.contains(where: { $0.form == source.form }) else {
-            return "\(name): RemoteSettingsConfig.packaged lacks the source that it is embedded in; add it"
+            return "\(name): add the source in which it is embedded to RemoteSettingsConfig.packaged"
         }
         return nil
     }
@@ -228,7 +228,7 @@ final class EmbeddedRecords: Sendable {
     private func bundle(_ id: CollectionID) throws(BundleError) -> (reader: BundleReader, bytes: Bytes) {
         guard case .embedded(_, let bundles) = source.form, let bytes = bundles["\(id)"] else {
             throw BundleError(
-                .missing, file: source.name, entry: "\(id)", expected: "an embedded bundle", found: "none")
+                .missing, file: source.name, entry: "\(id)", found: "the embedded bundle is missing")
         }
         return (try BundleReader(bytes: bytes, name: "\(source.name): \(id)", limits: Limits()), bytes)
     }

@@ -27,12 +27,13 @@ extension Session {
         case .never:
             throw .notAllowed(
                 reason:
-                    "\(id.map { "\($0)" } ?? "the service"): nothing is asked, because RemoteSettingsConfig.network is "
-                    + "never")
+                    "\(id.map { "\($0)" } ?? "the service"): no request was made, because "
+                    + "RemoteSettingsConfig.network is "
+                    + ".never")
         case .allowedExcept(let names):
             guard let id, names.contains(where: { (try? collectionID($0)) == id }) else { return }
             throw .notAllowed(
-                reason: "\(id): nothing is asked, because RemoteSettingsConfig.network excepts this collection")
+                reason: "\(id): no request was made, because RemoteSettingsConfig.network excludes this collection")
         }
     }
 }

@@ -94,7 +94,7 @@ extension RemoteSettingsClient {
             return query.selection(of: records)
         }
         var failure = RemoteSettingsError.notHeld(
-            reason: "\(collection.id): there are no records yet; sync the collection, or package it with the app")
+            reason: "\(collection.id): no records yet; sync the collection, or package it with the app")
         if query.sync != .never {
             do throws(RemoteSettingsError) {
                 if query.sync == .always {

@@ -15,12 +15,12 @@ extension RemoteSettingsConfig {
     ///   read or is empty, or if its collections have different servers or signers.
     public init(from source: PackagedSource) throws(RemoteSettingsError) {
         func refused(_ found: String, _ advice: String) -> RemoteSettingsError {
-            .untrusted(reason: "\(source.name): \(found), so that it cannot say whom the app trusts; \(advice)")
+            .untrusted(reason: "\(source.name) cannot configure trust: \(found); \(advice)")
         }
         if case .directory(_, isTrusted: false) = source.form {
             throw refused(
-                "expected a source as trusted as the program, found a directory that is not",
-                "pass trusted: true if nobody can write to it who could not change the program as well, else configure "
+                "the directory is not trusted",
+                "pass trusted: true if anyone who can write to it can also replace the program; otherwise configure "
                     + "server and trustRoots")
         }
         let lock: LockFile
@@ -33,11 +33,12 @@ extension RemoteSettingsConfig {
         let entries = lock.collections.values
         let servers = Set(entries.map(\.server)).sorted()
         guard let server = servers.first else {
-            throw refused("expected collections, found none", "run rsdump refresh or publish first")
+            throw refused("it has no collections", "run rsdump refresh or rsdump publish first")
         }
         guard servers.count == 1 else {
             throw refused(
-                "expected one server, found \(servers.joined(separator: " and "))", "configure server and trustRoots")
+                "it has collections from several servers (\(servers.joined(separator: ", ")))",
+                "configure server and trustRoots")
         }
         self.init(server: .custom(url: server), packaged: [source])
         publisher = try Self.publisher(of: lock, in: source)
@@ -52,7 +53,7 @@ extension RemoteSettingsConfig {
         let signers = Set(verdicts.values.map(\.signer)).sorted()
         guard signers.count == 1 else {
             throw refused(
-                "expected one signer, found \(signers.joined(separator: " and "))",
+                "its collections have several signers (\(signers.joined(separator: ", ")))",
                 "configure server, trustRoots and signer, with a service for each signer")
         }
         signer = signers[0]

@@ -155,12 +155,12 @@ extension RemoteSettingsConfig {
             throw .invalidName(
                 reason:
                     "RemoteSettingsConfig.publisher: expected \(PublisherName.rule), found "
-                    + "\(VisibleText.quote(publisher)); write the name that the publisher's dumps.yaml has")
+                    + "\(VisibleText.quote(publisher)); use the name in the publisher's dumps.yaml")
         }
         guard trustRoots == nil, mozillaRoots == nil, !acceptsUnsigned else { return }
         throw .other(
             reason: "RemoteSettingsConfig.trustRoots: no root certificate is pinned for \(url); set it to the SHA-256 "
-                + "that `rsdump keys status` prints as trust-root (for a server that does not sign, set acceptsUnsigned)"
+                + "that rsdump keys status prints as trust-root (for an unsigned server, set acceptsUnsigned)"
         )
     }
 }

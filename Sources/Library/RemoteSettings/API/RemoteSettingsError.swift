@@ -49,11 +49,12 @@ extension RemoteSettingsError: CustomStringConvertible {
         switch self {
         case .cancelled: "the calling task was cancelled"
         case .closed:
-            "the client or service was shut down, or given another configuration, before this call ended; the records "
-                + "that are stored stay available"
+            "the client or service was shut down or reconfigured during this call; stored records remain "
+                + "available"
         case .noClient:
-            "the service has no client, so nothing is synced; make one with makeClient(collectionName:), and keep it"
-        case .backoff(let pause): "the server asked to wait; try again in \(pause.components.seconds) s"
+            "the service has no client, so nothing was synced; create one with makeClient(collectionName:), and keep "
+                + "a reference to it"
+        case .backoff(let pause): "the server asked clients to wait; try again in \(pause.components.seconds) s"
         case .offline(let reason), .unavailable(let reason), .timedOut(let reason), .notAllowed(let reason),
             .untrusted(let reason), .rejected(let reason), .storage(let reason), .invalidName(let reason),
             .notHeld(let reason), .other(let reason):

@@ -108,7 +108,7 @@ public final class RemoteSettingsService: Sendable {
     public func makeClient(collectionName: String) -> RemoteSettingsClient {
         let client = RemoteSettingsClient(collectionName, self)
         do throws(RemoteSettingsError) { _ = try session.collectionID(collectionName) } catch {
-            session.logger.warning("a client of no collection was made: \(error)")
+            session.logger.warning("a client was created with an invalid collection name: \(error)")
         }
         state.withLock { state in
             state.clients.removeAll { $0.client == nil }

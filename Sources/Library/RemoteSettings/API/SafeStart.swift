@@ -29,24 +29,23 @@ extension RemoteSettingsClient {
     /// - Throws: ``RemoteSettingsError`` if there is no current state, if ``RemoteSettingsConfig/safeStart`` is not
     ///   set, or if the rejection cannot be stored. In the last case it is still effective in this process.
     public func rejectState() throws(RemoteSettingsError) {
-        try collection().leaveState(because: "the app said that it is bad", toPrevious: false)
+        try collection().leaveState(because: "the app rejected it", toPrevious: false)
     }
 
     /// Returns to the state before the current one, which is rejected as by ``rejectState()``. Does I/O.
     ///
     /// - Throws: ``RemoteSettingsError`` if no earlier state is stored, and under the conditions of ``rejectState()``.
     public func rollback() throws(RemoteSettingsError) {
-        try collection().leaveState(because: "the app went back to the state before it", toPrevious: true)
+        try collection().leaveState(because: "the app rolled back to the previous state", toPrevious: true)
     }
 }
 
 extension RemoteSettingsError {
     package static let safeStartIsOff = RemoteSettingsError.other(
-        reason: "expected RemoteSettingsConfig.safeStart, found that it is not set; set it before the service is made")
+        reason: "RemoteSettingsConfig.safeStart is off; turn it on before you create the service")
 
     package static func nothingToGoBackTo(_ collection: String) -> RemoteSettingsError {
         .notHeld(
-            reason: "\(collection): expected a stored state before the one in use, found none; it is kept from the "
-                + "next sync on")
+            reason: "\(collection): there is no previous state to go back to; one is kept from the next sync on")
     }
 }

@@ -75,11 +75,11 @@ extension ServiceInspection: CustomStringConvertible {
         var lines = ["server: \(server)\(isPreview ? " (preview)" : "")", "storage: \(storage)"]
         if let catalogue { lines.append("\(catalogue)") }
         if let lastCheck { lines.append("last check: \(lastCheck.rfc3339)") }
-        if let clockSkew { lines.append("clock ahead of the server's by \(clockSkew)") }
+        if let clockSkew { lines.append("clock skew: \(clockSkew) ahead of the server") }
         if let backoffUntil { lines.append("no requests until \(backoffUntil.rfc3339)") }
         for collection in collections {
             let status = collection.status
-            let current = status.timestamp.map { "\($0.rfc3339), \(status.source)" } ?? "nothing held"
+            let current = status.timestamp.map { "\($0.rfc3339), \(status.source)" } ?? "no data"
             let served = collection.serverTimestamp.map { "; on the server \($0.rfc3339)" } ?? ""
             lines.append("\(status.collection): \(current)\(served)")
             if case .override(let path) = status.source { lines.append("  OVERRIDDEN for development by \(path)") }
@@ -87,7 +87,7 @@ extension ServiceInspection: CustomStringConvertible {
             if let failures = collection.failures { lines.append("  \(failures)") }
             if let recent = status.recentFailure {
                 let until = recent.nextTry.rfc3339
-                lines.append("  reads do not sync before \(until), as that has just failed: \(recent.error)")
+                lines.append("  reads will not sync before \(until), because the last sync failed: \(recent.error)")
             }
         }
         return lines.joined(separator: "\n")
@@ -112,7 +112,7 @@ extension RemoteSettingsService {
         do {
             guard case .changes(let document, _) = try await WorkThreads.run({ try await client.monitor() }) else {
                 throw RemoteSettingsError.other(
-                    reason: "\(client.server): expected the list of collections, found none")
+                    reason: "\(client.server): the server sent no list of its collections")
             }
             return inspection(monitor: try MonitorChangeset(parsing: document.body, limits: session.limits))
         } catch {

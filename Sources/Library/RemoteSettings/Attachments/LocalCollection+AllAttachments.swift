@@ -59,13 +59,13 @@ extension LocalCollection {
                 return false
             }
             if !left.isEmpty {
-                session.logger.info("the server's zip of \(id) lacks \(Counted.text(left.count, "attachment"))")
+                session.logger.info("the server's zip of \(id) is missing \(Counted.text(left.count, "attachment"))")
             }
             return left
         } catch {
             let problem = (error as? BundleError)?.problem ?? "\(error)"
             session.logger.info(
-                "the server's zip of \(id) could not be used, attachments are downloaded one by one: \(problem)")
+                "the server's zip of \(id) could not be used; downloading attachments one by one: \(problem)")
             // Attachments that were extracted before the error are already stored.
             return missing.filter { localAttachment($0) == nil }
         }

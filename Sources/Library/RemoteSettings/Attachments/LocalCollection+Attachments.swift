@@ -21,13 +21,13 @@ extension LocalCollection {
     func wanted(_ record: RemoteSettingsRecord) throws(RemoteSettingsError) -> WantedAttachment {
         do throws(FormatError) {
             guard let attachment = try record.record.attachment() else {
-                throw FormatError.invalidAttachment(record: record.id, problem: "it has none")
+                throw FormatError.invalidAttachment(record: record.id, problem: "there is none")
             }
             let limit = session.limits.attachmentBytes
             guard let size = Int(exactly: attachment.size), size <= limit else {
                 throw FormatError.invalidAttachment(
                     record: record.id,
-                    problem: "it has \(attachment.size) bytes, more than \(limit) (Limits.attachmentBytes)")
+                    problem: "it is \(attachment.size) bytes, over the limit of \(limit) (Limits.attachmentBytes)")
             }
             return WantedAttachment(
                 digest: attachment.hash, size: size, location: attachment.location, record: record.id)
@@ -66,7 +66,7 @@ extension LocalCollection {
         do throws(RemoteSettingsError) {
             let path = try await download(wanted)
             guard let bytes = cached(wanted.digest, size: wanted.size) else {
-                throw .storage(reason: "\(path): the file was removed or changed right after its download; try again")
+                throw .storage(reason: "\(path): the file was removed or changed right after the download; try again")
             }
             return AttachmentContent(bytes: bytes, source: .network)
         } catch {
@@ -115,7 +115,7 @@ extension LocalCollection {
             let bytes = try? FileStore.read(path, limit: session.limits.attachmentBytes)
         else { return nil }
         guard SHA256Digest(hashing: bytes) == digest else {
-            session.logger.warning("\(path): its SHA-256 is not the one in its name; the file is removed")
+            session.logger.warning("\(path): its SHA-256 does not match its name; removing the file")
             session.storage.discard(path)
             return nil
         }

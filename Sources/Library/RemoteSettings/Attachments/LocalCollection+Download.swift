@@ -46,7 +46,7 @@ extension LocalCollection {
                     if saved > 0 { session.report("\(id)", .success, .manual, since: began, savedBytes: saved) }
                     break
                 } catch let error as HTTPError where error.code == .content && attempt < Self.tries {
-                    session.logger.info("attempt \(attempt) failed, trying again: \(error)")
+                    session.logger.info("attempt \(attempt) failed, retrying: \(error)")
                 }
             }
         } catch {

@@ -290,7 +290,7 @@ struct CatalogueSync: Sendable {
                 do throws(BundleError) {
                     try view.checkSuccession(of: stored)
                 } catch {
-                    session.logger.info("another process has stored a later catalogue: \(error)")
+                    session.logger.info("another process already stored a newer catalogue: \(error)")
                     shown = present
                     return
                 }
@@ -361,8 +361,8 @@ struct CatalogueSync: Sendable {
     private func reportFreshness(of view: CatalogueView) {
         guard !view.isConfirmed(at: session.now) else { return }
         session.logger.warning(
-            "catalogue \(view.catalogue.number) of \(publisher): unconfirmed since \(view.confirmedUntil.rfc3339); the "
-                + "server answers, and nothing that it says is newer")
+            "catalogue \(view.catalogue.number) of \(publisher) has been stale since \(view.confirmedUntil.rfc3339), "
+                + "and the server has no newer one")
         session.report(
             "\(Catalogue.collection)", .unconfirmed, run.trigger, timestamp: view.snapshot.timestamp,
             since: session.now)

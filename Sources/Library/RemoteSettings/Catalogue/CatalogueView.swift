@@ -72,7 +72,7 @@ extension HTTPError {
         Self(
             "\(server): the server does not list \(Catalogue.collection), but RemoteSettingsConfig.publisher is "
                 + "\(publisher)",
-            remedy: "publish with catalogue: in dumps.yaml, or configure no publisher")
+            remedy: "publish with catalogue: in dumps.yaml, or remove the publisher from the configuration")
     }
 
     /// Returns an error for a collection that the catalogue does not list.
@@ -85,7 +85,7 @@ extension HTTPError {
     /// Returns an error for a collection whose state on the server is not the one listed in the catalogue.
     static func otherState(_ id: CollectionID, catalogue: UInt64, expected: Timestamp, found: Timestamp) -> Self {
         Self(
-            "\(id): expected the state that catalogue \(catalogue) lists, of \(expected.rfc3339); found another one, of "
+            "\(id): catalogue \(catalogue) lists the state of \(expected.rfc3339), but the server sent the state of "
                 + "\(found.rfc3339)",
             remedy: "the current state is unchanged; try again later", fault: found > expected ? .overtaken : nil)
     }
@@ -93,7 +93,7 @@ extension HTTPError {
     /// Returns an error for a catalogue that is not committed because other collections in it could not be fetched.
     static func incomplete(catalogue: UInt64, missing: [CollectionID]) -> Self {
         Self(
-            "catalogue \(catalogue) is not shown, because \(Counted.list(missing)) could not be fetched",
+            "catalogue \(catalogue) was not applied, because \(Counted.list(missing)) could not be fetched",
             remedy: "the current state is unchanged")
     }
 }

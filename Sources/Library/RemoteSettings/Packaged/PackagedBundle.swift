@@ -49,7 +49,8 @@ final class PackagedBundle: Sendable {
             open = { () throws(BundleError) in
                 guard let bytes else {
                     throw BundleError(
-                        .missing, file: name, entry: "\(id)", expected: "the bundle that the lock lists", found: "none")
+                        .missing, file: name, entry: "\(id)", found: "the bundle is missing, but the lock file lists it"
+                    )
                 }
                 return try BundleReader(bytes: bytes, name: "\(name): \(id)", limits: limits)
             }
@@ -63,7 +64,7 @@ final class PackagedBundle: Sendable {
         case .absent(let reason):
             isTrusted = false
             open = { () throws(BundleError) in
-                throw BundleError(.missing, file: name, expected: "packaged snapshots", found: reason)
+                throw BundleError(.missing, file: name, found: "no packaged snapshots: \(reason)")
             }
         }
         acceptsImported = isTrusted && source.acceptsImported
@@ -78,7 +79,7 @@ final class PackagedBundle: Sendable {
         guard isListed(head) else {
             throw BundleError(
                 .damaged, file: reader.name,
-                expected: "\(id) at \(lock.timestamp), \(lock.trust.kind.rawValue), as the lock says",
+                expected: "\(id) at \(lock.timestamp), \(lock.trust.kind.rawValue), as in the lock file",
                 found: "\(head.collection) at \(head.timestamp), \(head.trust.rawValue)")
         }
         opened.withLock { $0 = reader }
@@ -135,7 +136,7 @@ final class PackagedBundle: Sendable {
             return Snapshot(vouchingFor: claim, chain: nil, provenance: lock.trust)
         }
         guard let chain = try bundle.chain() else {
-            throw SnapshotRefusal(.damaged("\(bundle.name): expected chain.pem, found none"))
+            throw SnapshotRefusal(.damaged("\(bundle.name): chain.pem is missing"))
         }
         if missingState != nil, let snapshot = try? verifier.verified(claim, chain: chain, at: verdict.verifiedAt) {
             return snapshot

@@ -67,12 +67,12 @@ struct PackagedLocks: Sendable {
                     guard case let found = ServerIdentity(entry.server), found.isServer, found != server
                     else { continue }
                     sentences.append(
-                        "\(source.name): \(id): expected data of \(server), found data of \(found); package what that "
-                            + "server has published")
+                        "\(source.name): \(id): expected data from \(server), found data from \(found); package the "
+                            + "collections of the configured server")
                 }
                 if let publisher, let found = lock.catalogue?.publisher, found != publisher {
                     sentences.append(
-                        "\(source.name): expected a catalogue of the publisher \(publisher), found one of \(found)")
+                        "\(source.name): expected a catalogue of the publisher \(publisher), found \(found)")
                 }
             } catch {
                 sentences.append("\(Self.unreadable(source, error))")
@@ -156,11 +156,11 @@ extension PackagedSource {
         case .directory:
             guard let text = try FileStore.read(lockName, limit: Limits.lockBytes) else {
                 throw BundleError(
-                    .missing, file: lockName, expected: "the lock of packaged snapshots", found: "no such file")
+                    .missing, file: lockName, found: "the lock file of the packaged snapshots is missing")
             }
             return text
         case .absent(let reason):
-            throw BundleError(.missing, file: name, expected: "packaged snapshots", found: reason)
+            throw BundleError(.missing, file: name, found: "no packaged snapshots: \(reason)")
         }
     }
 }

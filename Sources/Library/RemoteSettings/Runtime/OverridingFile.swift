@@ -63,7 +63,7 @@ final class OverridingFile: Sendable {
                 Snapshot(vouchingFor: unverified, chain: nil, provenance: .unsigned), from: .override(path),
                 isVerifiedOnDevice: false)
             session.logger.warning(
-                "\(id): OVERRIDDEN: \(Counted.text(unverified.records.count, "record")) of \(path) for which nobody vouches"
+                "\(id): OVERRIDDEN by \(Counted.text(unverified.records.count, "unverified record")) from \(path)"
             )
             return State(identity: identity, current: current, bundle: bundle)
         } catch {
@@ -78,7 +78,7 @@ final class OverridingFile: Sendable {
     /// so that an edited file always has a newer timestamp, even after two edits at the same time.
     private func snapshot(ofJSON identity: FileIdentity?, after known: Timestamp?) throws -> UnverifiedSnapshot {
         guard let identity, let text = try FileStore.read(path, limit: session.limits.changesetBytes) else {
-            throw RemoteSettingsError.storage(reason: "\(path): expected a file with records, found none")
+            throw RemoteSettingsError.storage(reason: "\(path): no such file")
         }
         let changed = UInt64(clamping: identity.seconds).saturatingMultiplying(by: 1000)
             .saturatingAdding(UInt64(clamping: identity.nanoseconds / 1_000_000))
@@ -89,7 +89,10 @@ final class OverridingFile: Sendable {
             return try Changeset(parsing: changeset, limits: session.limits).snapshot(of: id, onto: nil)
         } catch {
             throw RemoteSettingsError.storage(
-                reason: "\(path): expected a list of records as JSON, or an object whose member data is one: \(error)")
+                reason:
+                    "\(path): the file must be a JSON array of records, or an object with the array in \"data\": "
+                    + "\(error)"
+            )
         }
     }
 

@@ -228,11 +228,11 @@ package final class Session: Sendable {
 
     private static func log(_ event: HTTPEvent, _ logger: ServiceLog) {
         switch event {
-        case .alert(let text, let url): logger.warning("the server \(url.origin) announces: \(text)")
-        case .retry(let error, let attempt, _): logger.info("attempt \(attempt) failed, trying again: \(error)")
+        case .alert(let text, let url): logger.warning("alert from the server \(url.origin): \(text)")
+        case .retry(let error, let attempt, _): logger.info("attempt \(attempt) failed, retrying: \(error)")
         case .redirect(let from, let to): logger.debug("\(from) redirects to \(to)")
-        case .wholeFile(let error): logger.info("\(error); the whole file is asked for")
-        case .hold(let hold): logger.info("\(hold.origin) asks for no requests until \(hold.until.rfc3339)")
+        case .wholeFile(let error): logger.info("\(error); downloading the whole file")
+        case .hold(let hold): logger.info("\(hold.origin) asked clients to wait until \(hold.until.rfc3339)")
         }
     }
 
@@ -261,7 +261,8 @@ extension Session {
             return !state.hasReportedStorage
         }
         guard isFirst else { return }
-        logger.warning("what should be stored is kept in memory until the process ends: \(problem)")
+        logger.warning(
+            "cannot write to the storage directory; keeping data in memory until the process exits: \(problem)")
     }
 
     /// Stores the current backoffs of servers for the next process.

@@ -126,7 +126,7 @@ struct SnapshotChoice: Sendable {
                     throw SnapshotRefusal(isStandIn && candidate.timestamp > served ? whyItYields(candidate) : .older)
                 }
                 if case .stored = candidate, !usesStored || isPackagedOnly || trial.usesPackagedOnly {
-                    throw SnapshotRefusal(.setAside("only what is packaged is used"))
+                    throw SnapshotRefusal(.setAside("only packaged snapshots are used after repeated failed starts"))
                 }
                 let snapshot = try verified(candidate, id, trial, hasPackage: !bundles.isEmpty, current)
                 if let reason = trial.reason(against: snapshot) { throw SnapshotRefusal(.setAside(reason)) }
@@ -206,7 +206,7 @@ struct SnapshotChoice: Sendable {
             if isPrevious, !trial.setAside.isEmpty, !trial.isGood(stored.state),
                 hasPackage || !trial.good.isEmpty
             {
-                throw SnapshotRefusal(.setAside("the app has never started well with it"))
+                throw SnapshotRefusal(.setAside("the app has never started successfully with it"))
             }
             return try snapshot(of: stored, id, isKnownSigned: current.isKnownSigned)
         }
@@ -239,7 +239,8 @@ struct SnapshotChoice: Sendable {
             throw SnapshotRefusal(.otherServer(found: stored.server, expected: server.description))
         }
         guard let file = try storage.file(of: stored, id) else {
-            throw SnapshotRefusal(.damaged("\(storage.statePath(stored.file)) is gone; the next sync writes it again"))
+            throw SnapshotRefusal(
+                .damaged("\(storage.statePath(stored.file)) is missing; the next sync writes it again"))
         }
         // The index is not signed, so its information about the file may be wrong.
         guard isServed(by: file.server, id, isSigned: file.chain != nil) else {
@@ -247,7 +248,8 @@ struct SnapshotChoice: Sendable {
         }
         let payload = try Payload(parsing: file.payload, limits: limits)
         guard payload.timestamp == file.timestamp, file.timestamp == stored.timestamp else {
-            throw SnapshotRefusal(.damaged("its records are of \(payload.timestamp), not of \(stored.timestamp)"))
+            throw SnapshotRefusal(
+                .damaged("its records have the timestamp \(payload.timestamp), not \(stored.timestamp)"))
         }
         let unverified = UnverifiedSnapshot(
             collection: id, payload: payload,
@@ -342,7 +344,7 @@ extension SnapshotChoice {
                 let (found, expected) = (reader.fileDigest, bundle.lock.bundle.sha256)
                 guard found == expected else {
                     throw BundleError(
-                        .damaged, file: reader.name, expected: "SHA-256 \(expected), as the lock says",
+                        .damaged, file: reader.name, expected: "SHA-256 \(expected), as in the lock file",
                         found: "\(found)")
                 }
             } catch {

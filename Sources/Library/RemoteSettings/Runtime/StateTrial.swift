@@ -70,7 +70,7 @@ package struct StateTrial: Hashable, Sendable {
     /// Returns a sentence for each rejected state that is newer than the state in use.
     package func problems(after timestamp: Timestamp?) -> [String] {
         setAside.filter { entry in timestamp.map { $0 < entry.state.timestamp } ?? true }
-            .map { "the state of \($0.state.timestamp.rfc3339) is set aside: \($0.reason)" }
+            .map { "the state of \($0.state.timestamp.rfc3339) was rejected: \($0.reason)" }
     }
 
     /// Returns the reason that a snapshot was rejected; `nil` if it may be used. The content is hashed only if a state
@@ -85,7 +85,7 @@ extension StateTrial {
     mutating func settle() {
         guard let served, usesPackagedOnly || !isGood(served) && servedStarts >= Self.startsOnTrial else { return }
         setAside(
-            served, because: "the app started \(Counted.text(servedStarts, "time")) with it and did not get well")
+            served, because: "the app failed to start with it (\(Counted.text(servedStarts, "attempt")))")
     }
 
     /// Counts the current start. Call it before the state is used.

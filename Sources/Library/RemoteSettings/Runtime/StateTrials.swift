@@ -126,7 +126,7 @@ package final class StateTrials: Sendable {
         } catch {
             isBusy.withLock { $0 = true }
             if !isGood, !isPackaged {
-                refusal = .init(state: state, reason: "this start with it cannot be counted: \(error)")
+                refusal = .init(state: state, reason: "the number of starts with it cannot be stored: \(error)")
             }
         }
         known.withLock { known in

@@ -66,8 +66,7 @@ extension CacheFile {
         }
         guard let end else {
             throw failure(
-                "expected a line of JSON of at most \(Self.mostHeadBytes) bytes, found no end "
-                    + "of line")
+                "its first line is longer than \(Self.mostHeadBytes) bytes")
         }
         let head: JSONValue
         do throws(FormatError) {
@@ -75,19 +74,19 @@ extension CacheFile {
             limits.jsonValues = Self.mostHeadValues
             head = try JSONValue(parsing: content[0..<end], limits: limits)
         } catch {
-            throw failure("expected a line of JSON, found \(error)")
+            throw failure("its first line is not valid JSON: \(error)")
         }
         guard let format = head["format"]?.number?.uint64, let timestamp = head.time("timestamp"),
             let server = head["server"]?.string, let metadata = head["metadata"]?.string,
             let name = head["collection"]?.string, let collection = try? CollectionID(name)
-        else { throw failure("its first line lacks a member, or one has the wrong type") }
+        else { throw failure("a member of its first line is missing or has the wrong type") }
         guard format == Self.format else { throw failure("expected format \(Self.format), found \(format)") }
         guard id == nil || id == collection else {
             throw failure("expected the collection \(id.map { "\($0)" } ?? ""), found \(collection)")
         }
         let payload = content[end + 1..<content.count]
         guard head["payloadBytes"]?.number?.uint64 == UInt64(payload.count) else {
-            throw failure("its payload has \(payload.count) bytes, which is not what its first line states")
+            throw failure("its payload is \(payload.count) bytes, which does not match its first line")
         }
         self.init(
             collection: collection, server: server, timestamp: timestamp, verifiedAt: head.time("verifiedAt"),

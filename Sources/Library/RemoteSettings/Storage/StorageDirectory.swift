@@ -326,7 +326,7 @@ extension StorageDirectory {
         let file = try CacheFile(parsing: content, of: id, path: path, limits: limits)
         // If the state is unsigned, only this hash shows whether the file is intact.
         guard file.chain != nil || SHA256Digest(hashing: content) == stored.file else {
-            throw BundleError.cacheFile(path, "its SHA-256 is not the one in its name")
+            throw BundleError.cacheFile(path, "its SHA-256 does not match its name")
         }
         return file
     }

@@ -176,12 +176,12 @@ extension StorageIndex {
         let json = try JSONValue(parsing: content, limits: limits)
         guard let format = json["format"]?.number?.uint64 else {
             throw BundleError.index(
-                .malformed, "not the index of a storage directory", remedy: "the next sync makes a new one")
+                .malformed, "not the index of a storage directory", remedy: "the next sync creates a new one")
         }
         guard format <= Self.format else {
             throw BundleError.index(
                 .unknownVersion,
-                "expected format \(Self.format), found \(format), which a later version of the library has written",
+                "expected format \(Self.format), found \(format), written by a newer version of the library",
                 remedy: "the storage directory is left unchanged")
         }
         for (key, value) in json.members("collections") { self[key] = Collection(value) }

@@ -146,12 +146,12 @@ struct CollectionSync {
 
     func reportRetry(_ reason: HTTPError?) {
         guard let reason else { return }
-        session.logger.notice("\(id): a delta could not be used, everything was fetched: \(reason)")
+        session.logger.notice("\(id): a delta could not be used; all records were fetched: \(reason)")
         report(.init(reason), reason)
     }
 
     private func reportCleanup(_ failure: BundleError) {
-        session.logger.warning("\(id): attachments that no record has any more could not be removed: \(failure)")
+        session.logger.warning("\(id): unused attachments could not be removed: \(failure)")
         report(.cleanupError, failure)
     }
 

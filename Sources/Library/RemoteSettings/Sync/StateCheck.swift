@@ -6,8 +6,9 @@ extension RemoteSettingsError {
     /// Returns an error for a verified state that was rejected.
     package static func rejected(_ id: CollectionID, _ timestamp: Timestamp, _ reason: String) -> RemoteSettingsError {
         .rejected(
-            reason: "\(id): the state of \(timestamp.rfc3339) is not used: \(VisibleText.excerpt(reason)); the current "
-                + "state stays; publish a newer one")
+            reason:
+                "\(id): the state of \(timestamp.rfc3339) was rejected: \(VisibleText.excerpt(reason)); the current "
+                + "state is unchanged; publish a newer one")
     }
 }
 
@@ -27,12 +28,12 @@ package enum StateCheck {
                 try check()
                 continuation.yield(nil)
             } catch {
-                continuation.yield("the app's check refused it: \(error)")
+                continuation.yield("the app's check failed: \(error)")
             }
         }
         let alarm = WorkThreads.start {
             guard (try? await environment.sleep(limit)) != nil else { return }
-            continuation.yield("the app's check did not end within \(limit)")
+            continuation.yield("the app's check did not finish within \(limit)")
         }
         defer { alarm.cancel() }
         for await reason in reasons { return reason }
@@ -74,7 +75,7 @@ extension CollectionSync {
         do {
             try trials.setAside(.init(snapshot), of: subject, because: refusal, byCheck: true)
         } catch {
-            session.logger.warning("\(id): it could not be stored that a state was refused: \(error)")
+            session.logger.warning("\(id): the rejection of a state could not be stored: \(error)")
         }
         throw RemoteSettingsError.rejected(id, snapshot.timestamp, refusal)
     }

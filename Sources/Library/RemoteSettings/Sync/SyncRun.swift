@@ -38,22 +38,25 @@ extension LocalCollection {
         do throws(RemoteSettingsError) { try session.checkNetwork(id) } catch { return .failure(error) }
         if session.config.isPackagedOnly, overriding == nil {
             if let timestamp = current().timestamp { return .success(.upToDate(timestamp)) }
-            return .failure(.notHeld(reason: "\(id): expected a packaged snapshot, found none; package it"))
+            return .failure(
+                .notHeld(reason: "\(id): there is no packaged snapshot; package the collection with the app"))
         }
         guard let overriding else { return nil }
         let current = self.current()
-        session.logger.warning("\(id): OVERRIDDEN, so that it is not synced: \(overriding.path) has its place")
+        session.logger.warning("\(id): OVERRIDDEN by \(overriding.path); not synced")
         if let timestamp = current.timestamp { return .success(.upToDate(timestamp)) }
         let problems = current.rejected.map { "\($0)" }.joined(separator: "; ")
         return .failure(
-            .storage(reason: "\(id): \(problems); mend the file, or take it out of RemoteSettingsConfig.overrides"))
+            .storage(reason: "\(id): \(problems); fix the file, or remove it from RemoteSettingsConfig.overrides"))
     }
 
     /// Syncs for a read that has found no records. A recent failure is returned at once instead of being repeated.
     func syncIfEmpty(owner: WorkOwner) async -> Result<SyncOutcome, RemoteSettingsError> {
         if !session.syncs.isUnderWay(id), let failure = session.failures.standing(id) {
             session.logger.debug(
-                "\(id): not synced, as a sync has just failed; a read tries again from \(failure.nextTry.rfc3339) on")
+                "\(id): not synced, because the last sync failed; reads will sync again after "
+                    + "\(failure.nextTry.rfc3339)"
+            )
             return .failure(failure.error)
         }
         return await sync(trigger: .empty, owner: owner).result
@@ -172,7 +175,10 @@ struct SyncRun: Sendable {
         do {
             guard case .changes(let document, _) = try await client.monitor(expected: expected) else {
                 throw RemoteSettingsError.other(
-                    reason: "\(client.server): expected the list of collections, found an empty answer (204)")
+                    reason:
+                        "\(client.server): the server sent an empty response (204) instead of the list of its "
+                        + "collections"
+                )
             }
             serverTime = document.serverTime(now: began)
             do throws(FormatError) {

@@ -19,7 +19,7 @@ extension Session {
         }
         guard let result else {
             throw .timedOut(
-                reason: "\((try? server.get()).map { "\($0)" } ?? "the server"): the sync was not complete after "
+                reason: "\((try? server.get()).map { "\($0)" } ?? "the server"): the sync did not finish within "
                     + "\(timeout); try again later")
         }
         return try result.get()

@@ -134,8 +134,8 @@ extension UpdateProblem: CustomStringConvertible {
     package var description: String {
         switch self {
         case .noConnection(let error): error.description
-        case .unreadable(let reason): "an announcement cannot be read: \(reason)"
-        case .notFetched(let reason): "what was announced could not be fetched: \(reason)"
+        case .unreadable(let reason): "cannot read an announcement: \(reason)"
+        case .notFetched(let reason): "cannot fetch the announced change: \(reason)"
         }
     }
 }

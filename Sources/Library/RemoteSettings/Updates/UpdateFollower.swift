@@ -124,7 +124,7 @@ package final class UpdateFollower: Sendable {
                     reader?.cancel()
                     await reader?.value
                     let isWanted = state.withLock { $0.timing.wantsConnection }
-                    ended(isWanted ? UpdateEnd(.failed, "the connection went silent") : nil)
+                    ended(isWanted ? UpdateEnd(.failed, "no data was received on the connection") : nil)
                 case .ask:
                     guard let request = record({ $0.nextRequest(at: $1) }) else { continue }
                     asker = Task {
@@ -177,7 +177,7 @@ package final class UpdateFollower: Sendable {
                     announce(timestamp, changed: changed, isFromChannel: true)
                 }
             }
-            return UpdateEnd(.failed, "the server ended the connection")
+            return UpdateEnd(.failed, "the server closed the connection")
         } catch {
             return UpdateEnd(.failed, "\(error)")
         }
@@ -209,7 +209,8 @@ package final class UpdateFollower: Sendable {
         }
         let seen = session.seen(of: Set(collections.map(\.id))) ?? Timestamp(milliseconds: 0)
         if request.attempts == Self.mostAttempts, failure != nil || request.newest.map({ seen < $0 }) == true {
-            let older = "\(request.newest.map { "\($0)" } ?? "a change") was announced, and the server has \(seen)"
+            let older =
+                "\(request.newest.map { "\($0)" } ?? "a change") was announced, but the server still has \(seen)"
             tell(.notFetched(reason: failure.map { "\($0)" } ?? older))
         }
         return failure == nil ? .seen(seen) : .failed
@@ -222,7 +223,7 @@ package final class UpdateFollower: Sendable {
             return true
         }
         guard isNew else { return }
-        session.logger.notice("the update channel \(session.updateChannel?.name ?? ""): \(problem)")
+        session.logger.notice("update channel \(session.updateChannel?.name ?? ""): \(problem)")
         problems.send(problem)
     }
 }

@@ -25,7 +25,7 @@ extension OriginTransport {
         guard let name = PublisherName(publisher) else {
             throw RemoteSettingsError.invalidName(
                 reason:
-                    "expected the name of a publisher, \(PublisherName.rule); found \(VisibleText.quote(publisher))")
+                    "invalid publisher name \(VisibleText.quote(publisher)); a name is \(PublisherName.rule)")
         }
         let target = try collection("\(Catalogue.collection)")
         return try state.withLock { state in

@@ -62,12 +62,12 @@ public struct ServerCollection: Sendable {
         let list = (document as? [String: Any])?["data"] ?? document
         guard let records = list as? [[String: Any]] else {
             throw RemoteSettingsError.other(
-                reason: "\(id): expected a list of records as JSON, or an object whose member data is one")
+                reason: "\(id): not a JSON array of records, or an object with the array in \"data\"")
         }
         var fields: [String: [String: Any]] = [:]
         for var record in records {
             guard let id = record.removeValue(forKey: "id") as? String else {
-                throw RemoteSettingsError.other(reason: "\(self.id): expected an id in each record, found \(record)")
+                throw RemoteSettingsError.other(reason: "\(self.id): each record must have an id, found \(record)")
             }
             fields[id] = record
         }

@@ -45,7 +45,7 @@ final class TestSigners: Sendable {
         do {
             return try TestSigners()
         } catch {
-            fatalError("no keys for the tests: \(error)")
+            fatalError("cannot create test keys: \(error)")
         }
     }()
 

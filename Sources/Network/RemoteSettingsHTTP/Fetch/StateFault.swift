@@ -50,11 +50,13 @@ extension HTTPError {
     static func cutShort(url: String, received: Int, total: Int?) -> Self {
         let sentence =
             total.map {
-                "the list of records is incomplete: the server states \(Counted.text($0, "record")) and sent \(received), "
-                    + "which its signature does not match"
+                "the list of records is incomplete: the server announced \(Counted.text($0, "record")) but sent "
+                    + "\(received), "
+                    + "which do not match the signature"
             }
-            ?? "no signature matches the \(received) records received; such a round number suggests that the server's "
-            + "page limit (paginate_by) cut the list"
+            ?? "the \(received) records received do not match any signature; such a round number suggests that the "
+            + "server's "
+            + "page limit (paginate_by) truncated the list"
         return Self(
             .cutShort, .untrusted, url: url, sentence,
             remedy: "\(unchanged); ask the server's operator to raise the limit")
@@ -63,7 +65,7 @@ extension HTTPError {
     package static func rollback(held: Timestamp, answered: Timestamp) -> Self {
         Self(
             .rollback(held: held, answered: answered), .rollback,
-            "the server sent an older state than it did before: expected at least \(held) (\(held.rfc3339)), found "
+            "the server sent an older state than before: expected at least \(held) (\(held.rfc3339)), found "
                 + "\(answered) (\(answered.rfc3339))",
             remedy: unchanged)
     }
@@ -71,25 +73,26 @@ extension HTTPError {
     static func future(answered: Timestamp, now: Timestamp) -> Self {
         Self(
             .future, .rollback,
-            "the server sent a state from the future: expected at most a day after the current time, "
-                + "\(now.rfc3339), found \(answered) (\(answered.rfc3339))",
+            "the server sent a state from the future: its timestamp is \(answered) (\(answered.rfc3339)), and the "
+                + "current "
+                + "time is \(now.rfc3339)",
             remedy: "\(unchanged); check this machine's clock, and tell the server's operator")
     }
 
     package static func equivocation(_ timestamp: Timestamp) -> Self {
         Self(
             .equivocation, .rollback,
-            "the server sent different records for the timestamp of the local state, \(timestamp)",
+            "the server sent different records with the same timestamp as the local state, \(timestamp)",
             remedy: "\(unchanged); ask the server's operator")
     }
 
     package static let signatureLost = Self(
-        .signatureLost, .untrusted, "the collection is known to be signed, but the server's answer has no signature",
-        remedy: "\(unchanged); remove the local state first if you accept it unsigned")
+        .signatureLost, .untrusted, "the collection was signed before, but the server's response has no signature",
+        remedy: "\(unchanged); to accept the unsigned collection, remove the local state first")
 
     package static func noAnswer(url: String) -> Self {
         Self(
-            .noAnswer, .content, url: url, "the server sent an empty answer (204) in place of a changeset",
+            .noAnswer, .content, url: url, "the server sent an empty response (204) instead of a changeset",
             remedy: "try again later")
     }
 
@@ -105,7 +108,7 @@ extension HTTPError {
             url,
             Reason(
                 code, reason.description,
-                remedy: "the server refuses access to this collection; ask its operator, or check a proxy on the way",
+                remedy: "the server denies access to this collection; ask its operator, or check your proxy",
                 status: status))
     }
 

@@ -183,6 +183,6 @@ extension UpdateEvent {
     }
 
     private static func refused(_ name: String, _ error: FormatError) -> FormatError {
-        FormatError(.init(error.code, "the data of an event \"\(name)\" cannot be used: \(error)"))
+        FormatError(.init(error.code, "the data of the event \"\(name)\" is invalid: \(error)"))
     }
 }

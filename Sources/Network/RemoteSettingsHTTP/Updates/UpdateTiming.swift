@@ -194,10 +194,10 @@ package struct UpdateTiming: Sendable {
             let range = Self.reconnectionTimes
             connectionPauses.first = min(max(time, range.lowerBound), range.upperBound)
         case .event(.pause(.retryAfter(let seconds))):
-            return UpdateEnd(.notBefore(seconds: seconds), "the server asked for a pause of \(seconds) s")
+            return UpdateEnd(.notBefore(seconds: seconds), "the server asked clients to wait \(seconds) s")
         case .event(.pause(.disabled)):
             asked = max(asked, moment.uptime + Self.switchedOff)
-            return UpdateEnd(.unsupported, "the server has switched its update channel off")
+            return UpdateEnd(.unsupported, "the server turned off its update channel")
         case .event(.update), .refused: break
         }
         return nil

@@ -38,18 +38,18 @@ package struct OriginProblem: CodedError {
     /// The response for the paths at which Kinto has lists and single objects, which this server does not have.
     static let noList = OriginProblem(
         404, errno: 111, "Not Found",
-        "This server has no lists; read buckets/BUCKET/collections/COLLECTION/changeset?_expected=0.")
+        "This server does not serve lists; request buckets/BUCKET/collections/COLLECTION/changeset?_expected=0.")
     package static let methodNotAllowed = OriginProblem(
         405, errno: 115, "Method Not Allowed", "This server is read-only; use GET or HEAD.")
     package static let failed = OriginProblem(
-        500, errno: 999, "Internal Server Error", "The snapshot could not be read; the server's log says why.")
+        500, errno: 999, "Internal Server Error", "The snapshot could not be read; see the server's log.")
 
     /// The response while the server is still reading its bundles.
     package static let notReady = OriginProblem(
         503, errno: 201, "Service Unavailable", "The snapshots are being read and verified; try again in a moment.")
     /// The response while too many responses wait for slow clients.
     package static let busy = OriginProblem(
-        503, errno: 201, "Service Unavailable", "Too many answers wait for their clients; try again in a moment.")
+        503, errno: 201, "Service Unavailable", "Too many responses are in progress; try again in a moment.")
 
     static func invalid(_ parameter: String, _ description: String) -> OriginProblem {
         OriginProblem(

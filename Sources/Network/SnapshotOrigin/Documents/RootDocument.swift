@@ -38,7 +38,7 @@ enum RootDocument {
                 .init(
                     key: "signer",
                     value: .members([
-                        "description": .string("Served as it was signed; nothing is signed or reviewed here"),
+                        "description": .string("Data is served as signed; this server does not sign or review"),
                         "url": .string("https://github.com/mozilla/remote-settings"),
                         "version": .string(softwareVersion), "to_review_enabled": .bool(false),
                         "group_check_enabled": .bool(false), "resources": .array([]),

@@ -66,8 +66,10 @@ final class AttachmentIndex: Sendable {
                 if !place.goes(before: other, at: location) { places[location] = other }
                 if other.file.sha256 != file.sha256 {
                     conflicts.append(
-                        "\(other.bundle.head.collection) and \(collection.id) name different files at \(location); "
-                            + "that of \(places[location] === place ? collection.id : other.bundle.head.collection) is "
+                        "\(other.bundle.head.collection) and \(collection.id) have different attachments at the "
+                            + "location \(location); "
+                            + "the one of "
+                            + "\(places[location] === place ? collection.id : other.bundle.head.collection) is "
                             + "served")
                 }
             }

@@ -85,8 +85,8 @@ package final class ServedCollection: Sendable {
             let stop = payload.count - #"],"last_modified":"\#(timestamp)"}"#.utf8.count
             guard stop >= start else {
                 throw BundleError(
-                    .malformed, file: bundle.name, entry: "records.json", expected: "a canonical payload",
-                    found: "\(payload.count) bytes")
+                    .malformed, file: bundle.name, entry: "records.json",
+                    found: "not a canonical payload: it is only \(payload.count) bytes")
             }
             let segments = [head, payload[start..<stop], end.json]
             return resource(.changeset, segments, tag: "\(timestamp)-\(fingerprint)\(end.tag)")

@@ -27,8 +27,7 @@ struct ServedMetadata {
             value = try JSONValue(parsing: metadata.json, limits: limits)
         } catch {
             throw BundleError(
-                .malformed, file: bundle.name, entry: "metadata.json", expected: "a JSON object",
-                found: error.description)
+                .malformed, file: bundle.name, entry: "metadata.json", found: "not valid JSON: \(error)")
         }
         guard case .object(var members) = value else {
             throw BundleError(

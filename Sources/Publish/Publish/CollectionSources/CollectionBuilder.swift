@@ -41,14 +41,16 @@ struct CollectionBuilder {
             return
         }
         guard let members = node.members else {
-            problems.add(file, node.line, "the file is \(node.kind)", "write records: or parameters: into it")
+            problems.add(
+                file, node.line, "the file cannot be \(node.kind)", "write a mapping with records: or parameters:")
             return
         }
         if let member = node["id-from"] {
             if let name = member.string, !name.isEmpty {
                 idMember = name
             } else {
-                problems.add(file, member.line, "id-from is \(member.kind)", "name the member that has the ids")
+                problems.add(
+                    file, member.line, "id-from cannot be \(member.kind)", "write the name of the member with the ids")
             }
         }
         // Read the metadata first, because its schema is needed to check the records.
@@ -64,7 +66,7 @@ struct CollectionBuilder {
             default:
                 problems.add(
                     file, member.line, "unknown key \(VisibleText.quote(member.key))",
-                    "known here: \(Self.keys.joined(separator: ", "))")
+                    "the keys here are \(Self.keys.joined(separator: ", "))")
             }
         }
         if hasParameters {
@@ -80,13 +82,15 @@ struct CollectionBuilder {
 
     private mutating func read(metadata node: SourceNode, _ file: String) {
         guard let members = node.members else {
-            if !node.isNull { problems.add(file, node.line, "metadata is \(node.kind)", "write key: value pairs") }
+            if !node.isNull {
+                problems.add(file, node.line, "metadata cannot be \(node.kind)", "write key: value pairs")
+            }
             return
         }
         metadataPlace = (file, node.line)
         for member in members {
             if Self.reserved.contains(member.key) {
-                problems.add(file, member.line, "publish sets \(member.key) itself", "leave it out")
+                problems.add(file, member.line, "publish sets \(member.key) itself", "remove this line")
             } else {
                 checkNumbers(member.value, file)
                 metadata.append(.init(key: member.key, value: member.value.json))
@@ -99,7 +103,7 @@ struct CollectionBuilder {
         do throws(DumpsError) {
             schema = try RecordSchema(node.json)
         } catch {
-            problems.add(file, node.line(at: error.path), "the schema: \(error.problem)", error.remedy)
+            problems.add(file, node.line(at: error.path), "invalid schema: \(error.problem)", error.remedy)
         }
     }
 
@@ -114,7 +118,7 @@ struct CollectionBuilder {
             let place = violation.place.isEmpty ? "" : " in \(violation.place)"
             problems.add(
                 file, line(violation.path),
-                "the record \(id) does not fit the schema\(place): \(violation.problem)",
+                "the record \(id) does not match the schema\(place): \(violation.problem)",
                 "correct the record, or metadata.schema of the collection")
         }
     }
@@ -132,7 +136,9 @@ struct CollectionBuilder {
         case .list(let records): for record in records { add(record: record, file: file) }
         case .mapping(let members):
             for member in members { add(record: member.value, file: file, id: member.key, line: member.line) }
-        default: problems.add(file, node.line, "records is \(node.kind)", "write a list of records, or id: record")
+        default:
+            problems.add(
+                file, node.line, "records cannot be \(node.kind)", "write a list of records, or ID: RECORD pairs")
         }
     }
 
@@ -145,7 +151,7 @@ struct CollectionBuilder {
         guard !problems.isFull else { return }
         let line = line ?? node.line
         guard let members = node.members else {
-            problems.add(file, line, "a record is \(node.kind)", "write its members as key: value pairs")
+            problems.add(file, line, "a record cannot be \(node.kind)", "write its members as key: value pairs")
             return
         }
         guard let id = identifier(node, given, file, line) else { return }
@@ -155,9 +161,9 @@ struct CollectionBuilder {
             switch member.key {
             case "id": break
             case "last_modified":
-                problems.add(file, member.line, "publish sets last_modified itself", "leave it out")
+                problems.add(file, member.line, "publish sets last_modified itself", "remove this line")
             case "deleted" where member.value.json == .bool(true):
-                problems.add(file, member.line, "the record says that it is deleted", "remove the record instead")
+                problems.add(file, member.line, "deleted: true is not supported", "remove the record instead")
             case "attachment":
                 guard let value = attachment(member.value, file) else { continue }
                 written.append(.init(key: member.key, value: value))
@@ -190,7 +196,7 @@ struct CollectionBuilder {
         if let other = records[record.id] {
             problems.add(
                 record.file, record.line, "the record in \(other.file):\(other.line) already has the id \(record.id)",
-                "give one of the records another id")
+                "change the id of one of them")
         } else {
             records[record.id] = record
         }
@@ -200,7 +206,8 @@ struct CollectionBuilder {
         if let own = node["id"] {
             guard let text = own.string else {
                 problems.add(
-                    file, own.line, "the id is \(own.kind)", "write a string, in quotes if it looks like a number")
+                    file, own.line, "the id cannot be \(own.kind)",
+                    "write a string, in quotes if it looks like a number")
                 return nil
             }
             return checked(text, file, own.line)
@@ -211,13 +218,13 @@ struct CollectionBuilder {
             case .number(let number)?: return RecordIdentifier.derived(from: number.text)
             default:
                 problems.add(
-                    file, line, "the record has no text in \(idMember), which id-from takes as the id",
-                    "write one, or give the record an id")
+                    file, line, "the record has no string in \(idMember), which id-from specifies as the id",
+                    "add one, or give the record an id")
                 return nil
             }
         }
         guard let given else {
-            problems.add(file, line, "the record has no id", "write one, or write id-from: MEMBER for all records")
+            problems.add(file, line, "the record has no id", "add id:, or write id-from: MEMBER for all records")
             return nil
         }
         return checked(given, file, line)
@@ -226,8 +233,8 @@ struct CollectionBuilder {
     private mutating func checked(_ text: String, _ file: String, _ line: Int) -> String? {
         guard Identifier.isValid(text.utf8) else {
             problems.add(
-                file, line, "the id is \(VisibleText.quote(text))",
-                "write a letter or digit, then letters, digits, - and _ (at most 255)")
+                file, line, "invalid id \(VisibleText.quote(text))",
+                "write a letter or digit, then letters, digits, - and _ (at most 255 characters)")
             return nil
         }
         return text
@@ -236,7 +243,8 @@ struct CollectionBuilder {
     private mutating func checkFilter(_ node: SourceNode, _ file: String) {
         guard !node.isNull else { return }
         guard let text = node.string else {
-            problems.add(file, node.line, "\(RecordFilter.fieldName) is \(node.kind)", "write a filter as a string")
+            problems.add(
+                file, node.line, "\(RecordFilter.fieldName) cannot be \(node.kind)", "write a filter as a string")
             return
         }
         do throws(FilterError) {
@@ -264,8 +272,9 @@ struct CollectionBuilder {
             guard size > limits.changesetBytes else { continue }
             problems.add(
                 record.file, record.line,
-                "the records up to this one take more than \(ByteSize.text(UInt64(limits.changesetBytes))), which is "
-                    + "the most that apps fetch",
+                "the records up to this one are over \(ByteSize.text(UInt64(limits.changesetBytes))), the most that "
+                    + "apps "
+                    + "download",
                 "split the collection")
             break
         }
@@ -296,7 +305,7 @@ struct CollectionBuilder {
         } catch {
             problems.add(
                 metadataPlace?.file ?? root, metadataPlace?.line,
-                "the metadata, with room for signatures: \(error.reason)",
+                "the metadata, including signatures, is too large: \(error.reason)",
                 "move large values into a record or an attachment")
         }
     }
@@ -309,7 +318,8 @@ struct CollectionBuilder {
                 _ = try ParameterRecord(Record(id: record.id, json: CanonicalJSON.canonicalize(text, limits: limits)))
             } catch let error as ParameterError {
                 problems.add(
-                    record.file, record.line, "\(error.problem)", "correct it, or move the record to another collection"
+                    record.file, record.line, "\(error.problem)",
+                    "correct it, or move the record to a different collection"
                 )
             } catch {
                 // Skip numbers that canonical JSON cannot express. They were already reported with their line numbers
@@ -336,7 +346,7 @@ extension CollectionBuilder {
                 return nil
             }
             guard let own = node["file"] else {
-                problems.add(file, node.line, "the attachment has no file", "write file: and a path")
+                problems.add(file, node.line, "the attachment has no file", "add file: with a path")
                 return nil
             }
             path = own
@@ -346,7 +356,9 @@ extension CollectionBuilder {
             path = node
         }
         guard let relative = path.string, let found = self.file(relative, path.line, file) else {
-            if path.string == nil { problems.add(file, path.line, "the attachment is \(path.kind)", "write a path") }
+            if path.string == nil {
+                problems.add(file, path.line, "the attachment cannot be \(path.kind)", "write a path")
+            }
             return nil
         }
         return .members([
@@ -365,7 +377,7 @@ extension CollectionBuilder {
             !relative.unicodeScalars.contains(where: { $0.value < 0x20 || $0 == "\\" })
         else {
             problems.add(
-                file, line, "the path \(VisibleText.quote(relative)) is not below \(root)",
+                file, line, "the path \(VisibleText.quote(relative)) is not inside \(root)",
                 "write a path relative to this directory, without . and ..")
             return nil
         }
@@ -393,7 +405,7 @@ extension CollectionBuilder {
             let (digest, size) = try FileStore.digestAndSize(of: path)
             guard size <= limits.attachmentBytes else {
                 problems.add(
-                    file, line, "\(path) has \(size) bytes, more than the limit of \(limits.attachmentBytes)",
+                    file, line, "\(path) is \(size) bytes, over the limit of \(limits.attachmentBytes)",
                     "make it smaller")
                 return nil
             }

@@ -47,14 +47,14 @@ extension ParameterFinding: CustomStringConvertible {
                 + "filter, or remove them"
         case .invalidFilter(let error): "\(key): the record \(named) never applies: \(error)"
         case .shadowed(let earlier):
-            "\(key): the record \(named) never wins: every device that passes its filter gets \(earlier)"
+            "\(key): the record \(named) never applies: every device that matches its filter gets \(earlier) instead"
         case .changingType(let kinds):
             "\(key): its values have different types: "
                 + Counted.list(zip(records, kinds).map { "\($0) is \($1)" })
         case .noDefault:
-            "\(key): every record has a filter (\(named)); if none of them passes, an app uses its own default"
+            "\(key): every record has a filter (\(named)); if none matches, the app uses its own default"
         case .missingInAppDefault:
-            "\(key): the app's defaults do not have this key; an app that has not synced has no value for it; add it "
+            "\(key): this key is missing from the app's defaults, so an app has no value before its first sync; add it "
                 + "to the defaults"
         case .otherTypeThanInAppDefault(let kinds, let inAppDefault):
             "\(key): the app's default is \(inAppDefault), but "

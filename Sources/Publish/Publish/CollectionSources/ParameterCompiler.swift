@@ -58,8 +58,8 @@ package struct ParameterCompiler {
             if room >= 0 {
                 problems.add(
                     file, line,
-                    "from here on, the copies of conditions in the records take too many bytes",
-                    "shorten the conditions that many parameters name, or split the collection")
+                    "the collection is too large: each use of a condition in a parameter adds a copy of its filter",
+                    "shorten the conditions that many parameters use, or split the collection")
             }
             room = -1
             return false
@@ -111,7 +111,7 @@ package struct ParameterCompiler {
                 filter = self.filter(of: member.value, seed: name, member.line)
             } else {
                 problems.add(
-                    file, member.line, "the condition \(name) is \(member.value.kind)",
+                    file, member.line, "the condition \(name) cannot be \(member.value.kind)",
                     "write a filter, or a mapping with filter, percent and seed")
                 filter = nil
             }
@@ -125,7 +125,7 @@ package struct ParameterCompiler {
         var ramp: Ramp?
         if let own = node["filter"] {
             guard let text = own.string else {
-                problems.add(file, own.line, "filter is \(own.kind)", "write a filter as a string")
+                problems.add(file, own.line, "filter cannot be \(own.kind)", "write a filter as a string")
                 return nil
             }
             guard let checked = checkedFilter(text, own.line) else { return nil }
@@ -136,10 +136,10 @@ package struct ParameterCompiler {
             parts.append(expression.text)
             ramp = expression.ramp
         } else if let seed = node["seed"] {
-            problems.add(file, seed.line, "there is a seed without a percent", "add percent:, or remove the seed")
+            problems.add(file, seed.line, "the seed has no percent", "add percent:, or remove the seed")
         }
         guard !parts.isEmpty else {
-            problems.add(file, line, "there is neither filter nor percent", "write one of them")
+            problems.add(file, line, "there is neither filter nor percent", "write at least one of them")
             return nil
         }
         // Parentheses are needed because `&&` and `||` have the same precedence in this language.
@@ -149,7 +149,8 @@ package struct ParameterCompiler {
 
     private mutating func checkedFilter(_ text: String, _ line: Int) -> String? {
         guard !text.unicodeScalars.allSatisfy(\.properties.isWhitespace) else {
-            problems.add(file, line, "the filter is empty", "write one; a value without a condition is the default")
+            problems.add(
+                file, line, "the filter is empty", "write a filter; a value without a condition is the default")
             return nil
         }
         do throws(FilterError) {
@@ -168,7 +169,7 @@ package struct ParameterCompiler {
         let isText = seed.map { $0.string != nil } ?? true
         guard isText, let quoted = Self.quoted(text) else {
             problems.add(
-                file, seed?.line ?? node.line, "the seed is \(seed?.kind ?? VisibleText.quote(text))",
+                file, seed?.line ?? node.line, "the seed cannot be \(seed?.kind ?? VisibleText.quote(text))",
                 "write seed: and a string of 1 to 100 printable ASCII characters without quotes and backslashes")
             return nil
         }
@@ -183,9 +184,9 @@ package struct ParameterCompiler {
         if steps.count == 1, bounds.count == 1 { steps.insert(0, at: 0) }
         guard steps.count == 2, bounds.count <= 2, steps[0] <= steps[1] else {
             problems.add(
-                file, node.line, "percent is \(node.kind)",
-                "write a number from 0 to 100 with at most four decimals; or two rising ones, [10, 20]; or dates and "
-                    + "numbers, {2026-12-01: 5, 2026-12-07: 100}")
+                file, node.line, "percent cannot be \(node.kind)",
+                "write a number from 0 to 100 with at most four decimals; a range, [10, 20]; or dates and numbers, "
+                    + "{2026-12-01: 5, 2026-12-07: 100}")
             return nil
         }
         return Filter(text: Ramp.sample(quoted, from: steps[0], to: steps[1]), ramp: nil)
@@ -198,20 +199,20 @@ package struct ParameterCompiler {
             guard let from = Timestamp(rfc3339: member.key) else {
                 problems.add(
                     file, member.line, "\(VisibleText.quote(member.key)) is not a date or a time",
-                    "write a date, 2026-12-01, which begins at midnight UTC, or a time, 2026-12-01T08:00:00Z")
+                    "write a date such as 2026-12-01 (midnight UTC) or a time such as 2026-12-01T08:00:00Z")
                 return nil
             }
             guard case .number(let number) = member.value.content, let share = Self.steps(number), share > 0 else {
                 problems.add(
-                    file, member.line, "the share from \(member.key) on is \(member.value.kind)",
+                    file, member.line, "the share from \(member.key) on cannot be \(member.value.kind)",
                     "write a number above 0 and up to 100 with at most four decimals")
                 return nil
             }
             if let last = steps.last, last.from >= from || last.share >= share {
                 problems.add(
-                    file, member.line, "the ramp does not grow from \(member.key) on",
-                    "write each line with a later date and a larger number, because a device that has the value "
-                        + "keeps it"
+                    file, member.line, "the ramp does not increase at \(member.key)",
+                    "write each line with a later date and a larger number, because devices keep a value once they "
+                        + "have it"
                 )
                 return nil
             }
@@ -244,7 +245,8 @@ package struct ParameterCompiler {
         for member in mapping(node, what) where !problems.isFull && room >= 0 {
             if let other = seen.updateValue(member.line, forKey: member.key.exact) {
                 problems.add(
-                    file, member.line, "the parameter \(member.key) is already on line \(other)", "keep one of them")
+                    file, member.line, "the parameter \(member.key) is already defined on line \(other)",
+                    "keep one of them")
                 continue
             }
             records += self.records(of: member)
@@ -264,7 +266,7 @@ package struct ParameterCompiler {
                 case "description": checkText(member)
                 case "type": type = member.value
                 case "value", "in-app-default": break
-                default: unknown(member, Self.parameterKeys, "write an object as a value under value:")
+                default: unknown(member, Self.parameterKeys, "if the value is an object, write it under value:")
                 }
             }
             guard room >= 0 else { return [] }
@@ -295,8 +297,8 @@ package struct ParameterCompiler {
             if let line = asked[filter] {
                 let name = choice.name.map { " (\($0))" } ?? ""
                 problems.notes.append(
-                    "\(file):\(choice.line): no device gets this value of \(key)\(name): each one that passes its "
-                        + "condition gets the value of line \(line)")
+                    "\(file):\(choice.line): no device gets this value of \(key)\(name): every device that matches "
+                        + "its condition gets the value on line \(line)")
             } else {
                 asked[filter] = choice.line
             }
@@ -321,15 +323,18 @@ package struct ParameterCompiler {
             return elements.enumerated().compactMap { index, element in choice(element, index: index, of: key) }
         default:
             problems.add(
-                file, node.line, "when is \(node.kind)",
-                "write CONDITION: VALUE pairs, or a list of condition, filter or percent with a value")
+                file, node.line, "when cannot be \(node.kind)",
+                "write CONDITION: VALUE pairs, or a list in which each entry has a condition, filter or percent, and "
+                    + "a value"
+            )
             return []
         }
     }
 
     private mutating func choice(_ node: SourceNode, index: Int, of key: String) -> Choice? {
         guard let members = node.members else {
-            problems.add(file, node.line, "an entry of when is \(node.kind)", "write condition: NAME and value: VALUE")
+            problems.add(
+                file, node.line, "an entry of when cannot be \(node.kind)", "write condition: NAME and value: VALUE")
             return nil
         }
         for member in members where !Self.choiceKeys.contains(member.key) { unknown(member, Self.choiceKeys) }
@@ -337,8 +342,10 @@ package struct ParameterCompiler {
         if let condition = node["condition"] {
             guard let name = condition.string, node["filter"] == nil else {
                 problems.add(
-                    file, condition.line, "condition is \(condition.kind), or there is also a filter",
-                    "write the name of a condition or a filter, but not both")
+                    file, condition.line,
+                    condition.string == nil
+                        ? "condition cannot be \(condition.kind)" : "condition and filter cannot be combined",
+                    "write the name of a condition, or a filter")
                 return nil
             }
             guard let filter = filter(named: name, condition.line) else { return nil }
@@ -358,8 +365,8 @@ package struct ParameterCompiler {
         guard let condition = conditions[name] else {
             let known = Counted.list(conditions.keys.sorted().map(\.string))
             problems.add(
-                file, line, "there is no condition \(VisibleText.quote(name))",
-                "define it under conditions:\(known.isEmpty ? "" : "; defined are \(known)")")
+                file, line, "undefined condition \(VisibleText.quote(name))",
+                "define it under conditions:\(known.isEmpty ? "" : "; the defined conditions are \(known)")")
             return nil
         }
         conditions[name]?.isUsed = true
@@ -376,7 +383,7 @@ package struct ParameterCompiler {
         case nil, .bool(false)?: isInApp = false
         case .bool(true)?: isInApp = true
         default:
-            problems.add(file, line, "in-app-default is neither true nor false", "write true, or leave it out")
+            problems.add(file, line, "in-app-default must be true or false", "write true, or remove it")
             return nil
         }
         let value = node["value"]
@@ -384,7 +391,7 @@ package struct ParameterCompiler {
         if value == nil, isOptional { return (nil, ()) }
         problems.add(
             file, line, value == nil ? "there is no value" : "there are both a value and in-app-default: true",
-            "write either value: VALUE or in-app-default: true")
+            "write value: VALUE or in-app-default: true, but not both")
         return nil
     }
 
@@ -408,7 +415,8 @@ package struct ParameterCompiler {
     private mutating func checkTypes(_ choices: [Choice], _ type: SourceNode?, _ parameter: SourceNode.Member) {
         let kinds = ["string", "boolean", "number", "json"]
         if let type, !kinds.contains(type.string ?? "") {
-            problems.add(file, type.line, "type is \(type.kind)", "write one of \(kinds.joined(separator: ", "))")
+            problems.add(
+                file, type.line, "type cannot be \(type.kind)", "write one of \(kinds.joined(separator: ", "))")
             return
         }
         if type?.string == "json" { return }
@@ -442,7 +450,7 @@ package struct ParameterCompiler {
     private mutating func mapping(_ node: SourceNode?, _ what: String) -> [SourceNode.Member] {
         guard let node, !node.isNull else { return [] }
         guard let members = node.members else {
-            problems.add(file, node.line, "\(what) is \(node.kind)", "write key: value pairs")
+            problems.add(file, node.line, "\(what) cannot be \(node.kind)", "write key: value pairs")
             return []
         }
         return members
@@ -450,12 +458,12 @@ package struct ParameterCompiler {
 
     private mutating func checkText(_ member: SourceNode.Member) {
         guard member.value.string == nil, !member.value.isNull else { return }
-        problems.add(file, member.line, "\(member.key) is \(member.value.kind)", "write a string")
+        problems.add(file, member.line, "\(member.key) cannot be \(member.value.kind)", "write a string")
     }
 
     private mutating func unknown(_ member: SourceNode.Member, _ known: [String], _ more: String? = nil) {
         problems.add(
             file, member.line, "unknown key \(VisibleText.quote(member.key))",
-            "known here: \(known.joined(separator: ", "))\(more.map { "; \($0)" } ?? "")")
+            "the keys here are \(known.joined(separator: ", "))\(more.map { "; \($0)" } ?? "")")
     }
 }

@@ -28,7 +28,7 @@ package struct SourceDirectory: Sendable {
         var problems = ProblemList()
         var found: [ExactString: (id: CollectionID, place: String)] = [:]
         guard try FileStore.isDirectory(path), let buckets = try FileStore.list(path) else {
-            problems.add(path, nil, "there is no such directory", "name the directory of the sources with --sources")
+            problems.add(path, nil, "there is no such directory", "give the directory of the sources with --sources")
             throw DumpsError(problems: problems.problems)
         }
         for bucket in buckets where !bucket.hasPrefix(".") {
@@ -36,7 +36,7 @@ package struct SourceDirectory: Sendable {
             guard try FileStore.isDirectory(folder) else {
                 // Ignore other files beside the buckets, such as READMEs and schemas.
                 if try FileStore.size(folder) == nil {
-                    problems.add(folder, nil, "it is a link", "replace it with a directory")
+                    problems.add(folder, nil, "it is a symbolic link", "replace it with a directory")
                 }
                 continue
             }
@@ -56,7 +56,8 @@ package struct SourceDirectory: Sendable {
                         let problem =
                             other.id == id
                             ? "\(id) is also in \(other.place)"
-                            : "it would get the same bundle as \(other.place) on a file system that ignores case"
+                            : "its bundle would have the same file name as that of \(other.place) on a "
+                                + "case-insensitive file system"
                         problems.add(place, nil, problem, "keep one of them")
                     }
                 } catch {
@@ -87,7 +88,7 @@ package struct SourceDirectory: Sendable {
             problems.append(
                 DumpsError(
                     file: "\(path)/\(name).yaml", problem: "there is no such file, and no directory \(path)/\(name)",
-                    remedy: "make it, or name another collection"))
+                    remedy: "create it, or correct the name"))
         }
         var sources: [CollectionSource] = []
         for (id, place) in places where names.isEmpty || names.contains(id) {
@@ -136,7 +137,7 @@ struct CollectionReader {
         let own = files.filter { SourceDirectory.stem($0) == "collection" }
         guard own.count <= 1 else {
             throw DumpsError(
-                file: "\(place)/\(own[1])", problem: "there is also \(own[0])", remedy: "keep one of them")
+                file: "\(place)/\(own[1])", problem: "\(own[0]) also exists", remedy: "keep one of them")
         }
         // Read this file first, because it determines where the ids of the other files' records come from.
         if let own = own.first { builder.add(collection: try node("\(place)/\(own)"), file: "\(place)/\(own)") }

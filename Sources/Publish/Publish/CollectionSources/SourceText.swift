@@ -30,7 +30,7 @@ package struct SourceText: Sendable {
             throw DumpsError(
                 problems: error.problems.map {
                     DumpsError(
-                        file: file, problem: "publish would refuse the result: \($0.problem)", remedy: $0.remedy)
+                        file: file, problem: "publish would reject the result: \($0.problem)", remedy: $0.remedy)
                 })
         }
         return source

@@ -28,8 +28,8 @@ package struct DefaultsFile: Sendable {
             let name = VisibleText.quote(member.key)
             if !ParameterRecord.isKey(member.key) {
                 problems.add(
-                    file, member.line, "\(name) cannot be the name of a parameter",
-                    "write 1 to \(ParameterRecord.keyScalars) characters and no control characters")
+                    file, member.line, "\(name) is not a valid parameter name",
+                    "write 1 to \(ParameterRecord.keyScalars) characters, without control characters")
             }
             do throws(DumpsError) {
                 let value = try member.value.json { _ throws(DumpsError) in

@@ -26,7 +26,7 @@ package struct FirebaseCondition: Sendable {
         do {
             _ = try FilterExpression(parsing: filter)
         } catch {
-            throw DumpsError(problem: "its translation cannot be used: \(error)")
+            throw DumpsError(problem: "its translation is not a valid filter: \(error)")
         }
     }
 }
@@ -77,7 +77,7 @@ private enum ConditionLexer {
                 rest.removeFirst()
                 let name =
                     rest.first.map(isLetter) == true ? scan(&rest, while: isWord) : scan(&rest, while: isOperator)
-                guard !name.isEmpty else { throw refusal("there is a dot without a method") }
+                guard !name.isEmpty else { throw refusal("a dot is not followed by a method") }
                 tokens.append(.method(".\(name)"))
             } else if isOperator(first) {
                 tokens.append(.symbol(scan(&rest, while: isOperator)))
@@ -88,7 +88,7 @@ private enum ConditionLexer {
             } else {
                 throw refusal("it has the unknown character \(VisibleText.quote(String(first)))")
             }
-            guard tokens.count <= 10_000 else { throw refusal("it has more than 10000 words") }
+            guard tokens.count <= 10_000 else { throw refusal("it has more than 10,000 tokens") }
         }
         return tokens
     }
@@ -171,8 +171,8 @@ private struct ConditionParser {
         case "device.os": return try equality("env.appinfo.OS", Self.operatingSystem)
         case "app.userProperty", "app.audiences", "app.importedSegments", "app.operatingSystemAndVersion",
             "app.browserAndVersion":
-            throw DumpsError(entry: name, problem: "only Google's servers know it")
-        default: throw DumpsError(entry: name, problem: "no filter can express it")
+            throw DumpsError(entry: name, problem: "its value is known only to Google's servers")
+        default: throw DumpsError(entry: name, problem: "it has no equivalent in the filter language")
         }
     }
 
@@ -199,7 +199,7 @@ private struct ConditionParser {
             let from = try share()
             guard tokens.popFirst() == .word("and") else { throw unexpected(next, "between A and B") }
             let to = try share()
-            guard from <= to else { throw DumpsError(problem: "its percentages are in falling order") }
+            guard from <= to else { throw DumpsError(problem: "the first percentage is larger than the second") }
             return buckets(from, to)
         default: throw unexpected(next, "<=, > or between")
         }
@@ -225,7 +225,7 @@ private struct ConditionParser {
     private mutating func versionOfSignal() throws(DumpsError) -> String {
         try expect("(")
         guard tokens.popFirst() == .word("app.customSignal") else {
-            throw DumpsError(entry: "version()", problem: "only custom signals have it")
+            throw DumpsError(entry: "version()", problem: "it is supported only for custom signals")
         }
         let name = try signalName()
         try expect(")")
@@ -247,7 +247,7 @@ private struct ConditionParser {
             if isComparison {
                 let comparison = String(method.dropFirst())
                 guard Self.comparisons.contains(comparison) else {
-                    throw DumpsError(entry: method, problem: "no filter can express it")
+                    throw DumpsError(entry: method, problem: "it has no equivalent in the filter language")
                 }
                 let condition = try compared(name, comparison, try oneOperand(), isVersion: isVersion)
                 try expect(")")
@@ -296,7 +296,7 @@ private struct ConditionParser {
         }
         guard let number = jsonNumber(operand) else {
             throw DumpsError(
-                problem: "'\(VisibleText.excerpt(operand, limit: 60))' is compared as a number, but is not one")
+                problem: "'\(VisibleText.excerpt(operand, limit: 60))' is not a number, but is compared as one")
         }
         return Self.guarded(name, "\(name) \(comparison) \(number.text)", comparison)
     }
@@ -316,7 +316,7 @@ private struct ConditionParser {
 
     private static func operatingSystem(_ text: String) throws(DumpsError) -> String {
         let name = ["ios": "iOS", "android": "Android", "web": "web"][text.lowercased()]
-        guard let name else { throw DumpsError(entry: "device.os", problem: "\(text) is not a known system") }
+        guard let name else { throw DumpsError(entry: "device.os", problem: "unknown operating system \(text)") }
         return name
     }
 

@@ -64,13 +64,13 @@ private struct TemplateConverter {
         var notes: [String] = []
         if hasPercent {
             notes.append(
-                "percentages keep their shares but select other devices, because Firebase's hash is not published; "
+                "percentages are kept, but they select different devices than in Firebase, whose hash is not public; "
                     + "apps must set env.id"
             )
         }
         if !needs.isEmpty {
             notes.append(
-                "the app must set members that conditions use:  "
+                "the app must set these values, which conditions use: "
                     + needs.sorted().map { "env.\($0)" }.joined(separator: ", "))
         }
         return notes
@@ -78,12 +78,13 @@ private struct TemplateConverter {
 
     mutating func convert(_ node: SourceNode) {
         guard let members = node.members else {
-            problems.add(file, node.line, "the template is \(node.kind)", "download it with: firebase remoteconfig:get")
+            problems.add(
+                file, node.line, "the template cannot be \(node.kind)", "download it with: firebase remoteconfig:get")
             return
         }
         for member in members
         where !["conditions", "parameters", "parameterGroups", "version", "etag", "$schema"].contains(member.key) {
-            unsupported.add(file, member.line, "the template's member \(member.key) is unknown", Self.remedy)
+            unsupported.add(file, member.line, "unknown key \(member.key) in the template", Self.remedy)
         }
         convert(conditions: node["conditions"])
         text.line(0, "parameters:")
@@ -96,7 +97,7 @@ private struct TemplateConverter {
             text.line(1, "\(SourceText.key(group.key)):")
             for member in group.value.members ?? [] where !["description", "parameters"].contains(member.key) {
                 unsupported.add(
-                    file, member.line, "the member \(member.key) of the group \(group.key) is unknown", Self.remedy)
+                    file, member.line, "unknown key \(member.key) in the group \(group.key)", Self.remedy)
             }
             if let description = group.value["description"]?.string, !description.isEmpty {
                 text.line(2, "description: \(SourceText.quoted(description))")
@@ -115,7 +116,7 @@ private struct TemplateConverter {
     private mutating func convert(conditions node: SourceNode?) {
         guard let node, !node.isNull else { return }
         guard case .list(let elements) = node.content else {
-            problems.add(file, node.line, "conditions is \(node.kind)", "download the template again")
+            problems.add(file, node.line, "conditions cannot be \(node.kind)", "download the template again")
             return
         }
         let before = text.count
@@ -126,13 +127,14 @@ private struct TemplateConverter {
 
     private mutating func convert(condition node: SourceNode) {
         guard let name = node["name"]?.string, let expression = node["expression"]?.string else {
-            problems.add(file, node.line, "a condition has no name or no expression", "download the template again")
+            problems.add(
+                file, node.line, "a condition must have a name and an expression", "download the template again")
             return
         }
         for member in node.members ?? []
         where !["name", "expression", "tagColor", "description"].contains(member.key) {
             unsupported.add(
-                file, member.line, "the member \(member.key) of the condition \(name) is unknown", Self.remedy)
+                file, member.line, "unknown key \(member.key) in the condition \(name)", Self.remedy)
         }
         guard !conditions.contains(name.exact), !refused.contains(name.exact) else {
             problems.add(file, node.line, "the condition \(name) appears twice", "keep one of them")
@@ -167,17 +169,16 @@ private struct TemplateConverter {
         else {
             problems.add(
                 file, member.line,
-                "the parameter \(VisibleText.quote(key)) has a name that Firebase "
-                    + "does not allow", "download the template again")
+                "invalid parameter name \(VisibleText.quote(key))", "download the template again")
             return
         }
         for inner in member.value.members ?? []
         where !["defaultValue", "conditionalValues", "description", "valueType"].contains(inner.key) {
-            unsupported.add(file, inner.line, "the member \(inner.key) of \(key) is unknown", Self.remedy)
+            unsupported.add(file, inner.line, "unknown key \(inner.key) in the parameter \(key)", Self.remedy)
         }
         let type = member.value["valueType"]?.string ?? "STRING"
         guard ["STRING", "BOOLEAN", "NUMBER", "JSON", "PARAMETER_VALUE_TYPE_UNSPECIFIED"].contains(type) else {
-            unsupported.add(file, member.line, "the valueType \(type) of \(key) is unknown", Self.remedy)
+            unsupported.add(file, member.line, "unknown valueType \(type) of the parameter \(key)", Self.remedy)
             return
         }
         var fallback: Value?
@@ -205,11 +206,12 @@ private struct TemplateConverter {
         for member in given where !conditions.contains(member.key.exact) {
             if refused.contains(member.key.exact) {
                 unsupported.add(
-                    file, member.line, "the value of \(parameter.key) for \(member.key), which cannot be converted",
+                    file, member.line,
+                    "the value of \(parameter.key) for \(member.key) depends on a condition that cannot be converted",
                     Self.remedy)
             } else {
                 problems.add(
-                    file, member.line, "\(parameter.key) has a value for \(member.key), which is not a condition",
+                    file, member.line, "\(parameter.key) has a value for the undefined condition \(member.key)",
                     "download the template again")
             }
         }
@@ -224,7 +226,7 @@ private struct TemplateConverter {
                     let value = converted(text.string, type: type, rollout.line, what)
                 else {
                     unsupported.add(
-                        file, member.line, "\(what) is a rollout without an id, a value or a percent", Self.remedy)
+                        file, member.line, "\(what) is a rollout without a valid id, value and percent", Self.remedy)
                     return nil
                 }
                 hasPercent = true
@@ -240,7 +242,7 @@ private struct TemplateConverter {
         let members = node.members ?? []
         guard members.count == 1, let member = members.first else {
             problems.add(
-                file, node.line, "\(what) is not exactly one of value and its alternatives",
+                file, node.line, "\(what) must have exactly one of value, useInAppDefault and rolloutValue",
                 "download the template again")
             return nil
         }
@@ -249,12 +251,14 @@ private struct TemplateConverter {
             return converted(member.value.string, type: type, member.line, what).map { ($0, ()) }
         case "useInAppDefault":
             guard member.value.json == .bool(true) else {
-                problems.add(file, member.line, "\(what) has useInAppDefault: false", "download the template again")
+                problems.add(
+                    file, member.line, "\(what) has useInAppDefault: false, which is not allowed",
+                    "download the template again")
                 return nil
             }
             return (nil, ())
         default:
-            unsupported.add(file, member.line, "\(what) is a \(member.key)", Self.remedy)
+            unsupported.add(file, member.line, "\(what) uses \(member.key), which is not supported", Self.remedy)
             return nil
         }
     }
@@ -274,7 +278,7 @@ private struct TemplateConverter {
             }
         guard fits else {
             problems.add(
-                file, line, "\(what) is \(VisibleText.quote(text)), which is not a \(type)",
+                file, line, "\(what) is \(VisibleText.quote(text)), which is not valid for the type \(type)",
                 "correct it in the template")
             return nil
         }
@@ -284,7 +288,7 @@ private struct TemplateConverter {
     private mutating func mapping(_ node: SourceNode?, _ what: String) -> [SourceNode.Member] {
         guard let node, !node.isNull else { return [] }
         guard let members = node.members else {
-            problems.add(file, node.line, "\(what) is \(node.kind)", "download the template again")
+            problems.add(file, node.line, "\(what) cannot be \(node.kind)", "download the template again")
             return []
         }
         return members

@@ -22,20 +22,20 @@ package struct SourceImport: Sendable {
     ///   source; `BundleError`. Nothing is written in these cases.
     package init(_ path: String, as format: Format, of id: CollectionID, into sources: SourceDirectory) throws {
         guard let bytes = try FileStore.read(path, limit: 16 << 20) else {
-            throw DumpsError(file: path, problem: "there is no such file", remedy: "give the path of another file")
+            throw DumpsError(file: path, problem: "there is no such file", remedy: "check the path")
         }
         let folder = "\(sources.path)/\(id.bucket)"
         for name in ["", ".yaml", ".yml", ".json"] where try FileStore.exists("\(folder)/\(id.name)\(name)") {
             throw DumpsError(
-                file: "\(folder)/\(id.name)\(name)", problem: "it exists already",
-                remedy: "remove it, or choose another --collection")
+                file: "\(folder)/\(id.name)\(name)", problem: "it already exists",
+                remedy: "remove it, or give a different --collection")
         }
         let source: Bytes
         switch format {
         case .template(let skipping):
             let template = try FirebaseTemplate(bytes, file: path, skipping: skipping)
             source = template.source
-            notes = template.skipped.map { "left out: \($0)" } + template.notes
+            notes = template.skipped.map { "skipped: \($0)" } + template.notes
         case .defaults:
             source = try DefaultsFile(bytes, file: path).source
             notes = []

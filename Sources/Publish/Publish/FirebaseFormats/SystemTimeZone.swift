@@ -24,7 +24,7 @@ struct SystemTimeZone: Sendable {
         // Check the file here, because the C library silently uses UTC if it cannot read it.
         guard let bytes = try? FileStore.read(path, limit: 1 << 20), bytes.starts(with: Array("TZif".utf8)) else {
             if (try? FileStore.exists(folder)) == true { return nil }
-            throw DumpsError(problem: "there are no time zones in \(folder); install tzdata")
+            throw DumpsError(problem: "no time zone data in \(folder); install tzdata")
         }
     }
 

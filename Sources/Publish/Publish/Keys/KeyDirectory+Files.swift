@@ -95,8 +95,8 @@ extension KeyDirectory {
         do {
             guard try !FileStore.isOpenToOthers(path) else {
                 throw SigningKeyError(
-                    path, found: "users other than its owner can open this private key",
-                    remedy: "take that right away with: chmod 600 \(path)")
+                    path, found: "this private key is accessible to other users",
+                    remedy: "fix this with: chmod 600 \(path)")
             }
         } catch let error as BundleError where error.isMissing {
             return nil
@@ -112,13 +112,13 @@ extension KeyDirectory {
     func changing<Result>(_ change: () throws -> Result) throws -> Result {
         guard try FileStore.list(path) != nil else {
             throw SigningKeyError(
-                path, found: "there is no such directory of keys",
-                remedy: "make one with: rsdump keys create \(path)")
+                path, found: "there is no such key directory",
+                remedy: "create one with: rsdump keys create \(path)")
         }
         guard let lock = try DirectoryLock(path) else {
             throw SigningKeyError(
                 path, code: .busy, found: "another rsdump is changing this directory",
-                remedy: "run this again when it has finished")
+                remedy: "try again when it has finished")
         }
         return try withExtendedLifetime(lock) {
             try ignoreKeys()

@@ -13,17 +13,17 @@ extension KeyDirectory {
         guard let path else { return }
         func refused(_ found: String) -> SigningKeyError {
             SigningKeyError(
-                path, found: found, remedy: "name another file to write to")
+                path, found: found, remedy: "choose a different output file")
         }
         let directory = KeyDirectory(FileStore.parent(of: path))
         // Compare in lower case, because some file systems are case-insensitive.
         let name = path.split(separator: "/").last.map { $0.lowercased() } ?? ""
-        if name.hasSuffix(".key") { throw refused("this is the name of a private key") }
+        if name.hasSuffix(".key") { throw refused("names that end with .key are reserved for private keys") }
         if try FileStore.readBeginning(path, most: 1 << 20)?.bytes.text.contains("PRIVATE KEY-----") == true {
-            throw refused("it is a private key")
+            throw refused("the file is a private key, and would be overwritten")
         }
         if directory.publicNames.contains(name), try directory.holdsKeys() {
-            throw refused("it is a file of the directory of keys \(directory.path)")
+            throw refused("the file belongs to the key directory \(directory.path)")
         }
     }
 

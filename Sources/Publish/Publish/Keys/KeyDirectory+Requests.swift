@@ -23,8 +23,11 @@ extension KeyDirectory {
             if let open, let request = try? CertificateRequest(pem: open, place: place) {
                 guard request.name == name else {
                     throw SigningKeyError(
-                        place, found: "there is an open request for \(VisibleText.escape(request.name ?? "no name"))",
-                        remedy: "wait for its answer, or withdraw it by removing the file")
+                        place,
+                        found:
+                            "there is already an open request, for "
+                            + "\(request.name.map(VisibleText.escape) ?? "a certificate without a name")",
+                        remedy: "wait for the certificate, or remove the file to withdraw the request")
                 }
                 return request
             }
@@ -50,11 +53,12 @@ extension KeyDirectory {
             let asked = VisibleText.escape(request.name ?? "no name")
             let digest = request.keyDigest.map { ", for the key \($0)" } ?? ""
             throw SigningKeyError(
-                "the request", expected: name.map { "the name \($0)" } ?? "--name with the name that you confirm",
-                found: "\(asked)\(digest)",
+                "the request",
+                found: name.map { "it is for \(asked)\(digest), not for \($0)" } ?? "it is for \(asked)\(digest)",
                 remedy:
-                    "ask its sender for both, in another way than the request came; if they are the same, issue it "
-                    + "with: --name \(asked)")
+                    "verify this with its sender over a different channel than the request; if it is correct, issue "
+                    + "the "
+                    + "certificate with: --name \(asked)")
         }
         try role.check(name, place: "the name")
         let authority = try authority(for: role, environment)
@@ -86,14 +90,16 @@ extension KeyDirectory {
             }
             guard role != .root, let waiting = try privateText(waitingPath(role)) else {
                 throw SigningKeyError(
-                    place, expected: "a certificate for an open request of \(path)",
-                    found: "\(VisibleText.escape(certificates[0].name)), whose key is not in an open request",
+                    place,
+                    found:
+                        "the certificate of \(VisibleText.escape(certificates[0].name)) is not for an open request "
+                        + "in \(path)",
                     remedy:
-                        "request one with: rsdump keys request \(path) --for "
+                        "request a certificate with: rsdump keys request \(path) --for "
                         + (role == .root ? "signer" : role.rawValue)
                 )
             }
-            func refused(expected: String, found: String, remedy: String) -> SigningKeyError {
+            func refused(expected: String? = nil, found: String, remedy: String) -> SigningKeyError {
                 SigningKeyError(place, code: .untrusted, expected: expected, found: found, remedy: remedy)
             }
             let key = try PrivateKey(pem: waiting, place: waitingPath(role))
@@ -102,16 +108,17 @@ extension KeyDirectory {
                 role == .signer || certificates.count == 2
             else {
                 throw refused(
-                    expected: "a certificate for the key in \(waitingPath(role)), with its issuers",
-                    found: certificates[0].isFor(key) ? "no root at their end" : "one for another key",
-                    remedy: "install the answer to the open request, or make a new request")
+                    found: certificates[0].isFor(key)
+                        ? "the file must contain the certificate and its issuers, up to the root"
+                        : "the certificate is not for the key in \(waitingPath(role))",
+                    remedy: "install the certificate that was issued for the open request, or make a new request")
             }
             let name = role == .signer ? certificates[0].dnsNames.first ?? "" : certificates[0].name
             let asked = (try? CertificateRequest(pem: waiting, place: place))?.name ?? name
             guard name == asked, role == .intermediate || certificates[0].dnsNames == [name] else {
                 throw refused(
-                    expected: "a certificate for \(asked), as it was requested", found: VisibleText.escape(name),
-                    remedy: "ask the issuer to answer the request again")
+                    found: "the certificate is for \(VisibleText.escape(name)), but the request was for \(asked)",
+                    remedy: "ask the issuer to issue it again")
             }
             let root =
                 try role == .signer
@@ -135,9 +142,9 @@ extension KeyDirectory {
         guard known != root else { return }
         throw SigningKeyError(
             place, code: .untrusted,
-            expected: known.flatMap { $0 }.map { "the root of \(path), \($0)" },
-            found: known == nil ? "there is no \(certificatePath(.root))" : "the root \(root)",
-            remedy: "if apps pin, or will pin, the root \(root), install the certificate with: "
+            found: known.flatMap { $0 }.map { "its root is \(root), but the root of \(path) is \($0)" }
+                ?? "there is no \(certificatePath(.root))",
+            remedy: "if apps pin the root \(root), or will pin it, install the certificate with: "
                 + "rsdump keys renew \(path) --certificate \(place) --root SHA256")
     }
 
@@ -146,15 +153,15 @@ extension KeyDirectory {
     ) throws {
         guard root == newRoot else {
             throw SigningKeyError(
-                place, code: .untrusted, expected: "the root \(newRoot)", found: "the root \(root)",
-                remedy: "ask its issuer which one is right")
+                place, code: .untrusted, expected: "the root \(newRoot)", found: "\(root)",
+                remedy: "ask the issuer which one is correct")
         }
         // Changing the root would leave these keys without certificates.
         for issuer in [CertificateRole.root, .intermediate] where issuer == .root || role == .signer {
             guard try FileStore.exists(keyPath(issuer)) else { continue }
             throw SigningKeyError(
-                keyPath(issuer), found: "this key belongs to the current root, and would lose its certificate",
-                remedy: "move the key to where you keep it, or make another directory with rsdump keys request")
+                keyPath(issuer), found: "this key belongs to the current root, and its certificate would be replaced",
+                remedy: "move the key to a safe place, or use a new directory with rsdump keys request")
         }
     }
 }

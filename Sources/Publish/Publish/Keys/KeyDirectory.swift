@@ -50,7 +50,8 @@ package struct KeyDirectory: Sendable {
     package func create(_ plan: Plan, now: Timestamp) throws -> SHA256Digest {
         if try FileStore.list(path).map({ !$0.isEmpty }) ?? FileStore.exists(path) {
             throw SigningKeyError(
-                path, found: "it exists and is not empty", remedy: "name another directory; keys are never overwritten")
+                path, found: "the directory is not empty",
+                remedy: "choose a different directory; keys are never overwritten")
         }
         let (rootKey, intermediateKey, signerKey) = (PrivateKey(), PrivateKey(), PrivateKey())
         let root = try CertificateAuthority(
@@ -93,8 +94,8 @@ package struct KeyDirectory: Sendable {
         try changing {
             if signerKey != nil, try FileStore.exists(keyPath(.signer)) {
                 throw SigningKeyError(
-                    keyPath(.signer), found: "there is a signing key, but the new certificate is for another key",
-                    remedy: "move the signing key to where you keep it, or remove it, then run this again")
+                    keyPath(.signer), found: "there is a signing key, but the new certificate is for a different key",
+                    remedy: "move the signing key to a safe place, or remove it, then try again")
             }
             let present = try readKey(.signer, [:]).certificates.first
             let name = name ?? present?.dnsNames.first.map { SignerName($0) } ?? .remoteSettings
@@ -128,8 +129,9 @@ package struct KeyDirectory: Sendable {
     private static func checkClock(_ now: Timestamp, against present: SigningCertificate?) throws(SigningKeyError) {
         guard let present, now < present.notBefore else { return }
         throw SigningKeyError(
-            present.name, expected: "a clock after \(present.notBefore.rfc3339), when the current certificate begins",
-            found: now.rfc3339, remedy: "correct this machine's clock")
+            present.name,
+            found: "this machine's clock (\(now.rfc3339)) is before the start of the current certificate "
+                + "(\(present.notBefore.rfc3339))", remedy: "correct this machine's clock")
     }
 
     /// Reads the signing key and its chain from `RSDUMP_SIGNER_KEY` and `RSDUMP_SIGNER_CHAIN` if these are set, or else
@@ -157,8 +159,8 @@ package struct KeyDirectory: Sendable {
     private func certificates(of held: HeldKey) throws -> SignerChain {
         guard !held.certificates.isEmpty else {
             throw SigningKeyError(
-                certificatePath(.signer), found: "there is no file with the signing certificate",
-                remedy: "make keys with rsdump keys create DIR, or set \(Self.chainVariable)")
+                certificatePath(.signer), found: "the signing certificate is missing",
+                remedy: "create keys with rsdump keys create DIR, or set \(Self.chainVariable)")
         }
         return try SignerChain(CertificateAuthority.pem(held.certificates), place: held.place)
     }
@@ -172,8 +174,8 @@ package struct KeyDirectory: Sendable {
         guard held.certificates.last?.role == .root else {
             throw SigningKeyError(
                 certificatePath(held.certificates.isEmpty ? issuer : .root),
-                found: "there is no file with the issuer's certificate",
-                remedy: "put back the file that rsdump keys create wrote")
+                found: "the issuer's certificate is missing",
+                remedy: "restore the file that rsdump keys create wrote")
         }
         return try CertificateAuthority(key: key, certificates: held.certificates, place: held.place)
     }
@@ -182,8 +184,8 @@ package struct KeyDirectory: Sendable {
         SigningKeyError(
             keyPath(role), found: "there is no such private key",
             remedy:
-                "name the directory that has it (rsdump keys create DIR makes one), or set \(Self.variable(role)) to "
-                + "its PEM text")
+                "give the directory with the key, create one with rsdump keys create DIR, or set "
+                + "\(Self.variable(role)) to its PEM text")
     }
 
     /// Verifies the chain of a signing certificate in the same way as clients, with the last certificate as the root.

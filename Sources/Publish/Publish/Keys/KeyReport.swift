@@ -40,7 +40,7 @@ package struct KeyReport: Sendable, Encodable {
     private static func warning(_ entry: KeyStatus.Entry, now: Timestamp, warnDays: Int) -> String? {
         guard let certificate = entry.certificate else {
             return entry.role == .signer
-                ? "there is no certificate; make the keys with: rsdump keys create DIR" : entry.problem
+                ? "no certificate; create the keys with: rsdump keys create DIR" : entry.problem
         }
         let left = certificate.notAfter.elapsed(since: now)
         if now > certificate.notAfter { return "expired; \(remedy(entry))" }
@@ -49,15 +49,15 @@ package struct KeyReport: Sendable, Encodable {
             return "expires in \(Counted.text(left.components.seconds / 86_400, "day")); \(remedy(entry))"
         }
         guard entry.key == .other else { return entry.problem }
-        return entry.problem ?? "its key belongs to another certificate; \(remedy(entry))"
+        return entry.problem ?? "its key does not match the certificate; \(remedy(entry))"
     }
 
     private static func remedy(_ entry: KeyStatus.Entry) -> String {
         switch entry.role {
-        case .root: "make a new directory of keys, and ship its root with the app before this one expires"
+        case .root: "create a new key directory, and ship its root with the app before this one expires"
         case .intermediate: "renew it with: rsdump keys renew DIR --intermediate"
         case .signer where entry.key == .elsewhere:
-            "renew it with: rsdump keys renew DIR (with --signer-public-key FILE if the key stays elsewhere), then: "
+            "renew it with: rsdump keys renew DIR (with --signer-public-key FILE if the key is kept elsewhere), then: "
                 + "rsdump publish --resign"
         case .signer: "renew it with: rsdump keys renew DIR, then: rsdump publish --resign"
         }

@@ -29,8 +29,8 @@ extension KeyDirectory {
     package func status(_ environment: [String: String]) throws -> KeyStatus {
         guard try FileStore.list(path) != nil || Self.value(of: Self.chainVariable, environment) != nil else {
             throw SigningKeyError(
-                path, found: "there is no such directory of keys",
-                remedy: "make one with: rsdump keys create \(path)")
+                path, found: "there is no such key directory",
+                remedy: "create one with: rsdump keys create \(path)")
         }
         // Read certificates and keys separately, so that a certificate is shown even if its key has a problem.
         let all = CertificateRole.allCases.map { role in (role, Result { try readKey(role, environment) }) }

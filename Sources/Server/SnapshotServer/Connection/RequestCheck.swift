@@ -30,7 +30,7 @@ package enum RequestCheck {
         }
         // This server never sends 100 Continue (RFC 9110 §10.1.1), so a client that waits for it would wait in vain.
         if !(lengths.isEmpty && codings.isEmpty), head.headers.contains(name: "expect") {
-            return .refused(.expectationFailed, .malformed, "a body that waits to be asked for")
+            return .refused(.expectationFailed, .malformed, "a body with an Expect header")
         }
         // A request must have exactly one Host header, with a valid value (RFC 9112 §3.2).
         let hosts = fields.hosts

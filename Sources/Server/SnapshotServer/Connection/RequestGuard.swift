@@ -187,7 +187,7 @@ extension RequestGuard {
         guard isReading else { return }
         switch error {
         case HTTPParserError.headerOverflow:
-            refuse(.requestHeaderFieldsTooLarge, .headersTooLarge, "headers larger than the limits")
+            refuse(.requestHeaderFieldsTooLarge, .headersTooLarge, "headers over the size limit")
         case is HTTPParserError: refuse(.badRequest, .malformed, "\(error)")
         case let error as DumpsError where error.code == .overLimit:
             refuse(.payloadTooLarge, .bodyTooLarge, "a request of more than \(limits.requestBytes) bytes")
@@ -350,7 +350,7 @@ extension RequestGuard {
 extension RequestGuard {
     private func beginEventStream(_ request: HTTPRequestHead, _ context: ChannelHandlerContext) {
         let place = updates.enter(network: ConnectionTable.network(context.remoteAddress))
-        if place == nil { count(.tooManyStreams, "too many connections that wait for updates") }
+        if place == nil { count(.tooManyStreams, "too many event stream connections") }
         let isChunked = request.version.minor > 0
         let stream = EventStreamHandler(updates, place, isChunked: isChunked)
         var headers = NIOHTTP1.HTTPHeaders(EventStreamHandler.headers)
@@ -423,7 +423,7 @@ extension RequestGuard {
         let before = untaken
         expectTaking()
         if before - untaken >= limits.pieceBytes { return }
-        if !isRefused { count(.slowReader, "an answer that the client does not take") }
+        if !isRefused { count(.slowReader, "the client does not read the response") }
         phase = .ending
         context?.close(promise: nil)
     }
@@ -431,8 +431,8 @@ extension RequestGuard {
     private func count(_ refusal: Refusal, _ found: String) {
         isRefused = true
         metrics.refused(refusal)
-        let client = context?.remoteAddress.map { "\($0.ipAddress ?? "?")" } ?? "a client"
-        logger.notice("refused \(client): \(refusal.rawValue): \(found)")
+        let client = context?.remoteAddress.map { "\($0.ipAddress ?? "?")" } ?? "unknown client"
+        logger.notice("closed the connection of \(client): \(refusal.rawValue): \(found)")
     }
 
     /// Refuses the request and closes the connection after a response with this status. The following bytes are not

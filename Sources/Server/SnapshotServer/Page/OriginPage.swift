@@ -84,7 +84,7 @@ package struct OriginPage: Sendable {
         }
         do {
             return try await make(collection)
-                ?? ProblemPage.notFound("The bundle of \(id) does not have this attachment.")
+                ?? ProblemPage.notFound("The bundle of \(id) does not contain this attachment.")
         } catch {
             return ProblemPage.unreadable("The snapshot of \(id) cannot be read.", "\(error)")
         }

@@ -97,7 +97,7 @@ actor DumpsLoader {
         if faults != faultsSeen {
             (loaded, incomplete, refused, historyBytes, lockSeen) = ([:], [:], [:], [:], nil)
             faultsSeen = faults
-            report("a bundle was shortened while it was served; all bundles are read again")
+            report("a bundle was truncated while it was served; reloading all bundles")
         }
         var identity = try? FileStore.identity(directory.lockPath, followsLinks: true)
         if let lockSeen, lockSeen == identity, problems.isEmpty { return nil }

@@ -43,7 +43,7 @@ struct LoadingService: Service {
                 guard let next = try await loader.reload() else { continue }
                 state.replace(with: next)
                 metrics.reloaded()
-                logger.info("loaded new bundles: \(next.origin.collections.count) collections are served")
+                logger.info("loaded new bundles; now serving \(next.origin.collections.count) collections")
                 for problem in next.problems.values.sorted() { logger.error("\(problem)") }
                 reported = ""
             } catch {

@@ -36,7 +36,7 @@ package struct ServedState: Sendable {
         let states = origin.collections.reduce(0) { $0 + $1.history.count }
         return Counted.text(origin.collections.count, "collection")
             + (states > 0 ? ", deltas from \(Counted.text(states, "older state"))" : "")
-            + (problems.isEmpty ? "" : ", \(problems.count) not served as locked")
+            + (problems.isEmpty ? "" : ", \(problems.count) not matching the lock file")
     }
 }
 

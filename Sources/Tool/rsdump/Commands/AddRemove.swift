@@ -12,8 +12,8 @@ struct Add: AsyncParsableCommand {
         usage: "rsdump add <collections> ... [<options>]",
         discussion: """
             Creates dumps.yaml if it does not exist, and in a git repository also .gitattributes beside it. --server \
-            and --trust-root apply to the whole file; put collections of another server into another directory. \
-            Nothing is downloaded: rsdump refresh does that.
+            and --trust-root apply to the whole file; use a separate directory for each server. Nothing is \
+            downloaded; rsdump refresh does that.
 
             Examples:
               rsdump add main/regions main/search-config-v2
@@ -45,7 +45,7 @@ struct Add: AsyncParsableCommand {
             _ = try after.serverURL()
         }
         for id in collections.names {
-            Console.print(new.contains(id) ? "\(id): added" : "\(id): already in dumps.yaml; its settings are kept")
+            Console.print(new.contains(id) ? "\(id): added" : "\(id): already in dumps.yaml; settings unchanged")
         }
         if isNew, (try? await GitRepository(containing: directory.path)) != nil, try directory.writeGitAttributes() {
             Console.print(
@@ -66,9 +66,9 @@ struct Add: AsyncParsableCommand {
         throw CommandFailure(
             .usage,
             "\(dumps.directory.configurationPath): its server is \(present.server), but --server is \(named); a "
-                + "directory has one server. Add the collections to another directory, such as --dumps "
-                + "\(dumps.directory.path)-2, or edit server: in the file if "
-                + "\(Counted.text(present.collections.count, "collection")) should come from the new one")
+                + "dumps directory has only one server. Add the collections to a different directory, such as --dumps "
+                + "\(dumps.directory.path)-2; or, to change the server of all "
+                + "\(Counted.text(present.collections.count, "collection")), edit server: in the file")
     }
 }
 
@@ -76,7 +76,7 @@ struct Add: AsyncParsableCommand {
 struct Remove: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "remove",
-        abstract: "Remove collections from dumps.yaml, the lock and the directory; keep the comments.",
+        abstract: "Remove collections from dumps.yaml, the lock file and the directory.",
         discussion: """
             Examples:
               rsdump remove main/regions
@@ -94,6 +94,6 @@ struct Remove: AsyncParsableCommand {
             try dumps.directory.configurationOrDefault().catalogue != nil,
             try dumps.directory.lockFile(limits: Limits()).collections[catalogue] != nil
         else { return }
-        Console.print("the catalogue still lists them until rsdump publish runs where the catalogue is published")
+        Console.print("the catalogue still lists them until rsdump publish is run on the publishing machine")
     }
 }

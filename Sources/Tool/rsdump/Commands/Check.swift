@@ -27,18 +27,18 @@ struct CheckCommand: AsyncParsableCommand {
 
     @Option(
         help: ArgumentHelp(
-            "Compare with the app's defaults: a plist, JSON, or Android's XML.",
+            "Compare with the app's defaults (plist, JSON or Android XML).",
             valueName: "file"))
     var defaults: String?
 
-    @Option(help: ArgumentHelp("A directory of the app's source files; may be repeated.", valueName: "dir"))
+    @Option(help: ArgumentHelp("A directory of the app's source files; repeatable.", valueName: "dir"))
     var usedIn: [String] = []
 
     private var checksParameters: Bool { source.place != nil || defaults != nil || !usedIn.isEmpty }
 
     func validate() throws {
         guard checksParameters, !collections.names.isEmpty else { return }
-        throw ValidationError("name the collection with --parameters, not beside it")
+        throw ValidationError("give the collection with --parameters, not as an argument")
     }
 
     func run() async throws {
@@ -86,7 +86,7 @@ struct CheckCommand: AsyncParsableCommand {
         let errors = findings.count(where: \.isError)
         guard errors == 0 else {
             let count = Counted.text(errors, "error")
-            throw CommandFailure(.usage, "\(named.name): \(count) in its parameters; correct them as listed above")
+            throw CommandFailure(.usage, "\(named.name): \(count), listed above")
         }
         if findings.isEmpty, leftovers.isEmpty {
             let count = Counted.text(named.parameters.keys.count, "parameter")
@@ -99,7 +99,7 @@ extension DefaultsFile {
     /// Reads a file with in-app defaults of at most 16 MiB.
     fileprivate init(path: String) throws {
         guard let bytes = try FileStore.read(path, limit: 16 << 20) else {
-            throw CommandFailure(.usage, "\(path): there is no such file; give --defaults the app's file of defaults")
+            throw CommandFailure(.usage, "\(path): there is no such file; give the app's defaults file with --defaults")
         }
         try self.init(bytes, file: path)
     }

@@ -7,7 +7,7 @@ import SnapshotBundle
 
 /// The options of the commands that use the `RemoteSettings` library as an app does.
 struct ClientOptions: ParsableArguments {
-    @Option(help: ArgumentHelp("The directory where syncs store their data.", valueName: "dir"))
+    @Option(help: ArgumentHelp("The directory in which syncs store data.", valueName: "dir"))
     var storage: String
 
     @Option(help: ArgumentHelp("The dumps directory that an app would package.", valueName: "dir"))
@@ -17,7 +17,7 @@ struct ClientOptions: ParsableArguments {
 
     @Option(
         help: ArgumentHelp(
-            "The catalogue's publisher; by default, that of dumps.yaml.",
+            "The catalogue's publisher; by default, the one in dumps.yaml.",
             valueName: "name"))
     var publisher: String?
 
@@ -86,7 +86,8 @@ private func property(_ key: Substring) throws(ValidationError) -> String {
     case let name where !name.isEmpty && !name.contains("."): return String(name)
     default:
         throw ValidationError(
-            "--context: \(VisibleText.quote(String(key))) cannot be set; name one value of env, such as env.channel "
+            "--context: \(VisibleText.quote(String(key))) cannot be set; set a single value of env, such as "
+                + "env.channel "
                 + "or env.os.name")
     }
 }

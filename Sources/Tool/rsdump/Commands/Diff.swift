@@ -59,10 +59,10 @@ struct Diff: AsyncParsableCommand {
 
     func validate() throws {
         if stat, result.format != .text {
-            throw ValidationError("--stat requires --format text; the other formats have the counts anyway")
+            throw ValidationError("--stat requires --format text; the other formats always include the counts")
         }
         if server.isGiven, ![old, newer].contains(.server) {
-            throw ValidationError("--server and --trust-root require that one side is server")
+            throw ValidationError("--server and --trust-root require server as one of the sides")
         }
     }
 

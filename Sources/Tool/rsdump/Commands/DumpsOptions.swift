@@ -26,7 +26,7 @@ struct DumpsOptions: ParsableArguments, DirectoryOption {
 
     func validate() throws {
         guard case .git? = DiffSide.Place(path) else { return }
-        throw ValidationError("--dumps expects a directory, because this command reads no commit; found \(path)")
+        throw ValidationError("--dumps must be a directory, because this command cannot read commits; found \(path)")
     }
 }
 
@@ -62,7 +62,7 @@ extension String {
 struct TrustOptions: ParsableArguments {
     @Option(
         name: .customLong("trust-root"), parsing: .singleValue,
-        help: ArgumentHelp("The SHA-256 of a root certificate to trust; may be repeated.", valueName: "sha256"))
+        help: ArgumentHelp("The SHA-256 of a root certificate to trust; repeatable.", valueName: "sha256"))
     var roots: [String] = []
 
     func validate() throws {
@@ -83,7 +83,8 @@ struct TrustOptions: ParsableArguments {
 
 /// The `--server` option.
 struct ServerOption: ParsableArguments {
-    @Option(help: ArgumentHelp("prod, stage, dev, or a base URL; without a version, /v2 is used.", valueName: "server"))
+    @Option(
+        help: ArgumentHelp("prod, stage, dev, or a base URL (/v2 unless it includes a version).", valueName: "server"))
     var server: String?
 
     func validate() throws {
@@ -158,7 +159,7 @@ struct OpenDumps {
 struct BundleArgument: ParsableArguments {
     @Argument(
         help: ArgumentHelp(
-            "A bundle's path, BUCKET/COLLECTION, or git:REV:NAME for a commit's.",
+            "A path, BUCKET/COLLECTION, or git:REV:NAME for a bundle in a commit.",
             valueName: "bundle"))
     var bundle: String
 
@@ -182,14 +183,15 @@ struct BundleArgument: ParsableArguments {
     private func openCommitted() async throws -> BundleReader {
         guard case .git(let revision, let name?)? = DiffSide.Place(bundle) else {
             throw CommandFailure(
-                .usage, "\(bundle) does not name a bundle; write git:REV:BUCKET/COLLECTION or git:REV:PATH.zip")
+                .usage, "\(bundle) is not a bundle; write git:REV:BUCKET/COLLECTION or git:REV:PATH.zip")
         }
         if name.hasSuffix(".zip") { return try await DiffSide.bundle(at: name, in: revision) }
         let id = try collectionID(name)
         let repository = try await GitRepository(containing: dumps.directory.path)
         guard let found = try await HistoricBundle(of: id, at: revision, in: repository) else {
             throw CommandFailure(
-                .usage, "git:\(revision): the commit has no \(dumps.directory.bundlePath(id)); name another commit")
+                .usage, "git:\(revision): this commit has no \(dumps.directory.bundlePath(id)); give a different commit"
+            )
         }
         return try await found.open()
     }

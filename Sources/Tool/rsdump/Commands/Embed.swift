@@ -26,13 +26,15 @@ struct Embed: AsyncParsableCommand {
     @Option(name: .shortAndLong, help: ArgumentHelp("The folder of the C target.", valueName: "dir"))
     var output = "Sources/EmbeddedDumps"
 
-    @Option(name: .customLong("swift"), help: ArgumentHelp("Also write the Swift function.", valueName: "file.swift"))
+    @Option(
+        name: .customLong("swift"),
+        help: ArgumentHelp("Also write a Swift file that makes the bundles available.", valueName: "file.swift"))
     var swiftFile: String?
 
-    @Flag(help: "Also write a Swift type for the records of each collection into that file.")
+    @Flag(help: "In that file, also declare a Swift type for each collection's records.")
     var types = false
 
-    @Flag(help: "Store records uncompressed; the program is larger and reads them faster.")
+    @Flag(help: "Store records uncompressed: faster to read, but a larger program.")
     var stored = false
 
     @Flag(help: "Write nothing; exit with 6 if anything would change.")

@@ -9,7 +9,7 @@ import SnapshotOrigin
 struct ExportCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "export",
-        abstract: "Write bundles in the layout that another project uses.",
+        abstract: "Write bundles in the layout of another project.",
         usage: "rsdump export [<collections> ...] --to <layout> --output <path> [<options>]",
         discussion: """
               rsdump export --to tar.zst --output dumps.tar.zst
@@ -28,25 +28,25 @@ struct ExportCommand: AsyncParsableCommand {
 
     @Option(
         help: ArgumentHelp(
-            "The field with the key (plist, json) or the attachment's name (files).", valueName: "field"))
+            "The field with the key (plist, json) or with the file name (files).", valueName: "field"))
     var key: String?
 
     @Option(
         help: ArgumentHelp("For plist and json: the field with the value.", valueName: "field"))
     var value: String?
 
-    @Flag(help: "Replace the existing --output, if it is a file or rsdump created it.")
+    @Flag(help: "Replace an existing --output, if it is a file or rsdump created it.")
     var force = false
 
     @Flag(
         help: ArgumentHelp(
-            "Change these collections in an existing tree, and keep the rest."
+            "Replace only these collections in an existing tree."
         ))
     var update = false
 
     @Option(
         help: ArgumentHelp(
-            "For a mirror: the address at which clients reach it.",
+            "For mirror: the URL at which clients reach it.",
             valueName: "url"))
     var url: String?
 
@@ -60,7 +60,7 @@ struct ExportCommand: AsyncParsableCommand {
         switch form {
         case .mirror:
             guard let url else {
-                throw ValidationError("--to mirror requires --url, the address at which clients reach it")
+                throw ValidationError("--to mirror requires --url, the URL at which clients reach it")
             }
             do { _ = try OriginAddress(url) } catch { throw ValidationError("--url: \(error)") }
             if key != nil || value != nil {
@@ -80,7 +80,7 @@ struct ExportCommand: AsyncParsableCommand {
             }
             if update, force { throw ValidationError("--update cannot be combined with --force") }
             if layout.hasFields {
-                if (key == nil) != (value == nil) { throw ValidationError("--key and --value require each other") }
+                if (key == nil) != (value == nil) { throw ValidationError("--key and --value must be given together") }
             } else if value != nil || key != nil && layout != .files {
                 throw ValidationError("--key and --value require --to plist or --to json")
             }

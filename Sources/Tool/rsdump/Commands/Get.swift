@@ -101,7 +101,7 @@ struct Get: AsyncParsableCommand {
 
     private func write(_ id: String, of records: [RemoteSettingsRecord], _ client: RemoteSettingsClient) async throws {
         guard let record = records.first(where: { $0.id == id }) else {
-            throw CommandFailure(.someFailed, "\(client.status.collection): there is no record with the id \(id)")
+            throw CommandFailure(.someFailed, "\(client.status.collection): no record has the id \(id)")
         }
         let content: AttachmentContent
         do throws(RemoteSettingsError) {

@@ -29,7 +29,7 @@ struct ImportCommand: AsyncParsableCommand {
 
     @Option(
         name: .customLong("chain"), parsing: .singleValue,
-        help: ArgumentHelp("A PEM chain to verify signatures with; may be repeated.", valueName: "file"))
+        help: ArgumentHelp("A PEM chain to verify signatures with; repeatable.", valueName: "file"))
     var chains: [String] = []
 
     @Option(
@@ -41,13 +41,13 @@ struct ImportCommand: AsyncParsableCommand {
     @Option(
         name: .customLong("collection"),
         help: ArgumentHelp(
-            "The collection, as BUCKET/COLLECTION, if the file does not name it.", valueName: "name"),
+            "The collection, as BUCKET/COLLECTION, if the file does not specify it.", valueName: "name"),
         transform: collectionID)
     var collection: CollectionID?
 
     @OptionGroup var sources: SourcesOptions
 
-    @Flag(help: "With --from firebase-template: leave out what cannot be converted.")
+    @Flag(help: "With --from firebase-template: skip what cannot be converted.")
     var skipUnsupported = false
 
     @OptionGroup var result: FormatOption<OutputFormat>
@@ -60,7 +60,7 @@ struct ImportCommand: AsyncParsableCommand {
             if server.isGiven || !chains.isEmpty || time != nil {
                 throw ValidationError(
                     "--server, --trust-root, --chain and --verify-at cannot be combined with --from firebase-template "
-                        + "or --from defaults, which import no signed data")
+                        + "or --from defaults, because these are not signed")
             }
         }
         if let time, Timestamp(rfc3339: time) == nil {
@@ -127,7 +127,7 @@ extension ImportCommand {
     /// Converts another system's export to a source file.
     private func importSource() throws {
         guard collections.names.isEmpty else {
-            throw CommandFailure(.usage, "\(path): name the collection for this file with --collection")
+            throw CommandFailure(.usage, "\(path): specify the collection of this file with --collection")
         }
         let id = try collection ?? CollectionID("main/remote-config")
         let made = try SourceImport(

@@ -15,10 +15,10 @@ import Foundation
 struct KeysCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "keys",
-        abstract: "Make, renew and show the keys that publish signs with.",
+        abstract: "Create, renew and show the keys that publish signs with.",
         discussion: """
-            Apps pin root.pem. publish needs signer.key and chain.pem, or \(KeyDirectory.variable(.signer)) and \
-            \(KeyDirectory.chainVariable).
+            Apps pin root.pem. To sign, publish needs signer.key and chain.pem, or the environment variables \
+            \(KeyDirectory.variable(.signer)) and \(KeyDirectory.chainVariable).
               rsdump keys create keys
               rsdump keys renew keys
             For details, see Keys.md in the documentation.
@@ -34,7 +34,7 @@ struct KeysCommand: AsyncParsableCommand {
     }
 
     struct DirectoryArgument: ParsableArguments {
-        @Argument(help: ArgumentHelp("The directory that holds the keys.", valueName: "dir"))
+        @Argument(help: ArgumentHelp("The directory with the keys.", valueName: "dir"))
         var path: String
 
         var keys: KeyDirectory { KeyDirectory(path.withoutTrailingSlashes) }
@@ -54,8 +54,8 @@ struct KeysCommand: AsyncParsableCommand {
     struct DaysOption: ParsableArguments {
         @Option(
             help: ArgumentHelp(
-                "How long the certificate is valid, which keys create and renew make for the signer; by default, "
-                    + "\(KeyDirectory.Plan().signerDays), or \(KeyDirectory.Plan().intermediateDays) for an intermediate.",
+                "How long the new certificate is valid; by default, \(KeyDirectory.Plan().signerDays), or "
+                    + "\(KeyDirectory.Plan().intermediateDays) for an intermediate.",
                 valueName: "days"))
         var days: Int?
 
@@ -66,13 +66,13 @@ struct KeysCommand: AsyncParsableCommand {
     struct SignerOptions: ParsableArguments {
         @Option(
             help: ArgumentHelp(
-                "The DNS name in the signing certificate; by default, the current one, or \(SignerName.remoteSettings), "
-                    + "which clients expect unless they are configured for another.", valueName: "name"))
+                "The DNS name in the signing certificate; by default, the current one, or "
+                    + "\(SignerName.remoteSettings), the default of clients.", valueName: "name"))
         var signer: String?
 
         @Option(
             help: ArgumentHelp(
-                "Issue the signing certificate for this public key (PEM), and make no signing key.", valueName: "file"))
+                "Issue the signing certificate for this public key (PEM); create no key.", valueName: "file"))
         var signerPublicKey: String?
 
         @OptionGroup var validity: DaysOption
@@ -89,7 +89,9 @@ struct KeysCommand: AsyncParsableCommand {
             name: .customLong("for"), help: ArgumentHelp("The certificate: intermediate or signer.", valueName: "role"))
         var role: RequestedRole
 
-        @Option(help: ArgumentHelp("The name in the certificate; a confirmation for keys issue.", valueName: "name"))
+        @Option(
+            help: ArgumentHelp(
+                "The name in the certificate; keys issue requires it as a confirmation.", valueName: "name"))
         var name: String?
 
         @OptionGroup var output: FileOutput
@@ -97,7 +99,7 @@ struct KeysCommand: AsyncParsableCommand {
 
     static func read(_ path: String) throws -> Bytes {
         guard let bytes = try FileStore.read(path, limit: Limits().chainBytes) else {
-            throw CommandFailure(.usage, "\(path): there is no such file; name a PEM file")
+            throw CommandFailure(.usage, "\(path): there is no such file; give a PEM file")
         }
         return bytes
     }
@@ -107,11 +109,11 @@ extension KeysCommand {
     struct Create: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             commandName: "create",
-            abstract: "Make a root, an intermediate and a signing certificate with their keys.")
+            abstract: "Create a root, an intermediate and a signing certificate, with their keys.")
 
         @OptionGroup var directory: DirectoryArgument
 
-        @Option(help: ArgumentHelp("The first words of each certificate's name.", valueName: "text"))
+        @Option(help: ArgumentHelp("The beginning of each certificate's name.", valueName: "text"))
         var name = KeyDirectory.Plan().name
 
         @OptionGroup var options: SignerOptions
@@ -147,9 +149,9 @@ extension KeysCommand {
                     roots:
                       - "\(root)"\(isDefault ? "" : "\n    signer: \(plan.signer)")
 
-                Keep \(keys.keyPath(.root)) and \(keys.keyPath(.intermediate)) on a machine that publishes nothing: \
-                publish needs only \(needed) and \(keys.certificatePath(.signer)). If \(keys.keyPath(.root)) is lost, \
-                apps need an update to trust another root.
+                Keep \(keys.keyPath(.root)) and \(keys.keyPath(.intermediate)) away from the machine that publishes, \
+                which needs only \(needed) and \(keys.certificatePath(.signer)). If \(keys.keyPath(.root)) is lost, \
+                apps need an update to trust a new root.
                 """)
         }
     }
@@ -157,7 +159,7 @@ extension KeysCommand {
     struct Request: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             commandName: "request",
-            abstract: "Make a key and a request for its certificate, for the holder of the issuer's key.")
+            abstract: "Create a key and a certificate request, for the holder of the issuer's key.")
 
         @OptionGroup var directory: DirectoryArgument
 
@@ -173,9 +175,9 @@ extension KeysCommand {
             Console.error(
                 """
                 rsdump: the request is for \(request.name ?? usual), \(request.keyText)
-                The key waits in \(keys.path). Tell the holder of the issuer's key the name and the key above, by \
-                another way than the one the request takes. When rsdump keys issue has issued the certificate, install \
-                it with: rsdump keys renew \(keys.path) --certificate FILE
+                The private key is in \(keys.path). Tell the holder of the issuer's key the name and the key above, over \
+                a different channel than the request. When you receive the certificate, install it with: rsdump keys \
+                renew \(keys.path) --certificate FILE
                 """)
         }
     }
@@ -183,13 +185,13 @@ extension KeysCommand {
     struct Issue: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             commandName: "issue",
-            abstract: "Issue the certificate that a request asks for.",
+            abstract: "Issue a certificate for a request.",
             usage: "rsdump keys issue <dir> <request> [<options>]",
             discussion: """
-                The root's key issues intermediate certificates, and the intermediate key issues signing certificates.
+                The root key issues intermediate certificates, and the intermediate key issues signing certificates.
 
                 Without --name, the command shows the name and the key in the request, and issues nothing. Compare \
-                them with those that the person who made the request was shown, and then confirm the name with --name.
+                them with those shown to the sender of the request, and then confirm the name with --name.
                 """)
 
         @OptionGroup var directory: DirectoryArgument
@@ -212,14 +214,16 @@ extension KeysCommand {
             try put(issued, to: certificate.output)
             let end = try SigningCertificate.all(of: issued, place: self.request)[0].notAfter.rfc3339
             Console.error(
-                "rsdump: issued \(role.rawValue) certificate for \(name ?? ""), \(request.keyText), valid until \(end)")
+                "rsdump: issued the \(role.rawValue) certificate for \(name ?? ""), \(request.keyText), valid until "
+                    + "\(end)"
+            )
         }
     }
 
     struct Renew: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             commandName: "renew",
-            abstract: "Replace the signing key and its certificate, or install one that was issued elsewhere.",
+            abstract: "Replace the signing key and certificate, or install an issued certificate.",
             usage: "rsdump keys renew <dir> [<options>]",
             discussion: """
                 Afterwards, sign the collections again with rsdump publish --resign.
@@ -230,16 +234,16 @@ extension KeysCommand {
 
         @OptionGroup var options: SignerOptions
 
-        @Flag(help: "Renew the intermediate certificate too, with the root's key.")
+        @Flag(help: "Also renew the intermediate certificate, with the root key.")
         var intermediate = false
 
         @Option(
-            help: ArgumentHelp("Install this certificate, which was issued for an open request.", valueName: "file"))
+            help: ArgumentHelp("Install this certificate, issued for an open request.", valueName: "file"))
         var certificate: String?
 
         @Option(
             help: ArgumentHelp(
-                "With --certificate: change to this root (SHA-256, from the person who holds it).",
+                "With --certificate: change to the root with this SHA-256; ask its holder.",
                 valueName: "sha-256"))
         var root: String?
 
@@ -262,7 +266,7 @@ extension KeysCommand {
                 includingIntermediate: intermediate ? KeyDirectory.Plan().intermediateDays : nil,
                 environment: environment, now: now)
             Console.print(
-                "the signing certificate is renewed and valid until \(end.rfc3339); next: rsdump publish --resign")
+                "renewed the signing certificate, valid until \(end.rfc3339); next: rsdump publish --resign")
         }
 
         /// Installs a certificate that was issued elsewhere, under the same root or under the root of --root.
@@ -270,7 +274,7 @@ extension KeysCommand {
             let root = try root.map { try TrustAnchors(hashes: [$0]).roots[0] }
             let role = try keys.install(read(certificate), place: certificate, changingRootTo: root, now: now)
             let next = role == .signer ? "rsdump publish --resign" : "rsdump keys renew \(keys.path)"
-            Console.print("the \(role.rawValue) certificate is in place; next: \(next)")
+            Console.print("installed the \(role.rawValue) certificate; next: \(next)")
             if let root { Console.print("trust-root \(root)") }
         }
     }
@@ -280,7 +284,7 @@ extension KeysCommand {
             commandName: "status",
             abstract: "Show the certificates and keys, and when the certificates expire.",
             discussion:
-                "Exits with 1 if a certificate expires within --warn-days, or if a key is not that of its certificate.")
+                "Exits with 1 if a certificate expires within --warn-days, or if a key does not match its certificate.")
 
         @OptionGroup var directory: DirectoryArgument
 

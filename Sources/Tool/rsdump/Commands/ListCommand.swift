@@ -10,9 +10,9 @@ struct ListCommand: AsyncParsableCommand {
         commandName: "list",
         abstract: "List the collections that the server has.",
         discussion: """
-            Each line has a collection's name, the time of its last change, and its state in the dumps directory: \
-            current, behind, or in dumps.yaml and not fetched. A collection that the directory does not have is new if \
-            it changed after the directory was last verified. The command makes one request.
+            Each line shows a collection's name, the time of its last change, and its state in the dumps directory: \
+            current, behind, or listed in dumps.yaml but not fetched. Other collections are marked as new if they \
+            changed after the directory was last verified. The command makes one request.
 
             Examples:
               rsdump list

@@ -26,7 +26,7 @@ struct LogCommand: AsyncParsableCommand {
         help: ArgumentHelp("Show only changes of this field, such as name or attachment.hash.", valueName: "field"))
     var field: String?
 
-    @Flag(help: "Name the tags that have each state.")
+    @Flag(help: "Show the tags that contain each state.")
     var tags = false
 
     @Flag(help: "With --id: show which entry last changed each field of the record.")
@@ -34,7 +34,7 @@ struct LogCommand: AsyncParsableCommand {
 
     @Option(
         name: .customLong("from"), parsing: .singleValue,
-        help: ArgumentHelp("A folder of copies to read in place of git; may be repeated.", valueName: "folder"))
+        help: ArgumentHelp("A folder of copies to read instead of git; repeatable.", valueName: "folder"))
     var folders: [String] = []
 
     @OptionGroup var dumps: DumpsOptions
@@ -42,13 +42,13 @@ struct LogCommand: AsyncParsableCommand {
     @OptionGroup var result: FormatOption<Diff.Format>
 
     func validate() throws {
-        if blame, id == nil { throw ValidationError("--blame requires --id, the record whose fields are shown") }
+        if blame, id == nil { throw ValidationError("--blame requires --id") }
         if blame, result.format != .text { throw ValidationError("--blame requires --format text") }
         if tags, !folders.isEmpty {
             throw ValidationError("--tags cannot be combined with --from, because copies have no tags")
         }
         guard collection == nil else { return }
-        if id == nil { throw ValidationError("name a collection, or a record with --id") }
+        if id == nil { throw ValidationError("give a collection, or a record with --id") }
         if blame || field != nil || !folders.isEmpty || result.format == .markdown {
             throw ValidationError("--blame, --field, --from and --format markdown require a collection")
         }
@@ -63,13 +63,13 @@ struct LogCommand: AsyncParsableCommand {
             : try await CollectionLog(of: collection, inFolders: folders)
         for problem in log.unusable { report(problem) }
         if log.isShallow {
-            Console.error("note: this clone has only the newest commits; git fetch --unshallow fetches the others")
+            Console.error("note: this clone has only the newest commits; fetch the others with: git fetch --unshallow")
         }
         guard try await blame ? printBlame(log) : printEntries(log) else {
             let wanted = [id.map { ", record \($0)" }, field.map { ", field \($0)" }].compactMap(\.self)
             throw CommandFailure(
                 .someFailed,
-                "\(folders.first ?? directory): there is no change in \(collection)\(wanted.joined())")
+                "\(folders.first ?? directory): no changes in \(collection)\(wanted.joined())")
         }
     }
 
@@ -85,11 +85,11 @@ struct LogCommand: AsyncParsableCommand {
             }
         }
         guard found.isEmpty else { return }
-        throw CommandFailure(.someFailed, "\(directory): no tag has a record \(VisibleText.escape(id))")
+        throw CommandFailure(.someFailed, "\(directory): no tag contains the record \(VisibleText.escape(id))")
     }
 
     private func report(_ problem: any Error) {
-        Console.error("note: a state is left out, because it cannot be read: \(problem)")
+        Console.error("note: skipped a state that cannot be read: \(problem)")
     }
 
     /// Prints the entries of a log.

@@ -13,11 +13,11 @@ import Foundation
 struct MergeCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "merge",
-        abstract: "Merge the lock and the bundles of two branches.",
+        abstract: "Merge the lock file and the bundles of two branches.",
         usage: "rsdump merge [<options>]",
         discussion: """
-            Run this when a git merge, rebase or cherry-pick stopped with conflicts. It takes the newer state of
-            each collection that verifies. With --setup, git does this by itself from then on.
+            Run this after a git merge, rebase or cherry-pick stops with conflicts. For each collection, it keeps the \
+            newer state that verifies. With --setup, git does this automatically from then on.
               rsdump merge && git add dumps && git commit
               rsdump merge --setup    once in each clone
             For details, see DumpsInGit.md in the documentation.
@@ -28,7 +28,7 @@ struct MergeCommand: AsyncParsableCommand {
         help: ArgumentHelp("The other commit; by default, the one that git is merging.", valueName: "rev"))
     var revision: String?
 
-    @Flag(help: "Let git merge and show the bundles in this clone by itself.")
+    @Flag(help: "Set up git to merge and show bundles in this clone automatically.")
     var setup = false
 
     /// The arguments that git passes to its merge driver: the file with our version, which is also the output file, and
@@ -83,7 +83,7 @@ struct MergeCommand: AsyncParsableCommand {
         guard let name = try await repository.existing(["MERGE_HEAD", "CHERRY_PICK_HEAD", "REBASE_HEAD"]).first else {
             throw CommandFailure(
                 .usage,
-                "\(directory): no git merge, rebase or cherry-pick has stopped here; name the other commit with --with "
+                "\(directory): no git merge, rebase or cherry-pick is in progress; give the other commit with --with "
                     + "REV")
         }
         return (name, name == "MERGE_HEAD" ? nil : "\(name)^")
@@ -97,7 +97,8 @@ struct MergeCommand: AsyncParsableCommand {
         let directory = DumpsDirectory(folder.isEmpty ? "." : folder)
         // In a rebase, git does not pass the commit. The rebase stops, and `rsdump merge` completes it.
         guard let head = Self.merging else {
-            throw CommandFailure(.someFailed, "\(path): git does not say what it merges; run: rsdump merge")
+            throw CommandFailure(
+                .someFailed, "\(path): git does not report which commit it is merging; run: rsdump merge")
         }
         let merge = try await DumpsMerge(
             in: directory.path, with: head, policy: { try $0.policy(file: directory.configurationPath) })
@@ -110,7 +111,8 @@ struct MergeCommand: AsyncParsableCommand {
             let bytes = try await merge.bundle(id)
         else {
             throw CommandFailure(
-                .someFailed, "\(path): the merged lock does not name this bundle; remove it, then run: rsdump merge")
+                .someFailed,
+                "\(path): the merged lock file does not list this bundle; remove it, then run: rsdump merge")
         }
         try FileStore.replace(file, with: bytes)
     }
@@ -118,19 +120,14 @@ struct MergeCommand: AsyncParsableCommand {
     private func setUp() async throws {
         let directory = dumps.directory
         let repository = try await GitRepository(containing: directory.path)
-        #if canImport(FoundationEssentials)
         // Bundle would link all of Foundation, which adds 37 MB to the program for data of ICU.
-        let path = try FileStore.resolved("/proc/self/exe")
-        #else
-        let path = Bundle.main.executablePath
-        #endif
-        guard let program = path else {
-            throw CommandFailure(.someFailed, "the path of this rsdump cannot be found; start it by its full path")
+        guard let program = FileStore.program else {
+            throw CommandFailure(.someFailed, "the path of this rsdump cannot be determined; run it by its full path")
         }
         let isNew = try directory.writeGitAttributes()
         if let left = try await GitSetup(in: repository, running: program).install() { Console.error("note: \(left)") }
         Console.print(
-            "\(directory.path)/.gitattributes \(isNew ? "is written; commit it" : "has the attributes already")")
+            "\(directory.path)/.gitattributes \(isNew ? "was written; commit it" : "already has the attributes")")
         Console.print("git now merges and shows the bundles of this clone with \(program)")
     }
 }
@@ -139,7 +136,7 @@ extension DumpsMerge.Choice {
     /// A description of the choice on one line.
     fileprivate var text: String {
         guard let isTheirs, let timestamp else { return "\(collection): removed, because \(reason)" }
-        return "\(collection): \(isTheirs ? "theirs" : "ours"), of \(timestamp.rfc3339), because "
+        return "\(collection): kept \(isTheirs ? "theirs" : "ours"), of \(timestamp.rfc3339), because "
             + Console.visible(reason)
     }
 }

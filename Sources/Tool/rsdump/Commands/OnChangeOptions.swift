@@ -61,7 +61,7 @@ struct OnChangeOptions: ParsableArguments {
             guard let failure = outcome.failure else { continue }
             Console.error(
                 "warning: \(HooksReport.name(outcome)): \(Console.visible(failure)); "
-                    + "the next run with this command notifies it again")
+                    + "the next run with this command will try again")
         }
         return (try result.get(), outcomes)
     }

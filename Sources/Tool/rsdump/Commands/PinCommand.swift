@@ -19,7 +19,7 @@ struct PinCommand: AsyncParsableCommand {
     @Argument(help: "Collections, as BUCKET/COLLECTION.", transform: collectionID)
     var collections: [CollectionID] = []
 
-    @Flag(help: "Pin every collection, or with --remove unpin all that are pinned.")
+    @Flag(help: "All collections; with --remove, all that are pinned.")
     var all = false
 
     @Flag(help: "Let the collections follow the server again.")
@@ -37,7 +37,7 @@ struct PinCommand: AsyncParsableCommand {
             "Take the state from this commit (git:REV), bundle or folder of bundles.", valueName: "path"))
     var path: String?
 
-    @Option(help: ArgumentHelp("Why it is pinned, in one line; refresh and status show it.", valueName: "text"))
+    @Option(help: ArgumentHelp("Why it is pinned, in one line; shown by refresh and status.", valueName: "text"))
     var reason: String?
 
     @Option(help: ArgumentHelp("The last day of the pin, such as 2026-12-31.", valueName: "date"))
@@ -51,11 +51,11 @@ struct PinCommand: AsyncParsableCommand {
     func validate() throws {
         guard all == collections.isEmpty else {
             throw ValidationError(
-                all ? "--all cannot be combined with names of collections" : "name collections, or give --all")
+                all ? "--all cannot be combined with collections" : "give collections, or --all")
         }
         let isChoice = at != nil || path != nil || reason != nil || until != nil || server.isGiven
         if remove, isChoice || result.format != .text {
-            throw ValidationError("--remove can be combined with --all and --dumps only")
+            throw ValidationError("--remove can be combined only with --all and --dumps")
         }
         if let reason, !Pin.isReason(reason) {
             throw ValidationError("--reason expects one line of 1 to 500 characters")
@@ -82,11 +82,11 @@ struct PinCommand: AsyncParsableCommand {
             missing = difference.missing
             names.removeAll(where: difference.added.contains)
             for id in difference.added {
-                Console.error("note: \(id): \(name) does not have it; it stays, unless you run: rsdump remove \(id)")
+                Console.error("note: \(id): \(name) does not have it; it is kept unless you run: rsdump remove \(id)")
             }
             for id in missing {
                 Console.error(
-                    "warning: \(id): \(name) has it, and dumps.yaml does not list it; bring it back with: rsdump add "
+                    "warning: \(id): \(name) has it, but dumps.yaml does not list it; restore it with: rsdump add "
                         + "\(id) && rsdump pin \(id) --at \(name)")
             }
         }
@@ -115,8 +115,11 @@ struct PinCommand: AsyncParsableCommand {
         if all, pinned.isEmpty { return Console.print("nothing is pinned") }
         for (id, pin) in try await Pinning.unpin(all ? pinned : collections, in: dumps.directory) {
             Console.print(
-                pin.map { "\(id): no longer pinned at \($0.at); to fetch the server's state, run rsdump refresh" }
-                    ?? "\(id): is not pinned")
+                pin.map {
+                    "\(id): no longer pinned at \($0.at) (\($0.at.rfc3339)); to fetch the server's state, run rsdump "
+                        + "refresh"
+                }
+                    ?? "\(id): not pinned")
         }
     }
 }

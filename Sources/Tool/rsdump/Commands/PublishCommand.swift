@@ -30,20 +30,20 @@ struct PublishCommand: AsyncParsableCommand {
     @OptionGroup var options: SourcesOptions
     @OptionGroup var dumps: DumpsOptions
 
-    @Option(help: ArgumentHelp("The directory that holds the keys.", valueName: "dir"))
+    @Option(help: ArgumentHelp("The directory with the keys.", valueName: "dir"))
     var keys = "keys"
 
     @Option(
         help: ArgumentHelp(
-            "Sign with this command instead of with a key in --keys.", valueName: "command"))
+            "Sign with this command instead of a key in --keys.", valueName: "command"))
     var signWith: String?
 
     @OptionGroup var dryRun: DryRunOption
 
-    @Flag(help: "Change no data; only sign again with the current keys.")
+    @Flag(help: "Only sign again with the current keys; change no data.")
     var resign = false
 
-    @Flag(help: "Change no data; only renew the catalogue's time and signature.")
+    @Flag(help: "Only renew the catalogue's time and signature; change no data.")
     var confirm = false
 
     @Flag(help: "Publish an earlier state from git's history as a new state.")
@@ -51,7 +51,7 @@ struct PublishCommand: AsyncParsableCommand {
 
     @Option(
         help: ArgumentHelp(
-            "With --rollback: the newest state up to then, not the previous one.",
+            "With --rollback: the newest state at or before this time.",
             valueName: "time"))
     var to: PinRequest?
 
@@ -59,7 +59,7 @@ struct PublishCommand: AsyncParsableCommand {
 
     @Option(
         help: ArgumentHelp(
-            "Use this time instead of now, so that a run can be repeated.",
+            "Use this time instead of now, to make a run reproducible.",
             valueName: "date"))
     var at: String?
 
@@ -71,10 +71,10 @@ struct PublishCommand: AsyncParsableCommand {
             valueName: "name"))
     var publisher: String?
 
-    @Flag(help: "Make no catalogue; write catalogue: off into a new dumps.yaml.")
+    @Flag(help: "Publish no catalogue; write catalogue: off in a new dumps.yaml.")
     var noCatalogue = false
 
-    @Option(help: ArgumentHelp("Keys for a second signature, of another root.", valueName: "dir"))
+    @Option(help: ArgumentHelp("Keys for a second signature, under a different root.", valueName: "dir"))
     var overlapKeys: String?
 
     @OptionGroup var onChange: OnChangeOptions
@@ -116,7 +116,7 @@ struct PublishCommand: AsyncParsableCommand {
             throw ValidationError("--confirm cannot be combined with --dry-run or --resign")
         }
         if confirm, !collections.names.isEmpty {
-            throw ValidationError("--confirm confirms the whole catalogue; name no collections with it")
+            throw ValidationError("--confirm applies to the whole catalogue; give no collections with it")
         }
         if result.format == .markdown, !dryRun.isGiven { throw ValidationError("--format markdown requires --dry-run") }
     }
@@ -127,7 +127,7 @@ struct PublishCommand: AsyncParsableCommand {
         guard time <= now.advanced(by: .seconds(Limits.clockToleranceSeconds)) else {
             throw CommandFailure(
                 .usage,
-                "--at is \(time.rfc3339), more than a day from now; apps would refuse it, so give an earlier time")
+                "--at is \(time.rfc3339), more than a day from now, which apps would reject; give an earlier time")
         }
         if dryRun.isGiven {
             try await preview(options.sources.read(collections.names), at: time)
@@ -253,8 +253,8 @@ private struct PublishReport: Encodable {
         switch state.status {
         case .unchanged: "unchanged"
         case .resigned: "\(style.green("signed again")), data unchanged"
-        case .metadata: "\(style.green("updated")), only metadata"
-        case .repacked: "\(style.green("packed again")), with other attachments"
+        case .metadata: "\(style.green("updated")), metadata only"
+        case .repacked: "\(style.green("packed again")), with different attachments"
         case .created, .updated:
             "\(style.green(state.status.rawValue)), \(state.changes.created) new, \(state.changes.updated) changed, "
                 + "\(state.changes.deleted) deleted"

@@ -96,7 +96,7 @@ extension OpenDumps {
         where try FileStore.isSameFile(summary, file) {
             throw CommandFailure(
                 .usage,
-                "--summary \(summary) would overwrite \(file); choose another file"
+                "--summary \(summary) would overwrite \(file); choose a different file"
             )
         }
     }

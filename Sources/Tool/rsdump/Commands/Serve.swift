@@ -45,7 +45,7 @@ struct Serve: AsyncParsableCommand {
             "Serve signed sample collections, and print their trust root."))
     var demo = false
 
-    @Flag(help: "Log every answer to standard error.")
+    @Flag(help: "Log every response to standard error.")
     var logRequests = false
 
     func validate() throws {
@@ -93,10 +93,10 @@ struct Serve: AsyncParsableCommand {
             Console.print("\(address)")
             announcing()
             Console.error(
-                "rsdump: \(state.summary); the API is at \(address)/v1 and /v2, a page for people at \(address)/")
+                "rsdump: \(state.summary); API: \(address)/v1 and /v2; web UI: \(address)/")
             if isUnreachable {
                 Console.error(
-                    "rsdump: clients on other machines cannot follow links to \(address); give an address that they "
+                    "rsdump: clients on other machines cannot follow links to \(address); set an address that they "
                         + "can reach with --public-url")
             }
         }
@@ -131,7 +131,7 @@ struct Serve: ParsableCommand {
         throw CommandFailure(
             .usage,
             "this rsdump was built without serve; build it with swift build --traits Server --product rsdump, or "
-                + "install a package of rsdump")
+                + "install an rsdump package")
     }
 }
 #endif

@@ -39,7 +39,7 @@ struct AcceptOption: ParsableArguments {
     @Option(
         name: .customLong("accept"), parsing: .singleValue,
         help: ArgumentHelp(
-            "Accept this collection's new state in spite of guards; repeatable.",
+            "Accept this collection's new state despite guards; repeatable.",
             valueName: "collection"), transform: collectionID)
     var collections: [CollectionID] = []
 }
@@ -63,7 +63,7 @@ struct HistoryOption: ParsableArguments {
     @Option(
         name: .customLong("history"), parsing: .singleValue,
         help: ArgumentHelp(
-            "Older bundles: git, for its commits, or a folder; repeatable.",
+            "Older bundles: git (for its commits) or a folder; repeatable.",
             valueName: "git|dir"))
     var places: [String] = []
 

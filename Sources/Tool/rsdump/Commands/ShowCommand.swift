@@ -10,7 +10,7 @@ struct ShowCommand: AsyncParsableCommand {
         abstract: "Show what a bundle contains: a summary, its records, or an attachment.",
         usage: "rsdump show <bundle> [<record-id>] [<options>]",
         discussion: """
-            Verifies no signature; rsdump verify does that.
+            Does not verify signatures; rsdump verify does that.
               rsdump show main/regions --records | jq .name
               rsdump show main/icons petals-05 --attachment -o icon.svg
             For details, see Exchange.md in the documentation.
@@ -41,7 +41,7 @@ struct ShowCommand: AsyncParsableCommand {
         if output.path != nil, !attachment { throw ValidationError("--output requires --attachment") }
         let isSummary = recordID == nil && !records
         if !isSummary, attachments || result.format != .text {
-            throw ValidationError("--attachments and --format are for the summary, without --records or a record's id")
+            throw ValidationError("--attachments and --format cannot be combined with --records or a record's id")
         }
         if records, recordID != nil { throw ValidationError("give a record's id or --records, not both") }
     }
@@ -99,7 +99,7 @@ struct ShowCommand: AsyncParsableCommand {
         }
         guard try !FileStore.isSameFile(path, bundle.name) else {
             throw CommandFailure(
-                .usage, "\(path) is the bundle itself, which would be overwritten; give another file to --output")
+                .usage, "\(path) would overwrite the bundle; choose a different --output")
         }
         try FileStore.writeOutput(path) { write in
             _ = try bundle.streamAttachment(attachment.hash) { piece in try write(piece) }
@@ -114,7 +114,7 @@ extension BundleReader {
     fileprivate func record(_ id: String) throws -> Record {
         guard let record = try payload().records.record(id: id) else {
             throw CommandFailure(
-                .someFailed, "\(name): there is no record \(Console.visible(id)); to list them, give --records")
+                .someFailed, "\(name): no record has the id \(Console.visible(id)); list all with --records")
         }
         return record
     }

@@ -10,8 +10,8 @@ struct Status: AsyncParsableCommand {
         abstract: "Show how old each bundle is, and what a refresh would do.",
         usage: "rsdump status [<collections> ...] [<options>]",
         discussion: """
-            A bundle is outdated only if the server has newer data. Exits with 1 if a bundle is missing, over
-            its budget, or outdated and older than --max-age (90d by default).
+            A bundle is outdated only if the server has newer data. Exits with 1 if a bundle is missing, over its \
+            budget, or outdated and older than --max-age (90d by default).
               rsdump status --max-age 90d    before a release
             For details, see Refresh.md in the documentation.
             """)
@@ -21,7 +21,7 @@ struct Status: AsyncParsableCommand {
     @OptionGroup var dumps: ReadDumpsOptions
     @OptionGroup var server: ServerOptions
 
-    @Flag(help: "Do not ask the server.")
+    @Flag(help: "Do not contact the server.")
     var offline = false
 
     @OptionGroup var maxAge: MaxAgeOption

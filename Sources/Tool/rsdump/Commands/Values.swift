@@ -24,7 +24,7 @@ struct Values: AsyncParsableCommand {
     @OptionGroup var source: ParameterSource
     @OptionGroup var context: ContextOption
 
-    @Flag(help: "Say for each of the key's records why it is used or not.")
+    @Flag(help: "Explain why each record of the key is used or not.")
     var explain = false
 
     func run() async throws {
@@ -34,8 +34,7 @@ struct Values: AsyncParsableCommand {
         if let key, !parameters.contains(key) {
             throw CommandFailure(
                 .someFailed,
-                "\(named.name): there is no parameter with the key \(Console.visible(key)); rsdump values without a key "
-                    + "lists them")
+                "\(named.name): no parameter has the key \(Console.visible(key)); list all with: rsdump values")
         }
         var isMissing = false
         for key in key.map({ [$0] }) ?? parameters.keys.sorted().map(\.string) {
@@ -79,7 +78,7 @@ struct ParameterSource: ParsableArguments {
     @Option(
         name: .customLong("parameters"),
         help: ArgumentHelp(
-            "A collection, a bundle or a JSON file; by default the only collection.",
+            "A collection, bundle or JSON file; by default, the only collection.",
             valueName: "source"))
     var place: String?
 

@@ -21,7 +21,7 @@ struct Verify: AsyncParsableCommand {
 
     @OptionGroup var dumps: ReadDumpsOptions
 
-    @Flag(help: "Also fail for other files, or if dumps.yaml and the lock file differ.")
+    @Flag(help: "Also fail for unexpected files, or if dumps.yaml and the lock file differ.")
     var locked = false
 
     @Flag(help: "Also check the guards in dumps.yaml.")
@@ -39,7 +39,7 @@ struct Verify: AsyncParsableCommand {
 
     func validate() throws {
         if locked && !collections.names.isEmpty {
-            throw ValidationError("--locked checks the whole directory; name no collections with it")
+            throw ValidationError("--locked checks the whole directory; give no collections with it")
         }
         if output != nil && !rebuild { throw ValidationError("--output requires --rebuild") }
     }

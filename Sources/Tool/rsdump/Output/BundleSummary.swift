@@ -22,7 +22,7 @@ struct BundleSummary: Encodable {
         ]
         for omission in manifest.omissions {
             lines.append(
-                "left out     \(Counted.text(omission.count, "attachment")) (\(omission.reason), "
+                "omitted      \(Counted.text(omission.count, "attachment")) (\(omission.reason), "
                     + "\(ByteSize.text(UInt64(clamping: omission.bytes))))")
         }
         for entry in manifest.entries {
@@ -30,7 +30,7 @@ struct BundleSummary: Encodable {
         }
         if listsAttachments {
             for file in manifest.files {
-                let state = file.omitted.map { "left out: \($0)" } ?? ByteSize.text(UInt64(clamping: file.size))
+                let state = file.omitted.map { "omitted: \($0)" } ?? ByteSize.text(UInt64(clamping: file.size))
                 let records = file.records.joined(separator: " ")
                 lines.append("\(file.sha256)  \(state)  \(Console.visible(file.location))  \(records)")
             }

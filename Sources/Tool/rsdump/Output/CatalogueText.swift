@@ -11,21 +11,21 @@ enum CatalogueText {
     static func next(_ next: NextCatalogue) -> String {
         let catalogue = next.catalogue
         let name = "catalogue \(catalogue.number) of \(catalogue.publisher)"
-        guard next.status == .made else { return "a confirmation of \(name)" }
+        guard next.status == .made else { return "a new confirmation of \(name)" }
         let parts = [("new", next.added), ("changed", next.changed), ("removed", next.removed)]
             .filter { !$0.1.isEmpty }.map { word, ids in
-                "\(Counted.list(ids)) \(Counted.noun(ids.count, "is", plural: "are")) \(word)"
+                "\(word): \(Counted.list(ids))"
             }
-        return parts.isEmpty ? name : "\(name), in which \(parts.joined(separator: ", and "))"
+        return parts.isEmpty ? name : "\(name) (\(parts.joined(separator: "; ")))"
     }
 
     /// Returns a description of the change that `publish` made to the catalogue.
     static func words(_ next: NextCatalogue, resigned: Bool, _ style: Style) -> String {
         let catalogue = next.catalogue
         let name = "catalogue \(catalogue.number) of \(catalogue.publisher)"
-        let end = ", confirmed until \(catalogue.expires.rfc3339)"
+        let end = ", fresh until \(catalogue.expires.rfc3339)"
         switch next.status {
-        case .made: return "\(style.green("made")): \(Self.next(next))\(end)"
+        case .made: return "\(style.green("created")): \(Self.next(next))\(end)"
         case .confirmed: return "\(style.green("confirmed")): \(name)\(end)"
         case .unchanged: return "\(resigned ? style.green("signed again") : "unchanged"): \(name)\(end)"
         }
@@ -35,19 +35,19 @@ enum CatalogueText {
     /// confirmed until 2026-11-27T…`.
     static func sentence(_ verified: VerifiedCatalogue, at now: Timestamp, _ style: Style) -> String {
         let catalogue = verified.catalogue
-        let name = "catalogue \(catalogue.number) of \(catalogue.publisher), made \(catalogue.made.rfc3339)"
+        let name = "catalogue \(catalogue.number) of \(catalogue.publisher), created \(catalogue.made.rfc3339)"
         return verified.isConfirmed(at: now)
-            ? "\(name), confirmed until \(verified.confirmedUntil.rfc3339)"
-            : "\(name), \(style.yellow("unconfirmed")) since \(verified.confirmedUntil.rfc3339): \(whyUnconfirmed)"
+            ? "\(name), fresh until \(verified.confirmedUntil.rfc3339)"
+            : "\(name), \(style.yellow("stale")) since \(verified.confirmedUntil.rfc3339): \(whyStale)"
     }
 
     /// The two possible reasons for a stale catalogue, which a client cannot distinguish.
-    static let whyUnconfirmed =
-        "a mirror may hold back a newer one, or its publisher has not run rsdump publish --confirm; ask the publisher"
+    static let whyStale =
+        "a mirror may be out of date, or the publisher has not run rsdump publish --confirm; ask the publisher"
 
     /// Returns a description of the catalogue that an app uses.
     static func sentence(_ catalogue: CatalogueStatus, _ style: Style) -> String {
-        catalogue.freshness.isConfirmed ? "\(catalogue)" : "\(style.yellow("\(catalogue)")): \(whyUnconfirmed)"
+        catalogue.freshness.isConfirmed ? "\(catalogue)" : "\(style.yellow("\(catalogue)")): \(whyStale)"
     }
 
     /// Returns why a catalogue is stale; `nil` if it is fresh, or if there is none.
@@ -58,8 +58,7 @@ enum CatalogueText {
         guard let catalogue = verification?.catalogue,
             let since = configuration.catalogue?.unconfirmedSince(catalogue, at: now, limit: limit)
         else { return nil }
-        return "unconfirmed since \(since.rfc3339), last confirmed at \(catalogue.catalogue.confirmed.rfc3339): "
-            + whyUnconfirmed
+        return "stale since \(since.rfc3339), last confirmed at \(catalogue.catalogue.confirmed.rfc3339): \(whyStale)"
     }
 }
 

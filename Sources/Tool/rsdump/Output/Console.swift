@@ -92,6 +92,6 @@ enum Console {
     /// Shows a server's alert (the `Alert` header).
     @Sendable static func showAlert(_ event: HTTPEvent) {
         guard case .alert(let text, let url) = event else { return }
-        error("warning: \(url) says: \(visible(text))")
+        error("warning: alert from \(url): \(visible(text))")
     }
 }

@@ -19,9 +19,9 @@ enum FailureClass: CaseIterable {
     var title: String {
         switch self {
         case .signature: "Signature failures"
-        case .refused: "Refused states"
+        case .refused: "Rejected states"
         case .configuration: "Configuration failures"
-        case .machine: "Failures of this machine"
+        case .machine: "Local failures"
         case .catalogue: "Catalogue failures"
         case .server: "Server failures"
         }
@@ -31,18 +31,19 @@ enum FailureClass: CaseIterable {
     var advice: String {
         switch self {
         case .signature, .refused:
-            "The data may be forged, so it was refused. Ask the server's operator, and check `trust:` in `dumps.yaml`. "
-                + "The next refresh tries again."
+            "The data may be forged, so it was rejected. Ask the server's operator, and check `trust:` in "
+                + "`dumps.yaml`. "
+                + "The next refresh will try again."
         case .configuration:
-            "These remain until somebody changes `dumps.yaml` or runs the command in the reason."
+            "These fail every time until you change `dumps.yaml` or run the command in the reason."
         case .machine:
-            "Check the disk and the files of the machine that ran this refresh. The next refresh tries again."
+            "Check the disk and the files of the machine that ran this refresh. The next refresh will try again."
         case .catalogue:
-            "The publisher has to act, unless the reason names another collection or a setting. The next refresh tries "
-                + "again."
+            "The publisher must act, unless the reason mentions a different collection or a setting. The next refresh "
+                + "will try again."
         case .server:
-            "The server or the network failed. The next refresh tries again. If a failure lasts, tell the server's "
-                + "operator."
+            "The server or the network failed. The next refresh will try again. If a failure persists, tell the "
+                + "server's operator."
         }
     }
 }

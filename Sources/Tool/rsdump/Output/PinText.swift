@@ -13,7 +13,7 @@ enum PinText {
         var parts = ["pinned at \(at) (\(date(at)))"]
         if let server = state.serverTimestamp {
             if server == at {
-                parts.append("which the server has too")
+                parts.append("the same as on the server")
             } else if server < at {
                 parts.append("\(words(at.elapsed(since: server))) ahead of the server's state of \(date(server))")
             } else {
@@ -40,14 +40,14 @@ enum PinText {
 
     static func warning(_ state: PinState) -> String? {
         guard state.isOverdue, let until = state.pin.until else { return nil }
-        return "its pin ended on \(Pin.dateText(until))"
+        return "its pin expired on \(Pin.dateText(until))"
     }
 
     /// Returns the warning that `pin` prints; `nil` if the bundle has all attachments.
     static func warning(_ outcome: Pinning.Outcome) -> String? {
         outcome.entry.leftToServer.map { sentence in
-            "\(outcome.id): \(sentence), which deletes what no record names any more; to keep all of them, set its "
-                + "attachments to all in dumps.yaml and run rsdump refresh while the server still has this state"
+            "\(outcome.id): \(sentence), which deletes attachments that no record uses; to keep them, set "
+                + "attachments: all in dumps.yaml, and run rsdump refresh while the server still has this state"
         }
     }
 
@@ -61,11 +61,11 @@ enum PinText {
         guard case .signed(let signature) = outcome.entry.trust else {
             return "from \(origin), "
                 + (outcome.entry.trust == .unsigned ? "unsigned" : "imported without a signature")
-                + (outcome.hasLostSignature ? ", in place of a signed state" : "")
+                + (outcome.hasLostSignature ? ", replacing a signed state" : "")
         }
         return "from \(origin), verified at \(signature.verifiedAt.rfc3339), "
             + (outcome.isVerifiedAsLocked
-                ? "the time in its own lock" : "the current time, because it has no lock of its own")
+                ? "the time in its lock file" : "the current time, because it has no lock file")
     }
 }
 

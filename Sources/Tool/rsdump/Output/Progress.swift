@@ -48,11 +48,11 @@ final class Progress: Sendable {
     private func show(_ event: HTTPEvent) {
         let line: String? =
             switch event {
-            case .alert(let text, let url): "warning: \(url) says: \(text)"
+            case .alert(let text, let url): "warning: alert from \(url): \(text)"
             case .hold(let hold):
                 state.withLock { $0.heldOrigins.insert(hold.origin).inserted }
-                    ? "warning: \(hold.origin) asks clients to wait until \(hold.until.rfc3339)" : nil
-            case .retry(let error, let attempt, _): "try \(attempt) failed: \(error)"
+                    ? "warning: \(hold.origin) asked clients to wait until \(hold.until.rfc3339)" : nil
+            case .retry(let error, let attempt, _): "attempt \(attempt) failed: \(error)"
             case .wholeFile(let error): "\(error); downloading the whole file instead"
             case .redirect: nil
             }

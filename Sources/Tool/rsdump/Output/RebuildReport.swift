@@ -24,8 +24,9 @@ struct RebuildReport: Encodable {
             return switch outcome.verdict {
             case .identical: "\(name)  \(style.green("identical")), \(outcome.entry.bundle.size) bytes"
             case .sameContent(let size, _):
-                "\(name)  \(style.yellow("same content, other bytes")): \(size) bytes, "
-                    + "\(outcome.entry.bundle.size) in the lock; another version of zlib wrote the locked bundle"
+                "\(name)  \(style.yellow("same content, different bytes")): \(size) bytes, "
+                    + "\(outcome.entry.bundle.size) in the lock; the locked bundle was written by a different "
+                    + "version of zlib"
             case .different, .failed:
                 "\(name)  \(style.red("failed")): \(Console.visible(outcome.verdict.message ?? ""))"
             }

@@ -26,7 +26,7 @@ struct RefreshMarkdown {
         if let catalogue = report.catalogue {
             lines += [
                 "",
-                "This is \(MarkdownText.code(CatalogueText.sentence(catalogue, at: result.now, Style.plain))).",
+                "This is \(MarkdownText.prose(CatalogueText.sentence(catalogue, at: result.now, Style.plain))).",
             ]
         }
         // Invalid signatures come before all other failures.
@@ -36,7 +36,9 @@ struct RefreshMarkdown {
         }
         if !report.acknowledged.isEmpty {
             lines += ["", "### Acknowledged failures", ""]
-            lines += ["`dumps.yaml` lists these as known. After the given day, they count as failures again.", ""]
+            lines += [
+                "`dumps.yaml` lists these as known. After the date given there, they count as failures again.", "",
+            ]
             lines += report.acknowledged.flatMap(acknowledged)
         }
         lines += changes
@@ -44,7 +46,7 @@ struct RefreshMarkdown {
             lines += ["", "### Removed, because `dumps.yaml` does not list them", ""]
             lines += report.unlisted.map { "- \(MarkdownText.code("\($0)"))" }
         }
-        if let excess = report.excess { lines += ["", "### Over budget", "", MarkdownText.code("\(excess)")] }
+        if let excess = report.excess { lines += ["", "### Over budget", "", MarkdownText.prose("\(excess)")] }
         let pinned = report.outcomes.filter { $0.pin != nil }
         if !pinned.isEmpty { lines += ["", "### Pinned", ""] }
         for outcome in pinned { lines.append(item(outcome, outcome.pin.map(PinText.sentence) ?? "")) }
@@ -110,7 +112,7 @@ struct RefreshMarkdown {
             let reason = FailureReason(group[0])
             guard group.count > 1 else { return [state(group[0])] + details(group[0], reason) }
             let count = Counted.text(group.count, "collection")
-            return ["- \(count) for the same reason: \(MarkdownText.code(reason.text))"]
+            return ["- \(count) for the same reason: \(MarkdownText.prose(reason.text))"]
                 + group.flatMap { outcome in ["  " + state(outcome)] + notes(outcome).map { "  " + $0 } }
         }
     }
@@ -118,30 +120,33 @@ struct RefreshMarkdown {
     /// Returns a list item with the failed collection and the state that it keeps. A job appends the time of the first
     /// failure to this line.
     private func state(_ outcome: CollectionOutcome) -> String {
-        let kept = outcome.previous.map { "keeps the state of \($0.rfc3339.prefix(10))" } ?? "has no bundle yet"
+        let kept =
+            outcome.previous.map { "keeps its current bundle (data of \($0.rfc3339.prefix(10)))" }
+            ?? "has no bundle yet"
         return "- \(MarkdownText.code("\(outcome.id)")) \(kept)"
     }
 
     private func details(_ outcome: CollectionOutcome, _ reason: FailureReason) -> [String] {
-        ["  - reason: \(MarkdownText.code(reason.text))"]
+        ["  - reason: \(MarkdownText.prose(reason.text))"]
             + (reason.url.map { ["  - URL: \(MarkdownText.code($0))"] } ?? []) + notes(outcome)
     }
 
     private func notes(_ outcome: CollectionOutcome) -> [String] {
-        outcome.notes.map { "  - note: \(MarkdownText.code($0))" }
+        outcome.notes.map { "  - note: \(MarkdownText.prose($0))" }
     }
 
     private func acknowledged(_ outcome: CollectionOutcome) -> [String] {
         guard let known = outcome.acknowledgement else { return [] }
-        let why = known.reason.map { ": \(MarkdownText.code($0))" } ?? ""
+        let why = known.reason.map { ": \(MarkdownText.prose($0))" } ?? ""
         return [
             state(outcome),
-            "  - acknowledged as \(MarkdownText.code(known.kind.rawValue)) until \(Pin.dateText(known.until))\(why)",
+            "  - acknowledged in `dumps.yaml` until \(Pin.dateText(known.until)) (error "
+                + "`\(known.kind.rawValue)`)\(why)",
         ] + details(outcome, FailureReason(outcome))
     }
 
     /// Returns a list item for an outcome. Its text may be untrusted, so it goes into a code span.
     private func item(_ outcome: CollectionOutcome, _ text: String) -> String {
-        "- \(MarkdownText.code("\(outcome.id)")): \(MarkdownText.code(text))"
+        "- \(MarkdownText.code("\(outcome.id)")): \(MarkdownText.prose(text))"
     }
 }

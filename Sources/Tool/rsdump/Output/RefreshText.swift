@@ -10,7 +10,7 @@ struct RefreshText {
 
     var text: String {
         let width = report.outcomes.map { "\($0.id)".count }.max() ?? 0
-        var lines: [String] = report.recovered.map { "\($0): the commit of an interrupted run was finished" }
+        var lines: [String] = report.recovered.map { "\($0): completed the commit of an interrupted run" }
         lines += report.unlisted.map { id in
             "\(id): \(report.isDryRun ? "would be removed" : "removed"), because dumps.yaml does not list it"
         }
@@ -62,7 +62,7 @@ struct RefreshText {
         }
         for omission in entry.omitted {
             parts.append(
-                "\(omission.count) left out (\(omission.reason), \(ByteSize.text(UInt64(clamping: omission.bytes))))")
+                "\(omission.count) omitted (\(omission.reason), \(ByteSize.text(UInt64(clamping: omission.bytes))))")
         }
         parts.append(ByteSize.text(UInt64(clamping: entry.bundle.size)))
         return parts.joined(separator: ", ")

@@ -42,7 +42,7 @@ struct SnapshotExplanation {
     var absence: String {
         let reasons = status.rejected.map { "\($0)" }
         let why = reasons.isEmpty ? "nothing is stored or packaged" : reasons.joined(separator: "; ")
-        return "\(status.collection): there are no records: \(why); to fetch them, give --sync"
+        return "\(status.collection): no records: \(why); fetch them with --sync"
     }
 }
 

@@ -43,7 +43,9 @@ struct StatusReport: Encodable {
                     + (state.pin.map { "  \(PinText.sentence($0))" } ?? "") + plan(of: state)
                     + left(of: state, style) + verdict(of: state, freshness, style: style) + excess(of: state, style))
         }
-        rows += unlisted.map { "\($0)\(style.yellow("  warning: dumps.yaml does not list it; it would be removed"))" }
+        rows += unlisted.map {
+            "\($0)\(style.yellow("  warning: dumps.yaml does not list it; rsdump refresh would remove it"))"
+        }
         var total = "\(ByteSize.text(sizes.total)) in all"
         if let budget = configuration.totalBudget { total += " of \(ByteSize.text(budget))" }
         if let growth = sizes.totalGrowth { total += ", \(Self.change(growth)) since HEAD" }
@@ -61,7 +63,7 @@ struct StatusReport: Encodable {
             if let held = catalogue.catalogue { rows.append(CatalogueText.sentence(held, at: now, style)) }
             if let unconfirmed { rows.append("catalogue\(style.red("  error: \(unconfirmed)"))") }
             rows += catalogue.left.map {
-                "\($0)\(style.yellow("  warning: it is pinned to a state that the catalogue does not list"))"
+                "\($0)\(style.yellow("  warning: pinned to a state that the catalogue does not list"))"
             }
             rows += catalogue.problems.map { "catalogue\(style.red("  error: \(Console.visible($0))"))" }
         }
@@ -93,7 +95,7 @@ struct StatusReport: Encodable {
         case .fresh: ""
         case .old: style.yellow("  warning: \(overdue ?? "old")")
         case .tooOld where isOffline && overdue == nil:
-            style.red("  error: older than --max-age; without --offline, the server says whether that is outdated")
+            style.red("  error: older than --max-age; run without --offline to see whether it is outdated")
         case .tooOld: style.red("  error: too old\(overdue.map { ", and \($0)" } ?? "")")
         case .missing: style.red("  error: no bundle")
         }

@@ -48,15 +48,17 @@ struct VerifyReport: Encodable {
             }
         }
         lines += (strays ?? []).map { stray in
-            "\(Console.visible(stray))  \(style.red("failed")): it is not in the lock; remove it, or move it elsewhere"
+            "\(Console.visible(stray))  \(style.red("failed")): it is not in the lock file; remove it, or move it "
+                + "elsewhere"
         }
         lines += (unlisted ?? []).map { id in
-            "\("\(id)".padded(to: width))  \(style.red("failed")): dumps.yaml does not list it; rsdump refresh removes it"
+            "\("\(id)".padded(to: width))  \(style.red("failed")): dumps.yaml does not list it; rsdump refresh would "
+                + "remove it"
         }
         lines += (disagreements ?? []).map { each in
-            "\("\(each.collection)".padded(to: width))  \(style.red("failed")): dumps.yaml asks for something other than the lock "
-                + "has; with rsdump refresh it \(each.action.sentence)"
-                + (each.action.isRefetch ? "; where it is published, run rsdump publish --resign" : "")
+            "\("\(each.collection)".padded(to: width))  \(style.red("failed")): dumps.yaml and the lock file differ; "
+                + "with rsdump refresh, it \(each.action.sentence)"
+                + (each.action.isRefetch ? "; on the publishing machine, run rsdump publish --resign" : "")
         }
         for each in guarded ?? [] {
             lines += each.violations.map {
@@ -66,7 +68,7 @@ struct VerifyReport: Encodable {
         if let catalogue {
             lines += catalogue.problems.map { "catalogue  \(style.red("failed")): \(Console.visible($0))" }
             lines += catalogue.left.map {
-                "\($0)  \(style.yellow("note")): it is pinned to a state that the catalogue does not list"
+                "\($0)  \(style.yellow("note")): pinned to a state that the catalogue does not list"
             }
             if let held = catalogue.catalogue, catalogue.problems.isEmpty {
                 lines.append(CatalogueText.sentence(held, at: now, style))

@@ -143,7 +143,7 @@ struct RenderingTests {
             DiffReport(old: "a", new: "b", collections: diffs, unlisted: [try CollectionID("main/old")])
         ).text
         #expect(text.contains("\n- New: `main/new`\n"))
-        #expect(text.contains("\n- Removed: `main/old` (`dumps.yaml` does not list it any more)\n"))
+        #expect(text.contains("\n- Removed: `main/old` (no longer listed in `dumps.yaml`)\n"))
         #expect(text.contains("\n- Removed: `main/gone`\n"))
     }
 
@@ -160,5 +160,30 @@ struct RenderingTests {
             }
         }
         #expect(!MarkdownText.cell(text).unicodeScalars.contains("|"))
+    }
+
+    @Test(arguments: [
+        (
+            "attachment of record petals-23: the server answered 404",
+            "attachment of record `petals-23`: the server answered 404"
+        ),
+        (
+            "it's pinned at 1760000000000 (2025-10-09), 12 days behind",
+            "it's pinned at `1760000000000` (`2025-10-09`), 12 days behind"
+        ),
+        (
+            "correct its name, or run rsdump remove main/x; see rsdump",
+            "correct its name, or run `rsdump remove main/x`; see rsdump"
+        ),
+        ("fetch it with: rsdump refresh --full or restore it", "fetch it with: `rsdump refresh --full` or restore it"),
+        (
+            "@name #1 !2 deadbeef feedback :smile: www.example.org",
+            "`@name` `#1` `!2` `deadbeef` feedback `:smile`: `www.example.org`"
+        ),
+        ("a <b> *c* _d_ `e` [f](g) &lt; \n- h", "a `<b>` `*c*` `_d_` `` `e` `` `[f](g`) `&lt`; `\\u{a}-` h"),
+        ("(e\u{301}) 12345 (4567).", "(`e\u{301}`) `12345` (4567)."),
+    ])
+    func onlyThePlainWordsOfASentenceAreText(sentence: String, markdown: String) {
+        #expect(MarkdownText.prose(sentence) == markdown)
     }
 }

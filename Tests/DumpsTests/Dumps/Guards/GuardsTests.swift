@@ -63,7 +63,8 @@ private struct BadData: CustomTestStringConvertible {
         .init("somebody else's URL", state { $0 == 3 ? usual.replacing("shop", with: "evil") : usual }, [.schema]),
         .init("deep nesting", state { $0 == 3 ? usual.replacing("10", with: "[[[[10]]]]") : usual }, [.schema]),
         .init(
-            "a filter that excludes everybody", state { _ in usual + #","filter_expression":"1 == 2""# }, [.maxChanged]),
+            "a filter that excludes "
+                + "everybody", state { _ in usual + #","filter_expression":"1 == 2""# }, [.maxChanged]),
         // Two records with one key: only the app knows that keys are unique.
         .init("a key twice", state { $0 == 3 || $0 == 4 ? usual + #","key":"k""# : usual }, []),
         .init(
@@ -112,7 +113,7 @@ struct GuardsTests {
             of: table(state { $0 < 25 ? usual : nil }), after: table(state()))
         #expect(
             found.map(\.description) == [
-                "max-removed: 15 records removed, of 40 before, expected at most 10% "
+                "max-removed: 15 records removed, of 40 before, at most 10% allowed "
                     + "(r25, r26, r27, r28, r29, r30, r31, r32, r33, r34 and 5 more)"
             ])
         let failure = DumpsError.guarded(try CollectionID("main/regions"), found, command: "rsdump refresh")
@@ -152,7 +153,7 @@ struct GuardsTests {
         }
         #expect(
             try text(Guards(), []).hasPrefix(
-                "the new state was refused: it violates the default guard not-emptied: all 40 records are gone, "))
+                "the new state was rejected: it violates the default guard not-emptied: all 40 records are gone, "))
         let other = try text(guards("{max-removed: 1}"), state { $0 == 1 ? usual : nil })
         #expect(other.contains("the guard in dumps.yaml max-removed: 39 records removed") && !other.contains("default"))
     }
@@ -177,7 +178,7 @@ struct GuardsTests {
         #expect(
             found.map(\.sentence) == [
                 "schema: validating the records takes more than 10000 steps, "
-                    + "expected a schema that takes at most Limits.schemaSteps"
+                    + "simplify the schema (Limits.schemaSteps)"
             ])
     }
 

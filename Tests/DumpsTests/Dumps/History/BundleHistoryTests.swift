@@ -132,7 +132,7 @@ import Testing
             await #expect {
                 try await BundleHistory([.path(tree.dumps)], bounds: bounds).bundles(of: id)
             } throws: {
-                "\($0)".contains("expected at most \(bounds.files) files and folders")
+                "\($0)".contains("there are more than \(bounds.files) files and folders")
             }
             bounds.files = 5
             #expect(try await BundleHistory([.path(tree.dumps)], bounds: bounds).bundles(of: id).bundles.isEmpty)
@@ -140,7 +140,7 @@ import Testing
             await #expect {
                 try await BundleHistory([.path(tree.dumps)], bounds: bounds).bundles(of: id)
             } throws: {
-                "\($0)".contains("expected at most \(bounds.depth) nested folders")
+                "\($0)".contains("there are more than \(bounds.depth) nested folders")
             }
         }
     }

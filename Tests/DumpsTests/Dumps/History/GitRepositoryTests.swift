@@ -137,7 +137,7 @@ import Testing
                 _ = try await repository.file("main/regions.zip", at: head)
             } throws: {
                 guard let error = $0 as? DumpsError, error.code == .refused else { return false }
-                return error.problem == "expected at most 4095 bytes, found more"
+                return error.problem == "there are more than 4095 bytes"
             }
         }
     }

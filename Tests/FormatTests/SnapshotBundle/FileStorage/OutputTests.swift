@@ -49,7 +49,7 @@ struct OutputTests {
             try #require(FileHandle(forWritingAtPath: source)).truncate(atOffset: 0)
             let file = try WritableFile(creating: directory + "/target")
             let error = try #require(throws: BundleError.self) { try file.write(bytes) }
-            #expect(error.isOfSource && error.description.contains("cut short"), "\(error)")
+            #expect(error.isOfSource && error.description.contains("truncated"), "\(error)")
         }
     }
 }

@@ -40,7 +40,7 @@ import Testing
         limits.changesetBytes = 400_000
         let refused = #expect(throws: DumpsError.self) { try SourceDirectory(root, limits: limits).read() }
         #expect(refused?.problems.count == 1)
-        #expect(refused?.problems.first?.problem.contains("take too many bytes") == true)
+        #expect(refused?.problems.first?.problem.contains("the collection is too large") == true)
         // The line is the first one that is too much.
         let line = try #require(refused?.problems.first?.line)
         #expect((40...110).contains(line), "\(line)")

@@ -136,7 +136,7 @@ import Testing
         let error = #expect(throws: DumpsError.self) {
             try FirebaseTemplate(Bytes(utf8: two), file: "template", skipping: false, limits: limits)
         }
-        #expect(error?.description.contains("template: publish would refuse the result: ") ?? false)
+        #expect(error?.description.contains("template: publish would reject the result: ") ?? false)
     }
 
     // MARK: Defaults

@@ -21,7 +21,7 @@ struct EmbeddedDumps_index {
     size_t bundle_count;
 };
 
-/* The embedded bytes. They are read-only and stay until the program ends. */
+/* The embedded bytes. They are read-only and remain valid until the program exits. */
 const struct EmbeddedDumps_index *EmbeddedDumps_contents(void);
 
 #endif

@@ -89,8 +89,9 @@ package struct DiffSide: Sendable {
         guard try FileStore.isDirectory(path) else {
             guard try FileStore.exists(path) else {
                 throw DumpsError.notComparable(
-                    "\(path): expected a bundle or a dumps directory, found neither; for a commit's dumps write "
-                        + "git:REV, for the server's state write server")
+                    "\(path): this is neither a bundle nor a dumps directory; for a commit's dumps write git:REV, "
+                        + "for the "
+                        + "server's state write server")
             }
             source = .bundle(try BundleReader(path: path, limits: Limits()))
             return
@@ -99,7 +100,7 @@ package struct DiffSide: Sendable {
         let lock = try directory.lockFile(limits: Limits())
         guard try !lock.collections.isEmpty || directory.configurationText() != nil else {
             throw DumpsError.notComparable(
-                "\(path): expected dumps.lock.json or dumps.yaml in this directory, found neither; check the path")
+                "\(path): this directory has no dumps.lock.json or dumps.yaml; check the path")
         }
         source = .directory(directory, lock)
     }
@@ -166,7 +167,7 @@ package struct DiffSide: Sendable {
             let name = "git:\(revision.commit.prefix(12)):\(entry.bundle.path)"
             guard let bytes = try await repository.file(entry.bundle.path, at: revision) else {
                 throw BundleError(
-                    .missing, file: name, expected: "the bundle that this commit's lock names", found: "none")
+                    .missing, file: name, expected: "the bundle in this commit's lock file", found: "none")
             }
             let bundle = try BundleReader(bytes: bytes, name: name, limits: Limits())
             return try ComparedSnapshot(bundle, lockedAs: entry)
@@ -216,8 +217,8 @@ extension DiffReport {
         let unknown = names.filter { !known.contains($0) }
         guard unknown.isEmpty else {
             throw DumpsError.notComparable(
-                "\(Counted.list(unknown)): neither \(old.name) nor \(new.name) has it; they have "
-                    + Counted.text(known.count, "other"))
+                "\(Counted.list(unknown)): neither \(old.name) nor \(new.name) has it; together they have "
+                    + Counted.text(known.count, "other collection"))
         }
         let only = [before.onlyCollection, after.onlyCollection].compactMap(\.self)
         var diffs: [SnapshotDiff] = []

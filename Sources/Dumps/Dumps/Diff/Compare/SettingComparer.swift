@@ -42,7 +42,7 @@ extension DumpsConfiguration {
         for guarding in guards.settings { set("guards.\(guarding.name.rawValue)", guarding.value) }
         for collection in collections {
             let name = "collections.\(collection.id)"
-            set(name, "named")
+            set(name, "listed")
             if collection.attachments != attachments { set("\(name).attachments", collection.attachments.text) }
             if collection.compression != compression {
                 set("\(name).compression", collection.compression == .stored ? "stored" : "deflate")
@@ -64,7 +64,7 @@ extension DumpsConfiguration {
             }
             guard let pin = collection.pin else { continue }
             let terms = [pin.until.map { "until \(Pin.dateText($0))" }, pin.reason].compactMap(\.self)
-            set("\(name).pin", (["\(pin.at)"] + terms).joined(separator: ", "))
+            set("\(name).pin", (["\(pin.at) (\(pin.at.rfc3339.prefix(10)))"] + terms).joined(separator: ", "))
         }
         return settings
     }

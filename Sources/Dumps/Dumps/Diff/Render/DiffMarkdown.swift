@@ -62,7 +62,7 @@ package struct DiffMarkdown {
             line("New", report.changed.filter { $0.status == .added }, ""),
             line(
                 "Removed", removed.filter { report.unlisted.contains($0.collection) },
-                " (`dumps.yaml` does not list it any more)"),
+                " (no longer listed in `dumps.yaml`)"),
             line("Removed", removed.filter { !report.unlisted.contains($0.collection) }, ""),
         ].compactMap(\.self)
     }
@@ -81,7 +81,8 @@ package struct DiffMarkdown {
         for (index, diff) in changed.enumerated() {
             guard index < Self.collectionsInTable, page.append(row(diff), reserving: limit / 2) else {
                 page.append(
-                    "\n… and \(changed.count - index) more changed \(Counted.noun(changed.count - index, "collection")).\n"
+                    "\n… and \(changed.count - index) more changed "
+                        + "\(Counted.noun(changed.count - index, "collection")).\n"
                 )
                 return
             }
@@ -107,7 +108,7 @@ package struct DiffMarkdown {
     /// - Returns: whether the details fitted within the limit.
     private func appendDetails(_ diff: SnapshotDiff, to page: inout BoundedText) -> Bool {
         var head = "\n#### \(MarkdownText.code("\(diff.collection)"))\n\n"
-        for note in DiffWords.notes(diff) { head += "- \(MarkdownText.code(VisibleText.excerpt(note)))\n" }
+        for note in DiffWords.notes(diff) { head += "- \(MarkdownText.prose(VisibleText.excerpt(note)))\n" }
         if !diff.metadata.isEmpty {
             head += "- metadata\n" + lines(diff.metadata, isNew: false).joined(separator: "\n") + "\n"
         }

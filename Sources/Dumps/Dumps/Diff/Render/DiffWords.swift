@@ -10,10 +10,17 @@ enum DiffWords {
         guard !report.isSame else { return "\(collections), no difference" }
         if report.changed.isEmpty {
             let settings = Counted.text(report.settings.count, "setting")
-            return "\(collections) without a difference; \(settings) of dumps.yaml changed"
+            return "\(collections) unchanged; \(settings) of dumps.yaml changed"
         }
         let counts = self.counts(report.counts, report.attachments)
-        return "\(report.changed.count) of \(collections) changed: \(counts ?? "no records")"
+        let gone = report.changed.filter { $0.status == .removed }
+        let deleted = gone.reduce(0) { $0.saturatingAdding($1.counts.deleted) }
+        let note =
+            deleted == 0
+            ? ""
+            : "; \(Counted.text(deleted, "deleted record")) \(Counted.noun(deleted, "belongs", plural: "belong")) to "
+                + (gone.count == 1 ? "a removed collection" : "removed collections")
+        return "\(report.changed.count) of \(collections) changed: \(counts ?? "no records")\(note)"
     }
 
     /// Returns the counts of one collection's changed records and attachments; `nil` if nothing changed.
@@ -50,7 +57,7 @@ enum DiffWords {
             if old.hash == new.hash { return "\(text(new)), same file, now at \(new.location)" }
             let sizes = [old.size, new.size].map(ByteSize.text)
             return sizes[0] == sizes[1]
-                ? "\(name(new)), other bytes, \(sizes[1])" : "\(name(new)), \(sizes[0]) → \(sizes[1])"
+                ? "\(name(new)), content changed, \(sizes[1])" : "\(name(new)), \(sizes[0]) → \(sizes[1])"
         }
     }
 

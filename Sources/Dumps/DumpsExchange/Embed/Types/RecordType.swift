@@ -33,7 +33,7 @@ struct RecordType: Hashable, Sendable {
     func declaration(collection: String) -> String {
         guard case .object(let fields) = type else { return "" }
         let lines =
-            ["/// A record of `\(collection)`. A record that does not have this form is left out of the records."]
+            ["/// A record of `\(collection)`. Records that do not have this form are omitted."]
             + StructDeclaration(
                 name: name, conformances: "EmbeddedRecord, Decodable, Identifiable, Hashable", fields: fields
             ).lines
@@ -113,7 +113,7 @@ private struct ChoiceDeclaration {
         return ["public enum \(name): Decodable, Hashable, Sendable {"]
             + indented(
                 cases.map { "case \($0.name)" } + [
-                    "/// A text that the schema did not have when this was written.", "case unknown(String)", "",
+                    "/// A string that was not in the schema when this file was generated.", "case unknown(String)", "",
                     "public init(from decoder: any Decoder) throws {",
                     "    let text = try decoder.singleValueContainer().decode(String.self)", "    switch text {",
                 ] + cases.map { "    case \(SwiftName.literal($0.text)): self = .\($0.name)" } + [

@@ -94,7 +94,7 @@ struct MirrorTree {
         guard let place = MirrorPath(path), !folders.contains(place.file.exact), !files.contains(place.file.exact),
             !place.folders.contains(where: { files.contains($0.exact) })
         else {
-            notes.append("\(VisibleText.escape(path)): left out, because it cannot be a file beside the others")
+            notes.append("\(VisibleText.escape(path)): skipped, because its name conflicts with the other files")
             return
         }
         files.insert(place.file.exact)

@@ -107,5 +107,5 @@ package struct PublisherName: Hashable, Sendable, CustomStringConvertible {
     }
 
     /// The rule for names, for errors.
-    package static let rule = "1 to 64 of the characters a to z, 0 to 9, . and -, beginning with a letter or a digit"
+    package static let rule = "1 to 64 characters from a to z, 0 to 9, . and -, beginning with a letter or digit"
 }

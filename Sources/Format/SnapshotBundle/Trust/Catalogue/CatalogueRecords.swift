@@ -10,14 +10,14 @@ extension Catalogue {
     /// - Throws: ``BundleError/malformed(_:)`` or ``BundleError/laterFormat(_:)``.
     package init(_ records: RecordTable) throws(BundleError) {
         guard let catalogue = records.record(id: Self.catalogueID) else {
-            throw .malformed("no record \(Self.catalogueID)")
+            throw .malformed("the record \(Self.catalogueID) is missing")
         }
         guard let format = catalogue.field("format")?.number?.uint64 else {
-            throw .malformed("no member format in the record \(Self.catalogueID)")
+            throw .malformed("the record \(Self.catalogueID) has no valid format")
         }
         guard format == Self.format else { throw .laterFormat(format) }
         guard let publisher = catalogue.field("publisher")?.string.flatMap({ PublisherName($0) }) else {
-            throw .malformed("no valid publisher in the record \(Self.catalogueID) (a name has \(PublisherName.rule))")
+            throw .malformed("the record \(Self.catalogueID) has no valid publisher (\(PublisherName.rule))")
         }
         self.publisher = publisher
         number = try Self.number("number", of: catalogue, in: 1...Self.highestNumber)
@@ -25,22 +25,22 @@ extension Catalogue {
         confirmed = try Self.time("confirmed", of: catalogue)
         expires = try Self.time("expires", of: catalogue)
         guard made <= confirmed, confirmed <= expires else {
-            throw .malformed("times in the wrong order (made, confirmed, expires)")
+            throw .malformed("its times are in the wrong order (made, confirmed, expires)")
         }
         (entries, removed) = ([:], [:])
         for record in records where record.id != Self.catalogueID {
             let id = try Self.collection(of: record)
-            guard entries[id] == nil, removed[id] == nil else { throw .malformed("two records of \(id)") }
+            guard entries[id] == nil, removed[id] == nil else { throw .malformed("two records list \(id)") }
             if record.field("removed") != nil {
                 // A record with both could be interpreted as listed by one parser, and as removed by another.
                 if let state = ["timestamp", "sha256", "records"].first(where: { record.field($0) != nil }) {
-                    throw .malformed("both \(state) and removed in the record \(record.id)")
+                    throw .malformed("the record \(record.id) has both \(state) and removed")
                 }
                 removed[id] = try Self.number("removed", of: record, in: 1...number)
                 continue
             }
             guard let payload = record.field("sha256")?.string.flatMap({ SHA256Digest(hex: $0) }) else {
-                throw .malformed("no SHA-256 for \(id)")
+                throw .malformed("the record of \(id) has no valid sha256")
             }
             let count = try Self.number("records", of: record, in: 0...UInt64(Int32.max))
             entries[id] = Entry(
@@ -51,10 +51,10 @@ extension Catalogue {
     private static func collection(of record: Record) throws(BundleError) -> CollectionID {
         guard let bucket = record.field("bucket")?.string, let name = record.field("collection")?.string,
             let id = try? CollectionID(bucket: bucket, name: name)
-        else { throw .malformed("no bucket or collection in the record \(record.id)") }
-        guard id != collection else { throw .malformed("the catalogue itself in its list") }
+        else { throw .malformed("the record \(record.id) has no valid bucket and collection") }
+        guard id != collection else { throw .malformed("the catalogue lists itself") }
         guard recordID(of: id) == record.id else {
-            throw .malformed("\(id) in the record \(record.id), not in the record \(recordID(of: id))")
+            throw .malformed("\(id) must be in the record \(recordID(of: id)), not in \(record.id)")
         }
         return id
     }
@@ -64,7 +64,7 @@ extension Catalogue {
     ) throws(BundleError) -> UInt64 {
         guard let number = record.field(name)?.number?.uint64, range ~= number else {
             throw .malformed(
-                "no member \(name) from \(range.lowerBound) to \(range.upperBound) in the record \(record.id)")
+                "in the record \(record.id), \(name) must be a number from \(range.lowerBound) to \(range.upperBound)")
         }
         return number
     }

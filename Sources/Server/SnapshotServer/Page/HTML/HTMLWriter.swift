@@ -32,7 +32,7 @@ struct HTMLWriter {
         end = bytes.count + limit
         content(&self)
         end = .max
-        if isCut { element(.p, text: "This page is too long. The rest of it is not shown.") }
+        if isCut { element(.p, text: "This page is too long; the rest is not shown.") }
     }
 
     private var isFull: Bool {

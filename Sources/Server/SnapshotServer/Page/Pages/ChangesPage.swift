@@ -26,7 +26,7 @@ struct ChangesPage {
             return ProblemPage.notFound(
                 collection.olderStates.isEmpty
                     ? "This server has no older snapshot of \(id)."
-                    : "This server has no snapshot of \(id) from that time.")
+                    : "This server has no snapshot of \(id) with that timestamp.")
         }
         let old = try await older.bundle()
         let diff = SnapshotDiff(from: try ComparedSnapshot(old), to: try ComparedSnapshot(collection.bundle))
@@ -43,7 +43,7 @@ struct ChangesPage {
             }
             ChangesForm(collection: collection, from: older.timestamp, now: now).write(to: &html)
             guard let changes = diff?.records, !changes.isEmpty else {
-                html.element(.p, text: "No record has changed.")
+                html.element(.p, text: "No records changed.")
                 return
             }
             var left = DiffLimits.pageRecordBytes

@@ -23,7 +23,7 @@ struct CollectionFacts {
                 for omission in manifest.omissions {
                     html.element(
                         .small,
-                        text: "\(Wording.number(omission.count)) left out (\(omission.reason), "
+                        text: "\(Wording.number(omission.count)) omitted (\(omission.reason), "
                             + "\(Wording.size(omission.bytes)))")
                 }
             }

@@ -32,7 +32,7 @@ struct CollectionPage {
                 html.element(.p) { html in
                     html.element(
                         .a, .href(.parameters(id)),
-                        text: "The values of each parameter, in order of priority")
+                        text: "View the values of each parameter, in order of priority")
                 }
             }
             html.element(.h2, .id("records"), text: "Records")
@@ -47,7 +47,7 @@ struct CollectionPage {
         let range = listing.range(of: found.count)
         guard !range.isEmpty else {
             html.element(
-                .p, text: total == 0 ? "The collection has no records." : "No record contains “\(listing.search)”.")
+                .p, text: total == 0 ? "This collection has no records." : "No record contains “\(listing.search)”.")
             return
         }
         let summaries = found[range].map(RecordSummary.init)
@@ -104,7 +104,7 @@ struct CollectionPage {
         let name = attachment.filename.isEmpty ? "attachment" : VisibleText.excerpt(attachment.filename, limit: 60)
         let size = Wording.size(Int(clamping: attachment.size))
         guard collection.bundle.contains(attachment.hash) else {
-            html.element(.span, .class("soft"), text: "\(name), \(size), left out")
+            html.element(.span, .class("soft"), text: "\(name), \(size), omitted")
             return
         }
         html.element(.div, .class("file")) { html in

@@ -50,10 +50,10 @@ struct CollectionsPage {
         let isConfirmed = now <= end
         html.element(.p, .class(isConfirmed ? "notice" : "notice bad")) { html in
             html.element(.strong, text: "Catalogue \(catalogue.number) of \(catalogue.publisher)")
-            html.text(", made \(Wording.ago(catalogue.made, at: now)), ")
-            html.text(isConfirmed ? "confirmed until " : "unconfirmed since ")
+            html.text(", created \(Wording.ago(catalogue.made, at: now)), ")
+            html.text(isConfirmed ? "fresh until " : "stale since ")
             html.time(end)
-            html.text(isConfirmed ? "." : ": there may be a newer catalogue that this server does not have.")
+            html.text(isConfirmed ? "." : ": there may be a newer catalogue that this server does not have yet.")
         }
     }
 
@@ -70,7 +70,7 @@ struct CollectionsPage {
     private func problems(_ html: inout HTMLWriter) {
         for (id, problem) in catalog.problems.sorted(by: { $0.key < $1.key }) {
             html.element(.p, .class("notice bad")) { html in
-                html.element(.strong, text: "\(id) is not served in the state of the lock.  ")
+                html.element(.strong, text: "\(id) does not match the lock file.  ")
                 html.text(problem)
             }
         }
@@ -82,7 +82,7 @@ struct CollectionsPage {
             html.element(
                 .p,
                 text: catalog.collections.isEmpty
-                    ? "There are no collections yet. To fetch some, run rsdump refresh."
+                    ? "There are no collections yet. Fetch them with rsdump refresh."
                     : "No collection has “\(search)” in its name.")
             return
         }
@@ -92,7 +92,7 @@ struct CollectionsPage {
         let columns = ["Collection", "Timestamp", "Age"] + numbers + ["Signature"] + (hasPins ? ["Pin"] : [])
         let caption =
             (search.isEmpty ? "All collections, by name." : "Collections named like “\(search)”.")
-            + (usualSigner.map { " Signed by \($0) unless a row names another signer." } ?? "")
+            + (usualSigner.map { " Signed by \($0), except where another signer is shown." } ?? "")
         html.table(
             "collections", caption: caption, columns: columns, numbers: numbers, rows: found
         ) { collection, html in
@@ -117,7 +117,7 @@ struct CollectionsPage {
             .td, .role("cell"), .cellLabel("Records"), .class("number"), text: Wording.number(head.records))
         html.element(.td, .role("cell"), .cellLabel("Attachments"), .class("number")) { html in
             html.text(Wording.number(head.attachments))
-            if head.omitted > 0 { html.element(.small, text: "\(Wording.number(head.omitted)) left out") }
+            if head.omitted > 0 { html.element(.small, text: "\(Wording.number(head.omitted)) omitted") }
         }
         html.element(
             .td, .role("cell"), .cellLabel("Size"), .class("number nowrap"),

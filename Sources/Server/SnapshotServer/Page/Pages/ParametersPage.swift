@@ -44,7 +44,7 @@ struct ParametersPage {
             html.element(.p, .class("lead")) { html in
                 html.text("The values in ")
                 html.element(.a, .href(.collection(id)), text: "\(id)")
-                html.text(", in order of priority. A device gets the first value whose condition it meets.")
+                html.text(", in order of priority. A device gets the first value whose condition it matches.")
             }
             html.table(
                 "records", caption: isCut ? "\(count); this page shows the first \(Self.listed)" : count,

@@ -34,7 +34,7 @@ struct RecordPage {
         return Frame.document(title: "\(record.id) – \(id)", trail: trail) { html in
             html.element(.h1, text: record.id)
             html.element(.p, .class("lead")) { html in
-                html.text("A record of ")
+                html.text("Record in ")
                 html.element(.a, .href(.collection(id)), text: "\(id)")
             }
             if let attachment, let preview { file(attachment, preview, to: &html) }
@@ -42,7 +42,7 @@ struct RecordPage {
             html.element(.pre, .focusable, .role("region"), .labelledBy("json")) { html in
                 html.element(.code) { JSONView.write(value, to: &$0) }
             }
-            html.element(.nav, .class("pages"), .ariaLabel("Neighbouring records")) { html in
+            html.element(.nav, .class("pages"), .ariaLabel("Previous and next record")) { html in
                 if let previous = neighbours.previous {
                     html.element(.a, .href(.record(id, previous)), text: "Previous: \(previous)")
                 }
@@ -59,7 +59,7 @@ struct RecordPage {
         html.element(.figure) { html in
             switch preview {
             case .picture:
-                html.void(.img, .src(.attachment(id, record.id)), .alt("The attachment \(name), a picture"))
+                html.void(.img, .src(.attachment(id, record.id)), .alt("Attachment \(name)"))
             case .text(let text, let isWhole):
                 html.element(
                     .pre, .class("file-text"), .focusable, .role("region"), .ariaLabel("Text of the attachment"),
@@ -79,7 +79,7 @@ struct RecordPage {
                 }
                 html.text(". ")
                 if case .missing = preview {
-                    html.text("It is not in the bundle.")
+                    html.text("The attachment is not in the bundle.")
                 } else {
                     html.element(.a, .href(.download(id, record.id)), .download, text: "Download")
                 }
