@@ -82,7 +82,7 @@ def test_the_next_start_has_a_published_state_and_the_one_after_it_the_newest(tm
                     continue
                 # What the app started well with is never lost: the newest state, or the one before it.
                 trial, previous = kept(storage)["activated"]["trial"], kept(storage)["activated"]["previous"]
-                assert trial["failedStarts"] <= 1 and not trial["setAside"], what
+                assert trial["failedStarts"] <= 1 and not trial["rejected"], what
                 # A crash of the machine may lose what was counted, and so which state is good, but not the state.
                 assert kind in ("lost", "torn", "mixed") or previous["timestamp"] in [state["timestamp"] for state in trial["good"]], what
     assert hits >= len(KINDS), hits

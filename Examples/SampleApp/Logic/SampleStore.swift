@@ -73,7 +73,7 @@ public final class SampleStore: Sendable {
                 case .cached: "from the server"
                 case .packaged: "shipped with the app"
                 case .override: "replaced by a file of this machine"
-                case .notHeld: "none yet"
+                case .noSnapshot: "none yet"
                 default: "from elsewhere"
                 }
             let count = status.records ?? 0

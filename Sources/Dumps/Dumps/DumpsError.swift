@@ -61,7 +61,7 @@ package struct DumpsError: CodedError {
         self.details = details
     }
 
-    /// Creates an error that combines all problems of some files, in the order of files and lines.
+    /// Creates an error that combines the problems found in a set of files. The caller must sort them by file and line.
     package init(problems: [DumpsError]) {
         self.init(
             .usage, problem: problems.map(\.description).joined(separator: "\n"), details: .problems(problems))

@@ -263,7 +263,8 @@ extension JSONValue {
 
     fileprivate var configBytes: [UInt8]? { string.flatMap { Data(base64Encoded: $0) }.map { Array($0) } }
 
-    /// Returns the elements of an array if all of them have the type; otherwise `nil`.
+    /// Returns the elements of an array, converted by `element`; `nil` if this is not an array or an element cannot be
+    /// converted.
     fileprivate func all<Value>(_ element: (JSONValue) -> Value?) -> [Value]? {
         guard let elements = array else { return nil }
         let found = elements.compactMap(element)

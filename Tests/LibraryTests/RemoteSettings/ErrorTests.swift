@@ -44,7 +44,7 @@ extension ServerTests {
             case .rejected: "rejected"
             case .storage: "storage"
             case .invalidName: "invalidName"
-            case .notHeld: "notHeld"
+            case .notFound: "notFound"
             case .other: "other"
             }
         }
@@ -58,7 +58,7 @@ extension ServerTests {
                     await failure {
                         $0.trustRoots = place.server.otherRoot; $0.packaged = []
                     }) == "untrusted")
-            #expect(name(await failure(of: "absent")) == "notHeld")
+            #expect(name(await failure(of: "absent")) == "notFound")
             try collection.put("b")
             #expect(name(await failure { $0.validate = { _, _, _ in throw UnmetExpectation("no") } }) == "rejected")
             let fresh = try place.server.makeCollection()

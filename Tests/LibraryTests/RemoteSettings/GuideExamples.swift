@@ -60,7 +60,7 @@ import Testing
         let client = RemoteSettingsService(storageDir: storage, config: RemoteSettingsConfig())
             .makeClient(collectionName: "../../etc/passwd")
         #expect(client.getRecords() == nil)
-        #expect(client.status.source == .notHeld)
+        #expect(client.status.source == .noSnapshot)
         await #expect(throws: RemoteSettingsError.self) { try await client.sync() }
         await #expect(throws: RemoteSettingsError.self) { try await client.resetStorage() }
     }

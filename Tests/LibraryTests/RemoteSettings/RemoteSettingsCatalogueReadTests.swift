@@ -81,7 +81,7 @@ extension ServerTests {
             #expect(numbers(clients) == [1])
             #expect(service.read(numbers) == [1])
             let catalogue = try #require(service.catalogue)
-            #expect(catalogue.number == 1 && catalogue.publisher == "shop" && catalogue.freshness.isConfirmed)
+            #expect(catalogue.number == 1 && catalogue.publisher == "shop" && catalogue.freshness.isFresh)
             #expect(catalogue.source == .cached && catalogue.collections == collections.map(\.id).sorted())
             #expect(clients[0].status.catalogue == 1)
             try publish(2)
@@ -357,11 +357,11 @@ extension ServerTests {
                 $0.telemetry = telemetry
             }
             try await service.sync()
-            #expect(service.catalogue?.freshness.isConfirmed == true)
+            #expect(service.catalogue?.freshness.isFresh == true)
             #expect(!telemetry.lines().contains { $0.contains("unconfirmed") })
             clock.withLock { $0 = $0.advanced(by: .seconds(7200)) }
             try await service.sync()
-            guard case .unconfirmed(let since)? = service.catalogue?.freshness else {
+            guard case .stale(let since)? = service.catalogue?.freshness else {
                 Issue.record("\(service.catalogue as Any)")
                 return
             }
@@ -369,7 +369,7 @@ extension ServerTests {
             #expect(telemetry.lines().contains("publisher/catalogue unconfirmed manual"))
             try place.server.publishCatalogue(as: "shop", expiresAfter: .seconds(5 * 86_400), confirming: true)
             try await service.sync()
-            #expect(service.catalogue?.freshness.isConfirmed == true && service.catalogue?.number == 2)
+            #expect(service.catalogue?.freshness.isFresh == true && service.catalogue?.number == 2)
         }
 
         /// The stream tells of a catalogue, of the next one, and of the end of its confirmation.
@@ -391,7 +391,7 @@ extension ServerTests {
             #expect(await told.next()?.number == 2)
             clock.withLock { $0 = $0.advanced(by: .seconds(9 * 86_400)) }
             let last = await told.next()
-            #expect(last?.number == 2 && last?.freshness.isConfirmed == false)
+            #expect(last?.number == 2 && last?.freshness.isFresh == false)
             service.shutdown()
             #expect(await told.next() == nil)
         }

@@ -181,7 +181,7 @@ import Testing
         #expect(local.lastCheck != nil && local.backoffUntil == nil)
         #expect(local.collections.map(\.status.collection) == [held.id, other.id])
         #expect(local.collections.map(\.hasClient) == [false, true])
-        #expect(local.collections.map(\.status.source) == [.cached, .notHeld])
+        #expect(local.collections.map(\.status.source) == [.cached, .noSnapshot])
         #expect(local.collections.allSatisfy { $0.serverTimestamp == nil && $0.failures == nil })
         let asServed = try await service.inspectWithServer()
         #expect(place.server.requests.count == asked + 1)

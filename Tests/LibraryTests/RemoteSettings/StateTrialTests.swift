@@ -161,8 +161,8 @@ import Testing
     @Test(arguments: [
         "", "{", "[]", "null", "\u{0}", #"{"failedStarts":-1}"#, #"{"failedStarts":1e300}"#,
         #"{"failedStarts":18446744073709551615,"servedStarts":18446744073709551615}"#,
-        #"{"served":{"timestamp":"x","payload":"y"},"good":7,"setAside":[1,{"timestamp":1}]}"#,
-        #"{"setAside":[{"timestamp":1,"payload":"00","reason":"short"}]}"#,
+        #"{"served":{"timestamp":"x","payload":"y"},"good":7,"rejected":[1,{"timestamp":1}]}"#,
+        #"{"rejected":[{"timestamp":1,"payload":"00","reason":"short"}]}"#,
     ])
     func aFileOfAnyContent(_ text: String) {
         var trial = StateTrial((try? JSONValue(parsing: Bytes(utf8: text), limits: Limits())) ?? .null)
@@ -177,7 +177,7 @@ import Testing
     /// A state is known by its content as well: another one under its timestamp, such as a substitute's, is not it.
     @Test func anotherStateOfTheSameTimestamp() {
         var trial = StateTrial()
-        trial.setAside(Self.poisoned, because: "bad")
+        trial.reject(Self.poisoned, because: "bad")
         let other = StateTrial.State(timestamp: Self.poisoned.timestamp, payload: Self.first.payload)
         #expect(trial.refusal(of: Self.poisoned)?.reason == "bad" && trial.refusal(of: other) == nil)
     }
@@ -186,7 +186,7 @@ import Testing
     @Test func theFileIsBounded() {
         var trial = StateTrial()
         for number in 1...1000 {
-            trial.setAside(
+            trial.reject(
                 Self.state(UInt64(number)), because: String(repeating: "\u{1b}é", count: 1000), app: "app 1.0")
             trial.recordGood(Self.state(UInt64(number + 5000)))
         }
@@ -202,7 +202,7 @@ import Testing
         for character in ["\u{301}", "\"", "\u{7F}", "\u{E0001}"] {
             let reason = "a" + String(repeating: character, count: 100_000)
             for number in 0..<20 {
-                trial.setAside(
+                trial.reject(
                     Self.state(UInt64(number)), because: reason, app: StateTrial.bounded(reason))
                 trial.recordGood(Self.state(UInt64(100 + number)))
             }

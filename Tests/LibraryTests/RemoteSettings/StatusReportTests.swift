@@ -15,7 +15,7 @@ import Testing
             chainNotAfter: day.advanced(by: .seconds(86_400)), verifiedAt: day)
         let attempt = SyncFailures.Attempt(at: day, trigger: .timer, status: .networkError, error: "no route")
         let catalogue = CatalogueStatus(
-            publisher: "example", number: 7, made: day, confirmed: day, freshness: .confirmed(until: day),
+            publisher: "example", number: 7, made: day, confirmed: day, freshness: .fresh(until: day),
             source: .cached, collections: ["main/words"])
         let words = CollectionStatus(
             collection: "main/words", source: .packaged("dumps"), timestamp: day, age: .milliseconds(90_500),
@@ -23,11 +23,11 @@ import Testing
             provenance: .signed(verdict), isVerifiedOnDevice: true, catalogue: 7,
             rejected: [
                 .init(source: .cached, timestamp: day, reason: .older),
-                .init(source: .notHeld, timestamp: nil, reason: .setAside("the app's check refused it")),
+                .init(source: .noSnapshot, timestamp: nil, reason: .failedInApp("the app's check refused it")),
             ],
             recentFailure: RecentFailure(error: .backoff(.seconds(30)), nextTry: day))
         let regions = CollectionStatus(
-            collection: "main/regions", source: .notHeld, timestamp: nil, age: nil, records: nil, provenance: nil,
+            collection: "main/regions", source: .noSnapshot, timestamp: nil, age: nil, records: nil, provenance: nil,
             catalogue: nil, rejected: [], recentFailure: nil)
         return ServiceInspection(
             server: "https://settings.test/v1", isPreview: false, catalogue: catalogue, storage: "storage",
@@ -77,7 +77,7 @@ import Testing
                 {
                   "source": {"kind": "none"},
                   "reason": {
-                    "code": "setAside", "why": "the app's check refused it",
+                    "code": "failedInApp", "why": "the app's check refused it",
                     "text": "it is set aside: the app's check refused it"
                   }
                 }
@@ -125,17 +125,17 @@ import Testing
         let reasons: [CollectionStatus.Rejected.Reason] = [
             .older, .otherServer(found: "a", expected: "b"), .otherPublisher(found: "a", expected: "b"),
             .otherBucket(found: "a"), .unsigned, .signatureLost, .notTrusted("a"), .missing(found: Self.day), .notFound,
-            .invalidName("a"), .damaged("a"), .setAside("a"), .unreadableSource("a"), .unknown("a"),
+            .invalidName("a"), .damaged("a"), .failedInApp("a"), .unreadableSource("a"), .unknown("a"),
         ]
         #expect(try Self.decoded(reasons) == reasons)
         let errors: [RemoteSettingsError] = [
             .cancelled, .closed, .noClient, .offline(reason: "a"), .unavailable(reason: "a"), .timedOut(reason: "a"),
             .notAllowed(reason: "a"), .backoff(.milliseconds(1)), .untrusted(reason: "a"), .rejected(reason: "a"),
-            .storage(reason: "a"), .invalidName(reason: "a"), .notHeld(reason: "a"), .other(reason: "a"),
+            .storage(reason: "a"), .invalidName(reason: "a"), .notFound(reason: "a"), .other(reason: "a"),
         ]
         #expect(try Self.decoded(errors) == errors)
         let sources: [CollectionStatus.Source] = [
-            .cached, .packaged("dumps"), .override("regions.json"), .notHeld, .unknown("peer"),
+            .cached, .packaged("dumps"), .override("regions.json"), .noSnapshot, .unknown("peer"),
         ]
         #expect(try Self.decoded(sources) == sources)
         #expect(try Self.decoded([Provenance.imported, .unsigned]) == [.imported, .unsigned])
@@ -292,7 +292,7 @@ import Testing
             let client = service.makeClient(collectionName: collection.name)
             await #expect(throws: RemoteSettingsError.self) { try await client.sync() }
             let offline = service.inspect()
-            #expect(offline.lastAttempt == nil && offline.collections.map(\.status.source) == [.notHeld])
+            #expect(offline.lastAttempt == nil && offline.collections.map(\.status.source) == [.noSnapshot])
             #expect(try Self.decoded(offline).collections == offline.collections)
             await #expect(throws: RemoteSettingsError.self) { try await service.inspectWithServer() }
         }

@@ -19,7 +19,7 @@ extension ServerTests {
             for id in ["a", "b", "c"] { try collection.put(id, ["n": 1]) }
             let client = place.service().makeClient(collectionName: collection.name)
             #expect(client.getRecords() == nil)
-            #expect(client.status.source == .notHeld)
+            #expect(client.status.source == .noSnapshot)
             try await client.sync()
             #expect(try state(of: client) == collection.state())
             try collection.put("b", ["n": 2])

@@ -95,11 +95,11 @@ struct CatalogueStep: Sendable {
         guard planned.action == .update || planned.action == .probe, found.chains == held.chains,
             found.catalogue.number == held.catalogue.number, found.catalogue.made == held.catalogue.made
         else { return true }
-        let term = found.confirmedUntil.elapsed(since: found.catalogue.confirmed)
-        guard found.confirmedUntil <= held.confirmedUntil.advanced(by: term),
-            held.confirmedUntil <= found.confirmedUntil.advanced(by: term)
+        let term = found.freshUntil.elapsed(since: found.catalogue.confirmed)
+        guard found.freshUntil <= held.freshUntil.advanced(by: term),
+            held.freshUntil <= found.freshUntil.advanced(by: term)
         else { return true }
-        let lasts = held.confirmedUntil.elapsed(since: held.catalogue.confirmed)
+        let lasts = held.freshUntil.elapsed(since: held.catalogue.confirmed)
         return now >= held.catalogue.confirmed.advanced(by: lasts / 2)
     }
 }

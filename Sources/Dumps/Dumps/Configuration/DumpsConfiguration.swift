@@ -49,7 +49,7 @@ package struct DumpsConfiguration: Hashable, Sendable {
             _ catalogue: VerifiedCatalogue, at now: Timestamp, limit: Duration? = nil
         ) -> Timestamp? {
             let confirmed = catalogue.catalogue.confirmed
-            let end = maxAge.map(confirmed.advanced(by:)) ?? catalogue.confirmedUntil
+            let end = maxAge.map(confirmed.advanced(by:)) ?? catalogue.freshUntil
             let since = min(end, limit.map(confirmed.advanced(by:)) ?? end)
             return now > since ? since : nil
         }

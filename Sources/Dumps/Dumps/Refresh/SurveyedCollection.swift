@@ -6,7 +6,7 @@ package struct SurveyedCollection: Sendable {
     package let id: CollectionID
     /// The entry in the lock file; `nil` if the collection was never fetched.
     package let entry: LockFile.Collection?
-    /// Whether the bundle exists, with the size and timestamp in the lock file.
+    /// Whether the bundle exists and has the size and timestamp that the lock file lists.
     package let hasBundle: Bool
     /// The server's timestamp; `nil` offline, or if the monitor does not list the collection.
     package let serverTimestamp: Timestamp?

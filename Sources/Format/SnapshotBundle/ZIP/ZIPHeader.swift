@@ -59,7 +59,8 @@ package struct ZIPHeader {
         return record
     }
 
-    /// Returns the end record of an archive, preceded by a ZIP64 end record if necessary.
+    /// Returns the end record of an archive. Values that do not fit are clamped; the caller must then write a ZIP64 end
+    /// record and its locator before it.
     package static func end(count: Int, directorySize: Int, directoryOffset: Int) -> [UInt8] {
         var end: [UInt8] = []
         end.little(ZIPLayout.endSignature)

@@ -65,8 +65,8 @@ struct TransformCall {
 
     private func compareVersions(budget: inout WorkBudget) throws(FilterError) -> FilterValue {
         guard case .string(let left) = subject, case .string(let right) = argument(0) else { return .undefined }
-        // Comparing a part of a version takes as long as reading several dozen bytes of text, so deduct one step per
-        // byte.
+        // Comparing versions costs much more per byte than reading text, for which one step covers 16 bytes. Therefore
+        // charge one step per byte.
         try budget.spend(left.utf8.count + right.utf8.count)
         return .number(Double(VersionOrder.compare(left, right)))
     }

@@ -230,7 +230,7 @@ extension CollectionStatus.Source {
         switch self {
         case .packaged: .packaged
         case .override: .override
-        case .cached, .notHeld, .unknown: .remote
+        case .cached, .noSnapshot, .unknown: .remote
         }
     }
 }

@@ -72,7 +72,7 @@ extension RemoteConfig {
                 throw RemoteSettingsError.nothingToGoBackTo("\(collection.id)")
             }
             let result = Result {
-                try trials.setAside(state, of: subject, because: reason, andTrust: toPrevious ? previous : nil)
+                try trials.reject(state, of: subject, because: reason, andTrust: toPrevious ? previous : nil)
             }
             let (layer, problems) = startingLayer()
             replaceLayers { state in
@@ -120,7 +120,7 @@ extension RemoteConfig {
         // changed.
         if layers().parameters?.snapshot.payload != new.snapshot.payload {
             do {
-                try collection.session.trials.setAside(
+                try collection.session.trials.reject(
                     .init(new.snapshot), of: trialSubject(collection), because: refusal, byCheck: true)
             } catch {
                 collection.session.logger.warning(

@@ -27,8 +27,8 @@ extension RemoteConfig {
         }
     }
 
-    /// Fetches at an interval and activates the results, until the task is cancelled or the service is shut down. It
-    /// can be the body of a service of swift-service-lifecycle. Uses the network.
+    /// Fetches at an interval and activates the results, until the task is cancelled or the service is shut down. You
+    /// can call it from the `run()` method of a swift-service-lifecycle `Service`. Uses the network.
     ///
     /// - Parameter interval: see ``fetches(every:)``.
     public func run(every interval: Duration) async {

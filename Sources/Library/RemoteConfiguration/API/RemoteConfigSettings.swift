@@ -22,8 +22,8 @@ public struct RemoteConfigSettings: Hashable, Sendable {
 
     private var values = Values(Current())
 
-    /// Creates Firebase's settings: an interval of 12 hours and a timeout of one minute. The limit is 60 requests per
-    /// hour.
+    /// Creates settings with Firebase's defaults: a minimum fetch interval of 12 hours and a timeout of one minute.
+    /// Requests are limited to 60 per hour.
     public init() {}
 
     /// Creates settings. The interval and the timeout are in seconds.

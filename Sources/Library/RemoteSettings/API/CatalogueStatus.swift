@@ -8,12 +8,12 @@ public struct CatalogueStatus: Codable, Hashable, Sendable {
     /// Closed: no version adds a case.
     public enum Freshness: Codable, Hashable, Sendable {
         /// The catalogue is fresh: the publisher's confirmation is valid until this time.
-        case confirmed(until: RemoteSettingsTimestamp)
+        case fresh(until: RemoteSettingsTimestamp)
         /// The catalogue is stale: the publisher's confirmation expired at this time. Its records are still used.
         ///
         /// The device was offline, the publisher has stopped confirming the catalogue, or an attacker on the network
         /// path is withholding a newer one.
-        case unconfirmed(since: RemoteSettingsTimestamp)
+        case stale(since: RemoteSettingsTimestamp)
     }
 
     /// The publisher's name, as given in the catalogue.
@@ -40,8 +40,8 @@ extension CatalogueStatus {
         made = catalogue.made
         confirmed = catalogue.confirmed
         freshness =
-            view.isConfirmed(at: now)
-            ? .confirmed(until: view.confirmedUntil) : .unconfirmed(since: view.confirmedUntil)
+            view.isFresh(at: now)
+            ? .fresh(until: view.freshUntil) : .stale(since: view.freshUntil)
         source = view.source
         collections = catalogue.entries.keys.sorted().map { "\($0)" }
     }
@@ -49,15 +49,15 @@ extension CatalogueStatus {
 
 extension CatalogueStatus.Freshness {
     /// Whether the publisher's confirmation is still valid.
-    public var isConfirmed: Bool { if case .confirmed = self { true } else { false } }
+    public var isFresh: Bool { if case .fresh = self { true } else { false } }
 }
 
 extension CatalogueStatus: CustomStringConvertible {
     public var description: String {
         let state =
             switch freshness {
-            case .confirmed(let until): "fresh until \(until.rfc3339)"
-            case .unconfirmed(let since): "stale since \(since.rfc3339)"
+            case .fresh(let until): "fresh until \(until.rfc3339)"
+            case .stale(let since): "stale since \(since.rfc3339)"
             }
         return "catalogue \(number) of \(publisher), created \(made.rfc3339), \(state)"
     }

@@ -15,7 +15,7 @@ public struct CollectionStatus: Hashable, Sendable {
         /// For development only: the file is not verified, and the collection is not synced.
         case override(String)
         /// No source: there are no records. ``CollectionStatus/rejected`` lists the unusable snapshots.
-        case notHeld
+        case noSnapshot
         /// A source that only a later version of the library has, with its name. It occurs only in a decoded status.
         case unknown(String)
     }
@@ -53,7 +53,7 @@ public struct CollectionStatus: Hashable, Sendable {
             case damaged(String)
             /// The state was rejected by the app's check or by the app itself, or several starts with it failed. It is
             /// not used again; a newer state is. The string gives the cause.
-            case setAside(String)
+            case failedInApp(String)
             /// The packaged source as a whole cannot be read.
             case unreadableSource(String)
             /// A reason that only a later version of the library has, as a sentence. It occurs only in a decoded status.
@@ -107,7 +107,7 @@ extension CollectionStatus.Rejected {
             case .cached: "the cached snapshot"
             case .packaged(let name): "the packaged snapshot in \(name)"
             case .override(let path): "the override \(path)"
-            case .notHeld: "a snapshot"
+            case .noSnapshot: "a snapshot"
             case .unknown(let name): "the snapshot in \(name)"
             }
         return "\(place)\(timestamp.map { " of \($0.rfc3339)" } ?? "") is not used: \(reason)"
@@ -130,7 +130,7 @@ extension CollectionStatus.Rejected.Reason: CustomStringConvertible {
         case .missing(let found):
             "the lock file lists it, but the bundle is from \(found.rfc3339): the directory was only partly checked "
                 + "out or copied; restore both files from the same commit, or run rsdump refresh"
-        case .setAside(let why): "it was rejected: \(why)"
+        case .failedInApp(let why): "it was rejected: \(why)"
         case .notFound: "the collection has not been packaged or synced yet; sync it, or check its name"
         case .notTrusted(let why), .invalidName(let why), .damaged(let why), .unreadableSource(let why),
             .unknown(let why):

@@ -164,7 +164,7 @@ extension RemoteSettingsService {
                     + (reasons.isEmpty ? "it is neither packaged nor cached" : reasons.joined(separator: "; ")))
         }
         guard problems.isEmpty else {
-            throw .notHeld(
+            throw .notFound(
                 reason: "\(Counted.text(problems.count, "collection")) without usable records: "
                     + problems.joined(separator: "\n"))
         }

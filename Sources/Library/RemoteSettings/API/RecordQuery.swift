@@ -28,7 +28,7 @@ public struct RecordQuery: Hashable, Sendable {
         /// The error is thrown, even if there are older local records.
         case error
         /// The local records; if there are none, the error is thrown.
-        case held
+        case local
         /// The local records; if there are none, an empty array.
         case emptyList
     }
@@ -71,7 +71,7 @@ public struct RecordQuery: Hashable, Sendable {
     /// records without a sync.
     public init(
         where filters: [String: RemoteSettingsJSON] = [:], order: Order? = nil, sync: Sync = .never,
-        fallback: Fallback = .held,
+        fallback: Fallback = .local,
         usesPackaged: Bool = true
     ) {
         self.filters = filters
@@ -93,7 +93,7 @@ extension RemoteSettingsClient {
         if query.sync != .always, let records = collection.records(usesPackaged: query.usesPackaged) {
             return query.selection(of: records)
         }
-        var failure = RemoteSettingsError.notHeld(
+        var failure = RemoteSettingsError.notFound(
             reason: "\(collection.id): no records yet; sync the collection, or package it with the app")
         if query.sync != .never {
             do throws(RemoteSettingsError) {

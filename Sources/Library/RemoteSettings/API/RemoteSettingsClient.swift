@@ -49,8 +49,8 @@ public final class RemoteSettingsClient: Sendable {
     public var status: CollectionStatus {
         do throws(RemoteSettingsError) { return try collection().status } catch {
             return CollectionStatus(
-                collection: name, source: .notHeld,
-                rejected: [.init(source: .notHeld, timestamp: nil, reason: .invalidName("\(error)"))])
+                collection: name, source: .noSnapshot,
+                rejected: [.init(source: .noSnapshot, timestamp: nil, reason: .invalidName("\(error)"))])
         }
     }
 

@@ -81,7 +81,7 @@ public struct RemoteSettingsConfig: Sendable {
     public var storageAccess = StorageAccess.readWrite
     /// Whether states that an app has rejected are skipped although safe start is off, for programs that inspect an
     /// app's storage.
-    package var passesOverSetAside = false
+    package var skipsRejected = false
     /// Whether only packaged records are used. If it is set, nothing is synced, and stored data is ignored but not
     /// removed.
     public var isPackagedOnly = false

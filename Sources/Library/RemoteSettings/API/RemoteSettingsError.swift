@@ -39,7 +39,7 @@ public enum RemoteSettingsError: Error, Hashable, Sendable {
     /// The given name is not valid for a collection, publisher or attachment.
     case invalidName(reason: String)
     /// The requested data is neither stored nor packaged, and the server does not have it.
-    case notHeld(reason: String)
+    case notFound(reason: String)
     /// Any other failure, such as a response with unexpected content.
     case other(reason: String)
 }
@@ -57,7 +57,7 @@ extension RemoteSettingsError: CustomStringConvertible {
         case .backoff(let pause): "the server asked clients to wait; try again in \(pause.components.seconds) s"
         case .offline(let reason), .unavailable(let reason), .timedOut(let reason), .notAllowed(let reason),
             .untrusted(let reason), .rejected(let reason), .storage(let reason), .invalidName(let reason),
-            .notHeld(let reason), .other(let reason):
+            .notFound(let reason), .other(let reason):
             reason
         }
     }
@@ -89,7 +89,7 @@ extension RemoteSettingsError {
         case .refused: self = .rejected(reason: reason)
         case .storage: self = .storage(reason: reason)
         case .invalidName: self = .invalidName(reason: reason)
-        case .missing: self = .notHeld(reason: reason)
+        case .missing: self = .notFound(reason: reason)
         case .usage, .busy, .malformed, .unknownVersion, .damaged, .overLimit, .redirect, .status, .content, .program:
             self = .other(reason: reason)
         }

@@ -122,7 +122,7 @@ extension RemoteSettingsService {
 
     /// The time until the catalogue becomes stale; `nil` if it is already stale, or if no catalogue is in use.
     private var untilExpiry: Duration? {
-        guard case .confirmed(let until)? = catalogue?.freshness else { return nil }
+        guard case .fresh(let until)? = catalogue?.freshness else { return nil }
         return until.elapsed(since: session.now) + .milliseconds(1)
     }
 }

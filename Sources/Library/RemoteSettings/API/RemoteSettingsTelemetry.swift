@@ -55,7 +55,7 @@ public struct UptakeEvent: Hashable, Sendable {
         /// be withholding a newer one.
         ///
         /// It is reported for the catalogue if ``RemoteSettingsConfig/publisher`` is set.
-        case unconfirmed
+        case staleCatalogue = "stale_catalogue"
         /// The server's state was verified but rejected, by the app's check, by a call of the app, or after failed
         /// starts.
         case rejectedError = "rejected_error"

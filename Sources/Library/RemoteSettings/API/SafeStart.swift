@@ -45,7 +45,7 @@ extension RemoteSettingsError {
         reason: "RemoteSettingsConfig.safeStart is off; turn it on before you create the service")
 
     package static func nothingToGoBackTo(_ collection: String) -> RemoteSettingsError {
-        .notHeld(
+        .notFound(
             reason: "\(collection): there is no previous state to go back to; one is kept from the next sync on")
     }
 }

@@ -120,7 +120,7 @@ extension CollectionStatus.Source: Codable {
         case "cached": self = .cached
         case "packaged": self = .packaged(try members.decode(String.self, forKey: .name))
         case "override": self = .override(try members.decode(String.self, forKey: .name))
-        case "none": self = .notHeld
+        case "none": self = .noSnapshot
         case let kind: self = .unknown(kind)
         }
     }
@@ -133,7 +133,7 @@ extension CollectionStatus.Source: Codable {
             case .cached: ("cached", nil)
             case .packaged(let name): ("packaged", name)
             case .override(let path): ("override", path)
-            case .notHeld: ("none", nil)
+            case .noSnapshot: ("none", nil)
             case .unknown(let kind): (kind, nil)
             }
         try members.encode(kind, forKey: .kind)
@@ -160,7 +160,7 @@ extension CollectionStatus.Rejected.Reason: Codable {
         case "notFound": self = .notFound
         case "invalidName": self = .invalidName(try member(.why))
         case "damaged": self = .damaged(try member(.why))
-        case "setAside": self = .setAside(try member(.why))
+        case "failedInApp": self = .failedInApp(try member(.why))
         case "unreadableSource": self = .unreadableSource(try member(.why))
         case let code: self = .unknown(try members.decodeIfPresent(String.self, forKey: .text) ?? code)
         }
@@ -176,7 +176,7 @@ extension CollectionStatus.Rejected.Reason: Codable {
             try members.encode(expected, forKey: .expected)
         case .otherBucket(let found): try members.encode(found, forKey: .found)
         case .missing(let found): try members.encode(found, forKey: .found)
-        case .notTrusted(let why), .invalidName(let why), .damaged(let why), .setAside(let why),
+        case .notTrusted(let why), .invalidName(let why), .damaged(let why), .failedInApp(let why),
             .unreadableSource(let why):
             try members.encode(why, forKey: .why)
         case .older, .unsigned, .signatureLost, .notFound, .unknown: break
@@ -197,7 +197,7 @@ extension CollectionStatus.Rejected.Reason: Codable {
         case .notFound: "notFound"
         case .invalidName: "invalidName"
         case .damaged: "damaged"
-        case .setAside: "setAside"
+        case .failedInApp: "failedInApp"
         case .unreadableSource: "unreadableSource"
         case .unknown: "unknown"
         }
@@ -224,7 +224,7 @@ extension RemoteSettingsError: Codable {
         case "rejected": self = .rejected(reason: text)
         case "storage": self = .storage(reason: text)
         case "invalidName": self = .invalidName(reason: text)
-        case "notHeld": self = .notHeld(reason: text)
+        case "notFound": self = .notFound(reason: text)
         default: self = .other(reason: text)
         }
     }
@@ -251,7 +251,7 @@ extension RemoteSettingsError: Codable {
         case .rejected: "rejected"
         case .storage: "storage"
         case .invalidName: "invalidName"
-        case .notHeld: "notHeld"
+        case .notFound: "notFound"
         case .other: "other"
         }
     }

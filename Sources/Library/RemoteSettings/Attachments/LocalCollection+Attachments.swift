@@ -41,7 +41,7 @@ extension LocalCollection {
             guard let wanted = try? wanted(record), wanted.location.exact == location.exact else { continue }
             return wanted
         }
-        throw .notHeld(reason: "\(id): no record has an attachment at \(VisibleText.quote(location))")
+        throw .notFound(reason: "\(id): no record has an attachment at \(VisibleText.quote(location))")
     }
 
     /// Returns an attachment that is stored or packaged, checked against its hash; `nil` if it is neither. Does I/O.

@@ -165,7 +165,8 @@ struct CatalogueSync: Sendable {
             try new.checkAcceptance(after: current, at: session.now, limits: session.limits)
             if current == nil { try checkNumber(of: new) }
         } catch {
-            // A list of collections that is older than the local state may come from a cache, so there is nothing new.
+            // If the monitor's timestamp is older than the local catalogue, the monitor probably came from a stale
+            // cache. Treat this as "no newer catalogue" and not as a rollback.
             if let known, expected < known.snapshot.timestamp, error.code == .rollback { return known }
             throw error
         }
@@ -359,12 +360,12 @@ struct CatalogueSync: Sendable {
     /// Reports to telemetry if the catalogue is stale, that is, not confirmed within the time that its publisher
     /// allows.
     private func reportFreshness(of view: CatalogueView) {
-        guard !view.isConfirmed(at: session.now) else { return }
+        guard !view.isFresh(at: session.now) else { return }
         session.logger.warning(
-            "catalogue \(view.catalogue.number) of \(publisher) has been stale since \(view.confirmedUntil.rfc3339), "
+            "catalogue \(view.catalogue.number) of \(publisher) has been stale since \(view.freshUntil.rfc3339), "
                 + "and the server has no newer one")
         session.report(
-            "\(Catalogue.collection)", .unconfirmed, run.trigger, timestamp: view.snapshot.timestamp,
+            "\(Catalogue.collection)", .staleCatalogue, run.trigger, timestamp: view.snapshot.timestamp,
             since: session.now)
     }
 }

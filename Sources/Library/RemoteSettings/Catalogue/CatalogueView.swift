@@ -11,7 +11,7 @@ final class CatalogueView: Sendable {
     let snapshot: Snapshot
     let source: CollectionStatus.Source
     /// The time until which clients may treat the catalogue as current.
-    let confirmedUntil: Timestamp
+    let freshUntil: Timestamp
     private let roots: TrustAnchors
     private let limits: Limits
 
@@ -22,7 +22,7 @@ final class CatalogueView: Sendable {
         _ snapshot: Snapshot, from source: CollectionStatus.Source, roots: TrustAnchors, limits: Limits
     ) throws(BundleError) {
         catalogue = try Catalogue(snapshot.records)
-        confirmedUntil = catalogue.confirmedUntil(certificateEnds: snapshot.provenance.verdict?.chainNotAfter)
+        freshUntil = catalogue.freshUntil(certificateEnds: snapshot.provenance.verdict?.chainNotAfter)
         self.snapshot = snapshot
         self.source = source
         self.roots = roots
@@ -43,7 +43,7 @@ final class CatalogueView: Sendable {
         try VerifiedCatalogue(snapshot, roots: roots, limits: limits)
     }
 
-    func isConfirmed(at time: Timestamp) -> Bool { time <= confirmedUntil }
+    func isFresh(at time: Timestamp) -> Bool { time <= freshUntil }
 
     /// Returns the state in a cache file if the catalogue lists it; otherwise `nil`.
     ///

@@ -23,11 +23,11 @@ struct KnownCatalogue {
 }
 
 extension Session {
-    /// Returns the catalogue that reads belong to; `nil` if the configuration has no publisher, or if none of its
+    /// Returns the catalogue that reads use; `nil` if the configuration has no publisher, or if none of its
     /// catalogues is stored or packaged.
     ///
-    /// The first call reads and verifies the catalogue, and so does the first call after another process has stored
-    /// one, which is detected with one `lstat`. Within a process, a catalogue is never replaced by an earlier one.
+    /// The catalogue is read and verified on the first call, and again on the first call after another process has
+    /// stored a new one (detected with one `lstat`). Within a process, a catalogue is never replaced by an earlier one.
     func currentCatalogue() -> CatalogueView? {
         guard let publisher = publisher else { return nil }
         let slot = storage.index()[key(of: Catalogue.collection)].synced

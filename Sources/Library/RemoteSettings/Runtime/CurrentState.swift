@@ -7,7 +7,7 @@ package struct CurrentState: Sendable {
     /// The snapshot whose records are in use; `nil` if there is none.
     package private(set) var snapshot: Snapshot?
     /// The place that the snapshot came from.
-    package private(set) var source = CollectionStatus.Source.notHeld
+    package private(set) var source = CollectionStatus.Source.noSnapshot
     /// Whether the snapshot's signature was verified in this process.
     private(set) var isVerifiedOnDevice = false
     /// Whether the snapshot was imported or comes from a different environment. Any state of the configured server

@@ -157,7 +157,7 @@ package final class LocalCollection: Sendable {
         forgetWithCatalogue()
         let other = counted(self.current())
         if other.snapshot != nil { return other }
-        trials.readmit(state, of: subject)
+        trials.acceptAgain(state, of: subject)
         forgetWithCatalogue()
         return self.current()
     }
@@ -172,13 +172,13 @@ package final class LocalCollection: Sendable {
         let trials = session.trials
         guard trials.isSafeStart else { throw .safeStartIsOff }
         guard overriding == nil, let snapshot = current.view?.snapshot ?? current.snapshot else {
-            throw .notHeld(reason: "\(id): there is no synced or packaged state")
+            throw .notFound(reason: "\(id): there is no synced or packaged state")
         }
         let previous = session.previous(of: unit, isKnownSigned: current.isKnownSigned).map { StateTrial.State($0) }
         let state = StateTrial.State(snapshot)
         guard !toPrevious || previous != nil && previous != state else { throw .nothingToGoBackTo("\(unit)") }
         let result = Result {
-            try trials.setAside(state, of: subject, because: reason, andTrust: toPrevious ? previous : nil)
+            try trials.reject(state, of: subject, because: reason, andTrust: toPrevious ? previous : nil)
         }
         forgetWithCatalogue()
         sendChanges(from: current, to: self.current())
@@ -219,15 +219,15 @@ package final class LocalCollection: Sendable {
         let current = self.current()
         var rejected = current.rejected
         if current.snapshot == nil, case .failure(let error) = session.server {
-            rejected.append(.init(source: .notHeld, timestamp: nil, reason: .unreadableSource("\(error)")))
+            rejected.append(.init(source: .noSnapshot, timestamp: nil, reason: .unreadableSource("\(error)")))
         }
         for unit in current.view == nil ? [id] : [id, Catalogue.collection] {
             // Add the rejected states that are newer than the current one and were not stored.
-            for aside in session.trials.trial(of: session.subject(of: unit)).setAside
+            for aside in session.trials.trial(of: session.subject(of: unit)).rejected
             where current.timestamp.map({ $0 < aside.state.timestamp }) ?? true {
                 guard !rejected.contains(where: { $0.timestamp == aside.state.timestamp }) else { continue }
                 rejected.append(
-                    .init(source: .notHeld, timestamp: aside.state.timestamp, reason: .setAside(aside.reason)))
+                    .init(source: .noSnapshot, timestamp: aside.state.timestamp, reason: .failedInApp(aside.reason)))
             }
         }
         return CollectionStatus(

@@ -126,10 +126,10 @@ struct SnapshotChoice: Sendable {
                     throw SnapshotRefusal(isStandIn && candidate.timestamp > served ? whyItYields(candidate) : .older)
                 }
                 if case .stored = candidate, !usesStored || isPackagedOnly || trial.usesPackagedOnly {
-                    throw SnapshotRefusal(.setAside("only packaged snapshots are used after repeated failed starts"))
+                    throw SnapshotRefusal(.failedInApp("only packaged snapshots are used after repeated failed starts"))
                 }
                 let snapshot = try verified(candidate, id, trial, hasPackage: !bundles.isEmpty, current)
-                if let reason = trial.reason(against: snapshot) { throw SnapshotRefusal(.setAside(reason)) }
+                if let reason = trial.reason(against: snapshot) { throw SnapshotRefusal(.failedInApp(reason)) }
                 try accept(snapshot, candidate.source)
                 current.serve(
                     snapshot, from: candidate.source, isVerifiedOnDevice: !candidate.isTrusted,
@@ -147,7 +147,7 @@ struct SnapshotChoice: Sendable {
                     .init(source: candidate.source, timestamp: candidate.timestamp, reason: reason), of: id, &current)
             }
         }
-        if current.snapshot == nil, !isActivation, usesPackaged, !trial.setAside.isEmpty {
+        if current.snapshot == nil, !isActivation, usesPackaged, !trial.rejected.isEmpty {
             for bundle in current.bundles where current.snapshot == nil {
                 guard let snapshot = try? bundle.snapshot(verifier, now: now()) else { continue }
                 let candidate = Candidate.packaged(bundle)
@@ -203,10 +203,10 @@ struct SnapshotChoice: Sendable {
         case .stored(let stored, let isPrevious):
             // After a rejected state, roll back only to a state that the app has started successfully with. If no state
             // is known to be good and nothing is packaged, the previous state is better than none.
-            if isPrevious, !trial.setAside.isEmpty, !trial.isGood(stored.state),
+            if isPrevious, !trial.rejected.isEmpty, !trial.isGood(stored.state),
                 hasPackage || !trial.good.isEmpty
             {
-                throw SnapshotRefusal(.setAside("the app has never started successfully with it"))
+                throw SnapshotRefusal(.failedInApp("the app has never started successfully with it"))
             }
             return try snapshot(of: stored, id, isKnownSigned: current.isKnownSigned)
         }
@@ -383,7 +383,7 @@ extension SnapshotChoice {
         for problem in packaged.problems + problems { refuse(problem, of: id, &current) }
         defer {
             if current.rejected.isEmpty {
-                refuse(.init(source: .notHeld, timestamp: nil, reason: .notFound), of: id, &current)
+                refuse(.init(source: .noSnapshot, timestamp: nil, reason: .notFound), of: id, &current)
             }
         }
         // An unreadable lock file does not explain why a collection in another source is missing, so it is ignored

@@ -32,7 +32,7 @@ package struct StateTrial: Hashable, Sendable {
     }
 
     /// A rejected state.
-    struct SetAside: Hashable, Sendable {
+    struct Rejection: Hashable, Sendable {
         let state: State
         let reason: String
         /// The version of the app whose check rejected the state; `nil` if it is rejected for every version.
@@ -53,7 +53,7 @@ package struct StateTrial: Hashable, Sendable {
     /// The last states that the app has started successfully with, newest last.
     private(set) var good: [State] = []
     /// The rejected states, newest last.
-    private(set) var setAside: [SetAside] = []
+    private(set) var rejected: [Rejection] = []
 
     package init() {}
 
@@ -62,14 +62,14 @@ package struct StateTrial: Hashable, Sendable {
     package func isGood(_ state: State) -> Bool { good.contains(state) }
 
     /// Returns the rejection of a state; `nil` if the state may be used.
-    func refusal(of state: State) -> SetAside? { setAside.last { $0.state == state } }
+    func refusal(of state: State) -> Rejection? { rejected.last { $0.state == state } }
 
     /// Returns the rejection of the state with a timestamp, which is all that a server's list of collections contains.
-    func refusal(at timestamp: Timestamp) -> SetAside? { setAside.last { $0.state.timestamp == timestamp } }
+    func refusal(at timestamp: Timestamp) -> Rejection? { rejected.last { $0.state.timestamp == timestamp } }
 
     /// Returns a sentence for each rejected state that is newer than the state in use.
     package func problems(after timestamp: Timestamp?) -> [String] {
-        setAside.filter { entry in timestamp.map { $0 < entry.state.timestamp } ?? true }
+        rejected.filter { entry in timestamp.map { $0 < entry.state.timestamp } ?? true }
             .map { "the state of \($0.state.timestamp.rfc3339) was rejected: \($0.reason)" }
     }
 
@@ -84,7 +84,7 @@ extension StateTrial {
     /// Evaluates earlier starts. Call it once per start, before any state is used.
     mutating func settle() {
         guard let served, usesPackagedOnly || !isGood(served) && servedStarts >= Self.startsOnTrial else { return }
-        setAside(
+        reject(
             served, because: "the app failed to start with it (\(Counted.text(servedStarts, "attempt")))")
     }
 
@@ -99,7 +99,7 @@ extension StateTrial {
     mutating func recordSuccess(of state: State) {
         (failedStarts, servedStarts) = (0, 0)
         // Another process may have rejected the state in the meantime.
-        setAside.removeAll { $0.state == state }
+        rejected.removeAll { $0.state == state }
         recordGood(state)
     }
 
@@ -107,21 +107,21 @@ extension StateTrial {
         good = (good.filter { $0 != state } + [state]).suffix(Self.mostStates)
     }
 
-    package mutating func setAside(_ state: State, because reason: String, app: String? = nil) {
+    package mutating func reject(_ state: State, because reason: String, app: String? = nil) {
         let reason = Self.bounded(reason)
-        setAside = (setAside.filter { $0.state != state } + [.init(state: state, reason: reason, app: app)])
+        rejected = (rejected.filter { $0.state != state } + [.init(state: state, reason: reason, app: app)])
             .suffix(Self.mostStates)
         good.removeAll { $0 == state }
         if served == state { (served, servedStarts) = (nil, 0) }
     }
 
     /// Removes the rejection of a state, so that it can be used again.
-    mutating func readmit(_ state: State) { setAside.removeAll { $0.state == state } }
+    mutating func acceptAgain(_ state: State) { rejected.removeAll { $0.state == state } }
 
     /// Removes the rejections by checks of other app versions. If starts are no longer counted, also removes their
     /// count.
     mutating func adapt(to app: String, countsStarts: Bool) {
-        setAside.removeAll { $0.app != nil && $0.app != app }
+        rejected.removeAll { $0.app != nil && $0.app != app }
         if !countsStarts { (failedStarts, served, servedStarts) = (0, nil, 0) }
     }
 }
@@ -137,16 +137,16 @@ extension StateTrial {
         served = json["served"].flatMap(State.init)
         servedStarts = json.count("servedStarts")
         good = (json["good"]?.array ?? []).compactMap(State.init).suffix(Self.mostStates)
-        for entry in json["setAside"]?.array ?? [] {
+        for entry in json["rejected"]?.array ?? [] {
             guard let state = State(entry), let reason = entry["reason"]?.string else { continue }
-            setAside.append(
+            rejected.append(
                 .init(state: state, reason: Self.bounded(reason), app: entry["app"]?.string))
         }
-        setAside = setAside.suffix(Self.mostStates)
+        rejected = rejected.suffix(Self.mostStates)
     }
 
     var json: JSONValue {
-        let setAside = setAside.map { entry in
+        let rejected = rejected.map { entry in
             JSONValue.members([
                 "timestamp": .time(entry.state.timestamp), "payload": .string(entry.state.payload.hex),
                 "reason": .string(entry.reason), "app": entry.app.map { .string($0) },
@@ -154,7 +154,7 @@ extension StateTrial {
         }
         return .members([
             "failedStarts": .count(failedStarts), "served": served?.json, "servedStarts": .count(servedStarts),
-            "good": .array(good.map(\.json)), "setAside": .array(setAside),
+            "good": .array(good.map(\.json)), "rejected": .array(rejected),
         ])
     }
 }

@@ -52,7 +52,7 @@ package final class StateTrials: Sendable {
         self.storage = storage
         userAgent = "\(config.userAgent) \(config.appContext?.appVersion ?? "")"
         isSafeStart = config.safeStart
-        isOnlooker = config.passesOverSetAside
+        isOnlooker = config.skipsRejected
         asked = Mutex(config.safeStart || isOnlooker)
     }
 
@@ -115,7 +115,7 @@ package final class StateTrials: Sendable {
 
     private func countedNow(_ subject: Subject, serving state: StateTrial.State, isPackaged: Bool) -> Bool {
         let isGood = trial(of: subject).isGood(state)
-        var refusal: StateTrial.SetAside?
+        var refusal: StateTrial.Rejection?
         do {
             try write(subject, flushing: false) { trial in
                 trial.settle()
@@ -135,15 +135,15 @@ package final class StateTrials: Sendable {
                 known[subject]?.isCounted = true
                 return
             }
-            known[subject]?.trial.setAside(state, because: refusal.reason, app: refusal.app)
+            known[subject]?.trial.reject(state, because: refusal.reason, app: refusal.app)
         }
         return refusal == nil
     }
 
     /// Removes the rejection of a state in this process, because there is no other state.
-    package func readmit(_ state: StateTrial.State, of subject: Subject) {
+    package func acceptAgain(_ state: StateTrial.State, of subject: Subject) {
         known.withLock { known in
-            known[subject]?.trial.readmit(state)
+            known[subject]?.trial.acceptAgain(state)
             known[subject]?.isCounted = true
         }
     }
@@ -173,15 +173,15 @@ package final class StateTrials: Sendable {
     }
 
     /// Rejects a state that was in use or was fetched.
-    package func setAside(
+    package func reject(
         _ state: StateTrial.State, of subject: Subject, because reason: String, byCheck: Bool = false,
         andTrust good: StateTrial.State? = nil
     ) throws {
         defer { known.withLock { if $0[subject]?.served == state { $0[subject]?.served = nil } } }
         try change(subject) { trial in
-            trial.setAside(state, because: reason, app: byCheck ? app : nil)
+            trial.reject(state, because: reason, app: byCheck ? app : nil)
             if let good {
-                trial.readmit(good)
+                trial.acceptAgain(good)
                 trial.recordGood(good)
             }
         }

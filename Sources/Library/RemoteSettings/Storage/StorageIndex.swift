@@ -118,7 +118,7 @@ package struct StorageIndex: Hashable, Sendable {
     var mustSurvive: Bool {
         !configs.isEmpty
             || collections.values.contains {
-                !$0.synced.trial.setAside.isEmpty || !$0.activated.trial.setAside.isEmpty
+                !$0.synced.trial.rejected.isEmpty || !$0.activated.trial.rejected.isEmpty
             }
     }
 

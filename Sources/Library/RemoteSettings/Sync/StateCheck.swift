@@ -73,7 +73,7 @@ extension CollectionSync {
         }
         guard let refusal else { return }
         do {
-            try trials.setAside(.init(snapshot), of: subject, because: refusal, byCheck: true)
+            try trials.reject(.init(snapshot), of: subject, because: refusal, byCheck: true)
         } catch {
             session.logger.warning("\(id): the rejection of a state could not be stored: \(error)")
         }

@@ -39,7 +39,7 @@ extension LocalCollection {
         if session.config.isPackagedOnly, overriding == nil {
             if let timestamp = current().timestamp { return .success(.upToDate(timestamp)) }
             return .failure(
-                .notHeld(reason: "\(id): there is no packaged snapshot; package the collection with the app"))
+                .notFound(reason: "\(id): there is no packaged snapshot; package the collection with the app"))
         }
         guard let overriding else { return nil }
         let current = self.current()

@@ -17,7 +17,7 @@ extension UptakeEvent.Status {
             case .rejected: self = .rejectedError
             case .untrusted: self = .signError
             case .storage: self = .applyError
-            case .noClient, .notAllowed, .invalidName, .notHeld, .other: self = .unknownError
+            case .noClient, .notAllowed, .invalidName, .notFound, .other: self = .unknownError
             }
         case is CancellationError: self = .shutdownError
         default: self = .unknownError

@@ -98,8 +98,8 @@ package final class MadeDeltas: Sendable {
 
     package init(mostBytes: Int = 64 << 20) { self.mostBytes = mostBytes }
 
-    /// Returns the delta from the cache or creates it. It creates only one delta at a time, because each uses a core
-    /// for about a second. While one is being created, a call for a different delta returns `nil`.
+    /// Returns the delta from the cache, or creates it. Only one delta is created at a time, because that uses a core
+    /// for about a second. Meanwhile, a call for any delta that is not cached returns `nil`.
     fileprivate func delta(_ pair: AttachmentDeltas.Pair, earlier: Bytes?) throws(BundleError) -> Bytes? {
         let known = state.withLock { state -> Bytes?? in
             if let known = state.deltas[pair.tag] { return known }

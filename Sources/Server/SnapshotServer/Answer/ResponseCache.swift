@@ -9,10 +9,10 @@ import RemoteSettingsModel
 import SnapshotBundle
 import SnapshotOrigin
 
-/// A cache for the headers and bodies of responses, for the resources of one state.
+/// Caches the response headers and bodies of the resources of one `ServedState`.
 ///
-/// The first request for a resource creates them, and all later ones share them. So a request does not copy a cached
-/// body, and generates no header line except `Date`.
+/// They are created on the first request for a resource and shared by all later ones. Handling a request therefore
+/// copies no cached body and generates no header except `Date`.
 final class ResponseCache: Sendable {
     /// One variant of a resource: plain or compressed.
     struct Representation: Sendable {

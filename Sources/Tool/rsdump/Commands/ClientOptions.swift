@@ -45,7 +45,7 @@ struct ClientOptions: ParsableArguments {
         config.allowsPlainHTTP = settings.allowsPlainHTTP
         config.userAgent = "rsdump/\(RSDump.version)"
         config.log = { _ in }
-        config.passesOverSetAside = true
+        config.skipsRejected = true
         return RemoteSettingsService(storageDir: storage, config: config)
     }
 }

@@ -45,7 +45,7 @@ struct Get: AsyncParsableCommand {
         for client in clients {
             var records = client.getRecords()
             // Call this again: if the first attempt failed to read the storage, the second one can succeed.
-            if records == nil, client.status.source != .notHeld { records = client.getRecords() }
+            if records == nil, client.status.source != .noSnapshot { records = client.getRecords() }
             if explain {
                 Console.error(SnapshotExplanation(status: client.status, catalogue: service.catalogue).text)
             }

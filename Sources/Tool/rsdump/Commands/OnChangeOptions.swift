@@ -19,7 +19,7 @@ struct OnChangeOptions: ParsableArguments {
 
     /// Changes a dumps directory and then runs the commands.
     ///
-    /// - Parameter wait: the time to wait for a different process that uses the directory.
+    /// - Parameter wait: how long to wait if another process is using the directory.
     func telling<Value>(
         of directory: DumpsDirectory, waiting wait: Duration = .zero, _ change: () async throws -> Value
     ) async throws -> (Value, [ChangeHooks.Outcome]) {

@@ -36,9 +36,9 @@ enum CatalogueText {
     static func sentence(_ verified: VerifiedCatalogue, at now: Timestamp, _ style: Style) -> String {
         let catalogue = verified.catalogue
         let name = "catalogue \(catalogue.number) of \(catalogue.publisher), created \(catalogue.made.rfc3339)"
-        return verified.isConfirmed(at: now)
-            ? "\(name), fresh until \(verified.confirmedUntil.rfc3339)"
-            : "\(name), \(style.yellow("stale")) since \(verified.confirmedUntil.rfc3339): \(whyStale)"
+        return verified.isFresh(at: now)
+            ? "\(name), fresh until \(verified.freshUntil.rfc3339)"
+            : "\(name), \(style.yellow("stale")) since \(verified.freshUntil.rfc3339): \(whyStale)"
     }
 
     /// The two possible reasons for a stale catalogue, which a client cannot distinguish.
@@ -47,7 +47,7 @@ enum CatalogueText {
 
     /// Returns a description of the catalogue that an app uses.
     static func sentence(_ catalogue: CatalogueStatus, _ style: Style) -> String {
-        catalogue.freshness.isConfirmed ? "\(catalogue)" : "\(style.yellow("\(catalogue)")): \(whyStale)"
+        catalogue.freshness.isFresh ? "\(catalogue)" : "\(style.yellow("\(catalogue)")): \(whyStale)"
     }
 
     /// Returns why a catalogue is stale; `nil` if it is fresh, or if there is none.
@@ -89,7 +89,7 @@ struct CatalogueReport: Encodable {
     func encode(to encoder: any Encoder) throws {
         try catalogue?.catalogue.encode(to: encoder)
         try encoder.encode(members: [
-            "confirmedUntil": catalogue?.confirmedUntil, "isConfirmed": catalogue?.isConfirmed(at: now),
+            "freshUntil": catalogue?.freshUntil, "isFresh": catalogue?.isFresh(at: now),
             "pinnedElsewhere": verification?.left, "problems": verification?.problems,
         ])
     }

@@ -13,7 +13,7 @@ struct SnapshotExplanation {
         case .cached: lines.append("source      stored by a sync")
         case .packaged(let name): lines.append("source      packaged in \(name)")
         case .override(let path): lines.append("source      \(path), for development")
-        case .notHeld: lines.append("source      none")
+        case .noSnapshot: lines.append("source      none")
         case .unknown(let name): lines.append("source      \(name)")
         }
         if let timestamp = status.timestamp { lines.append("timestamp   \(timestamp) (\(timestamp.rfc3339))") }

@@ -227,13 +227,13 @@ struct CatalogueSuccessionTests {
         var catalogue = try verified(3, ["main/a": 1]).catalogue
         catalogue.expires = time(Catalogue.highestNumber)
         let year = time(10).advanced(by: .seconds(366 * 86_400))
-        #expect(VerifiedCatalogue(catalogue, certificateBegins: nil).confirmedUntil == year)
+        #expect(VerifiedCatalogue(catalogue, certificateBegins: nil).freshUntil == year)
         #expect(
-            VerifiedCatalogue(catalogue, certificateBegins: time(5), certificateEnds: time(70)).confirmedUntil
+            VerifiedCatalogue(catalogue, certificateBegins: time(5), certificateEnds: time(70)).freshUntil
                 == time(70))
         catalogue.expires = time(60)
         let own = VerifiedCatalogue(catalogue, certificateBegins: time(5), certificateEnds: time(70))
-        #expect(own.confirmedUntil == time(60) && own.isConfirmed(at: time(60)) && !own.isConfirmed(at: time(61)))
+        #expect(own.freshUntil == time(60) && own.isFresh(at: time(60)) && !own.isFresh(at: time(61)))
     }
 
     @Test func whatAServerAnswersMustBeConfirmedIfItIsTheFirst() throws {

@@ -89,8 +89,9 @@ struct ObservedValues {
             })
     }
 
-    /// The type of a dictionary whose keys are data, such as languages: each key is missing from most objects, and all
-    /// values have the same type. It is `nil` if the keys are member names.
+    /// The dictionary type of these objects if their keys appear to be data, such as language codes, and not fixed
+    /// member names; otherwise `nil`. Keys count as data if each of them is missing from most objects and all values
+    /// have the same type.
     private var dictionaryType: ValueType? {
         var all = ObservedValues()
         for member in members { all.merge(member.values) }

@@ -43,7 +43,7 @@ package struct Catalogue: Hashable, Sendable {
     /// The time when the publisher last confirmed that this is its current catalogue.
     package var confirmed: Timestamp
     /// The time until which the catalogue is fresh, according to the publisher. Clients use
-    /// ``confirmedUntil(certificateEnds:)``.
+    /// ``freshUntil(certificateEnds:)``.
     package var expires: Timestamp
     /// The collections in the catalogue, with their states.
     package var entries: [CollectionID: Entry]
@@ -77,7 +77,7 @@ package struct Catalogue: Hashable, Sendable {
     ///
     /// - Parameter end: the expiry of the certificate chain of the catalogue's signature; `nil` if there is no
     ///   signature.
-    package func confirmedUntil(certificateEnds end: Timestamp?) -> Timestamp {
+    package func freshUntil(certificateEnds end: Timestamp?) -> Timestamp {
         min(expires, confirmed.advanced(by: Self.longestConfirmation), end ?? expires)
     }
 

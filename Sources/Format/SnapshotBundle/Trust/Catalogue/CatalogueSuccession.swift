@@ -8,7 +8,7 @@ package struct VerifiedCatalogue: Hashable, Sendable {
     /// signature.
     package let certificateBegins: Timestamp?
     /// The time until which the catalogue is fresh.
-    package let confirmedUntil: Timestamp
+    package let freshUntil: Timestamp
 
     /// The chains of all its signatures (see `KeptChains`); `nil` if there is no signature.
     package let chains: Bytes?
@@ -25,7 +25,7 @@ package struct VerifiedCatalogue: Hashable, Sendable {
         self.catalogue = catalogue
         self.chains = chains
         certificateBegins = begins
-        confirmedUntil = catalogue.confirmedUntil(certificateEnds: end)
+        freshUntil = catalogue.freshUntil(certificateEnds: end)
     }
 
     /// Parses a snapshot's catalogue and finds its signing certificate. Does no I/O.
@@ -43,7 +43,7 @@ package struct VerifiedCatalogue: Hashable, Sendable {
             certificateEnds: snapshot.provenance.verdict?.chainNotAfter, chains: snapshot.chain)
     }
 
-    package func isConfirmed(at time: Timestamp) -> Bool { time <= confirmedUntil }
+    package func isFresh(at time: Timestamp) -> Bool { time <= freshUntil }
 
     /// Checks that a catalogue from the server may be accepted.
     ///
@@ -61,7 +61,7 @@ package struct VerifiedCatalogue: Hashable, Sendable {
             throw .confirmedAhead(found: catalogue.confirmed, now: now)
         }
         if let current { return try checkSuccession(of: current) }
-        guard isConfirmed(at: now) else { throw .expired(catalogue.number, since: confirmedUntil) }
+        guard isFresh(at: now) else { throw .expired(catalogue.number, since: freshUntil) }
     }
 
     /// Checks that this catalogue may replace one that was verified earlier.

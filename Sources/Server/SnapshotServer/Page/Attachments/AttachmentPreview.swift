@@ -12,7 +12,7 @@ enum AttachmentPreview {
     /// The attachment is not in the bundle.
     case missing
 
-    /// The maximum number of bytes shown of a text file.
+    /// The maximum number of bytes to show from a text file.
     static let textBytes = 64 << 10
 
     init(_ attachment: RecordAttachment, in bundle: BundleReader) throws(BundleError) {

@@ -46,14 +46,14 @@ struct CollectionsPage {
         guard let collection = catalog[Catalogue.collection], collection.bundle.head.records < 10_000,
             let catalogue = try? Catalogue(collection.bundle.payload().records)
         else { return }
-        let end = catalogue.confirmedUntil(certificateEnds: collection.provenance.verdict?.chainNotAfter)
-        let isConfirmed = now <= end
-        html.element(.p, .class(isConfirmed ? "notice" : "notice bad")) { html in
+        let end = catalogue.freshUntil(certificateEnds: collection.provenance.verdict?.chainNotAfter)
+        let isFresh = now <= end
+        html.element(.p, .class(isFresh ? "notice" : "notice bad")) { html in
             html.element(.strong, text: "Catalogue \(catalogue.number) of \(catalogue.publisher)")
             html.text(", created \(Wording.ago(catalogue.made, at: now)), ")
-            html.text(isConfirmed ? "fresh until " : "stale since ")
+            html.text(isFresh ? "fresh until " : "stale since ")
             html.time(end)
-            html.text(isConfirmed ? "." : ": there may be a newer catalogue that this server does not have yet.")
+            html.text(isFresh ? "." : ": there may be a newer catalogue that this server does not have yet.")
         }
     }
 
