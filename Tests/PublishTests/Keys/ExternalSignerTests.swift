@@ -52,7 +52,8 @@ import Testing
         try await withKeys { keys, _ in
             let other = P384.Signing.PrivateKey()
             let form = "which are not a signature as DER or as the 96 bytes of r and s"
-            let mismatch = "the signature does not match the key of the first certificate and the SHA-384 of the message"
+            let mismatch =
+                "the signature does not match the key of the first certificate and the SHA-384 of the message"
             let results: [(found: String, bytes: [UInt8])] = [
                 ("the signer returned 0 bytes, \(form)", []),
                 ("the signer returned 95 bytes, \(form)", [UInt8](repeating: 1, count: 95)),
@@ -99,7 +100,8 @@ import Testing
     @Test func onlyAP384PublicKeyIsTaken() throws {
         let pem = key.publicKey.pemRepresentation
         for (text, found) in [
-            ("", "there is no public key in PEM format"), (pem + "\n" + pem, "there are 2 public keys, but only one is allowed"),
+            ("", "there is no public key in PEM format"),
+            (pem + "\n" + pem, "there are 2 public keys, but only one is allowed"),
             (key.pemRepresentation, "this is a private key, not a public key"),
             (P256.Signing.PrivateKey().publicKey.pemRepresentation, "the key is damaged or is not a P-384 key"),
             (pem.replacing("A", with: "B"), "the key is damaged or is not a P-384 key"),

@@ -56,7 +56,8 @@ public struct CollectionStatus: Hashable, Sendable {
             case failedInApp(String)
             /// The packaged source as a whole cannot be read.
             case unreadableSource(String)
-            /// A reason that only a later version of the library has, as a sentence. It occurs only in a decoded status.
+            /// A reason that only a later version of the library has, as a sentence. It occurs only in a decoded
+            /// status.
             case unknown(String)
         }
 
