@@ -25,8 +25,8 @@ package enum MarkdownText {
         return needsSpace ? "\(fence) \(visible) \(fence)" : "\(fence)\(visible)\(fence)"
     }
 
-    /// Returns a sentence for people. Only its plain words and small numbers remain text, because nothing in them can
-    /// become markup or a link. Each other word, and each command of rsdump, is a code span.
+    /// Returns a sentence as Markdown. Only its plain words and small numbers remain text, because they cannot become
+    /// markup or a link. Every other word, and every rsdump command, becomes a code span.
     package static func prose(_ sentence: String) -> String {
         var parts: [String] = []
         var command: [Substring] = []
