@@ -12,7 +12,7 @@ package struct ExternalProgram: Sendable {
         let errors: String
 
         /// The last lines of the standard error output, shortened for an error message, because programs print the
-        /// reason of a failure last. If there are none, the exit code in words.
+        /// reason for a failure last. If the output is empty, a clause that states the exit code.
         package var reason: String {
             let lines = errors.split(whereSeparator: \.isNewline).suffix(4).joined(separator: "; ")
             return lines.isEmpty ? "it exited with code \(status)" : String(lines.suffix(700))
@@ -24,7 +24,7 @@ package struct ExternalProgram: Sendable {
     private let environment: Environment
     private let options: PlatformOptions
 
-    /// Creates a run of a program on the `PATH`, without a shell.
+    /// Prepares to run a program found on the `PATH`, without a shell.
     ///
     /// - Parameter environment: its environment variables; `nil` for those of this process.
     init(_ name: String, _ arguments: [String], environment: [String: String]? = nil) {
@@ -39,7 +39,7 @@ package struct ExternalProgram: Sendable {
         options = PlatformOptions()
     }
 
-    /// Creates a run of a shell command, with this process's environment variables and without its terminal. All
+    /// Prepares to run a shell command, with this process's environment variables but without its terminal. All
     /// processes that the command starts are killed when it exits.
     package init(shell command: String) {
         executable = .path("/bin/sh")

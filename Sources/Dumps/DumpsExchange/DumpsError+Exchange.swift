@@ -17,7 +17,7 @@ extension DumpsError {
             remedy: remedy)
     }
 
-    /// Returns the same error for a different file.
+    /// Returns the same error for another file.
     func moved(to file: String, entry: String?) -> Self {
         Self(code, file: file, entry: entry, problem: problem, remedy: remedy)
     }

@@ -335,6 +335,6 @@ extension Timestamp {
 }
 
 extension Int {
-    /// This number of days in seconds, limited to 100 years in either direction.
+    /// This number of days as a number of seconds, limited to 100 years in either direction.
     fileprivate var saturatingDays: Int { Swift.max(-36_525, Swift.min(self, 36_525)) * 86_400 }
 }

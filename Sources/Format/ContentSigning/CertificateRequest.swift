@@ -3,7 +3,7 @@ import RemoteSettingsModel
 import SwiftASN1
 import X509
 
-/// A request for a certificate (PKCS#10). The owner of the issuer's key issues the certificate, usually on a different
+/// A request for a certificate (PKCS#10). The owner of the issuer's key issues the certificate, usually on another
 /// machine.
 package struct CertificateRequest: Sendable {
     private let request: CertificateSigningRequest

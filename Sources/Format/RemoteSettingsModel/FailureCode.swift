@@ -9,7 +9,7 @@ package enum FailureCode: Hashable, Sendable {
     case invalidName
     /// The requested object does not exist.
     case missing
-    /// A different process has locked the directory.
+    /// Another process has locked the directory.
     case busy
     /// A file of this machine could not be read or written, for example because the disk is full. The data itself may
     /// be fine.

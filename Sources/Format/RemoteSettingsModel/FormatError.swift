@@ -170,7 +170,7 @@ extension FormatError {
         Self("record \(VisibleText.quote(record)) has an invalid attachment: \(VisibleText.excerpt(problem))")
     }
 
-    /// The metadata is that of a different collection than the requested one.
+    /// The metadata belongs to a collection other than the requested one.
     static func otherCollection(expected: CollectionID, found: String) -> Self {
         Self("the metadata is for the wrong collection: expected \(expected), found \(VisibleText.excerpt(found))")
     }

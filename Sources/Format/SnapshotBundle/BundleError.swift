@@ -47,7 +47,7 @@ package struct BundleError: CodedError {
         self.signatures = signatures
     }
 
-    /// Creates an error that is not about a file.
+    /// Creates an error that does not concern a file.
     init(_ code: FailureCode, _ sentence: String, signatures: [SignatureFailure] = []) {
         self.init(code, file: "", found: sentence, remedy: nil, errorNumber: 0, signatures: signatures)
     }

@@ -1,4 +1,4 @@
-// Do not import all of Crypto, because it has a different type with the name SHA256Digest.
+// Do not import all of Crypto, because it has another type named SHA256Digest.
 import struct Crypto.SHA256
 import RemoteSettingsModel
 

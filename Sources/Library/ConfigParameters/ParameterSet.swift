@@ -103,8 +103,8 @@ package struct ParameterExplanation: Sendable {
     package struct Candidate: Sendable {
         package let parameter: ParameterRecord
         package let verdict: Verdict
-        /// The plan that the record's filter was generated from, and its share at the time `env.now` of the context;
-        /// `nil` if there is no plan.
+        /// The rollout plan that the record's filter was generated from, and the plan's share at the context's
+        /// `env.now`; `nil` if there is no plan.
         package let ramp: (plan: Ramp, share: Int)?
     }
 

@@ -41,7 +41,7 @@ package struct Ramp: Hashable, Sendable {
 }
 
 extension Ramp {
-    /// Returns the plan as a filter. A step with all installations does not use `env.id`.
+    /// Returns the plan as a filter. A step that includes all installations does not use `env.id`.
     ///
     /// - Parameter seed: the seed of the sample, as a literal of the filter language.
     package func filter(seed: String) -> String {

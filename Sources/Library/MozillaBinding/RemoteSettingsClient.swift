@@ -55,8 +55,7 @@ open class RemoteSettingsClient: RemoteSettingsClientProtocol, @unchecked Sendab
         }
     }
 
-    /// Returns the attachment at a location that is stated by a record of the collection. See
-    /// ``getAttachment(record:)``.
+    /// Returns the attachment at a location that a record of the collection specifies. See ``getAttachment(record:)``.
     ///
     /// - Throws: `RemoteSettingsError`, also if no record has an attachment at this location.
     public func getAttachment(location: String) throws -> Data {

@@ -3,7 +3,7 @@ import RemoteSettingsModel
 /// The base URL of a server's attachments: `capabilities.attachments.base_url` in its root document.
 ///
 /// Its host is usually a CDN and not the server itself. The locations of attachments come from records, so this type
-/// checks that none of them leads to a different host or outside the base URL's path.
+/// checks that none of them leads to another host or outside the base URL's path.
 package struct AttachmentsURL: Hashable, Sendable {
     /// The URL, whose path ends with a slash.
     package let url: HTTPURL

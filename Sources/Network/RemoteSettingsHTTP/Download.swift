@@ -32,10 +32,10 @@ package struct ResumePoint: Sendable {
 ///
 /// **Only the size and hash in the record decide which bytes are the right file.** A server or a CDN may compress a
 /// file although the request forbids it, and a transport may decompress a file that is compressed by design. So if a
-/// response gives wrong bytes, and there is a different way to read the file, the download requests it once more and
-/// reads it in that way.
+/// response gives wrong bytes, and there is another way to read the file, the download requests it once more and reads
+/// it in that way.
 struct Transfer {
-    /// A way to read the file from a response.
+    /// How to read the file from a response.
     private enum Way {
         /// The rest of a file, after bytes from an earlier response.
         case part
@@ -98,9 +98,9 @@ struct Transfer {
         return fields
     }
 
-    /// Starts again from the first byte and reads the file in a different way, if `error` leaves one.
+    /// Starts again from the first byte and reads the file in another way, if one is left after `error`.
     ///
-    /// - Returns: whether it does. Each way is tried at most once, so a download always finishes.
+    /// - Returns: whether there is another way. Each way is tried at most once, so a download always finishes.
     mutating func takeOtherWay(after error: HTTPError) -> Bool {
         switch error.code {
         case .content: break

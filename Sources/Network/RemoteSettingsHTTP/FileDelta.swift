@@ -236,6 +236,6 @@ package final class DeltaDecoder {
 }
 
 extension FormatError {
-    /// A delta cannot be used.
+    /// An error for a delta that cannot be used.
     fileprivate static func delta(_ problem: String) -> Self { Self(.init(.damaged, problem)) }
 }

@@ -137,7 +137,7 @@ extension HTTPError: CustomStringConvertible {
 extension HTTPError.Reason {
     package static let cancelled = Self(.cancelled, "cancelled")
 
-    /// The URL is plain `http` on a remote host, which the configuration does not allow.
+    /// The URL uses plain `http` for a remote host, which the configuration does not allow.
     package static let insecure = Self(
         .usage, "plain HTTP is not allowed; use https, or allow HTTP for this server in the configuration")
 

@@ -33,7 +33,7 @@ package struct HTTPURL: Hashable, Sendable {
         checking reference: String, scheme: Scheme, host: String, port: Int?, path: String, query: String?
     ) throws(HTTPError) {
         self.init(scheme: scheme, host: host, port: port, path: path, query: query)
-        // This type must be able to parse its own description.
+        // The string must be short enough for this type to parse its own description.
         guard description.utf8.count <= Self.longest else {
             throw HTTPError(
                 VisibleText.excerpt(reference, limit: 80),
@@ -118,7 +118,7 @@ package struct HTTPURL: Hashable, Sendable {
         return nil
     }
 
-    /// Returns this URL with `suffix` after its path and with a different query. Both must be percent-encoded.
+    /// Returns this URL with `suffix` appended to its path and with the given query. Both must be percent-encoded.
     func appending(path suffix: String, query: String? = nil) -> HTTPURL {
         HTTPURL(scheme: scheme, host: host, port: port, path: path + suffix, query: query)
     }
@@ -160,7 +160,8 @@ package struct HTTPURL: Hashable, Sendable {
                 && address.contains(UInt8(ascii: ":"))
                 && address.allSatisfy { PercentEncoding.isHex($0) || $0 == 0x3A || $0 == 0x2E }
         }
-        // Starting with a dot makes a leading dot count as an empty label, just like two dots in a row.
+        // The check starts as if a dot preceded the host, so that a leading dot counts as an empty label, like two dots
+        // in a row.
         var previous = UInt8(ascii: ".")
         for byte in host.utf8 {
             switch byte {

@@ -200,7 +200,7 @@ package enum HTTPEvent: Sendable, Hashable {
     /// The request failed and will be repeated after a pause. `attempt` counts from 1.
     case retry(HTTPError, attempt: Int, after: Duration)
     case redirect(from: HTTPURL, to: HTTPURL)
-    /// The response did not contain the right file, so the client requests the whole file in a different way.
+    /// The response did not contain the right file, so the client requests the whole file in another way.
     case wholeFile(HTTPError)
     /// The server asked clients to send no requests until this backoff expires.
     case hold(BackoffState.Hold)

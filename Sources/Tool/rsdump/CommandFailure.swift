@@ -11,7 +11,7 @@ struct CommandFailure: Error, CustomStringConvertible {
         self.description = description
     }
 
-    /// Wraps any error, and derives the exit code from the error's failure code.
+    /// Creates a failure from any error. The exit code follows from the error's failure code.
     init(_ error: any Error) {
         if let failure = error as? CommandFailure {
             self = failure

@@ -50,7 +50,7 @@ import Testing
         #expect(try await live(activation: activation) == 24)
         let config = start(activation: activation)
         #expect(config["interval"].numberValue == 24 && config["interval"].source == .remote)
-        #expect(config.status.description.contains("3 times"))
+        #expect(config.status.description.contains("(3 attempts)"))
         // The same state is neither active nor waiting.
         #expect(try await !config.activate() && config.status.waiting == [])
         try place.put("interval", 12)
@@ -134,7 +134,7 @@ import Testing
         let config = started()
         #expect(config["interval"].numberValue == 24)
         #expect(try await !config.activate(), "it is not tried again")
-        #expect(config.status.description.contains("is set aside"))
+        #expect(config.status.description.contains("rejected"))
         try place.put("interval", 12)
         try await take()
         #expect(started()["interval"].numberValue == 12)

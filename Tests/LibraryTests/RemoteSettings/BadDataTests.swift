@@ -179,7 +179,7 @@ extension ServerTests {
             while !isEntered.withLock({ $0 }) { try await Task.sleep(for: .milliseconds(1)) }
             await time.pass(.seconds(21))
             let error = await #expect(throws: RemoteSettingsError.self) { try await sync.value }
-            #expect(error.map { "\($0)" }?.contains("did not end within 20") == true)
+            #expect(error.map { "\($0)" }?.contains("did not finish within 20") == true)
             #expect(client.getRecords() == nil)
         }
 

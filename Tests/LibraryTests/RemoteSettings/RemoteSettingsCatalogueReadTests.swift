@@ -142,7 +142,7 @@ extension ServerTests {
             let results = try await service.syncCollections()
             #expect(results.count == 5 && !results.contains(where: \.isSynced))
             let reasons = results.compactMap { if case .failure(let error) = $0.result { "\(error)" } else { nil } }
-            #expect(reasons.filter { $0.contains("catalogue 2 is not shown, because \(collections[4].id)") }.count == 4)
+            #expect(reasons.filter { $0.contains("catalogue 2 was not applied, because \(collections[4].id)") }.count == 4)
             #expect(service.read(numbers) == [1] && service.catalogue?.number == 1)
             place.server.inject([])
             try await service.sync()
@@ -161,7 +161,7 @@ extension ServerTests {
                 try await client.sync()
             }
             let error = await #expect(throws: RemoteSettingsError.self) { try await lone() }
-            #expect("\(error as Any)".contains("catalogue 2 is not shown, because \(collections[4].id)"))
+            #expect("\(error as Any)".contains("catalogue 2 was not applied, because \(collections[4].id)"))
             let (mixed, clients) = service { $0.transport = NoTransport() }
             #expect(mixed.read(numbers) == [1] && numbers(clients) == [1])
             place.server.inject([])
@@ -366,7 +366,7 @@ extension ServerTests {
                 return
             }
             #expect(since < clock.withLock { $0 } && numbers(clients) == [2])
-            #expect(telemetry.lines().contains("publisher/catalogue unconfirmed manual"))
+            #expect(telemetry.lines().contains("publisher/catalogue stale_catalogue manual"))
             try place.server.publishCatalogue(as: "shop", expiresAfter: .seconds(5 * 86_400), confirming: true)
             try await service.sync()
             #expect(service.catalogue?.freshness.isFresh == true && service.catalogue?.number == 2)

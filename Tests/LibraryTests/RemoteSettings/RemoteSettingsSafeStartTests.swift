@@ -63,7 +63,7 @@ extension ServerTests {
             let (_, client) = start()
             #expect(number(client) == 24)
             #expect(client.status.source == .cached)
-            #expect("\(client.status.rejected)".contains("3 times"))
+            #expect("\(client.status.rejected)".contains("(3 attempts)"))
             // It is not asked for again.
             let asked = place.server.requests.count
             await #expect(throws: RemoteSettingsError.self) { try await client.sync() }
@@ -176,7 +176,7 @@ extension ServerTests {
             #expect(number(client) == 1)
             try await client.sync()
             #expect(number(client) == 1 && place.server.requests.count == asked)
-            #expect("\(client.status.rejected)".contains("only what is packaged is used"))
+            #expect("\(client.status.rejected)".contains("only packaged snapshots are used"))
             #expect(number(place.service().makeClient(collectionName: collection.name)) == 2)
         }
 

@@ -167,11 +167,11 @@ extension ServerTests {
             try await client("b").sync()
             place.server.inject([Fault("/catalogue/changeset", effect: .body(String(decoding: old, as: UTF8.self)))])
             let error = await #expect(throws: RemoteSettingsError.self) { try await client("a").sync() }
-            #expect("\(error as Any)".contains("found catalogue 1"))
+            #expect("\(error as Any)".contains("found 1"))
             // Nor is the loss of the stored catalogue.
             try FileManager.default.removeItem(at: place.files.file("publisher/catalogue@a"))
             let again = await #expect(throws: RemoteSettingsError.self) { try await client("a").sync() }
-            #expect("\(again as Any)".contains("found catalogue 1"))
+            #expect("\(again as Any)".contains("found 1"))
         }
     }
 }

@@ -239,7 +239,7 @@ extension ServerTests {
             #expect(client.getRecords()?.count == 1)
             place.server.inject([Fault(delay: .seconds(3600))])
             let error = await #expect(throws: RemoteSettingsError.self) { try await service.sync(timeout: .seconds(1)) }
-            #expect("\(error as Any)".contains("after 1.0 seconds"), "\(error as Any)")
+            #expect("\(error as Any)".contains("within 1.0 seconds"), "\(error as Any)")
         }
     }
 }

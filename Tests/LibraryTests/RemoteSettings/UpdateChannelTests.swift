@@ -74,7 +74,7 @@ struct UpdateChannelTests {
             Issue.record("\(told.withLock { $0 })")
             return
         }
-        #expect(reason.contains("not a usable URL"))
+        #expect(reason.contains("invalid URL"))
         withExtendedLifetime(listening) {}
     }
 

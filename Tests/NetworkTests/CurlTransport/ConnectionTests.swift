@@ -85,7 +85,7 @@ struct ConnectionTests {
         let server = try FaultyServer()
         let client = try server.client(server.raw(answer))
         let why = await reason { try await client.rootDocument() }
-        guard why?.code == .broken, why?.description.contains("not HTTP") == true else {
+        guard why?.code == .broken, why?.description.contains("not valid HTTP") == true else {
             Issue.record("\(String(describing: why))")
             return
         }
@@ -96,7 +96,7 @@ struct ConnectionTests {
         let server = try FaultyServer()
         let client = try server.client("huge-header")
         let why = await reason { try await client.rootDocument() }
-        guard why?.code == .broken, why?.description.contains("not HTTP") == true else {
+        guard why?.code == .broken, why?.description.contains("not valid HTTP") == true else {
             Issue.record("\(String(describing: why))")
             return
         }

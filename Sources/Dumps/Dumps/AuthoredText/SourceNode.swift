@@ -138,7 +138,7 @@ extension SourceReader {
         case UInt8(ascii: "\""): return SourceNode(content: .string(try reader.string()), line: line)
         case UInt8(ascii: "t"), UInt8(ascii: "f"): return SourceNode(content: .bool(try reader.bool()), line: line)
         case UInt8(ascii: "n"):
-            // Not `null()`, which returns false instead of throwing if an extra comma precedes the value.
+            // Do not call `null()` here: if an extra comma precedes the value, it returns false instead of throwing.
             try reader.skipValue()
             return SourceNode(content: .null, line: line)
         default: return SourceNode(content: .number(try reader.number()), line: line)

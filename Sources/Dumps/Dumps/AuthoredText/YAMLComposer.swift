@@ -9,7 +9,7 @@ import RemoteSettingsModel
     private let canBeJSON: Bool
     private let limits: Limits
 
-    /// Starts a parser of a text.
+    /// Creates a composer and starts libyaml's parser.
     ///
     /// - Parameter text: the text, which must remain at its address for as long as the composer is used.
     init(
@@ -155,7 +155,7 @@ extension YAMLComposer {
                 file: file, line: unsafe line(parser.pointee.problem_mark), problem: "not YAML: \(problem)",
                 remedy: "correct this line")
         }
-        // On an error, libyaml's marks are behind its reader, so the line has to be computed from the byte offset.
+        // After an error, libyaml's marks lag behind its reader, so compute the line from the byte offset.
         let line = unsafe text.span.line(at: parser.pointee.problem_offset, isYAML: true)
         return DumpsError(
             file: file, line: line, problem: "not YAML: \(problem)", remedy: "correct this line")

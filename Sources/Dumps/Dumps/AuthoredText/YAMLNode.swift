@@ -10,7 +10,7 @@ package struct YAMLNode: Sendable {
 
     package struct Scalar: Sendable {
         let string: String
-        /// Whether the scalar is written without quotes, and not as a block.
+        /// Whether the scalar is plain, that is, neither quoted nor a block scalar.
         let isPlain: Bool
         /// The tag before the scalar; `nil` if there is none.
         let tag: String?

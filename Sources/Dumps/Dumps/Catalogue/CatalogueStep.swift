@@ -58,7 +58,7 @@ struct CatalogueStep: Sendable {
     }
 
     /// Returns the packaged catalogue if it is signed under a configured root and belongs to the configured publisher.
-    /// The number of any other catalogue is not a minimum.
+    /// Only the number of such a catalogue is a minimum for the server's catalogue.
     private func packaged(_ lock: LockFile) -> VerifiedCatalogue? {
         let verifier = BundleVerifier(policy, limits: limits)
         guard let held = try? directory.packagedCatalogue(lock, by: verifier, limits: limits),

@@ -17,7 +17,7 @@ extension DumpsError {
                 + "in its dumps.yaml")
     }
 
-    /// Returns an error for a server whose state of a collection is not the one in its catalogue.
+    /// Returns an error for a collection whose state on the server is not the one listed in the server's catalogue.
     static func otherState(number: UInt64, listed: Timestamp, found: Timestamp) -> Self {
         let (problem, remedy) =
             found == listed

@@ -69,7 +69,7 @@ extension FailureKind {
 /// The setting in `dumps.yaml` that marks a collection's failure as known, so that it does not fail the whole refresh.
 package struct Acknowledgement: Hashable, Sendable {
     package var kind: FailureKind
-    /// The last day, given by the midnight (UTC) at which it begins.
+    /// The last day of the acknowledgement, as its first instant (midnight UTC).
     package var until: Timestamp
     package var reason: String?
 

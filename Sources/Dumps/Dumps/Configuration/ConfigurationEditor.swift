@@ -36,7 +36,7 @@ package struct ConfigurationEditor {
         try !add([id], attachments: attachments).isEmpty
     }
 
-    /// Adds collections in one edit, which parses the text only as often as for a single collection.
+    /// Adds collections in one edit, so that the text is parsed no more often than for a single collection.
     ///
     /// - Parameter attachments: `all` or `none`; `nil` to use the file's default.
     /// - Returns: the collections that were not listed before. If there are none, nothing is changed.
@@ -162,7 +162,8 @@ extension ConfigurationEditor {
         }
         var block = Block(indent: 2, keys: [], end: edited.nextLine(after: pair.key.range.upperBound))
         for (key, _) in pair.value.members ?? [] {
-            // In the flow form `{a: b}`, the key is not preceded by spaces only.
+            // In the flow form `{a: b}`, a key can be preceded by something other than spaces. Such a file must be
+            // edited by hand.
             guard let name = key.string, let indent = edited.indent(of: key.range.lowerBound) else {
                 throw byHand(pair.key.line)
             }

@@ -30,7 +30,8 @@ package struct DumpsConfiguration: Hashable, Sendable {
         init() {}
     }
 
-    /// The section `catalogue:`. The directory then contains the states of one of this publisher's catalogues.
+    /// The section `catalogue:`. If it is present, the directory contains the states that one of this publisher's
+    /// catalogues lists.
     package struct CatalogueSettings: Hashable, Sendable {
         package var publisher: PublisherName
         /// The time for which the catalogue is fresh after a confirmation. Only publishers use this.

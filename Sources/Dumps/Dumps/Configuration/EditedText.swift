@@ -1,4 +1,5 @@
-/// A YAML document that is edited at libyaml's positions. Everything else, including line endings, is preserved.
+/// A YAML document that is edited at the positions reported by libyaml. Everything else, including line endings, is
+/// preserved.
 struct EditedText {
     private let hasByteOrderMark: Bool
     /// The Unicode scalars without a byte order mark, which libyaml does not count.

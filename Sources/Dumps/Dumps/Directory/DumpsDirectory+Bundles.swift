@@ -18,8 +18,8 @@ extension DumpsDirectory {
     }
 }
 
-/// A bundle that was opened once. All later reads use this open file, because a different file may be at its path by
-/// then.
+/// A bundle that was opened once. All later reads use this open file, because the file at its path may have been
+/// replaced by then.
 package struct BundleAtHand: Sendable {
     package let file: MappedFile
     package let reader: BundleReader

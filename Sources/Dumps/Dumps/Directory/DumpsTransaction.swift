@@ -157,7 +157,8 @@ package final class DumpsTransaction: Sendable {
         record(entry, of: id, isStaged: true)
     }
 
-    /// Replaces the lock file of the change. The current bundles are kept, except those that are staged or removed.
+    /// Replaces the lock file that the commit will write. The current bundles are kept, except those that are staged or
+    /// removed.
     func keep(_ lock: LockFile) { next.withLock { $0.lock = lock } }
 
     /// Removes collections from the lock file and the directory.
@@ -224,7 +225,8 @@ extension DumpsTransaction {
         try directory.finish(next.lock, staged: next.staged, removed: next.removed)
     }
 
-    /// Returns the reference to the catalogue of the next state. If its bundle is unchanged, it need not be readable.
+    /// Returns the next state's reference to its catalogue. If the catalogue's bundle is unchanged, it need not be
+    /// readable.
     private func catalogue(of next: Next) throws -> LockFile.CatalogueReference? {
         guard next.lock.collections[Catalogue.collection] != nil else { return nil }
         let isStaged = next.staged.contains(Catalogue.collection)

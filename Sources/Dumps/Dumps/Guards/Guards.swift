@@ -101,7 +101,7 @@ package struct GuardViolation: Hashable, Sendable, Encodable, CustomStringConver
     private static let mostIDs = 10
 
     let guarding: Guards.Name
-    /// A description of the actual value, including its number.
+    /// A description of the actual value, such as `all 12 records are gone`.
     let found: String
     /// A description of the allowed value.
     let limit: String

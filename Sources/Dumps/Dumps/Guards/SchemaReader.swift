@@ -18,7 +18,7 @@ struct SchemaReader {
 
     mutating func read() throws(DumpsError) {
         _ = try number(of: document, at: [])
-        // A loop and not a recursion, because schemas can be nested as deeply as documents.
+        // Use a loop instead of recursion, because schemas can be nested as deeply as documents.
         while let next = waiting.popLast() { parts[next.number] = try part(next.schema, at: next.path) }
     }
 

@@ -23,7 +23,7 @@ extension DumpsError {
                 ? "this clone is shallow; run git fetch --unshallow" : "list the commits with: git log")
     }
 
-    /// Returns an error for a place for older bundles that is neither `git` nor an existing folder.
+    /// Returns an error for a source of older bundles that is neither `git` nor an existing folder.
     static func noPlace(_ path: String) -> Self {
         Self(file: path, problem: "there is no such folder", remedy: "write git, or give a folder of older bundles")
     }
@@ -71,7 +71,7 @@ extension DumpsError {
 
     /// Returns an error for a search that exceeds a limit.
     ///
-    /// - Parameter limit: the name of the things that are too many, such as `bytes`.
+    /// - Parameter limit: the unit of the limit, such as `bytes`.
     static func overLimit(place: String, limit: String, allowed: Int) -> Self {
         Self(
             .refused, file: place, problem: "there are more than \(allowed) \(limit)",

@@ -21,7 +21,7 @@ import SnapshotBundle
 /// that side's value is used; if both have, ours is. States are verified with the merged trust settings. The numbers of
 /// catalogues are read from the verified catalogues, never from the lock files.
 package struct DumpsMerge: Sendable {
-    /// The choice for a collection, if it differs from git's.
+    /// The side chosen for a collection.
     package struct Choice: Sendable {
         package let collection: CollectionID
         /// Whether the state is that of the other commit; `nil` if the collection is removed.

@@ -195,7 +195,8 @@ package struct GitRepository: Sendable {
 }
 
 extension GitRepository {
-    /// Returns the files at all paths in each commit: first all paths of the first commit, then those of the next.
+    /// Returns the file at each path in each commit: first the files of the first commit, in the order of the paths,
+    /// then those of the next commit, and so on. A missing file is `nil`.
     func blobs(_ paths: [String], at revisions: [Revision]) async throws(DumpsError) -> [Blob?] {
         var input: [UInt8] = []
         for revision in revisions {
@@ -395,7 +396,7 @@ extension GitRepository {
     private static func revisions(_ output: [UInt8]) -> [Revision] {
         output.split(separator: UInt8(ascii: "\n")).compactMap { line in
             let words = line.split(separator: UInt8(ascii: " ")).map { String(decoding: $0, as: UTF8.self) }
-            // A time before 1970 in a commit is treated as 1970.
+            // A commit time before 1970 is treated as 1970.
             guard words.count == 2 else { return nil }
             let seconds = UInt64(words[0]) ?? 0
             return Revision(

@@ -51,7 +51,7 @@ extension DumpsError {
             remedy: "choose one with --at")
     }
 
-    /// Returns an error for a timestamp without a bundle.
+    /// Returns an error for a requested state of which no bundle was found.
     ///
     /// - Parameters:
     ///   - places: the places that were searched.

@@ -84,7 +84,7 @@ struct AttachmentGatherer: Sendable {
 
     /// Downloads an attachment.
     ///
-    /// - Parameter held: the file in the bundle for the same record.
+    /// - Parameter held: the file of the same record in the current bundle.
     /// - Returns: the number of bytes saved by a delta.
     private func download(
         _ attachment: WantedAttachment, of id: CollectionID, at url: AttachmentsURL, from bundle: BundleReader?,

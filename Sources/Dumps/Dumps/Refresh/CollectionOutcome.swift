@@ -88,7 +88,8 @@ extension CollectionOutcome {
 }
 
 extension [CollectionOutcome] {
-    /// Acknowledges the collections that failed only because the catalogue is incomplete without acknowledged ones.
+    /// Acknowledges the collections that failed only because other collections of the catalogue failed, if all of those
+    /// failures are acknowledged.
     mutating func acknowledgeFollowers() {
         let known = Dictionary(
             compactMap { outcome in outcome.acknowledgement.map { (outcome.id, $0) } }, uniquingKeysWith: { $1 })

@@ -97,7 +97,7 @@ struct CollectionRefresher: Sendable {
 extension CollectionRefresher {
     /// Returns the verified state of the collection, and whether its records are those of the current bundle.
     ///
-    /// A separate method, so that the records of the current bundle are released when it returns.
+    /// This is a separate method so that the records of the current bundle are released when it returns.
     private func fetchAndVerify(
         _ planned: PlannedCollection, _ fetched: Snapshot?, onto atHand: BundleAtHand?,
         into outcome: inout CollectionOutcome

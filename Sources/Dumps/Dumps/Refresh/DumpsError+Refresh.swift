@@ -4,7 +4,7 @@ import SnapshotBundle
 
 // Errors about the refresh of one collection. Its last good bundle and the other collections are unchanged.
 extension DumpsError {
-    /// Creates the error for an error thrown by a step of the refresh.
+    /// Converts an error thrown by a step of the refresh.
     init(ofRefresh error: any Error, of id: CollectionID? = nil) {
         switch error {
         case let error as DumpsError: self = error
@@ -38,7 +38,7 @@ extension DumpsError {
             error.failureCode ?? .content, kind: FailureKind(of: error), problem: problem, remedy: remedy)
     }
 
-    /// An error for a collection that the server no longer has.
+    /// Returns an error for a collection that the server no longer has.
     static func gone(_ id: CollectionID) -> Self {
         Self(
             .missing, kind: .gone, problem: "the server no longer has this collection; its bundle is kept",

@@ -17,7 +17,7 @@ package struct RefreshReport: Sendable {
     package let recovered: [CollectionID]
     /// The collections that were removed because `dumps.yaml` does not list them, or would be in a dry run.
     package let unlisted: [CollectionID]
-    /// The excess of all bundles together over their budget.
+    /// The excess of all bundles together over their budget; `nil` if there is none.
     package let excess: BudgetExcess?
     /// The catalogue that the directory has after the refresh, or would have after a dry run; `nil` if there are no
     /// catalogues.
@@ -33,8 +33,8 @@ package struct RefreshReport: Sendable {
 
     package var acknowledged: [CollectionOutcome] { outcomes.filter { $0.status == .acknowledged } }
 
-    /// The codes of the errors that caused the failures, without collections that failed only because others of their
-    /// catalogue did.
+    /// The codes of the errors that caused the failures. Collections that failed only because other collections of
+    /// their catalogue failed are left out.
     private var causes: [FailureCode] { failed.compactMap(\.error).filter(\.causes.isEmpty).map(\.code) }
 
     /// The number of seconds until requests are allowed again; `nil` unless a backoff requested by servers is the only

@@ -1,17 +1,17 @@
 import RemoteSettingsModel
 import SnapshotBundle
 
-/// The local and the server's state of a collection, and the action that a refresh would take.
+/// A collection's local state and its state on the server, and the action that a refresh would take.
 package struct SurveyedCollection: Sendable {
     package let id: CollectionID
     /// The entry in the lock file; `nil` if the collection was never fetched.
     package let entry: LockFile.Collection?
-    /// Whether the bundle exists and has the size and timestamp that the lock file lists.
+    /// Whether the bundle exists and has the size and timestamp recorded in the lock file.
     package let hasBundle: Bool
     /// The server's timestamp; `nil` offline, or if the monitor does not list the collection.
     package let serverTimestamp: Timestamp?
-    /// The action that a refresh would take. Offline, only one caused by differences between `dumps.yaml` and the lock
-    /// file; `nil` if there are none.
+    /// The action that a refresh would take. Offline, it is the action required by a difference between `dumps.yaml`
+    /// and the lock file; `nil` if there is no such difference.
     package let action: PlannedCollection.Action?
     /// The state of its pin; `nil` if it has none.
     package let pin: PinState?

@@ -1,8 +1,8 @@
 import RemoteSettingsModel
 import SnapshotBundle
 
-/// A rebuild, which writes bundles again from their own uncompressed contents to a different directory, and compares
-/// them with the lock file.
+/// A rebuild, which writes bundles again from their own uncompressed contents to another directory, and compares them
+/// with the lock file.
 package struct Rebuild: Sendable {
     package enum Verdict: Sendable {
         /// The bytes are identical to those in the lock file.

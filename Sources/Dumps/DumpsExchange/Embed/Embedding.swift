@@ -181,7 +181,7 @@ package struct Embedding: Sendable {
         return types
     }
 
-    /// Refuses data of a different server, such as a staging server, or of a different publisher. Imported data has no
+    /// Refuses data from another server, such as a staging server, or from another publisher. Imported data has no
     /// server and is always accepted.
     private func checkEnvironment(of lock: LockFile) throws(DumpsError) {
         guard let server = options.server else { return }

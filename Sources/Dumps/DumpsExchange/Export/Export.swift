@@ -3,7 +3,7 @@ import Dumps
 import RemoteSettingsModel
 import SnapshotBundle
 
-/// An export, which writes bundles of a dumps directory in a different project's layout.
+/// An export, which writes bundles of a dumps directory in another project's layout.
 package struct Export: Sendable {
     /// The treatment of an existing file or directory at the output path.
     package enum Existing: Hashable, Sendable {
@@ -209,8 +209,8 @@ package enum ExportLayout: String, CaseIterable, Sendable {
         }
     }
 
-    /// Whether the layout is a different project's tree, so that an export can replace some collections and keep the
-    /// others.
+    /// Whether the layout is that of another project's tree, so that an export can replace some collections and keep
+    /// the others.
     package var isUpdatable: Bool { [.firefox, .applicationServices, .files].contains(self) }
 
     /// Whether the layout is a single file of defaults that an app loads, made from fields of one collection.

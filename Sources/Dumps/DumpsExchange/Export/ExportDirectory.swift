@@ -8,7 +8,8 @@ final class ExportDirectory {
     private var temporary: String { temporaryDirectory.path }
     /// Whether an existing directory is updated.
     let isUpdate: Bool
-    /// The folders whose attachments an update replaces: those that were neither written nor kept are removed.
+    /// The folders whose attachments an update replaces. It removes all attachments from them that were neither written
+    /// nor kept.
     private var owned: Set<ExactString> = []
     /// The number of files written so far.
     private(set) var files = 0

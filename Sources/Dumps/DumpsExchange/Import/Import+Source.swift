@@ -53,7 +53,7 @@ extension Import {
         return isStrict ? .passOver : .extract(as: "top/\(name)")
     }
 
-    /// Returns the bundles of a different dumps directory, verified against its lock file.
+    /// Returns the bundles of another dumps directory, verified against its lock file.
     ///
     /// - Parameter names: the collections to read; an empty list means all.
     func bundles(

@@ -49,7 +49,7 @@ package struct Import: Sendable {
 
     /// Imports the named collections, or all, and adds them to `dumps.yaml`. Does I/O; uses no network.
     ///
-    /// If the dumps directory does not exist yet and all collections of a different one are imported, that directory is
+    /// If the dumps directory does not exist yet and all collections of another one are imported, that directory is
     /// restored exactly, with its `dumps.yaml`.
     ///
     /// - Parameter path: a directory, an archive or a file.

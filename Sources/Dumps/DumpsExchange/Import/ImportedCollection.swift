@@ -101,7 +101,7 @@ struct AttachmentFolder {
 struct ImportedCollection {
     let unverified: UnverifiedSnapshot
     var records: RecordTable { unverified.records }
-    /// Certificates in PEM. One of these may be the chain of the signatures.
+    /// PEM certificate chains, one of which may verify the signatures.
     var chains: [Bytes] = []
     /// The files that have the size and hash of their record.
     var attachments: [SHA256Digest: AttachmentInput] = [:]

@@ -81,7 +81,7 @@ package struct StaticMirror: Sendable {
             bytes: tree.objects.saturatingSum(\.size), notes: tree.notes)
     }
 
-    /// Returns whether a name is that of a tree. A user's folder does not have such a name by chance.
+    /// Returns whether a name is that of a tree. A user's own folder is very unlikely to have such a name.
     private static func isTree(_ name: String) -> Bool {
         let digits = name.utf8.dropFirst(treePrefix.utf8.count)
         return name.hasPrefix(treePrefix) && digits.count == 32

@@ -64,7 +64,7 @@ package struct Changeset: Sendable {
     ///   - base: the records to apply the changes to, if the response is for `_since`; `nil` if the response is a full
     ///     list, which replaces the local records. A server that no longer has the state of `_since` sends a full list
     ///     without tombstones.
-    /// - Throws: ``FormatError/otherCollection(expected:found:)`` if the metadata is that of a different collection.
+    /// - Throws: ``FormatError/otherCollection(expected:found:)`` if the metadata belongs to another collection.
     package func snapshot(
         of collection: CollectionID, onto base: RecordTable?
     ) throws(FormatError) -> UnverifiedSnapshot {

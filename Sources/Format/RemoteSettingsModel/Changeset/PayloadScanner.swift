@@ -56,7 +56,7 @@ struct PayloadScanner {
     private mutating func record(_ input: Span<UInt8>) throws(FormatError) -> RecordTable.Entry {
         let start = position
         guard byte(input) == UInt8(ascii: "{") else { throw broken(input) }
-        // A local copy, because the compiler keeps it in a register.
+        // Use a local copy, which the compiler keeps in a register.
         var position = start + 1
         var depth = 1
         var id: Range<Int>?

@@ -12,7 +12,7 @@ enum CanonicalNumber {
         guard let value = Double(text), value.isFinite else { return nil }
         let sign = value.sign == .minus ? "-" : ""
         if value == 0 { return sign + "0E0" }
-        // The standard library also prints the shortest digits, but puts the decimal point in a different position.
+        // The standard library also prints the shortest digits, but may put the decimal point in another position.
         let parts = value.magnitude.description.split(separator: "e")
         let mantissa = parts[0].split(separator: ".")
         let whole = mantissa[0] == "0" ? "" : String(mantissa[0])

@@ -44,7 +44,7 @@ public enum Provenance: Hashable, Sendable {
 extension Provenance: Codable {
     private enum CodingKeys: String, CodingKey { case kind, verdict }
 
-    /// Decodes a value that a different process has encoded. A decoded verdict is only that document's claim.
+    /// Decodes a value that another process has encoded. A decoded verdict is only that document's claim.
     public init(from decoder: any Decoder) throws {
         let members = try decoder.container(keyedBy: CodingKeys.self)
         switch try members.decode(Kind.self, forKey: .kind) {

@@ -3,7 +3,7 @@
 /// The memory must remain valid and unchanged until `release` is called, once, when this object is deallocated.
 @safe
 package final class BorrowedMemory: Sendable {
-    // The memory is read-only, so threads can share it, although the pointer type cannot express this.
+    // Threads can share the memory because it is read-only, which the pointer type cannot express.
     private nonisolated(unsafe) let buffer: UnsafeRawBufferPointer
     private let release: @Sendable (UnsafeRawBufferPointer) -> Void
 

@@ -63,7 +63,7 @@ package struct Limits: Sendable, Hashable {
     /// The maximum time for all requests of one run, in seconds. A run is a refresh, a sync, or a download of a
     /// collection's attachments.
     package var runSeconds = 43_200
-    /// The maximum time to wait for a different process that writes to the same storage directory, in seconds.
+    /// The longest wait in seconds while another process is writing to the same storage directory.
     package var storageLockSeconds = 5
     /// The maximum work for validating a collection against a JSON Schema, in steps of the filter engine.
     package var schemaSteps = 200_000_000

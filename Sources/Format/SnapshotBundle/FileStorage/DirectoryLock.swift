@@ -9,7 +9,7 @@ package final class DirectoryLock: Sendable {
 
     /// Locks the directory.
     ///
-    /// - Returns: `nil` if a different process has locked it.
+    /// - Returns: `nil` if another process has locked it.
     package init?(_ path: String) throws(BundleError) {
         let descriptor = unsafe open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
         guard descriptor >= 0 else { throw BundleError("open the directory", path) }
@@ -23,8 +23,8 @@ package final class DirectoryLock: Sendable {
     }
 
     deinit {
-        // Closing the descriptor is not enough: a child process that a different thread has just forked keeps the
-        // directory locked until it executes its program.
+        // Closing the descriptor is not enough: a child process that another thread has just forked keeps the directory
+        // locked until it executes its program.
         flock(descriptor, LOCK_UN)
         close(descriptor)
     }

@@ -254,7 +254,7 @@ package enum FileStore {
         }
     }
 
-    /// Opens a directory. If there is a link or a file instead, that is removed and the result is `nil`.
+    /// Opens a directory. If there is a link or a file at the path instead, removes it and returns `nil`.
     private static func openTree(_ name: String, in parent: Int32, path: String) throws(BundleError) -> Int32? {
         let descriptor = unsafe openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
         guard descriptor < 0 else { return descriptor }

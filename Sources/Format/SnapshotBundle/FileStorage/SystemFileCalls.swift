@@ -1,7 +1,7 @@
 import RemoteSettingsModel
 
-// These functions have different names than the system calls, because types in this module have methods with the names
-// read, write, rename and link.
+// The names of these functions differ from those of the system calls, because types in this module have methods with
+// the names read, write, rename and link.
 package func systemWrite(_ descriptor: Int32, _ buffer: UnsafeRawPointer?, _ count: Int) -> Int {
     unsafe write(descriptor, buffer, count)
 }

@@ -25,8 +25,8 @@ package final class TemporaryDirectory: Sendable {
         Self.removeAbandoned(prefix)
         for _ in 0..<100 {
             let path = try FileStore.makeUniqueDirectory(prefix, ending: Self.ending, mode: mode)
-            // A different process may consider the directory abandoned and delete it before it is locked. In that case,
-            // try again.
+            // Another process may consider the directory abandoned and delete it before it is locked. In that case, try
+            // again.
             if let lock = (try? DirectoryLock(path)) ?? nil, try FileStore.isDirectory(path) {
                 (self.path, self.lock) = (path, lock)
                 Self.existing.withLock { _ = $0.insert(path) }
@@ -69,7 +69,7 @@ package final class TemporaryDirectory: Sendable {
     /// run at exit.
     private static let removedAtExit: Void = {
         atexit {
-            // The second attempt deletes files that a different thread has written in the meantime.
+            // The second attempt deletes files that another thread has written in the meantime.
             for path in TemporaryDirectory.existing.withLock({ $0 }) where (try? FileStore.removeTree(path)) == nil {
                 try? FileStore.removeTree(path)
             }

@@ -78,8 +78,8 @@ package struct LockFile: Hashable, Sendable {
     }
 
     package var collections: [CollectionID: Collection]
-    /// The lock file's claim about the catalogue of the collections. Verifying the directory checks the claim. `nil` if
-    /// the directory's configuration does not require a catalogue.
+    /// The catalogue that lists the collections' states, as claimed by the lock file. Verifying the directory checks
+    /// the claim. `nil` if the directory's configuration does not require a catalogue.
     package var catalogue: CatalogueReference?
 
     package init(collections: [CollectionID: Collection] = [:], catalogue: CatalogueReference? = nil) {

@@ -7,8 +7,8 @@ import RemoteSettingsModel
 /// lock file is ``lock``, and a bundle in ``staged`` is at its ``packPath(of:)`` or, once it is renamed, at its final
 /// path. If the process is killed, the next command finishes the commit.
 package struct RedoLog: Hashable, Sendable {
-    /// The SHA-256 of the lock file that the commit replaces; `nil` if there is none. If the directory has a different
-    /// lock file by now, for example after `git checkout`, the log is outdated and is ignored.
+    /// The SHA-256 of the lock file that the commit replaces; `nil` if there is none. If the directory has another lock
+    /// file by now, for example after `git checkout`, the log is outdated and is ignored.
     package var replaces: SHA256Digest?
     /// The collections whose new bundles are renamed to their final paths, sorted.
     package var staged: [CollectionID]

@@ -67,7 +67,7 @@ extension Manifest {
             found: "\(right.size)")
     }
 
-    /// Returns the same file with a different reason for its omission.
+    /// Returns a copy with another reason for the file's omission.
     package static func file(_ file: File, omitted: OmissionReason?) -> File {
         File(
             sha256: file.sha256, size: file.size, location: file.location, records: file.records, omitted: omitted)

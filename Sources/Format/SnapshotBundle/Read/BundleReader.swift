@@ -31,7 +31,7 @@ package struct BundleReader: Sendable {
         try self.init(MappedFile(copying: path, limits: limits), limits: limits)
     }
 
-    /// Reads the ZIP directory of a file that is already open. Its path may lead to a different file by now.
+    /// Reads the ZIP directory of a file that is already open. By now, its path may lead to another file.
     package init(_ file: MappedFile, limits: Limits) throws(BundleError) {
         try self.init(file.bytes, name: file.path, limits: limits, mapping: file)
     }

@@ -96,7 +96,7 @@ extension BundleError {
         )
     }
 
-    /// The chain's root is not pinned. The digests are those of the certificates' DER.
+    /// The chain's root is not pinned. The digests are the SHA-256 of the certificates' DER.
     package static func untrustedRoot(found: SHA256Digest, pinned: [SHA256Digest]) -> Self {
         Self(
             .certificate,
@@ -301,7 +301,7 @@ extension BundleError {
         Self(.certificate, "the certificate chain could not be fetched: \(reason)")
     }
 
-    /// The chain was verified for a different name than that of the collection's signer.
+    /// The chain was verified for a name other than the collection's signer.
     static func signerMismatch(expected: SignerName, chain: SignerName) -> Self {
         Self(.certificate, "the certificate chain is for the wrong signer: expected \(expected), found \(chain)")
     }

@@ -9,8 +9,8 @@ import RemoteSettingsModel
 /// package that support only one chain. This type verifies nothing.
 package struct KeptChains: Sendable {
     private static let separator = Array("\n|\n".utf8)
-    /// The largest number of chains to read. During a migration to a different root, there are signatures with two or
-    /// three chains.
+    /// The largest number of chains to read. During a migration to another root, there are signatures with two or three
+    /// chains.
     static let most = 8
 
     /// The chains as PEM texts, without the prefixes of their lines.

@@ -23,7 +23,7 @@ package struct VerifiedChain: Sendable {
     package let verifiedAt: Timestamp
     let key: P384.Signing.PublicKey
 
-    /// Returns the same chain, verified for a different time. Of all checks, only the validity depends on the time.
+    /// Returns the same chain, verified as of another time. Of all checks, only the validity depends on the time.
     ///
     /// - Returns: `nil` if a certificate is not valid at `time`. The error of
     ///   ``CertificateChain/verified(anchors:signer:at:)`` describes that certificate.

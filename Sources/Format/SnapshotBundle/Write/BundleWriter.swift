@@ -204,7 +204,7 @@ package enum AttachmentInput: Sendable {
     case bytes(Bytes)
     /// A regular file, which is read while the bundle is being written.
     case file(path: String)
-    /// The attachment with the same hash in a different bundle.
+    /// The attachment with the same hash in another bundle.
     case bundle(BundleReader)
     case omitted(OmissionReason)
 }

@@ -103,8 +103,8 @@ struct BinaryPropertyList {
         guard low <= 4, let number = Self.number(bytes, at: start + 1, min(1 << low, 8)) else {
             throw noForm(bytes[start])
         }
-        // Numbers of eight bytes are signed, shorter ones are unsigned. Numbers that need more than eight bytes have
-        // sixteen.
+        // Eight-byte numbers are signed, and shorter ones are unsigned. Numbers that do not fit into eight bytes are
+        // stored in sixteen.
         if low < 3 { return .json(.number(JSONNumber(number))) }
         if low == 3 { return .json(.number(JSONNumber(Int64(bitPattern: number)))) }
         guard number == 0, let lower = Self.number(bytes, at: start + 9, 8) else {
@@ -168,7 +168,7 @@ struct BinaryPropertyList {
         return number
     }
 
-    /// Reads a big-endian number of 1 to 8 bytes; returns `nil` if it is not inside the list.
+    /// Reads a big-endian number of 1 to 8 bytes; returns `nil` if part of it is outside the list.
     private static func number(_ bytes: [UInt8], at offset: Int, _ size: Int) -> UInt64? {
         guard offset >= 0, offset <= bytes.count - size else { return nil }
         return bytes[offset..<offset + size].reduce(0) { $0 << 8 | UInt64($1) }

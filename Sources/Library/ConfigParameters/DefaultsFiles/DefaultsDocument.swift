@@ -15,7 +15,7 @@ package struct DefaultsDocument: Sendable {
     /// Whether the file format has typed values. Android's `<defaultsMap>` has only strings, which the app converts.
     package let hasTypes: Bool
 
-    /// Parses a file in any of the formats, which is recognized by its first bytes.
+    /// Parses a file in any supported format. The format is recognized by the file's first bytes.
     ///
     /// - Throws: ``ParameterError``.
     package init(_ bytes: Bytes, limits: Limits = Limits()) throws(ParameterError) {
@@ -98,7 +98,7 @@ package enum DefaultsValue: Sendable {
         }
     }
 
-    /// Returns a number with the digits of the file; `nil` if it is not a number in JSON.
+    /// Parses a number and keeps its digits as written; returns `nil` if it is not a JSON number.
     static func number(_ text: String, limits: Limits) -> DefaultsValue? {
         guard case .number(let number)? = try? JSONValue(parsing: Bytes(utf8: text), limits: limits) else { return nil }
         return .json(.number(number))

@@ -75,7 +75,8 @@ struct DefaultsMarkup {
                 guard !tag.contains("=") || name == "plist" else { throw error("<\(name)> has an attribute") }
                 tokens.append((tag.first == "/" ? .close(name) : tag.last == "/" ? .empty(name) : .open(name), at))
             }
-            // A value consists of at most two tags and a text, and so does its key.
+            // A value and its key each consist of at most two tags and a text, so there are at most six tokens per
+            // value.
             guard tokens.count / 6 <= limits.jsonValues else { throw .tooMany(limits, line: line) }
         }
         return tokens
@@ -205,7 +206,7 @@ struct DefaultsMarkup {
             return value
         case .open("real")?:
             let text = try text(of: "real")
-            // Add a fraction to a real number without one, so that it does not become an integer.
+            // Append `.0` to a real number without a fraction or exponent, so that it does not become an integer.
             let isWhole = !text.contains { ".eE".contains($0) }
             guard let number = DefaultsValue.number(isWhole ? "\(text).0" : text, limits: limits) else {
                 throw error(line, "\(VisibleText.quote(text)) is not a number that JSON can express")

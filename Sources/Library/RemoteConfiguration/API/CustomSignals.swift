@@ -32,7 +32,7 @@ struct CustomSignals: Hashable, Sendable {
     static var signals: Int { 100 }
     static var keyCharacters: Int { 250 }
     static var valueCharacters: Int { 500 }
-    /// The maximum size in storage of all signals together, in bytes.
+    /// The maximum total size of the stored signals in bytes.
     static var mostBytes: Int { 1 << 20 }
 
     /// Sets, replaces or removes signals.

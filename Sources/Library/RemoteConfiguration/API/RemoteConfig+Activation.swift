@@ -4,8 +4,8 @@ import RemoteSettingsModel
 import TargetFilter
 
 extension RemoteConfig {
-    /// Returns the active state when the app starts. If `RemoteSettingsConfig.safeStart` is set, the start is
-    /// counted.
+    /// Returns the state that is active when the app starts. If `RemoteSettingsConfig.safeStart` is set, this also
+    /// counts the start.
     func startingLayer() -> (layer: ParameterLayer?, problems: [String]) {
         var chosen = newestLayer()
         guard let collection = try? client.collection(), collection.session.trials.isSafeStart,
@@ -136,8 +136,8 @@ extension RemoteConfig {
         let current = collection.current()
         if let snapshot = current.snapshot, current.isNewer(than: target), trial?.reason(against: snapshot) == nil {
             target = try layer(current, snapshot)
-            // The state in the catalogue replaces the active state, which may have a later timestamp and be in no
-            // catalogue.
+            // The state that the catalogue lists replaces the active state, even one with a later timestamp, because
+            // that state may be in no catalogue.
             if current.isOfCatalogue { kept = nil }
         }
         if let active = target, active.context != context {
@@ -161,7 +161,7 @@ extension RemoteConfig {
         return .changed(changed)
     }
 
-    /// Returns the packaged state, even if a different state is active. It is not read before it is needed.
+    /// Returns the packaged state, even if another state is active. It is read only when it is needed.
     func packagedLayer() -> PackagedLayer {
         PackagedLayer { [client, store, givenInstallation] in
             guard let collection = try? client.collection() else { return nil }

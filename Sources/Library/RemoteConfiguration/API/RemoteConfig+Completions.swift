@@ -16,7 +16,7 @@ extension RemoteConfig {
     /// Fetches values, like the asynchronous `fetch(withExpirationDuration:)`.
     ///
     /// - Parameters:
-    ///   - seconds: the minimum age of the last success for a new request.
+    ///   - seconds: the minimum number of seconds between the last successful fetch and a new request.
     ///   - completionHandler: called on the main actor. The error is `nil` only after a success.
     public func fetch(
         withExpirationDuration seconds: Double,

@@ -8,7 +8,8 @@ import FoundationEssentials
 import Foundation
 #endif
 
-/// A type of default values: strings, numbers, booleans, dates, data, JSON, and arrays and dictionaries of these.
+/// A type whose values can be defaults: strings, numbers, booleans, dates, data, JSON, and arrays and dictionaries of
+/// these.
 public protocol RemoteConfigDefault {
     /// The value as JSON.
     var remoteConfigDefault: RemoteSettingsJSON { get }
@@ -85,8 +86,8 @@ extension RemoteConfig {
     ///
     /// Each value must be a ``RemoteConfigDefault``, or an array or dictionary of such values, nested to any depth.
     ///
-    /// - Throws: ``RemoteConfigError/invalidDefaults(reason:)`` with the key of a value of a different type. The
-    ///   current defaults then remain unchanged.
+    /// - Throws: ``RemoteConfigError/invalidDefaults(reason:)`` if a value has any other type. The reason names its
+    ///   key. The current defaults then remain unchanged.
     @_disfavoredOverload
     public func setDefaults(_ defaults: [String: Any]?) throws(RemoteConfigError) {
         var values: [ExactString: RemoteConfigValue] = [:]

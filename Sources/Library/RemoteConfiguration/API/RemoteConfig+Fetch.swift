@@ -9,7 +9,7 @@ import FoundationEssentials
 import Foundation
 #endif
 
-/// The key of fetches, of which only one runs at a time.
+/// The key under which concurrent fetches share their work, so that only one runs at a time.
 struct RemoteConfigFetchKey: Hashable, Sendable {}
 
 /// The result of a fetch.
@@ -40,10 +40,10 @@ extension RemoteConfig {
         try await fetch(withExpirationDuration: configSettings.minimumFetchInterval)
     }
 
-    /// Fetches newer values, like ``fetch()``, with a different interval.
+    /// Fetches newer values, like ``fetch()``, but with the given interval.
     ///
-    /// - Parameter seconds: the minimum age of the last success for a new request. With 0, the call always makes a
-    ///   request, except during a backoff.
+    /// - Parameter seconds: the minimum number of seconds between the last successful fetch and a new request. With 0,
+    ///   the call always makes a request, except during a backoff.
     @discardableResult
     public func fetch(withExpirationDuration seconds: Double) async throws(RemoteConfigError) -> RemoteConfigFetchStatus
     {
@@ -83,7 +83,8 @@ extension RemoteConfig {
             switch result {
             case .failure: return RemoteConfigFetchOutcome(status: .failure, error: .cancelled)
             case .success(let outcome):
-                // Another caller may have started a fetch with a longer interval, which sent no request to the server.
+                // If another caller started this fetch with a longer interval, it may have sent no request. Try again
+                // in that case.
                 if outcome.error == nil, !outcome.askedServer, !Task.isCancelled, isDue(expiration) { continue }
                 return outcome
             }
@@ -298,8 +299,8 @@ extension RemoteConfig {
     /// message concerns remote config.
     ///
     /// It reads `CONFIG_STATE` with the value `STALE`, and `timestamp` with the timestamp of the published collection
-    /// in milliseconds, as a number or string. A timestamp that the app already has does not cause a fetch. A message
-    /// for a different `collection` is ignored.
+    /// in milliseconds, as a number or string. If the app already has the state with this timestamp, the message does
+    /// not cause a fetch. A message for another `collection` is ignored.
     ///
     /// - Returns: whether the message concerns this remote config.
     /// - Throws: the errors of ``markStale()``.

@@ -73,9 +73,9 @@ extension RemoteConfig {
     /// Each key is reported once, and again after an activation changes the state or new defaults change the value. The
     /// calls are made on the queue, one at a time, and reads do not wait for them.
     ///
-    /// All forms of reading a value are reported, including a ``snapshot()`` and `decoded(as:)`. These reads are not:
-    /// from a single source, of a key without a value, and before the first observer was added. While the queue is
-    /// blocked, the newest 4,096 reads are kept.
+    /// All forms of reading a value are reported, including a ``snapshot()`` and `decoded(as:)`. The exceptions are
+    /// reads from a single source, reads of a key without a value, and reads before the first observer was added. While
+    /// the queue is blocked, the newest 4,096 reads are kept.
     @discardableResult
     public func addLookupObserver(
         on queue: DispatchQueue = .global(qos: .utility), _ observer: @escaping @Sendable (RemoteConfigLookup) -> Void
@@ -109,8 +109,8 @@ extension RemoteConfig {
             return
         }
         let isNew = state.withLock { state in
-            // Compare the payload and not the timestamp: a different server, or a catalogue under a new certificate,
-            // may have an older state.
+            // Compare the payload and not the timestamp: after a change of the server, or in a catalogue with a new
+            // certificate, the state may have an earlier timestamp.
             guard state.announced != fetched else { return false }
             state.announced = fetched
             return true

@@ -91,15 +91,16 @@ extension RemoteConfig {
 // MARK: - Checks before activation
 
 extension RemoteConfig {
-    /// Returns the record of how well the app has started with the collection's states; `nil` if this is not recorded.
+    /// Returns the record of the app's starts with the collection's states; `nil` if starts are not recorded.
     func trial(_ collection: LocalCollection) -> StateTrial? {
         let trials = collection.session.trials
         guard trials.isSafeStart || validate != nil else { return nil }
         return trials.trial(of: trialSubject(collection))
     }
 
-    /// Returns the subject of the trial of states. Activated states are separate from cached ones, except with
-    /// activation at the next start, when the cached state itself becomes active.
+    /// Returns the kind of states whose starts are recorded. Starts with activated states and with cached states are
+    /// recorded separately. With activation at the next start, only cached states are, because they become active
+    /// directly.
     func trialSubject(_ collection: LocalCollection) -> StateTrials.Subject {
         activation == .onNextStart ? collection.subject : collection.activated
     }

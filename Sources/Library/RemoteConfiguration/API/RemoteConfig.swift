@@ -35,7 +35,7 @@ public final class RemoteConfig: RemoteConfigReading, Sendable {
         var overrides: [ExactString: RemoteConfigValue] = [:]
         /// The reasons that snapshots are not used.
         var problems: [String] = []
-        /// Whether a fetch is running, which records its result itself.
+        /// Whether a fetch is running. It records its own result.
         var isFetching = false
         /// The last fetched state that listeners have been notified of.
         var announced: Payload?

@@ -169,7 +169,7 @@ extension RemoteConfigCustomSignalsError: CustomNSError {
 #endif
 
 extension Duration {
-    /// Returns a duration in the range from 0 to a thousand years. Negative numbers and NaN become 0.
+    /// Converts seconds to a duration, clamped to the range from 0 to a thousand years. NaN becomes 0.
     static func interval(_ seconds: Double) -> Duration {
         .milliseconds(Int64(max(0, min(seconds.isNaN ? 0 : seconds, 31_536_000_000)) * 1000))
     }

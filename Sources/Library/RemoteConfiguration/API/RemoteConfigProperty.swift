@@ -7,8 +7,8 @@ import SwiftUI
 ///     @RemoteConfigProperty(key: "cardColor", fallback: "#f05138") var cardColor
 ///
 /// A SwiftUI view that reads it in its body is updated after an activation that changed values. Code that reads it in
-/// `withObservationTracking` is notified too, on every system. It reads ``RemoteConfig/remoteConfig()`` unless a
-/// different remote config is given.
+/// `withObservationTracking` is notified too, on every system. The value comes from ``RemoteConfig/remoteConfig()``
+/// unless another remote config is given.
 @propertyWrapper
 public struct RemoteConfigProperty<Value: Decodable> {
     /// The parameter's key.

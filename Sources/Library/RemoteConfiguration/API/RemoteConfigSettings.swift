@@ -7,7 +7,7 @@ import RemoteSettingsModel
 /// class. A ``RemoteConfig`` copies the settings it is given; to change them later, set
 /// ``RemoteConfig/configSettings``.
 public struct RemoteConfigSettings: Hashable, Sendable {
-    /// The properties, in a class instance, so that those of a constant can be set.
+    /// Stores the properties in a class instance, so that the properties of a constant can be set.
     fileprivate final class Values: Sendable {
         let current: Mutex<Current>
 

@@ -11,7 +11,7 @@ public let RemoteConfigUpdateErrorDomain = "com.google.remoteconfig.update.Error
 ///
 /// Closed: no version adds a case.
 public enum RemoteConfigUpdateError: Error, Hashable, Sendable {
-    /// The update channel could not be reached in more than eleven attempts.
+    /// More than eleven attempts to reach the update channel failed.
     case streamError(reason: String)
     /// New values were announced, but several syncs did not find them.
     case notFetched(reason: String)

@@ -129,8 +129,8 @@ public struct RemoteConfigValue: Sendable {
 
     /// Decodes the value as a type of the app.
     ///
-    /// The type alone decides how the value is decoded, regardless of the method called and of whether the value is a
-    /// string or has a different type:
+    /// The type alone decides how the value is decoded, regardless of which method is called and of whether the value
+    /// is a string:
     /// - a `String` is ``stringValue``, `Data` is ``dataValue``, and a `Bool` is ``boolValue``;
     /// - a number is ``numberValue``, if there is one and the type can represent it; `Decimal` keeps all digits of a
     ///   string;

@@ -19,8 +19,8 @@ struct FetchCounts: Hashable, Sendable {
 
     private static func number(_ time: Timestamp) -> UInt64 { time.milliseconds / milliseconds }
 
-    /// Returns the minutes that are counted at a time. A minute in the future was stored before the clock was set back,
-    /// so it is not counted.
+    /// Returns the minutes that count at the given time. A minute in the future was stored before the clock was set
+    /// back, so it does not count.
     private func counting(at now: UInt64) -> [Minute] {
         minutes.filter { $0.number <= now && now - $0.number < Self.span }
     }
@@ -52,7 +52,7 @@ struct FetchCounts: Hashable, Sendable {
         minutes[last].count = minutes[last].count.saturatingAdding(1)
     }
 
-    /// Removes a request that was counted at a time.
+    /// Removes a request that was counted at the given time.
     mutating func remove(at time: Timestamp) {
         let time = Self.number(time)
         guard let place = minutes.firstIndex(where: { $0.number == time }) else { return }

@@ -28,7 +28,7 @@ final class ParameterLayer: Sendable {
     /// Creates a layer.
     ///
     /// - Parameters:
-    ///   - found: the state in use that the snapshot belongs to; `nil` if a sync has just fetched it.
+    ///   - found: the state in use that the snapshot belongs to; `nil` if a sync has just fetched the snapshot.
     /// - Throws: `ParameterError` if the snapshot contains a record that is not a parameter.
     init(
         _ found: CurrentState?, _ snapshot: Snapshot, of collection: LocalCollection, _ context: FilterContext
@@ -42,7 +42,7 @@ final class ParameterLayer: Sendable {
         memory = Mutex(Memory(filter: RecordFilter(context: context, limits: collection.session.limits.filter)))
     }
 
-    /// Creates a layer of the same state in a different context.
+    /// Creates a layer of the same state in another context.
     init(_ layer: ParameterLayer, _ context: FilterContext, limits: FilterLimits) {
         snapshot = layer.snapshot
         parameters = layer.parameters

@@ -1,7 +1,6 @@
 import RemoteSettingsModel
 
-/// A record of the values of one activated state that have been read, so that observers are notified of each read only
-/// once.
+/// Tracks which values of one activated state have been read, so that observers are notified of each value only once.
 final class ReadLog: Sendable {
     private let hub: ObserverHub
     private let known = Mutex<[ExactString: RemoteConfigValue]>([:])

@@ -16,7 +16,7 @@ public struct CollectionStatus: Hashable, Sendable {
         case override(String)
         /// No source: there are no records. ``CollectionStatus/rejected`` lists the unusable snapshots.
         case noSnapshot
-        /// A source that only a later version of the library has, with its name. It occurs only in a decoded status.
+        /// A source that this version of the library does not know, with its name. It occurs only in a decoded status.
         case unknown(String)
     }
 
@@ -92,8 +92,8 @@ public struct CollectionStatus: Hashable, Sendable {
     public var catalogue: UInt64?
     /// The snapshots that are not used, each with its reason.
     public var rejected: [Rejected]
-    /// The last sync if it failed recently, with the time from which a read with ``RecordQuery/Sync/ifEmpty`` may use
-    /// the network again; `nil` if it may do so now.
+    /// The failure of the last sync, with the time from which a read with ``RecordQuery/Sync/ifEmpty`` may use the
+    /// network again; `nil` if such a read may use it now.
     public var recentFailure: RecentFailure?
 }
 

@@ -129,7 +129,7 @@ extension RemoteSettingsService {
         return EmbeddedClient(makeClient(collectionName: collection.name), embedded)
     }
 
-    /// Checks that collections have records without the network. Does I/O, as it reads the records.
+    /// Checks that collections have records that are available without the network. Does I/O, as it reads the records.
     ///
     /// Call it when an app starts whose collections are packaged as resources or in a directory. In a test that runs
     /// before a release, pass the environment as well, so that no data of a staging server is shipped:
@@ -176,7 +176,7 @@ final class EmbeddedRecords: Sendable {
     private let name: String
     private let source: PackagedSource
     private let service: RemoteSettingsService
-    /// The records of the last read, and the app's values that they were filtered with.
+    /// The records of the last read, and the context that they were filtered in.
     private let known = Mutex<(records: [RemoteSettingsRecord], context: FilterContext)?>(nil)
 
     init(_ name: String, in source: PackagedSource, _ service: RemoteSettingsService) {

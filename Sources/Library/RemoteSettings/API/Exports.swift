@@ -9,7 +9,7 @@ import Foundation
 
 // The types of other modules that are part of the public interface, so that an app needs to import only one module.
 //
-// An exported type silently takes precedence over a type of the same name that an app gets from a different module. So
+// An exported type silently takes precedence over a type of the same name from another module that an app imports. So
 // only distinctive names are exported; types with common names get an alias here.
 @_exported import enum RemoteSettingsModel.Provenance
 @_exported import struct RemoteSettingsModel.SignatureVerdict

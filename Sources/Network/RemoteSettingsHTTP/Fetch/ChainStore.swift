@@ -84,7 +84,7 @@ package actor ChainStore {
             return .success(kept)
         }
         let fetched = await chain(x5u)
-        // A different task that waited for the same chain may have verified it in the meantime.
+        // Another task that waited for the same chain may have verified it in the meantime.
         if let known = verdicts[key] { return known }
         let verdict = fetched.flatMap { chain in
             Result { () throws(BundleError) in try chain.verified(anchors: policy.roots, signer: signer, at: time) }
@@ -122,7 +122,7 @@ package actor ChainStore {
 
     private func record(_ error: HTTPError, of x5u: String) {
         unavailable.insert(x5u.exact)
-        // A permanently wrong URL is a fault in the metadata that contains it, so it is not stored as a fetch failure.
+        // A wrong URL is a permanent fault in the metadata that contains it, so it is not stored as a fetch failure.
         if error.isUnavailability || error.hold != nil || error.code == .cancelled { failures[x5u] = error }
     }
 }

@@ -23,8 +23,7 @@ package enum StateFault: Hashable, Sendable {
     case unknownCollection
     /// The catalogue does not list the collection.
     case notListed
-    /// The state is later than the one that the catalogue lists, which happens if the server published during the
-    /// fetch.
+    /// The state is later than the one that the catalogue lists. This happens if the server published during the fetch.
     case overtaken
 }
 

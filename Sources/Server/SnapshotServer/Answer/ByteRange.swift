@@ -1,7 +1,8 @@
 #if Server
 /// The byte range requested by a `Range` header (RFC 9110 §14).
 package enum ByteRange: Equatable {
-    /// The whole representation. There is no range, several ranges (which a server may ignore) or an invalid one.
+    /// The whole representation, because the request has no range, an invalid range, or several ranges, which a server
+    /// may ignore.
     case whole
     case part(Range<Int>)
     /// The range contains no existing byte: status 416.

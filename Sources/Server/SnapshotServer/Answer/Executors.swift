@@ -5,7 +5,7 @@ import RemoteSettingsModel
 
 /// Runs a connection's work on the event loop of the connection.
 ///
-/// A request therefore switches to a different thread only if its response is slow to compute.
+/// A request therefore switches to another thread only if its response is slow to compute.
 @available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
 final class LoopExecutor: TaskExecutor {
     private let eventLoop: any EventLoop
@@ -38,7 +38,7 @@ final class SlowWorkExecutor: TaskExecutor {
         let pool = NIOThreadPool(numberOfThreads: 1)
         pool.start()
         #if os(Linux)
-        // On Linux each thread has a separate priority, and the id 0 means the calling thread.
+        // On Linux, each thread has its own priority, and the id 0 refers to the calling thread.
         #if canImport(Glibc)
         let process = __priority_which_t(PRIO_PROCESS.rawValue)
         #else

@@ -3,10 +3,10 @@ import RemoteSettingsModel
 
 /// Counts the unsent bytes in memory for responses to individual clients, and limits them.
 ///
-/// One network may use at most as many bytes as remain free. So a single network can use half of the limit, two
-/// networks a third each, and so on, and a new network always gets a share.
+/// The bytes for one network may not exceed the bytes that are still free. A single network can therefore use half of
+/// the limit, two networks a third each, and so on, and some bytes always remain for a new network.
 final class UntakenBytes: Sendable {
-    /// A number of counted bytes. They are released together with this object.
+    /// A reservation of counted bytes, which ends when this object is released.
     final class Part: Sendable {
         private let whole: UntakenBytes
         private let count: Int

@@ -7,7 +7,7 @@ import RemoteSettingsModel
 /// If there are too many, from one address or in total, the longest-idle connection is closed. Idle clients therefore
 /// never block new ones.
 final class ConnectionTable: Sendable {
-    /// One connection. It records when it became idle itself, so that a request does not wait for the table's mutex.
+    /// One connection. It stores the time when it became idle, so that a request does not wait for the table's mutex.
     final class Connection: Sendable {
         fileprivate let network: UInt64
         fileprivate let channel: any Channel
@@ -37,7 +37,7 @@ final class ConnectionTable: Sendable {
 
     fileprivate struct State {
         var connections: [ObjectIdentifier: Connection] = [:]
-        /// Those that count toward the limit of their address.
+        /// The connections that count toward the limit of their address.
         var counted: Set<ObjectIdentifier> = []
         var counts: [UInt64: Int] = [:]
         /// The longest-idle connections from the last search, by network; under `nil`, those of all networks. This
@@ -132,7 +132,7 @@ extension ConnectionTable.State {
                 candidates[network] = Array(idle.sorted { $0.idleSince < $1.idleSince }.prefix(128).reversed())
             }
             while let (connection, idleSince) = candidates[network]?.popLast() {
-                // It may have been closed or used since the search.
+                // The connection may have been closed or used since the search.
                 if connections[ObjectIdentifier(connection)] != nil,
                     connection.idleSince.withLock({ $0 }) == idleSince
                 {

@@ -104,7 +104,7 @@ package enum RequestCheck {
 }
 
 extension HTTPRequestHead {
-    /// Whether the decoder stops after this request because it treats the following bytes as a different protocol.
+    /// Whether the decoder stops after this request because it treats the following bytes as another protocol.
     ///
     /// The connection must then be closed after the response. A server may ignore an upgrade (RFC 9110 §7.8), as this
     /// one does.

@@ -15,8 +15,8 @@ import RemoteSettingsModel
 /// It refuses a request that breaks a rule or exceeds a limit, and a client that is too slow. A refusal is counted,
 /// reported and, if possible, answered with an error status. Then the connection is closed.
 ///
-/// The guard itself responds to a request for an event stream. A different handler then takes over the connection, and
-/// the guard still checks that the client reads the bytes that it is sent.
+/// The guard itself responds to a request for an event stream. Another handler then takes over the connection, and the
+/// guard still checks that the client reads the bytes that it is sent.
 final class RequestGuard: ChannelDuplexHandler {
     typealias InboundIn = HTTPServerRequestPart
     typealias InboundOut = HTTPServerRequestPart
@@ -64,7 +64,7 @@ final class RequestGuard: ChannelDuplexHandler {
         case pausing
         /// A response was written, and the client has not received enough of it yet.
         case draining
-        /// A different handler uses the connection. The guard no longer reads or writes HTTP.
+        /// Another handler uses the connection. The guard no longer reads or writes HTTP.
         case streaming
         /// Nothing more is read from the client. The connection is closed when the client has received all written
         /// bytes.

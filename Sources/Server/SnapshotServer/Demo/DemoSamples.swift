@@ -67,7 +67,8 @@ enum DemoSamples {
     private static func large(_ time: Timestamp) -> DemoCollection {
         var collection = DemoCollection(name: "large")
         let words = ["amber", "birch", "cobalt", "dune", "ember", "fjord", "grove", "harbour", "inlet", "juniper"]
-        // A linear congruential generator (Knuth, MMIX), so that records vary but are the same at each start.
+        // A linear congruential generator (Knuth, MMIX), so that the records vary, but are the same each time the
+        // server starts.
         var state: UInt64 = 1
         func next(_ bound: Int) -> Int {
             state = state &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407

@@ -312,7 +312,7 @@ struct FirebaseTests {
             let config = try await FirebaseConsole(isFetched: false).config
             let error = #expect(throws: RemoteConfigError.self) { try config.setDefaults(from: 7) }
             guard case .invalidDefaults(let reason)? = error else { throw try #require(error) }
-            #expect(reason.hasPrefix("Int: expected a type that is encoded as an object"))
+            #expect(reason.hasPrefix("Int must be encoded as an object"))
         },
         row("CodableTests.testExtractConfig", .holds) {
             let config = try await FirebaseConsole().config

@@ -101,8 +101,8 @@ import Glibc
     }
 
     @Test(arguments: [
-        ("../x", "is not below"), ("/etc/passwd", "is not below"), ("a/./b", "is not below"), ("", "is not below"),
-        ("a\\\\b", "is not below"), ("missing.svg", "is not a regular file"), ("nowhere/x", "is not a directory"),
+        ("../x", "is not inside"), ("/etc/passwd", "is not inside"), ("a/./b", "is not inside"), ("", "is not inside"),
+        ("a\\\\b", "is not inside"), ("missing.svg", "is not a regular file"), ("nowhere/x", "is not a directory"),
     ])
     func attachmentsOutsideOrMissingAreRefused(_ path: String, _ words: String) throws {
         let found = try problems(["main/c.json": #"[{"id":"a",\#n "attachment":"\#(path)"}]"#])

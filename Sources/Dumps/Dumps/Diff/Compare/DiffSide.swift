@@ -174,8 +174,8 @@ package struct DiffSide: Sendable {
         }
     }
 
-    /// Returns whether both sides have the same bundle, by its hash; `false` if this cannot be decided without reading
-    /// a bundle.
+    /// Returns whether the bundle has the same hash on both sides; `false` if this cannot be decided without reading a
+    /// bundle.
     func isSameBundle(of id: CollectionID, as other: DiffSide) throws -> Bool {
         guard let mine = try bundleHash(of: id), let others = try other.bundleHash(of: id) else { return false }
         return mine == others

@@ -10,14 +10,15 @@ package struct FieldText {
 
     /// Creates the text of a change.
     ///
-    /// - Parameter limit: the maximum number of bytes shown of each value.
+    /// - Parameter limit: the maximum number of bytes to show from each value.
     package init(_ change: FieldChange, separator: String = ".", limit: Int = DiffLimits.shownValueBytes) {
         name = change.path.text(separator: separator)
         let (old, new) = (change.old.map(Self.text), change.new.map(Self.text))
         var start = 0
         if let old, let new, max(old.count, new.count) > limit {
             start = max(0, zip(old, new).prefix { $0 == $1 }.count - limit / 4)
-            // Move back to the start of a character. The values are identical up to here, so it is the same in both.
+            // Move back to the start of a character. The values are identical up to here, so it starts at the same
+            // position in both.
             while start > 0, old[start] & 0xC0 == 0x80 { start -= 1 }
         }
         self.old = old.map { Self.cut($0, from: start, limit) }

@@ -25,8 +25,8 @@ package enum MarkdownText {
         return needsSpace ? "\(fence) \(visible) \(fence)" : "\(fence)\(visible)\(fence)"
     }
 
-    /// Returns a sentence for people. Only its plain words and small numbers remain text, because nothing in them can
-    /// become markup or a link. Each other word, and each command of rsdump, is a code span.
+    /// Returns a sentence as Markdown. Only its plain words and small numbers remain text, because they cannot become
+    /// markup or a link. Every other word, and every rsdump command, becomes a code span.
     package static func prose(_ sentence: String) -> String {
         var parts: [String] = []
         var command: [Substring] = []
@@ -56,8 +56,9 @@ package enum MarkdownText {
         words.contains { $0.utf8.elementsEqual(word.utf8) }
     }
 
-    /// Whether a word has only ASCII letters and apostrophes, or is a number of at most four digits, in parentheses or
-    /// before punctuation. A word of the digits a to f only may be a commit hash.
+    /// Whether a word, without parentheses and punctuation around it, starts with an ASCII letter and has only ASCII
+    /// letters and apostrophes, or is a number of at most four digits. A word of seven or more letters from a to f is
+    /// not plain, because it may be a commit hash.
     private static func isPlain(_ word: Substring) -> Bool {
         let core = core(of: word)
         func isLetter(_ byte: UInt8) -> Bool { (0x61...0x7A).contains(byte | 0x20) }

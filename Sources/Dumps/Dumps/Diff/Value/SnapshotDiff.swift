@@ -42,8 +42,8 @@ package struct SnapshotDiff: Sendable {
     /// Compares two states.
     ///
     /// - Parameters:
-    ///   - old: the old state; `nil` if that side does not have the collection. Every record is then created.
-    ///   - new: the new state; `nil` if that side does not have the collection. Every record is then deleted.
+    ///   - old: the old state; `nil` if that side does not have the collection. Every record then counts as created.
+    ///   - new: the new state; `nil` if that side does not have the collection. Every record then counts as deleted.
     /// - Returns: `nil` if neither side has it.
     package init?(from old: ComparedSnapshot?, to new: ComparedSnapshot?) {
         guard let collection = new?.collection ?? old?.collection else { return nil }

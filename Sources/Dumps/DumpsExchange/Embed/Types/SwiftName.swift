@@ -45,8 +45,7 @@ enum SwiftName {
         return candidate
     }
 
-    /// Returns a string literal with printable ASCII only, so that no string can look like a different one, or like
-    /// code.
+    /// Returns a string literal with printable ASCII only, so that no string can look like another string or like code.
     static func literal(_ text: String) -> String {
         let characters = text.unicodeScalars.map { scalar in
             switch scalar {

@@ -12,7 +12,7 @@ indirect enum ValueType: Hashable, Sendable {
     /// The file of a record: the top-level member `attachment`.
     case attachment
     case array(ValueType)
-    /// An object whose keys are data, such as languages.
+    /// An object whose keys are data, such as language codes.
     case dictionary(ValueType)
     case object([Field])
     /// Values of several types.

@@ -128,8 +128,8 @@ struct MirrorTree {
             do throws(BundleError) {
                 try file.write(piece)
             } catch {
-                // The bundle was truncated in the meantime. Reading its bytes terminates the process with an error that
-                // names it.
+                // If the bundle was truncated in the meantime, read its bytes again: this terminates the process with
+                // an error that names the bundle.
                 if error.isOfSource { piece.withSpan { hasher.update($0) } }
                 throw error
             }

@@ -18,7 +18,7 @@ extension BundleError {
         )
     }
 
-    /// The catalogue belongs to a different publisher, such as a test publisher with the same keys.
+    /// The catalogue belongs to another publisher, such as a test publisher with the same keys.
     package static func otherPublisher(found: PublisherName, expected: PublisherName) -> Self {
         Self(
             .untrusted,

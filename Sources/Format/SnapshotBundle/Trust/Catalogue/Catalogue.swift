@@ -33,7 +33,7 @@ package struct Catalogue: Hashable, Sendable {
         }
     }
 
-    /// The name that the publisher chose. It prevents a different publisher with the same keys from replacing the
+    /// The name that the publisher chose. It prevents another publisher with the same keys from replacing the
     /// catalogue.
     package var publisher: PublisherName
     /// The number of the catalogue, from 1 to 2^53 - 1. Each new catalogue of a publisher has a higher number.

@@ -67,8 +67,8 @@ package struct VerifiedCatalogue: Hashable, Sendable {
     /// Checks that this catalogue may replace one that was verified earlier.
     ///
     /// With the same certificate, numbers must not decrease. After a change to a newer certificate, any number is
-    /// accepted, even under a different pinned root, because a thief of the older key could have published any number
-    /// (The Update Framework, specification 5.3.11: fast-forward attacks).
+    /// accepted, even under another pinned root, because a thief of the older key could have published any number (The
+    /// Update Framework, specification 5.3.11: fast-forward attacks).
     ///
     /// - Throws: ``BundleError``.
     package func checkSuccession(of current: VerifiedCatalogue) throws(BundleError) {

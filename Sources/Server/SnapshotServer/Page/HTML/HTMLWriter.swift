@@ -65,7 +65,7 @@ struct HTMLWriter {
 
     /// Writes text, and makes its invisible characters visible.
     mutating func text(_ text: String) {
-        // Escaping makes a character at most six times as long.
+        // Escaping makes a string at most six times as long.
         let fits = text.utf8.count <= (end - bytes.count) / 6
         guard HiddenCharacters.occur(in: text) || !fits else { return escape(text.utf8) }
         for scalar in text.unicodeScalars {

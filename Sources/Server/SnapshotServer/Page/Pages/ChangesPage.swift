@@ -5,7 +5,7 @@ import SnapshotBundle
 
 /// The page that shows the changes in a collection since an older snapshot.
 struct ChangesPage {
-    /// The maximum number of records shown of each kind. The rest are only counted.
+    /// The maximum number of records to show for each kind of change. The rest are only counted.
     static let shownRecords = 500
     let collection: PageCatalog.Collection
     let query: String

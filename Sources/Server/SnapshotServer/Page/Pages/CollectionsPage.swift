@@ -57,7 +57,7 @@ struct CollectionsPage {
         }
     }
 
-    /// The most common signer, which the page shows only once instead of at each collection.
+    /// The most common signer. The page shows it only once, not for each collection.
     private var usualSigner: String? {
         var counts: [ExactString: Int] = [:]
         for collection in catalog.collections {
