@@ -86,7 +86,7 @@ extension ServerTests {
             #expect(try await service.syncCollections().first?.isSynced == true)
             #expect(try await service.syncIfDue(every: .seconds(86_400)) != nil)
             #expect(try await service.syncIfDue(every: .seconds(86_400)) == nil)
-            #expect(entries.withLock { $0.count { $0.message.contains("kept in memory") } } == 1)
+            #expect(entries.withLock { $0.count { $0.message.contains("keeping data in memory") } } == 1)
             try FileManager.default.removeItem(atPath: place.storage)
             try await client.sync()
             #expect(

@@ -225,7 +225,7 @@ import Testing
         await #expect {
             try await place.run(at: days(1))
         } throws: {
-            "\($0)".contains("staging.example.org, found ")
+            "\($0)".contains("the publisher in dumps.yaml is staging.example.org")
         }
         #expect(try place.files()["main/c.zip"] == before["main/c.zip"])
         try await place.dumps.removeCollections([Catalogue.collection])

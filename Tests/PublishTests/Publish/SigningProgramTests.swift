@@ -139,7 +139,7 @@ import Testing
                 try await publisher(place, token, at: time).run(place.sources.read())
             }
             let due = time.advanced(by: .seconds(302_400)).rfc3339
-            #expect(error?.file == "\(Catalogue.collection)" && error?.problem.contains("next run, \(due)") == true)
+            #expect(error?.file == "\(Catalogue.collection)" && error?.problem.contains("due at \(due)") == true)
             await #expect(throws: DumpsError.self) { try await publisher(place, token, at: time).confirm() }
         }
         #expect(try place.files() == before)
