@@ -91,7 +91,7 @@ extension ServerTests {
 
         @Test func aFileThatCannotBeReadSaysSo() async throws {
             for (text, said) in [
-                ("{", "expected"), (#"[{"n":1}]"#, "id"), (#"{"data":3}"#, "an array"), ("\"x\"", "array"),
+                ("{", "must"), (#"[{"n":1}]"#, "id"), (#"{"data":3}"#, "an array"), ("\"x\"", "array"),
             ] {
                 let path = try write(text)
                 let client = client(.file(path, of: "regions"))

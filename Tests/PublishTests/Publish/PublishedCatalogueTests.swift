@@ -82,7 +82,7 @@ import Testing
         options.suggestedPublisher = PublisherName("first")
         let outcomes = try await run()
         #expect(outcomes.last?.catalogue?.catalogue.publisher.description == "first")
-        #expect(outcomes.last?.notes.contains { $0.contains("names this publisher first") } == true)
+        #expect(outcomes.last?.notes.contains { $0.contains("has the publisher first") } == true)
         #expect(try publisher() == "first")
         // The run was killed before it wrote dumps.yaml.
         try FileStore.remove(place.dumps.configurationPath)
