@@ -213,7 +213,7 @@ def wait_for(serving, dumps):
 def test_a_catalogue_is_published_packaged_and_verified_offline(origin, served, tmp_path):
     packager = Packager(tmp_path / "packager", origin.root, served.url)
     report = packager.good()
-    assert report["catalogue"]["number"] == 1 and report["catalogue"]["isConfirmed"]
+    assert report["catalogue"]["number"] == 1 and report["catalogue"]["isFresh"]
     assert packager.lock["catalogue"] == {"publisher": "settings.example.org", "number": 1}
     before = packager.stats()
     assert packager.good()["requests"] == 1 and packager.stats() == before
@@ -224,7 +224,7 @@ def test_a_catalogue_is_published_packaged_and_verified_offline(origin, served, 
     assert outcome.code == rsdump.DONE and packager.value("two") == 2, str(outcome)
     assert packager.lock["catalogue"]["number"] == 2
     shown = packager.status("--offline").json()["catalogue"]
-    assert shown["number"] == 2 and shown["problems"] == [] and shown["isConfirmed"]
+    assert shown["number"] == 2 and shown["problems"] == [] and shown["isFresh"]
     text = rsdump.run("status", "--offline", "--dumps", packager.path)
     assert text.says("catalogue 2 of settings.example.org", "fresh until"), str(text)
     with Serving("--dumps", packager.path) as mirror:

@@ -47,7 +47,7 @@ import Testing
           "catalogue": {
             "publisher": "example", "number": 7, "made": 1800000000123,
             "confirmed": 1800000000123,
-            "freshness": {"confirmed": {"until": 1800000000123}},
+            "freshness": {"fresh": {"until": 1800000000123}},
             "source": {"kind": "cached"}, "collections": ["main/words"]
           },
           "lastAttempt": 1800000000123, "lastSuccess": 1800000000123,
