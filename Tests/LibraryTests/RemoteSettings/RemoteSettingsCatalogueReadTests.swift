@@ -142,7 +142,8 @@ extension ServerTests {
             let results = try await service.syncCollections()
             #expect(results.count == 5 && !results.contains(where: \.isSynced))
             let reasons = results.compactMap { if case .failure(let error) = $0.result { "\(error)" } else { nil } }
-            #expect(reasons.filter { $0.contains("catalogue 2 was not applied, because \(collections[4].id)") }.count == 4)
+            let why = "catalogue 2 was not applied, because \(collections[4].id)"
+            #expect(reasons.filter { $0.contains(why) }.count == 4)
             #expect(service.read(numbers) == [1] && service.catalogue?.number == 1)
             place.server.inject([])
             try await service.sync()
