@@ -111,7 +111,7 @@ def test_add_writes_attributes_for_a_new_directory_in_a_repository(tmp_path):
     (dumps.path / ".gitattributes").unlink()
     rsdump.run("add", "main/more", "--dumps", dumps.path)
     assert not (dumps.path / ".gitattributes").exists(), "whoever removed it does not want it"
-    assert rsdump.run("merge", "--setup", "--dumps", dumps.path).says(".gitattributes is written")
+    assert rsdump.run("merge", "--setup", "--dumps", dumps.path).says(".gitattributes was written")
 
 
 def test_add_writes_none_elsewhere(tmp_path):
@@ -138,5 +138,5 @@ def test_attributes_of_others_keep_every_byte(tmp_path):
     assert rsdump.run("add", "main/regions", "--dumps", dumps.path).code == rsdump.DONE
     after = (dumps.path / ".gitattributes").read_bytes()
     assert after == before + b"dumps.lock.json -text merge=rsdump\r\n*.zip -text merge=rsdump diff=rsdump\r\n"
-    assert rsdump.run("merge", "--setup", "--dumps", dumps.path).says("has the attributes already")
+    assert rsdump.run("merge", "--setup", "--dumps", dumps.path).says("already has the attributes")
     assert (dumps.path / ".gitattributes").read_bytes() == after

@@ -129,8 +129,8 @@ func ranks(_ service: RemoteSettingsService) -> [Int64] {
     team.publish()
     outcome = embed(*arguments, "--check")
     assert outcome.code == WOULD_CHANGE
-    assert outcome.says("main/sites: the record b has a string as rank, and SitesRecord expects an integer"), str(outcome)
-    assert embed(*arguments).says("the record b has a string as rank")
+    assert outcome.says("main/sites: in the record b, rank is a string, but SitesRecord requires an integer"), str(outcome)
+    assert embed(*arguments).says("in the record b, rank is a string")
     assert any("RemoteSettingsJSON" in line and "Int64" in line for line in compiler(*compiled))
     assert embed(*arguments, "--check").code == rsdump.DONE
 

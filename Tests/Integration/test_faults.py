@@ -219,7 +219,7 @@ def test_a_backoff_on_every_answer_delays_the_next_run_only(sample, empty):
     assert empty.add(sample, SETTINGS, REGIONS, ICONS).code == rsdump.DONE
     sample.faults({"path": "", "headers": {"Backoff": "3600"}})
     first = empty.refresh()
-    assert first.code == rsdump.DONE and first.err.count("asks clients to wait until") == 1, str(first)
+    assert first.code == rsdump.DONE and first.err.count("asked clients to wait until") == 1, str(first)
     assert sorted(empty.names) == sorted([SETTINGS, REGIONS, ICONS])
     assert empty.verify().code == rsdump.DONE
     position = sample.log_position()
@@ -297,5 +297,5 @@ def test_refused_access_is_no_missing_collection(dumps, sample, status):
     sample.faults({"path": "collections/settings/changeset", "status": status})
     outcome = dumps.refresh()
     assert outcome.code == rsdump.SOME_FAILED, str(outcome)
-    assert outcome.says(f"answered {status}", "refuses access"), str(outcome)
+    assert outcome.says(f"answered {status}", "denies access"), str(outcome)
     assert not outcome.says("no longer has") and not outcome.says("no such collection"), str(outcome)

@@ -121,7 +121,7 @@ def test_a_clone_without_old_files_is_named(dumps, sample, tmp_path):
         assert outcome.says("git clone --filter", "git fetch --refetch --no-filter"), f"{command}: {outcome}"
         assert "fsck" not in outcome.err and "treated as empty" not in outcome.err, str(outcome)
     # What a commit never had is still told as such, and what is here is read.
-    assert rsdump.run("show", "git:HEAD:main/nothing", "--dumps", clone).says("the commit has no")
+    assert rsdump.run("show", "git:HEAD:main/nothing", "--dumps", clone).says("this commit has no")
     assert rsdump.run("diff", "git:HEAD", clone, "--dumps", clone, "--exit-code").code == rsdump.DONE
     tree.git("fetch", "-q", "--refetch", "--no-filter", cwd=tmp_path / "clone")
     for command in commands:

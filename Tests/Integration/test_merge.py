@@ -27,9 +27,9 @@ def made(path, name):
 
 def set_up(dumps, tree):
     outcome = rsdump.run("merge", "--setup", "--dumps", dumps.path)
-    assert outcome.code == rsdump.DONE and outcome.says(".gitattributes is written"), str(outcome)
+    assert outcome.code == rsdump.DONE and outcome.says(".gitattributes was written"), str(outcome)
     again = rsdump.run("merge", "--setup", "--dumps", dumps.path)
-    assert again.code == rsdump.DONE and again.says("has the attributes already"), str(again)
+    assert again.code == rsdump.DONE and again.says("already has the attributes"), str(again)
     tree.commit("first")
 
 
@@ -64,7 +64,7 @@ def test_a_state_that_does_not_verify_is_not_taken(dumps, sample, tree):
     dumps.bundle_path(SETTINGS).write_bytes(content)
     tree.commit("damaged")
     outcome = rsdump.run("merge", "--with", "other", "--dumps", dumps.path)
-    assert outcome.code == rsdump.DONE and outcome.says(f"{SETTINGS}: theirs", "does not verify"), str(outcome)
+    assert outcome.code == rsdump.DONE and outcome.says(f"{SETTINGS}: kept theirs", "does not verify"), str(outcome)
     assert dumps.lock["collections"][SETTINGS] == theirs["collections"][SETTINGS]
     assert dumps.lock["collections"][REGIONS] == ours["collections"][REGIONS]
     verified(dumps)
@@ -112,7 +112,7 @@ def test_only_what_verifies_replaces_a_signed_state(dumps, sample, tree, change,
         tree.git("merge", "--quiet", "--no-edit", "other")
     else:
         outcome = rsdump.run("merge", "--with", "other", "--dumps", dumps.path)
-        assert outcome.code == rsdump.DONE and outcome.says(f"{SETTINGS}: ours", word), str(outcome)
+        assert outcome.code == rsdump.DONE and outcome.says(f"{SETTINGS}: kept ours", word), str(outcome)
     assert dumps.lock == before and dumps.bundle_path(SETTINGS).read_bytes() == bundle
     verified(dumps)
 
@@ -127,7 +127,7 @@ def test_a_signed_state_replaces_a_newer_unsigned_one(dumps, sample, tree):
     tree.commit("other")
     tree.git("checkout", "--quiet", "main")
     outcome = rsdump.run("merge", "--with", "other", "--dumps", dumps.path)
-    assert outcome.code == rsdump.DONE and outcome.says(f"{SETTINGS}: theirs", "it is signed"), str(outcome)
+    assert outcome.code == rsdump.DONE and outcome.says(f"{SETTINGS}: kept theirs", "it is signed"), str(outcome)
     assert dumps.lock == signed
     verified(dumps)
 

@@ -362,7 +362,7 @@ def test_a_failed_push_is_made_up_for(nightly, sample):
 def test_a_failed_pull_request_is_made_up_for(nightly, sample, command):
     sample.patch_record(SETTINGS, "telemetry", {"value": True})
     run = check(nightly.run(env={"GH_FAIL": command}), GIT_FAILED)
-    assert "gh " in run.summary and "the branch is pushed" in run.summary and len(nightly.new_commits()) == 1, str(run)
+    assert "gh " in run.summary and "the branch was pushed" in run.summary and len(nightly.new_commits()) == 1, str(run)
     run = check(nightly.run())
     assert len(nightly.requests) == 1 and len(nightly.new_commits()) == 1, str(run)
 
@@ -603,7 +603,7 @@ def test_a_failure_that_is_acknowledged_is_not_red(nightly, sample):
     # Another failure of the same collection is new.
     sample.faults({"path": "collections/regions/changeset", "status": 404})
     run = check(nightly.run(), rsdump.SOME_FAILED)
-    assert "this failure is new: " in run.summary and "dumps.yaml acknowledges changeset" in run.summary, str(run)
+    assert "this failure is new: " in run.summary and "`dumps.yaml` acknowledges changeset" in run.summary, str(run)
     sample.faults()
     run = check(nightly.run())
     assert "its acknowledged failure (changeset) no longer occurs; remove acknowledged:" in run.summary and "failing since" not in run.summary

@@ -196,9 +196,9 @@ def test_a_request_has_a_limit_whatever_it_is_made_of(origin, head, more):
 
 
 def test_a_refusal_is_said_once(origin):
-    before = origin.log().count("rsdump: refused ")
+    before = origin.log().count("rsdump: closed the connection of ")
     origin.send(MALFORMED["no host"] * 50)
-    assert origin.log().count("rsdump: refused ") == before + 1
+    assert origin.log().count("rsdump: closed the connection of ") == before + 1
 
 
 def test_pipelined_requests_are_answered_in_order(origin):
@@ -435,7 +435,7 @@ def test_slow_clients_slow_nobody(origin):
     halves = [b"GET /v1/ HTTP/1.1\r\nHost: x\r\nX-A: ", request(LENGTH, b"hel", method="POST"),
               request(CHUNKED, b"5\r\nhel"), b"\r\n", b""]
     refusals = {reason: origin.metric(refusal(reason)) for reason in ("slow-request", "slow-reader")}
-    logged = origin.log().count("rsdump: refused ")
+    logged = origin.log().count("rsdump: closed the connection of ")
     slow, unread = [], []
     try:
         for number in range(150):
@@ -457,7 +457,7 @@ def test_slow_clients_slow_nobody(origin):
         drip.join()
         wait_for(origin, lambda: origin.metric(refusal("slow-reader")) == refusals["slow-reader"] + 50)
         assert origin.metric(refusal("slow-request")) == refusals["slow-request"] + 150
-        assert origin.log().count("rsdump: refused ") == logged + 200
+        assert origin.log().count("rsdump: closed the connection of ") == logged + 200
     finally:
         for connection in slow + unread:
             connection.close()
