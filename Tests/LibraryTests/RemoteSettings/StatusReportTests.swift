@@ -72,13 +72,13 @@ import Testing
               "rejected": [
                 {
                   "source": {"kind": "cached"}, "timestamp": 1800000000123,
-                  "reason": {"code": "older", "text": "there is a newer one"}
+                  "reason": {"code": "older", "text": "a newer snapshot exists"}
                 },
                 {
                   "source": {"kind": "none"},
                   "reason": {
                     "code": "failedInApp", "why": "the app's check refused it",
-                    "text": "it is set aside: the app's check refused it"
+                    "text": "it was rejected: the app's check refused it"
                   }
                 }
               ],
