@@ -83,7 +83,7 @@ import Testing
                 }
               ],
               "recentFailure": {
-                "error": {"code": "backoff", "seconds": 30, "text": "the server asked to wait; try again in 30 s"},
+                "error": {"code": "backoff", "seconds": 30, "text": "the server asked clients to wait; try again in 30 s"},
                 "nextTry": 1800000000123
               },
               "serverTimestamp": 1800000060123, "behindSeconds": 60,
@@ -228,7 +228,7 @@ import Testing
         }
         let words = try #require(try Self.decode(text).collections.last)
         #expect(words.status.source == .unknown("peer"))
-        #expect(words.status.rejected.first?.reason == .unknown("there is a newer one"))
+        #expect(words.status.rejected.first?.reason == .unknown("a newer snapshot exists"))
         #expect(words.status.recentFailure?.error == .other(reason: "the server asked to wait; try again in 30 s"))
         #expect(words.failures?.attempts.map(\.trigger) == [.unknown])
         #expect(words.failures?.attempts.map(\.status) == [.unknownError])
