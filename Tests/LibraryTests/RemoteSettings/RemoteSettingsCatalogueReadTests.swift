@@ -359,7 +359,7 @@ extension ServerTests {
             }
             try await service.sync()
             #expect(service.catalogue?.freshness.isFresh == true)
-            #expect(!telemetry.lines().contains { $0.contains("unconfirmed") })
+            #expect(!telemetry.lines().contains { $0.contains("stale_catalogue") })
             clock.withLock { $0 = $0.advanced(by: .seconds(7200)) }
             try await service.sync()
             guard case .stale(let since)? = service.catalogue?.freshness else {

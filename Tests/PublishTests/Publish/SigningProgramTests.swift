@@ -26,7 +26,7 @@ import Testing
     }
 
     @Test(arguments: [
-        ("echo PIN incorrect >&2; exit 7", "PIN incorrect"), ("exit 7", "7"),
+        ("echo PIN incorrect >&2; exit 7", "PIN incorrect"), ("exit 7", "exited with code 7"),
         ("kill -9 $$", "killed by a signal"), ("cat", "too large"),
         ("cat; exec sleep 100", "too large"),
         ("head -c 3000000 /dev/zero >&2; echo '; no token' >&2; exit 1", "no token"),
