@@ -229,7 +229,9 @@ import Testing
         let words = try #require(try Self.decode(text).collections.last)
         #expect(words.status.source == .unknown("peer"))
         #expect(words.status.rejected.first?.reason == .unknown("a newer snapshot exists"))
-        #expect(words.status.recentFailure?.error == .other(reason: "the server asked to wait; try again in 30 s"))
+        #expect(
+            words.status.recentFailure?.error
+                == .other(reason: "the server asked clients to wait; try again in 30 s"))
         #expect(words.failures?.attempts.map(\.trigger) == [.unknown])
         #expect(words.failures?.attempts.map(\.status) == [.unknownError])
         #expect(words.lastError == "no route" && words.lastAttempt == Self.day)

@@ -94,7 +94,10 @@ import Testing
         #expect(problems(foreign).count == 8)
         let made = try template(foreign, skipping: true)
         #expect(made.skipped.count == 8)
-        for word in ["\"audience\"", "app.audiences", "personalizationValue", "COLOUR", "surprise", "unknown key new in"] {
+        let words = [
+            "\"audience\"", "app.audiences", "personalizationValue", "COLOUR", "surprise", "unknown key new in",
+        ]
+        for word in words {
             #expect(made.skipped.contains { $0.contains(word) }, "\(word)")
         }
         #expect(try records(made.source).keys.sorted() == ["a", "c", "e"])
