@@ -39,7 +39,7 @@ def test_a_catalogue_of_which_the_system_removes_any_files(tmp_path):
 
 
 @pytest.mark.parametrize("model, left_out", [
-    ("dumps", "CLEAR_FIRST"), ("dumps", "NO_LOG"), ("dumps", "LOG_FIRST"), ("dumps", "IMPATIENT"),
+    ("dumps", "CLEAR_FIRST"), ("dumps", "NO_LOG"), ("dumps", "LOG_FIRST"), ("dumps", "IMPATIENT"), ("dumps", "BLIND"),
     ("catalogue", "COMMIT_FIRST"), ("catalogue", "CLEAN_FIRST"), ("catalogue", "IMPATIENT"), ("catalogue", "TRUSTING"),
     ("catalogue", "NO_SUCCESSION"),
     ("keys", "NO_NEXT"), ("keys", "NO_LOCK"), ("keys", "CLEAR_FIRST"), ("keys", "IMPATIENT"),

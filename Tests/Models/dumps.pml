@@ -6,7 +6,9 @@
  * that they have in the code (DumpsTransaction):
  *
  *   stage    a bundle is packed beside the current one
- *   log      the redo log is written: what the lock file is going to say, and which lock file it replaces
+ *   log      the redo log is written: the lock file to be, which lock file it replaces and, if dumps.yaml changes too,
+ *            which dumps.yaml. As long as dumps.yaml is that one, the log has no effect
+ *   configure  dumps.yaml is replaced (rename), in every other commit
  *   name     a staged bundle gets its name (rename)
  *   lock     the lock file as a whole (rename)
  *   clear    the redo log is removed
@@ -15,8 +17,8 @@
  * A state is a number: 0 is the first one, which is whole; NONE is no file.
  *
  * Controls: with -DCLEAR_FIRST the redo log is removed before bundles have their names, with -DNO_LOG there is none, with
- * -DLOG_FIRST the log is written before all bundles are staged, with -DIMPATIENT a reader does not look again. Each of
- * them must be found wrong.
+ * -DLOG_FIRST the log is written before all bundles are staged, with -DIMPATIENT a reader does not look again, with
+ * -DBLIND the log has effect whatever dumps.yaml is. Each of them must be found wrong.
  */
 
 #define COLLECTIONS 2
@@ -28,11 +30,23 @@ byte staged[COLLECTIONS] = NONE;  /* the bundle beside it */
 byte locked = 0;                  /* the lock file: all entries change in one step */
 byte logged = NONE;               /* the redo log, and the lock file that it replaces */
 byte replaces = NONE;
+byte configured = 0;              /* dumps.yaml, and the one that the log replaces */
+byte replaces_yaml = NONE;
 bool killed = false;
 bool done = false;
 
+/* Only odd states change dumps.yaml. */
+#define CONFIGURES(state) ((state) % 2)
+#ifdef BLIND
+#define TAKES_EFFECT(log, replaced, replaced_yaml, lock, yaml) (log != NONE && (log == lock || replaced == lock))
+#else
+#define TAKES_EFFECT(log, replaced, replaced_yaml, lock, yaml) \
+    (log != NONE && (log == lock || replaced == lock && replaced_yaml != yaml))
+#endif
+
 inline stage(c, state) { if :: !killed -> staged[c] = state :: else fi }
-inline log(state) { if :: !killed -> d_step { logged = state; replaces = locked } :: else fi }
+inline log(state) { if :: !killed -> d_step { logged = state; replaces = locked; replaces_yaml = (CONFIGURES(state) -> configured : NONE) } :: else fi }
+inline configure(state) { if :: !killed && CONFIGURES(state) -> configured = state :: else fi }
 inline name(c) {
     if
     :: !killed -> d_step { if :: staged[c] != NONE -> file[c] = staged[c]; staged[c] = NONE :: else fi }
@@ -65,15 +79,18 @@ inline commit(state) {
     log(state);
 #endif
 #endif
+    configure(state);
     finish(state);
 }
 
 /* What a transaction begins with. */
 inline recover() {
     if
-    :: logged != NONE && (replaces == locked || logged == locked) -> finish(logged)
+    :: TAKES_EFFECT(logged, replaces, replaces_yaml, locked, configured) -> finish(logged)
     :: else -> d_step { logged = NONE; staged[0] = NONE; staged[1] = NONE }
-    fi
+    fi;
+    /* dumps.yaml and the lock file have changed together, or not at all. */
+    assert(killed || (configured == 0) == (locked == 0))
 }
 
 active proctype writer() {
@@ -107,7 +124,7 @@ active proctype killer() {
 
 /* A reader of one collection, and one of both. */
 active [2] proctype reader() {
-    byte c, first, last, entry, seen_log, seen_replaces, bundle;
+    byte c, first, last, entry, yaml, seen_log, seen_replaces, seen_yaml, bundle;
     bool found = false, whole;
     if
     :: _pid % 2 == 0 -> first = 0; last = 1
@@ -116,10 +133,11 @@ active [2] proctype reader() {
     do
     :: found -> break
     :: else ->
-        d_step { seen_log = logged; seen_replaces = replaces }
+        d_step { seen_log = logged; seen_replaces = replaces; seen_yaml = replaces_yaml }
         entry = locked;
+        yaml = configured;
         if
-        :: seen_log != NONE && (seen_replaces == entry || seen_log == entry) -> entry = seen_log
+        :: TAKES_EFFECT(seen_log, seen_replaces, seen_yaml, entry, yaml) -> entry = seen_log
         :: else -> seen_log = NONE
         fi;
         whole = true;
@@ -147,7 +165,7 @@ active [2] proctype reader() {
             assert(false)
 #else
             /* Only something that has changed meanwhile is a reason to look again. */
-            assert(locked != entry || logged != seen_log || file[first] == entry && file[last] == entry)
+            assert(locked != entry || logged != seen_log || configured != yaml || file[first] == entry && file[last] == entry)
 #endif
         fi
     od

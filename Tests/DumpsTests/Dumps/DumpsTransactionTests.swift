@@ -123,6 +123,37 @@ final class DumpsTransactionTests {
         #expect(try FileStore.list(directory.workPath) == nil)
     }
 
+    /// A commit that also replaces `dumps.yaml`, killed after the log, within that replacement, and after it.
+    @Test(arguments: 0...2) func killedAroundItsConfiguration(after step: Int) async throws {
+        let (yaml, newYAML) = ("version: 1\nserver: dev\ncollections:\n", "version: 1\nserver: stage\ncollections:\n")
+        let old = try await commit(1, in: directory, text: yaml)
+        let before = try files()
+        let whole = DumpsDirectory("\(folder.path)/whole")
+        let new = try await commit(2, in: whole, text: newYAML)
+        let log = RedoLog(
+            replaces: SHA256Digest(hashing: Bytes(old.text)), configuration: SHA256Digest(hashing: Bytes(utf8: yaml)),
+            staged: [first, second], removed: [], lock: new)
+        try directory.prepareWork()
+        for id in [first, second] {
+            let bundle = try #require(try FileStore.read(whole.bundlePath(id), limit: 1 << 20))
+            try FileStore.replace(directory.packPath(id), with: bundle)
+        }
+        try FileStore.replace(directory.redoLogPath, with: Bytes(log.text))
+        if step == 1 { try FileStore.replace("\(directory.configurationPath).tmp", with: Bytes(utf8: "version")) }
+        if step == 2 { try FileStore.replace(directory.configurationPath, with: Bytes(utf8: newYAML)) }
+
+        #expect(try directory.readableLock(limits: Limits()).lock == (step < 2 ? old : new))
+        let next = try await DumpsTransaction.begin(in: directory)
+        #expect(next.recovered == (step < 2 ? [] : [first, second]))
+        try next.end()
+        if step < 2 {
+            #expect(try files() == before)
+        } else {
+            #expect(try directory.lockFile(limits: Limits()) == new && directory.configurationText() == newYAML)
+            #expect(try files().count == before.count)
+        }
+    }
+
     /// `git checkout` has replaced the lock file since the commit was killed.
     @Test func anOutdatedLogIsDropped() async throws {
         try await commit(1, in: directory)

@@ -8,8 +8,9 @@ import SnapshotBundle
 /// ``end(keepingDownloads:)`` removes temporary files.
 ///
 /// Even if the process is killed, every reader sees either the old state or the new one. This depends on the redo log
-/// (`RedoLog`): if it was not written, the next transaction discards the staged bundles; if it was, the next
-/// transaction finishes the commit.
+/// (`RedoLog`): as long as it has no effect, the next transaction discards the staged bundles; afterwards, the next
+/// transaction finishes the commit. It takes effect when it is written or, if `dumps.yaml` changes, when that file is
+/// replaced.
 package final class DumpsTransaction: Sendable {
     package let directory: DumpsDirectory
     /// The lock file before the change.
@@ -203,7 +204,7 @@ extension DumpsTransaction {
     ///     reference.
     ///   - text: the new text of `dumps.yaml`; `nil` to keep the current one.
     /// - Throws: ``DumpsError``, or `BundleError` for an invalid catalogue; in that case, nothing has changed. Also
-    ///   `BundleError` for a failed write: if the redo log was written before, the next transaction finishes the
+    ///   `BundleError` for a failed write: if the redo log already has effect, the next transaction finishes the
     ///   commit.
     package func commit(_ configuration: DumpsConfiguration?, text: String? = nil) throws {
         var next = self.next.withLock { $0 }
@@ -215,14 +216,12 @@ extension DumpsTransaction {
         }
         // In a merge, the lock file in the directory may be unreadable, or may differ from `before`.
         let isChanged = next.lock != (try? directory.lockFile(limits: limits))
-        guard isChanged || !next.staged.isEmpty || !next.removed.isEmpty else {
-            if let text { try directory.writeConfiguration(text) }
-            return
-        }
-        try directory.write(try log(next))
-        // Write `dumps.yaml` before the lock file, because a refresh removes collections that only the lock file lists.
-        if let text { try directory.writeConfiguration(text) }
-        try directory.finish(next.lock, staged: next.staged, removed: next.removed)
+        let needsLog = isChanged || !next.staged.isEmpty || !next.removed.isEmpty
+        let configuration = try text.flatMap(directory.changedConfiguration)
+        if needsLog { try directory.write(try log(next, replacesConfiguration: configuration != nil)) }
+        // If there is a new `dumps.yaml`, the log takes effect now.
+        if let configuration { try directory.writeConfiguration(configuration) }
+        if needsLog { try directory.finish(next.lock, staged: next.staged, removed: next.removed) }
     }
 
     /// Returns the next state's reference to its catalogue. If the catalogue's bundle is unchanged, it need not be
@@ -238,11 +237,12 @@ extension DumpsTransaction {
         }
     }
 
-    private func log(_ next: Next) throws(BundleError) -> RedoLog {
+    private func log(_ next: Next, replacesConfiguration: Bool) throws(BundleError) -> RedoLog {
         let lock = try FileStore.read(directory.lockPath, limit: Limits.lockBytes)
         return RedoLog(
-            replaces: lock.map { SHA256Digest(hashing: $0) }, staged: next.staged.sorted(),
-            removed: next.removed.sorted(), lock: next.lock)
+            replaces: lock.map { SHA256Digest(hashing: $0) },
+            configuration: replacesConfiguration ? try RedoLog.configuration(in: directory.path) : nil,
+            staged: next.staged.sorted(), removed: next.removed.sorted(), lock: next.lock)
     }
 
     /// Removes temporary files, and the directory itself if it was created for this transaction and is still empty.
@@ -276,7 +276,8 @@ extension DumpsDirectory {
         }
     }
 
-    /// Flushes the staged bundles, and writes the redo log. From then on, readers use the new state.
+    /// Flushes the staged bundles, and writes the redo log. From then on, readers use the new state, unless `dumps.yaml`
+    /// must be replaced first.
     fileprivate func write(_ log: RedoLog) throws {
         try prepareWork()
         for id in log.staged { try OutputFile.flush(path: packPath(id)) }
@@ -291,6 +292,8 @@ extension DumpsDirectory {
     /// - Returns: the collections of the commit.
     fileprivate func finishCommit(limits: Limits) throws -> [CollectionID] {
         try refuseLinks()
+        // The temporary files of replacements that were killed.
+        for file in [configurationPath, lockPath] { try FileStore.remove("\(file).tmp", below: path) }
         guard let log = try RedoLog.read(in: path, limits: limits) else {
             try FileStore.remove(redoLogPath, below: path)
             try discardStaged()
@@ -346,8 +349,14 @@ extension DumpsDirectory {
         try FileStore.replace(lockPath, with: Bytes(lock.text), limit: Limits.lockBytes)
     }
 
+    /// Returns a new text of `dumps.yaml`; `nil` if the file already has it. Reads the file.
+    fileprivate func changedConfiguration(_ text: String) throws(BundleError) -> Bytes? {
+        let text = Bytes(utf8: text)
+        return try RedoLog.configuration(in: path) == SHA256Digest(hashing: text) ? nil : text
+    }
+
     /// Replaces `dumps.yaml`.
-    fileprivate func writeConfiguration(_ text: String) throws(BundleError) {
-        try FileStore.replace(configurationPath, with: Bytes(utf8: text), limit: Self.configurationBytes)
+    fileprivate func writeConfiguration(_ text: Bytes) throws(BundleError) {
+        try FileStore.replace(configurationPath, with: text, limit: Self.configurationBytes)
     }
 }

@@ -2,14 +2,18 @@ import RemoteSettingsModel
 
 /// The redo log of a commit to a dumps directory, `.rsdump/next.json`.
 ///
-/// It is written when all new bundles have been packed and flushed. It is removed when the bundles have been renamed to
-/// their final paths and the lock file has been replaced. While it exists, a reader sees the complete new state: the
-/// lock file is ``lock``, and a bundle in ``staged`` is at its ``packPath(of:)`` or, once it is renamed, at its final
-/// path. If the process is killed, the next command finishes the commit.
+/// It is written when all new bundles have been packed and flushed. If the commit changes `dumps.yaml`, the log takes
+/// effect when that file is replaced; otherwise, immediately. It is removed when the bundles have been renamed to their
+/// final paths and the lock file has been replaced. While it has effect, a reader sees the complete new state: the lock
+/// file is ``lock``, and a bundle in ``staged`` is at its ``packPath(of:)`` or, once it is renamed, at its final path. If
+/// the process is killed, the next command finishes the commit.
 package struct RedoLog: Hashable, Sendable {
     /// The SHA-256 of the lock file that the commit replaces; `nil` if there is none. If the directory has another lock
     /// file by now, for example after `git checkout`, the log is outdated and is ignored.
     package var replaces: SHA256Digest?
+    /// The SHA-256 of the `dumps.yaml` that the commit replaces, or of no bytes if there is none; `nil` if the commit
+    /// keeps `dumps.yaml`. As long as the file still has this hash, the log has no effect.
+    package var configuration: SHA256Digest?
     /// The collections whose new bundles are renamed to their final paths, sorted.
     package var staged: [CollectionID]
     /// The collections whose bundles are removed in the last step, sorted.
@@ -17,8 +21,12 @@ package struct RedoLog: Hashable, Sendable {
     /// The new lock file.
     package var lock: LockFile
 
-    package init(replaces: SHA256Digest?, staged: [CollectionID], removed: [CollectionID], lock: LockFile) {
+    package init(
+        replaces: SHA256Digest?, configuration: SHA256Digest? = nil, staged: [CollectionID], removed: [CollectionID],
+        lock: LockFile
+    ) {
         self.replaces = replaces
+        self.configuration = configuration
         self.staged = staged
         self.removed = removed
         self.lock = lock
@@ -41,6 +49,7 @@ package struct RedoLog: Hashable, Sendable {
     package var text: [UInt8] {
         let log = JSONValue.members([
             "replaces": replaces.map { .string($0.hex) },
+            "configuration": configuration.map { .string($0.hex) },
             "staged": .array(staged.map { .string("\($0)") }),
             "removed": .array(removed.map { .string("\($0)") }),
             "lock": lock.json,
@@ -55,6 +64,7 @@ package struct RedoLog: Hashable, Sendable {
         var reader = DocumentReader(lock: text, file: path, limits: limits)
         try reader.begin()
         replaces = reader.isNext("replaces") ? try reader.digest("replaces") : nil
+        configuration = reader.isNext("configuration") ? try reader.digest("configuration") : nil
         staged = try reader.array("staged") { (reader) throws(BundleError) in try reader.collection() }
         removed = try reader.array("removed") { (reader) throws(BundleError) in try reader.collection() }
         lock = try reader.member("lock") { (reader) throws(BundleError) in try LockFile(&reader) }
@@ -64,9 +74,9 @@ package struct RedoLog: Hashable, Sendable {
 
     /// Reads the log of a commit that is running, or that was killed. Does I/O.
     ///
-    /// - Returns: `nil` if there is none, if it is incomplete because the machine crashed before it was flushed, or if
-    ///   it is outdated. In these cases, no bundle in it has been renamed.
-    /// - Throws: ``BundleError`` if the log or the lock file cannot be read.
+    /// - Returns: `nil` if there is none, if it is incomplete because the machine crashed before it was flushed, if the
+    ///   commit's `dumps.yaml` was not written, or if it is outdated. In these cases, no bundle in it has been renamed.
+    /// - Throws: ``BundleError`` if the log, the lock file or `dumps.yaml` cannot be read.
     package static func read(in directory: String, limits: Limits) throws(BundleError) -> RedoLog? {
         let path = "\(directory)/\(path)"
         guard let text = try FileStore.read(path, limit: Limits.lockBytes),
@@ -74,8 +84,15 @@ package struct RedoLog: Hashable, Sendable {
         else { return nil }
         let lock = try FileStore.read("\(directory)/\(LockFile.name)", limit: Limits.lockBytes)
         let found = lock.map { SHA256Digest(hashing: $0) }
-        // The commit may already have replaced the lock file.
-        return found == log.replaces || found == SHA256Digest(hashing: Bytes(log.lock.text)) ? log : nil
+        if found == SHA256Digest(hashing: Bytes(log.lock.text)) { return log }
+        guard found == log.replaces else { return nil }
+        return try log.configuration == configuration(in: directory) ? nil : log
+    }
+
+    /// Returns the SHA-256 of the `dumps.yaml` in a directory, or of no bytes if there is none. Reads the file.
+    package static func configuration(in directory: String) throws(BundleError) -> SHA256Digest {
+        let text = try FileStore.read("\(directory)/dumps.yaml", limit: Limits.lockBytes)
+        return SHA256Digest(hashing: text ?? Bytes())
     }
 }
 
