@@ -6,8 +6,8 @@ extension DumpsError {
     /// Creates an error about a file, a directory or a collection.
     ///
     /// - Parameters:
-    ///   - entry: the entry, record or member in it; `nil` if the problem concerns the whole.
-    ///   - expected: the expectation; `nil` if `found` is self-explanatory.
+    ///   - entry: the affected entry, record or member in it; `nil` if there is none.
+    ///   - expected: the expected value; `nil` if `found` describes the whole problem.
     init(
         _ code: FailureCode, _ place: String, entry: String? = nil, expected: String? = nil, found: String,
         remedy: String
@@ -17,7 +17,7 @@ extension DumpsError {
             remedy: remedy)
     }
 
-    /// Returns the same error for another file.
+    /// Returns the same error with a different file and entry.
     func moved(to file: String, entry: String?) -> Self {
         Self(code, file: file, entry: entry, problem: problem, remedy: remedy)
     }

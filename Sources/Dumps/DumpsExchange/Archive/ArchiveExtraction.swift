@@ -1,11 +1,11 @@
 import RemoteSettingsModel
 import SnapshotBundle
 
-/// An extraction of files from an untrusted archive to an empty directory.
+/// An extraction of files from an untrusted archive into an empty directory.
 ///
-/// Every name is checked first. Only regular files and their folders are created, and ``Limits`` restricts the number
-/// of extracted bytes. A compressed stream is read completely before any file is written, so an archive that is
-/// truncated or expands too much leaves no files behind.
+/// Every name is checked first. Only regular files and their folders are created, and the size of each file and the
+/// total size are limited. A compressed stream is read completely before any of its files is written, so a stream that
+/// is truncated or expands too much leaves no files behind.
 package struct ArchiveExtraction {
     /// The treatment of an entry.
     package enum Use: Hashable, Sendable {
@@ -20,7 +20,7 @@ package struct ArchiveExtraction {
     private static let ratio = 1_100
     /// The number of extracted bytes below which the compression ratio is not checked.
     private static let ratioFloor = 64 << 20
-    /// The maximum depth of a file in nested folders, including the file itself.
+    /// The maximum number of components in the path of an entry.
     private static let pathDepth = 64
     /// The maximum nesting depth of archives.
     private static let nesting = 3
@@ -40,8 +40,8 @@ package struct ArchiveExtraction {
     ///   - directory: an existing, empty directory. The caller removes it, even after an error.
     ///   - use: a closure that decides how an entry is treated. It gets the entry's checked path without a leading
     ///     `./`, and whether the entry is in a nested archive.
-    ///   - mostEntries: the maximum number of entries in the archive.
-    ///   - mostBytes: the maximum number of unpacked bytes. If `Int` has 32 bits, the default is its maximum.
+    ///   - mostEntries: the maximum number of entries, including those of nested archives.
+    ///   - mostBytes: the maximum total number of unpacked bytes. If `Int` has 32 bits, the default is its maximum.
     package init(
         into directory: String, limits: Limits, mostEntries: Int = 500_000,
         mostBytes: Int = Int(clamping: Int64(64) << 30), use: @escaping (_ name: String, _ isNested: Bool) -> Use
@@ -167,9 +167,8 @@ package struct ArchiveExtraction {
         }
     }
 
-    /// Returns the entry at a position of the decompressed stream, or the first entry that cannot be read.
-    ///
-    /// If no entry contains the position, it returns the entry before it.
+    /// Returns the name of the entry that contains a position of the decompressed stream, or that cannot be read, as
+    /// `inside`. If there is no such entry, returns the name of the last entry before the position as `after`.
     private static func entry(at position: Int, of path: String) -> (inside: String?, after: String?) {
         var last: String?
         guard let archive = try? ArchiveFile(path, as: .archive) else { return (nil, nil) }

@@ -88,9 +88,7 @@ package struct DefaultsText {
 
 /// An escaper of text for XML 1.0 (fifth edition, section 2.2).
 private enum XMLText {
-    /// Returns an escaped text.
-    ///
-    /// - Returns: `nil` if the text contains a character that XML does not allow.
+    /// Returns the escaped text; `nil` if the text contains a character that XML does not allow.
     static func escaped(_ text: String) -> String? {
         var output = ""
         for scalar in text.unicodeScalars {

@@ -15,7 +15,7 @@ package struct EmbeddedTarget: Sendable {
     package let lockPath: String
     /// The collections whose bundles are in ``bundles`` instead of the dumps directory.
     package let own: Set<CollectionID>
-    /// The name of the folder, inside the target's folder, for its separate bundles.
+    /// The name of the folder, inside the target's folder, for the target's own copies of bundles.
     package static let bundles = "bundles"
     /// The record types by collection; the records of all other collections are `RemoteSettingsRecord`.
     let types: [CollectionID: RecordType]

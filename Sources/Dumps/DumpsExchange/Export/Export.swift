@@ -22,7 +22,7 @@ package struct Export: Sendable {
         package var files = 0
         /// The total size of all files in bytes.
         package var bytes = 0
-        /// The parts that are missing from the export, one line each.
+        /// The attachments that are missing from the export or were removed by an update, one line each.
         package var notes: [String] = []
     }
 
@@ -165,7 +165,7 @@ package struct Export: Sendable {
 }
 
 extension Export {
-    /// Returns the file of an app's defaults: the chosen fields of the records, or the values of parameters.
+    /// Returns the content of the file: the chosen fields of the records, or parameters in the layout.
     private func defaults(of bundle: BundleReader) throws -> [UInt8] {
         if let fields { return try DefaultsTable(ExportedCollection(bundle, limits: limits), fields).text(layout) }
         let name = "\(bundle.head.collection)"

@@ -24,10 +24,10 @@ enum FirefoxExport {
 
     /// Writes the time of every collection, in the format of Python's `json.dumps`.
     ///
-    /// An update starts from the current list, which Firefox's build generates. It contains collections without a file
-    /// in the tree, and lacks some that have a file. So the entries of other collections are kept, and a collection
-    /// with a file but without an entry still gets no entry. A tree without a list gets no list, as in Firefox's
-    /// sources.
+    /// An update starts from the current list, which Firefox's build generates. That list has entries for collections
+    /// without a file in the tree, and no entries for some collections with a file. An update preserves both: it keeps
+    /// the entries of other collections, and adds an entry only for a collection that had no file. If the tree has no
+    /// list, as in Firefox's sources, none is written.
     ///
     /// - Throws: ``DumpsError`` if the current list cannot be read, or `BundleError`.
     static func writeTimes(

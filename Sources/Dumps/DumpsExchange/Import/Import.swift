@@ -11,7 +11,7 @@ package struct Import: Sendable {
         package var chains: [String] = []
         /// The time at which chains are verified.
         package var time: Timestamp
-        /// The collection of a file that does not state its collection.
+        /// The collection of imported files that contain a single collection; `nil` for the one that the files specify.
         package var collection: CollectionID?
         /// The server for a new `dumps.yaml`; `nil` for the default one.
         package var server: String?

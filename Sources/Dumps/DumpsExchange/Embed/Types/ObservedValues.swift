@@ -52,7 +52,7 @@ struct ObservedValues {
     ///
     /// - Parameters:
     ///   - schema: their JSON Schema; `nil` if there is none.
-    ///   - isRecord: whether the values are records, whose `attachment` is a file.
+    ///   - isRecord: whether the values are records, whose member `attachment` describes a file.
     func type(_ schema: JSONValue? = nil, isRecord: Bool = false) -> ValueType {
         let kinds = [strings, integers + otherNumbers, booleans, arrays, objects].filter { $0 > 0 }.count
         guard kinds <= 1 else { return .any }

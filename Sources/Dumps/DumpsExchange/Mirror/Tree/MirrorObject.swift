@@ -1,6 +1,6 @@
 import RemoteSettingsModel
 
-/// One file of a mirror, and its HTTP properties, for upload to an object store.
+/// One file of a mirror, with the HTTP properties that an upload to an object store needs.
 struct MirrorObject {
     /// The URL's path, percent-encoded.
     let path: String
