@@ -26,7 +26,7 @@ extension DumpsError {
     static func notAMirror(_ folder: String, found: String) -> Self {
         Self(
             file: folder,
-            problem: "this folder is neither empty nor a mirror: it contains \(VisibleText.escape(found))",
+            problem: "this is neither an empty folder nor a mirror: found \(VisibleText.escape(found))",
             remedy: "choose a different folder, or empty this one")
     }
 
@@ -47,7 +47,7 @@ extension DumpsError {
     /// Returns an error for a file that has disappeared right after it was written.
     static func vanished(_ path: String) -> Self {
         Self(
-            .missing, file: path, problem: "this file was just written and is gone",
+            .missing, file: path, problem: "a file here disappeared right after it was written",
             remedy: "check whether another process removes files there")
     }
 }

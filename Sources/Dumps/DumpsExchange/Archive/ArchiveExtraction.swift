@@ -102,14 +102,15 @@ package struct ArchiveExtraction {
         let use = use(name, depth > 1)
         guard use != .passOver, entry.kind != .directory else { return nil }
         guard entry.kind == .file else {
-            throw refused(
-                .content, in: shown, entry: entry.name,
-                found: "the entry is a link or a special file, not a regular file")
+            throw BundleError(
+                .content, file: shown, entry: entry.name,
+                found: "the entry is a link or a special file, not a regular file",
+                remedy: "create the archive again with a regular file in its place; nothing was written")
         }
         guard case .extract(let wanted) = use else { return ("\(directory)/.nested-\(depth)-\(number)", name) }
         guard extracted.insert(wanted.exact).inserted else {
             throw refused(
-                .content, in: shown, entry: entry.name, found: "this name appears twice")
+                .content, in: shown, entry: entry.name, found: "another entry would be extracted to the same file")
         }
         return ("\(directory)/\(wanted)", nil)
     }
@@ -135,7 +136,7 @@ package struct ArchiveExtraction {
             guard bytes <= mostBytes, size <= limits.attachmentBytes else {
                 throw refused(
                     .overLimit, in: shown, entry: entry.name,
-                    found: "the files are over the limit of \(mostBytes) bytes")
+                    found: "this file is too large, or all files together are over the limit of \(mostBytes) bytes")
             }
             try file.write(piece)
         }
@@ -197,7 +198,8 @@ package struct ArchiveExtraction {
         }
         guard isSafe, !parts.isEmpty, name.utf8.count <= 4096 else {
             throw refused(
-                .content, in: shown, entry: name, found: "the name is not a relative path inside the archive")
+                .content, in: shown, entry: name,
+                found: "the name is not a relative path without .., control characters and backslashes")
         }
         guard parts.count <= Self.pathDepth else {
             throw refused(

@@ -80,7 +80,7 @@ final class ArchiveFile {
         guard let text = unsafe archive_entry_pathname(entry) ?? archive_entry_pathname_utf8(entry),
             let name = unsafe String(validatingCString: text)
         else {
-            throw BundleError(.malformed, file: path, found: "a name is not in UTF-8")
+            throw BundleError(.malformed, file: path, found: "the name of an entry is not in UTF-8")
         }
         let isLink = unsafe archive_entry_symlink(entry) != nil || archive_entry_hardlink(entry) != nil
         let type = unsafe archive_entry_filetype(entry)

@@ -64,7 +64,7 @@ package struct DefaultsText {
         guard !number.text.utf8.contains(where: { [0x2E, 0x45, 0x65].contains($0) }) else {
             return "<real>\(text)</real>"
         }
-        guard number.int64 != nil else { throw refused("a signed integer of 64 bits", text) }
+        guard number.int64 != nil else { throw refused("a signed 64-bit integer", text) }
         return "<integer>\(text)</integer>"
     }
 

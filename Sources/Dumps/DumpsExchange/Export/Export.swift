@@ -103,7 +103,7 @@ package struct Export: Sendable {
     private func check(_ output: String, _ existing: Existing) throws {
         if existing == .update, !layout.isUpdatable {
             throw DumpsError(
-                .usage, output, found: "the layout \(layout.rawValue) cannot be updated",
+                .usage, output, found: "an export in the layout \(layout.rawValue) cannot be updated",
                 remedy: "replace it as a whole with --force")
         }
         guard try !directory.hasFiles(at: output, limits: limits) else {
@@ -149,7 +149,7 @@ package struct Export: Sendable {
             throw DumpsError(
                 .usage, directory.lockPath,
                 found:
-                    "the lock file lists \(Counted.text(bundles.count, "collection")), but this layout supports only "
+                    "the export would have \(Counted.text(bundles.count, "collection")), but this layout supports only "
                     + "one",
                 remedy: "choose one BUCKET/COLLECTION")
         }
@@ -203,8 +203,8 @@ package enum ExportLayout: String, CaseIterable, Sendable {
         case .changesets: "saved changesets of a server, with chains and attachments"
         case .files: "firefox-ios: NAME.json, attachments/NAME/FILE named by --key"
         case .tarZstd: "bundles, lock file and dumps.yaml in one archive, for offline use"
-        case .plist: "parameters as an app's defaults, as an XML property list"
-        case .json: "parameters as an app's defaults, as a JSON object"
+        case .plist: "the default values of parameters, as an XML property list"
+        case .json: "the default values of parameters, as a JSON object"
         case .swift: "a Swift accessor for each parameter, with a type that fits all its values"
         }
     }

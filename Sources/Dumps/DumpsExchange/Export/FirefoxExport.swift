@@ -55,12 +55,12 @@ enum FirefoxExport {
         func refused(_ found: String) -> DumpsError {
             DumpsError(
                 .usage, directory.path, entry: timesFile,
-                found: "not a JSON object {\"BUCKET/COLLECTION\": TIMESTAMP, …}\(found)",
+                found: "expected a JSON object {\"BUCKET/COLLECTION\": TIMESTAMP, …}, found \(found)",
                 remedy: "correct the file, or remove it")
         }
         let value = try Result { () throws(FormatError) in try JSONValue(parsing: text, limits: limits) }
-            .mapError { refused(": \($0)") }.get()
-        guard case .object(let members) = value else { throw refused("") }
+            .mapError { refused("invalid JSON: \($0)") }.get()
+        guard case .object(let members) = value else { throw refused("a different type") }
         var times: [ExactString: String] = [:]
         for member in members {
             guard let id = try? CollectionID(member.key), let number = member.value.number?.uint64 else {

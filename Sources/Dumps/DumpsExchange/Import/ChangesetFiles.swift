@@ -96,7 +96,7 @@ struct ChangesetFiles {
             DumpsError(
                 .usage, place,
                 found: "not a changeset, {\"metadata\": …, \"timestamp\": …, \"changes\": […]}: \(error)",
-                remedy: "save the server's response as it is, requested without _since")
+                remedy: "request the changeset without _since, and save the response unchanged")
         }.get()
     }
 

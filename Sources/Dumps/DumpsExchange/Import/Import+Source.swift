@@ -17,7 +17,7 @@ extension Import {
         }
         guard try FileStore.size(path) != nil else {
             throw DumpsError(
-                .usage, path, found: "not a regular file or a directory", remedy: "check the path")
+                .usage, path, found: "there is no regular file or directory at this path", remedy: "check the path")
         }
         // In Firefox's own archives, the tree has a fixed path. In other archives, it may also be at the top level.
         let isStrict = path.hasSuffix(".ja") || path.hasSuffix(".deb")

@@ -251,7 +251,7 @@ package struct Import: Sendable {
         guard !unverified.signatures.isEmpty, !chains.isEmpty else {
             if !unverified.signatures.isEmpty {
                 notes.append(
-                    "the collection is signed, but its chain is missing, so it was imported without a signature; "
+                    "the collection is signed, but its certificate chain is missing, so it was imported as unsigned; "
                         + "pass the chain "
                         + "with --chain"
                 )
@@ -296,7 +296,7 @@ package enum ImportFormat: String, CaseIterable, Sendable {
         case .serverZIP: "a server's zip of attachments, BUCKET--COLLECTION.zip"
         case .changeset: "saved changesets: JSON, or an export to changesets"
         case .files: "firefox-ios: NAME.json, attachments/NAME/FILE"
-        case .dumps: "a different dumps directory, git:REV:DIR, or an export to tar.zst"
+        case .dumps: "another dumps directory, git:REV:DIR, or an export to tar.zst"
         }
     }
 }

@@ -64,7 +64,7 @@ extension ValueType {
             let value = object[field.key] ?? .null
             if value == .null, field.isOptional { continue }
             guard object[field.key] != nil else {
-                return Misfit(path: path + [field.key], found: "nothing", expected: field.type.words)
+                return Misfit(path: path + [field.key], found: "missing", expected: field.type.words)
             }
             if let misfit = field.type.misfit(of: value, at: path + [field.key]) { return misfit }
         }

@@ -94,7 +94,7 @@ struct MirrorTree {
         guard let place = MirrorPath(path), !folders.contains(place.file.exact), !files.contains(place.file.exact),
             !place.folders.contains(where: { files.contains($0.exact) })
         else {
-            notes.append("\(VisibleText.escape(path)): skipped, because its name conflicts with the other files")
+            notes.append("\(VisibleText.escape(path)): skipped: not usable as a file name, or in conflict with others")
             return
         }
         files.insert(place.file.exact)
