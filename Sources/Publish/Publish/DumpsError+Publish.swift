@@ -2,7 +2,7 @@ import Dumps
 import RemoteSettingsModel
 import SnapshotBundle
 
-// The reasons why a collection cannot be published.
+// Errors of publishing. Each comment states the problem that the error reports.
 extension DumpsError {
     /// The current timestamp is so far ahead of the clock that apps would refuse the next one.
     package static func clockBehind(_ id: CollectionID, present: Timestamp, time: Timestamp) -> Self {
@@ -116,7 +116,7 @@ extension DumpsError {
             remedy: "publish them first with: rsdump publish")
     }
 
-    /// There is a source for the catalogue, but `publish` generates the catalogue.
+    /// There is a source for the catalogue, although `publish` generates the catalogue.
     package static func sourceOfCatalogue(_ id: CollectionID) -> Self {
         Self(
             file: "\(id)", problem: "publish creates the catalogue itself, so it cannot have a source",

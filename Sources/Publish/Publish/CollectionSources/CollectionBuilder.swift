@@ -4,7 +4,7 @@ import RemoteSettingsModel
 import SnapshotBundle
 import TargetFilter
 
-/// Collects the records and the metadata of one collection from its source files, and the problems in them.
+/// A collector of the records and the metadata of one collection from its source files, and of the problems in them.
 struct CollectionBuilder {
     private static let keys = ["metadata", "id-from", "records", "conditions", "parameters", "groups", "$schema"]
     /// Members that a source cannot set, because `publish` sets them.
@@ -178,8 +178,8 @@ struct CollectionBuilder {
         insert(SourceRecord(id: id, members: Bytes(text)[1..<text.count - 1], file: file, line: line))
     }
 
-    /// Reports numbers that cannot be published: records are signed as canonical JSON, which cannot express some
-    /// numbers.
+    /// Reports numbers that cannot be published, because records are signed as canonical JSON, which cannot express
+    /// them.
     private mutating func checkNumbers(_ node: SourceNode, _ file: String) {
         switch node.content {
         case .number(let number) where number.canonical == nil:
@@ -263,8 +263,8 @@ struct CollectionBuilder {
         if sorted.count > limits.records {
             problems.add(root, nil, "there are more than \(limits.records) records", "split the collection")
         }
-        // Estimate the size in canonical form, as records are served: a non-ASCII character needs up to three times its
-        // bytes.
+        // Estimate the size of the records as they are served, in canonical JSON. Its escapes need up to three times as
+        // many bytes as a non-ASCII character.
         var size = 0
         for record in sorted {
             let text = record.members

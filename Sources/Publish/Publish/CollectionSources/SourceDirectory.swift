@@ -3,13 +3,13 @@ import Dumps
 import RemoteSettingsModel
 import SnapshotBundle
 
-/// A directory of collections as source files that people write. The article <doc:Sources> describes the format.
+/// A directory with the source files of collections. The article <doc:Sources> describes the format.
 ///
 /// A collection is `<bucket>/<collection>.yaml` (or `.yml`, `.json`), or a directory `<bucket>/<collection>/` with
 /// `collection.yaml` and one file for each record. Links are never followed, and no path may lead outside the
 /// collection's directory.
 package struct SourceDirectory: Sendable {
-    /// The limit for a source file, in bytes.
+    /// The maximum size of a source file, in bytes.
     static let fileBytes = 64 << 20
 
     package let path: String
@@ -139,7 +139,7 @@ struct CollectionReader {
             throw DumpsError(
                 file: "\(place)/\(own[1])", problem: "\(own[0]) also exists", remedy: "keep one of them")
         }
-        // Read this file first, because it determines where the ids of the other files' records come from.
+        // Read this file first, because its schema and its `id-from` apply to the records in the other files.
         if let own = own.first { builder.add(collection: try node("\(place)/\(own)"), file: "\(place)/\(own)") }
         for name in files where SourceDirectory.stem(name) != "collection" {
             let file = "\(place)/\(name)"

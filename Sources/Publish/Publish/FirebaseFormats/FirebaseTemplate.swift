@@ -6,7 +6,7 @@ import RemoteSettingsModel
 package struct FirebaseTemplate: Sendable {
     /// The generated source file, in YAML.
     package let source: Bytes
-    /// The skipped items, which cannot be converted, one line each.
+    /// The items that were skipped because they cannot be converted, one line each.
     package let skipped: [String]
     /// Notes for the author of the source file, one line each.
     package let notes: [String]

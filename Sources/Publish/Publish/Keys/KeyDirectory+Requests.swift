@@ -2,8 +2,8 @@ import ContentSigning
 import RemoteSettingsModel
 import SnapshotBundle
 
-// The issuer's key may be on a different machine. A request is then sent there, and a certificate comes back. The
-// certificate is accepted only if it belongs to that request and to the directory's root.
+// If the issuer's key is on a different machine, a request is sent there, and the certificate comes back. It is
+// accepted only if it belongs to that request, and to the directory's root or to a new root that the caller specifies.
 extension KeyDirectory {
     /// Creates a key and a request for its certificate. Does I/O.
     ///

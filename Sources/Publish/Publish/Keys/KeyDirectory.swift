@@ -124,8 +124,8 @@ package struct KeyDirectory: Sendable {
         }
     }
 
-    /// Checks the clock. A certificate's validity begins one day before the certificate is issued. If that time is in
-    /// the future, the clock is wrong.
+    /// Checks the clock. A certificate is valid from one day before it was issued, so if that time is in the future,
+    /// the clock is wrong.
     private static func checkClock(_ now: Timestamp, against present: SigningCertificate?) throws(SigningKeyError) {
         guard let present, now < present.notBefore else { return }
         throw SigningKeyError(

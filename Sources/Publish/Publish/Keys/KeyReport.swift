@@ -26,7 +26,7 @@ package struct KeyReport: Sendable, Encodable {
 
     /// Creates a report.
     ///
-    /// - Parameter warnDays: the number of days before a certificate's expiry from which the report has a warning.
+    /// - Parameter warnDays: the report warns about certificates that expire in fewer than this number of days.
     package init(_ status: KeyStatus, now: Timestamp, warnDays: Int) {
         root = status.root?.hex
         lines = status.entries.map { entry in
