@@ -218,7 +218,7 @@ struct CollectionBuilder {
             case .number(let number)?: return RecordIdentifier.derived(from: number.text)
             default:
                 problems.add(
-                    file, line, "the record has no string in \(idMember), which id-from specifies as the id",
+                    file, line, "the record has no string or number in \(idMember), from which id-from takes its id",
                     "add one, or give the record an id")
                 return nil
             }
@@ -389,12 +389,15 @@ extension CollectionBuilder {
                 directory += "/\(part)"
                 guard try FileStore.isDirectory(directory) else {
                     problems.add(
-                        file, line, "\(directory) is not a directory", "make it a directory; links are not followed")
+                        file, line, "there is no directory \(directory)",
+                        "create it, or correct the path in the record; links are not followed")
                     return nil
                 }
             }
             guard try FileStore.size(path) != nil else {
-                problems.add(file, line, "\(path) is not a regular file", "add the file; links are not followed")
+                problems.add(
+                    file, line, "there is no regular file at \(path)",
+                    "add the file, or correct its name in the record; links are not followed")
                 return nil
             }
             guard try !LargeFilePointer.isAt(path) else {

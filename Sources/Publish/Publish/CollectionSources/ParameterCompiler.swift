@@ -185,7 +185,7 @@ package struct ParameterCompiler {
         guard steps.count == 2, bounds.count <= 2, steps[0] <= steps[1] else {
             problems.add(
                 file, node.line, "percent cannot be \(node.kind)",
-                "write a number from 0 to 100 with at most four decimals; a range, [10, 20]; or dates and numbers, "
+                "write a number from 0 to 100 with at most four decimals; a range, [LOW, HIGH]; or dates and numbers, "
                     + "{2026-12-01: 5, 2026-12-07: 100}")
             return nil
         }

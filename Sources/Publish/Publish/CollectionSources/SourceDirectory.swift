@@ -55,7 +55,7 @@ package struct SourceDirectory: Sendable {
                     if let other = found.updateValue((id, place), forKey: id.ignoringCase.exact) {
                         let problem =
                             other.id == id
-                            ? "\(id) is also in \(other.place)"
+                            ? "\(id) is also defined in \(other.place)"
                             : "its bundle would have the same file name as that of \(other.place) on a "
                                 + "case-insensitive file system"
                         problems.add(place, nil, problem, "keep one of them")

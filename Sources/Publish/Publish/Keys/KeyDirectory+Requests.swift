@@ -143,7 +143,7 @@ extension KeyDirectory {
         throw SigningKeyError(
             place, code: .untrusted,
             found: known.flatMap { $0 }.map { "its root is \(root), but the root of \(path) is \($0)" }
-                ?? "there is no \(certificatePath(.root))",
+                ?? "there is no \(certificatePath(.root)) to compare its root with",
             remedy: "if apps pin the root \(root), or will pin it, install the certificate with: "
                 + "rsdump keys renew \(path) --certificate \(place) --root SHA256")
     }

@@ -54,7 +54,7 @@ package struct KeyReport: Sendable, Encodable {
 
     private static func remedy(_ entry: KeyStatus.Entry) -> String {
         switch entry.role {
-        case .root: "create a new key directory, and ship its root with the app before this one expires"
+        case .root: "create a new key directory, and release an app that trusts its root"
         case .intermediate: "renew it with: rsdump keys renew DIR --intermediate"
         case .signer where entry.key == .elsewhere:
             "renew it with: rsdump keys renew DIR (with --signer-public-key FILE if the key is kept elsewhere), then: "
