@@ -3,7 +3,7 @@ import Dumps
 import RemoteSettingsModel
 import SnapshotBundle
 
-/// Publishes sources: signs each collection that changed, and packs it into a dumps directory.
+/// A publisher of source files, which signs each changed collection and packs it into a dumps directory.
 package struct Publisher: Sendable {
     package struct Options: Sendable {
         /// The time for new timestamps, and for the verification of signatures.
@@ -203,7 +203,7 @@ package struct Publisher: Sendable {
         }
     }
 
-    /// Publishes each collection independently of the others, and adds them to `dumps.yaml`. Does I/O, no network.
+    /// Publishes each collection independently of the others, and adds it to `dumps.yaml`. Does I/O, no network.
     ///
     /// If `dumps.yaml` requires a catalogue, a catalogue of all collections is published in the same transaction. It is
     /// the last outcome.

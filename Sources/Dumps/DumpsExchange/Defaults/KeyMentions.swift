@@ -75,8 +75,8 @@ package struct KeyMentions: Sendable {
 /// A scanner that finds strings and names in code, and skips comments.
 private struct CodeScanner {
     enum Token {
-        /// A string without interpolation and escapes other than of quotes. `before` is the preceding code, including
-        /// earlier lines, without white space.
+        /// A string without interpolation, and without escapes except those of quotes. `before` is the preceding code,
+        /// including earlier lines, without white space.
         case text(String, line: Int, before: String)
         /// A name after a dot.
         case member(String)

@@ -21,7 +21,7 @@ struct ParameterDefaults {
         table = DefaultsTable(name: name, rows: rows, remedy: "export with --to json")
     }
 
-    /// Returns the file in a layout.
+    /// Returns the content of the file in a layout.
     ///
     /// - Throws: ``DumpsError`` for the first record with a key or value that the layout cannot represent.
     func text(_ layout: ExportLayout) throws(DumpsError) -> [UInt8] { try table.text(layout) }

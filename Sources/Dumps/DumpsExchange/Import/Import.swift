@@ -17,8 +17,8 @@ package struct Import: Sendable {
         package var server: String?
         /// The root certificates to trust, for a new `dumps.yaml`.
         package var roots: [SHA256Digest] = []
-        /// A function that returns the policy for the `dumps.yaml` of an imported dumps directory; `nil` to verify with
-        /// ``policy`` even if the whole directory is restored.
+        /// A function that returns the policy for verifying a dumps directory that is restored with its `dumps.yaml`;
+        /// `nil` to use ``policy``.
         package var restoredPolicy: (@Sendable (DumpsConfiguration) throws -> TrustPolicy)?
 
         package init(time: Timestamp) {
@@ -54,7 +54,7 @@ package struct Import: Sendable {
     ///
     /// - Parameter path: a directory, an archive or a file.
     /// - Throws: `DumpsError`, also if all bundles together would be too large or if the directory is busy;
-    ///   `BundleError` for an archive that is damaged or unsafe. In that case, nothing has changed. An error of a
+    ///   `BundleError` for an archive that is damaged or unsafe. In these cases, nothing has changed. An error of a
     ///   single collection is in its outcome.
     package func run(_ path: String, _ names: [CollectionID] = []) async throws -> [Outcome] {
         let transaction = try await DumpsTransaction.begin(in: directory, limits: limits)

@@ -19,7 +19,7 @@ package struct StaticMirror: Sendable {
         package var objects: Int
         /// The total size of all objects in bytes.
         package var bytes: Int
-        /// The resources of a server that the mirror lacks, one line each.
+        /// Notes for the user, such as resources of a server that the mirror lacks, one line each.
         package var notes: [String]
     }
 

@@ -145,7 +145,7 @@ struct CollectionBuilder {
     /// Adds a record.
     ///
     /// - Parameters:
-    ///   - id: the record's id, used if the record itself has none.
+    ///   - id: the record's id if neither its member `id` nor `id-from` determines one.
     ///   - line: the line number of this id.
     mutating func add(record node: SourceNode, file: String, id given: String? = nil, line: Int? = nil) {
         guard !problems.isFull else { return }

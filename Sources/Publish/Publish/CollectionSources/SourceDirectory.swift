@@ -22,8 +22,8 @@ package struct SourceDirectory: Sendable {
 
     /// Returns the directory's collections, sorted, each with its file or directory. Does I/O.
     ///
-    /// - Throws: ``DumpsError`` if there is no such directory, or if it contains something other than a collection;
-    ///   `BundleError`.
+    /// - Throws: ``DumpsError`` if there is no such directory, if it contains a link or an invalid name, or if a
+    ///   collection appears twice; `BundleError`.
     package func collections() throws -> [(id: CollectionID, place: String)] {
         var problems = ProblemList()
         var found: [ExactString: (id: CollectionID, place: String)] = [:]
@@ -103,7 +103,7 @@ package struct SourceDirectory: Sendable {
     }
 }
 
-/// Reads the files of one collection.
+/// A reader of the source files of one collection.
 struct CollectionReader {
     let id: CollectionID
     /// The collection's file or directory.

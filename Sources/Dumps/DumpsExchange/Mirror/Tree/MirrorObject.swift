@@ -32,7 +32,7 @@ struct MirrorObject {
     }
 }
 
-/// The state that a client has after applying a changeset, and the state that it needs before.
+/// The state that a client has after applying a changeset, and the state that it must have before.
 struct MirrorChangeset {
     /// The collection as `bucket/name`. The monitor is `monitor/changes`.
     let collection: String
