@@ -25,7 +25,7 @@ package struct Embedding: Sendable {
         package var schemas: [CollectionID: JSONValue] = [:]
         /// The required server of all data; `nil` to accept any.
         package var server: ServerURL?
-        /// The required publisher of the catalogue; `nil` to accept any.
+        /// The required publisher of the catalogue, checked only if ``server`` is set; `nil` to accept any.
         package var publisher: PublisherName?
 
         package init() {}

@@ -3,7 +3,7 @@ import Dumps
 import RemoteSettingsModel
 import SnapshotBundle
 
-/// An export, which writes bundles of a dumps directory in another project's layout.
+/// An export of a dumps directory's bundles to another project's layout, an archive or a file of defaults.
 package struct Export: Sendable {
     /// The treatment of an existing file or directory at the output path.
     package enum Existing: Hashable, Sendable {
@@ -165,7 +165,7 @@ package struct Export: Sendable {
 }
 
 extension Export {
-    /// Returns the content of the file: the chosen fields of the records, or parameters in the layout.
+    /// Returns the content of the file for the layout: the chosen fields of the records, or the parameters.
     private func defaults(of bundle: BundleReader) throws -> [UInt8] {
         if let fields { return try DefaultsTable(ExportedCollection(bundle, limits: limits), fields).text(layout) }
         let name = "\(bundle.head.collection)"
@@ -213,6 +213,6 @@ package enum ExportLayout: String, CaseIterable, Sendable {
     /// the others.
     package var isUpdatable: Bool { [.firefox, .applicationServices, .files].contains(self) }
 
-    /// Whether the layout is a single file of defaults that an app loads, made from fields of one collection.
+    /// Whether the layout is a file of defaults, for which the fields with the keys and the values can be chosen.
     package var hasFields: Bool { [.plist, .json].contains(self) }
 }

@@ -19,7 +19,7 @@ struct ObservedValues {
 
     /// The maximum depth. Deeper values are ``ValueType/any``.
     private static let depth = 8
-    /// The maximum number of keys of an object type. An object with more keys is a dictionary.
+    /// The maximum number of keys of a nested object without a schema. If there are more, its type is a dictionary.
     private static let properties = 64
 
     mutating func observe(_ value: JSONValue, depth: Int = 0) {
