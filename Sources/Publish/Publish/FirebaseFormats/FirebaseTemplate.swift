@@ -151,7 +151,7 @@ private struct TemplateConverter {
             text.line(1, "\(SourceText.key(name)): \(SourceText.quoted(condition.filter))\(comment)")
         } catch {
             refused.insert(name.exact)
-            let what = error.entry.map { "uses \($0): \(error.problem)" } ?? "cannot be read: \(error.problem)"
+            let what = error.entry.map { "uses \($0): \(error.problem)" } ?? "cannot be converted: \(error.problem)"
             unsupported.add(file, line, "the condition \(VisibleText.quote(name)) \(what)", Self.remedy)
         }
     }

@@ -94,7 +94,7 @@ struct MirrorTree {
         guard let place = MirrorPath(path), !folders.contains(place.file.exact), !files.contains(place.file.exact),
             !place.folders.contains(where: { files.contains($0.exact) })
         else {
-            notes.append("\(VisibleText.escape(path)): skipped: not usable as a file name, or in conflict with others")
+            notes.append("\(VisibleText.escape(path)): skipped, because it cannot be a file or conflicts with another")
             return
         }
         files.insert(place.file.exact)
