@@ -42,7 +42,8 @@ struct CollectionBuilder {
         }
         guard let members = node.members else {
             problems.add(
-                file, node.line, "the file cannot be \(node.kind)", "write a mapping with records: or parameters:")
+                file, node.line, "the file's content cannot be \(node.kind)",
+                "write a mapping with records: or parameters:")
             return
         }
         if let member = node["id-from"] {
