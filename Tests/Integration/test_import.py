@@ -282,7 +282,7 @@ def test_paths_that_escape(tree, tmp_path, name):
         info = zipfile.ZipInfo("placeholder")
         info.filename = name
         archive.writestr(info, "{}")
-    refused("firefox", path, tmp_path, name.split("/")[-1], "inside the archive")
+    refused("firefox", path, tmp_path, name.split("/")[-1], "not a relative path without .., control characters")
     assert not (tmp_path / "evil.json").exists()
 
 
@@ -291,7 +291,7 @@ def test_a_name_steers_no_terminal(tree, tmp_path, name):
     path = packed(tree, tmp_path / "t.tar")
     with tarfile.open(path, "a") as archive:
         archive.addfile(tarfile.TarInfo(name))
-    outcome = refused("firefox", path, tmp_path, "inside the archive", "\\u{")
+    outcome = refused("firefox", path, tmp_path, "not a relative path without .., control characters", "\\u{")
     assert outcome.err.removesuffix("\n").isprintable(), repr(outcome.err)
 
 
@@ -332,7 +332,7 @@ def test_the_same_name_twice(tree, tmp_path):
     path = zip_of(tree, tmp_path / "t.zip", prefix="")
     with zipfile.ZipFile(path, "a") as archive:
         archive.writestr("main/settings.json", document([], 1700000000009))
-    refused("firefox", path, tmp_path, "main/settings.json", "twice")
+    refused("firefox", path, tmp_path, "main/settings.json", "another entry would be extracted to the same file")
 
 
 BOMB, PIECE, TEN_GIGABYTES = "main/settings.json", 64 << 20, 10 << 30

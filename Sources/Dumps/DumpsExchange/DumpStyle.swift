@@ -2,8 +2,8 @@ import RemoteSettingsModel
 
 /// The formatting of a project's JSON files of collections: `{"data": [record…], "timestamp": N}`.
 ///
-/// A bundle stores records in canonical form, so the original formatting of a file must follow from a rule. These are
-/// the projects' rules, checked against their files.
+/// A bundle stores records in canonical form, so an export must recreate the original formatting of a file. The styles
+/// here were checked against the projects' files.
 struct DumpStyle: Hashable, Sendable {
     enum KeyOrder: Hashable, Sendable {
         /// Members are sorted by code point.
@@ -72,7 +72,7 @@ enum DumpMetadata {
 }
 
 extension DumpStyle {
-    /// Returns the style with the indentation and final newline of a file's content; `nil` if it equals `style`.
+    /// Returns `style` with the indentation and final newline of a file's content; `nil` if they are the same.
     static func seen(in text: Bytes, of style: DumpStyle) -> DumpStyle? {
         var own = style
         text.withSpan { span in

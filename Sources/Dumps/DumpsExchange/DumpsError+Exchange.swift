@@ -6,8 +6,8 @@ extension DumpsError {
     /// Creates an error about a file, a directory or a collection.
     ///
     /// - Parameters:
-    ///   - entry: the entry, record or member in it; `nil` if the problem concerns the whole.
-    ///   - expected: the expectation; `nil` if `found` is self-explanatory.
+    ///   - entry: the affected entry, record or member in it; `nil` if there is none.
+    ///   - expected: the expected value; `nil` if `found` describes the whole problem.
     init(
         _ code: FailureCode, _ place: String, entry: String? = nil, expected: String? = nil, found: String,
         remedy: String
@@ -17,7 +17,7 @@ extension DumpsError {
             remedy: remedy)
     }
 
-    /// Returns the same error for another file.
+    /// Returns the same error with a different file and entry.
     func moved(to file: String, entry: String?) -> Self {
         Self(code, file: file, entry: entry, problem: problem, remedy: remedy)
     }
@@ -26,7 +26,7 @@ extension DumpsError {
     static func notAMirror(_ folder: String, found: String) -> Self {
         Self(
             file: folder,
-            problem: "this folder is neither empty nor a mirror: it contains \(VisibleText.escape(found))",
+            problem: "this is neither an empty folder nor a mirror: found \(VisibleText.escape(found))",
             remedy: "choose a different folder, or empty this one")
     }
 
@@ -47,7 +47,7 @@ extension DumpsError {
     /// Returns an error for a file that has disappeared right after it was written.
     static func vanished(_ path: String) -> Self {
         Self(
-            .missing, file: path, problem: "this file was just written and is gone",
+            .missing, file: path, problem: "a file here disappeared right after it was written",
             remedy: "check whether another process removes files there")
     }
 }

@@ -2,7 +2,7 @@ import Dumps
 import RemoteSettingsModel
 import SnapshotBundle
 
-// The reasons why a collection cannot be published.
+// Errors of publishing. Each comment states the problem that the error reports.
 extension DumpsError {
     /// The current timestamp is so far ahead of the clock that apps would refuse the next one.
     package static func clockBehind(_ id: CollectionID, present: Timestamp, time: Timestamp) -> Self {
@@ -18,7 +18,7 @@ extension DumpsError {
     package static func notLater(_ id: CollectionID, present: Timestamp, time: Timestamp) -> Self {
         Self(
             file: "\(id)",
-            problem: "--at \(time.rfc3339) is not later than the current state, \(present.rfc3339)",
+            problem: "--at \(time.rfc3339) is not later than the timestamp of the current state, \(present.rfc3339)",
             remedy: "give a later time")
     }
 
@@ -78,8 +78,8 @@ extension DumpsError {
         Self(
             file: "\(id)",
             problem:
-                "catalogue number \(Catalogue.highestNumber) is the last possible one; it may be forged with a stolen "
-                + "key",
+                "catalogue number \(Catalogue.highestNumber) is the highest possible one; a stolen key may have signed "
+                + "it",
             remedy: "to start again at 1, create a new signing certificate with: rsdump keys renew DIR")
     }
 
@@ -116,7 +116,7 @@ extension DumpsError {
             remedy: "publish them first with: rsdump publish")
     }
 
-    /// There is a source for the catalogue, but `publish` generates the catalogue.
+    /// There is a source for the catalogue, although `publish` generates the catalogue.
     package static func sourceOfCatalogue(_ id: CollectionID) -> Self {
         Self(
             file: "\(id)", problem: "publish creates the catalogue itself, so it cannot have a source",
@@ -128,7 +128,7 @@ extension DumpsError {
     package static func noSignature(_ problem: String) -> Self {
         Self(
             .program, file: "--sign-with",
-            problem: "the command did not return a valid signature: \(problem); nothing was published",
+            problem: "the command did not return a signature: \(problem); nothing was published",
             remedy: "test the command by itself, with any text on its standard input")
     }
 
@@ -146,7 +146,7 @@ extension DumpsError {
         Self(
             file: "\(id)",
             problem: "it has already been rolled back: its records are those of \(earlier.rfc3339)",
-            remedy: "to roll back further, give --to \(next.rfc3339)")
+            remedy: "to undo the rollback, give --to \(next.rfc3339); to go back further, give an earlier time")
     }
 
     /// The earlier state does not verify against a configured root.

@@ -48,7 +48,7 @@ package struct EarlierState: Sendable {
             metadata: try found.metadata().writtenMembers(limits: limits),
             notes: [
                 "rolled back to its state of \(wanted.timestamp.rfc3339) (\(place)); also revert the change in its "
-                    + "source, or the next publish will bring it back"
+                    + "source, or the next publish will undo the rollback"
             ])
     }
 

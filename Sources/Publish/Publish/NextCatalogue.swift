@@ -31,9 +31,9 @@ package struct NextCatalogue: Hashable, Sendable {
     ///   - timestamp: the catalogue's timestamp if the catalogue differs from the current one.
     ///   - time: the current time.
     ///   - confirms: whether to renew the times in any case. Otherwise they are renewed when half of `expiresAfter` has
-    ///     passed.
+    ///     passed, or when `expiresAfter` has changed.
     ///   - begins: the start of the signing certificate's validity; `nil` if unknown.
-    /// - Throws: `DumpsError` if the publisher is a different one, or if the highest number is already used.
+    /// - Throws: `DumpsError` if the current catalogue has a different publisher or the highest possible number.
     package init(
         _ settings: (publisher: PublisherName, expiresAfter: Duration), after present: VerifiedCatalogue?,
         states: [CollectionID: Catalogue.Entry], timestamp: Timestamp, time: Timestamp, confirms: Bool,

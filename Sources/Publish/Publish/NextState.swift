@@ -99,7 +99,7 @@ package struct NextState: Sendable {
         return state
     }
 
-    /// Returns the timestamp of a state that differs from the current one.
+    /// Returns the timestamp for a new state: `time`, or one millisecond after the current timestamp if that is later.
     static func timestamp(
         of id: CollectionID, onto present: PresentState?, at time: Timestamp, limits: Limits
     ) throws(DumpsError) -> Timestamp {

@@ -3,7 +3,7 @@ import Dumps
 import RemoteSettingsModel
 import SnapshotBundle
 
-/// Publishes sources: signs each collection that changed, and packs it into a dumps directory.
+/// A publisher of source files, which signs each changed collection and packs it into a dumps directory.
 package struct Publisher: Sendable {
     package struct Options: Sendable {
         /// The time for new timestamps, and for the verification of signatures.
@@ -36,7 +36,7 @@ package struct Publisher: Sendable {
     package struct Outcome: Sendable {
         package let id: CollectionID
         package let result: Result<NextState, any Error>
-        /// The time when the first certificate of the published chain expires; `nil` if nothing is published.
+        /// The earliest expiry of a certificate in the chain; `nil` if the collection has no verified state.
         package let chainEnd: Timestamp?
         package fileprivate(set) var notes: [String]
         /// The catalogue; `nil` for any other collection.
@@ -81,7 +81,7 @@ package struct Publisher: Sendable {
 
     /// Computes the collections' next states and the next catalogue. Signs nothing and writes nothing. Does I/O.
     ///
-    /// This needs no keys. It verifies no signatures, and relies on the lock file for which states are signed.
+    /// This needs no keys and verifies no signatures. It relies on the lock file's list of signed states.
     ///
     /// - Parameter accepted: the collections whose guard violations are accepted; `nil` to skip the guards.
     /// - Returns: the next states, and the next catalogue, which is `nil` if `dumps.yaml` requires none.
@@ -203,15 +203,14 @@ package struct Publisher: Sendable {
         }
     }
 
-    /// Publishes each collection independently of the others, and adds them to `dumps.yaml`. Does I/O, no network.
+    /// Publishes each collection independently of the others, and adds it to `dumps.yaml`. Does I/O, no network.
     ///
     /// If `dumps.yaml` requires a catalogue, a catalogue of all collections is published in the same transaction. It is
     /// the last outcome.
     ///
-    /// - Throws: `DumpsError.busy` if a different process works in the directory, `BundleError` if apps would not
-    ///   accept the chain, ``DumpsError`` if the catalogue cannot be created or the signer fails, `BundleError`, or
-    ///   `DumpsError`. In these cases nothing has changed. An error that concerns only one collection is in that
-    ///   collection's outcome.
+    /// - Throws: ``DumpsError``, for example if another process is using the directory, if the catalogue cannot be
+    ///   created or if the signer fails; `BundleError`, for example if apps would not accept the chain. In these cases
+    ///   nothing has changed. An error that concerns only one collection is in that collection's outcome.
     package func run(_ sources: [CollectionSource]) async throws -> [Outcome] {
         try await publish(sources.map { ($0.id, $0) }, catalogue: .next)
     }
@@ -247,7 +246,7 @@ package struct Publisher: Sendable {
             ids.filter { $0 != Catalogue.collection }.map { ($0, nil) }, catalogue: .resigned)
     }
 
-    /// The action of a run on the catalogue.
+    /// The step of a run that concerns the catalogue.
     private enum CatalogueStep {
         /// None: `dumps.yaml` requires no catalogue, so a collection with the catalogue's name is an ordinary one.
         case none
@@ -412,7 +411,7 @@ package struct Publisher: Sendable {
         let chain = chains[0].verified
         let next = try NextCatalogue(
             (settings.publisher, settings.expiresAfter), after: present, states: states,
-            // A wrong clock is an error only if something changed, so ignore it here. If so, the next state reports it.
+            // A wrong clock is an error only if something changed. `NextState` then reports it, so ignore it here.
             timestamp: (try? NextState.timestamp(of: id, onto: held?.present, at: options.time, limits: limits))
                 ?? options.time,
             time: options.time, confirms: confirms, begins: chain.leafNotBefore)
@@ -461,8 +460,8 @@ package struct Publisher: Sendable {
             do {
                 let state = try directory.listedState(
                     of: id, entry, at: run.transaction.bundlePath(id), limits: limits)
-                // Skip states that this run has published, and those in the previous catalogue. They are already
-                // verified.
+                // States that this run has published and states in the previous catalogue are already verified, so
+                // verify only others.
                 if !published.contains(id), state != listed { try verifyListed(id, entry, run) }
                 states[id] = state
             } catch {
@@ -518,8 +517,8 @@ package struct Publisher: Sendable {
             source, onto: held?.present, at: options.time, isExact: isExact, limits: limits)
         try check(state)
         guard let held, case .success(let present) = held.vouched else {
-            // An unverified state sets no binding minimum, but publishing an earlier timestamp than its own is probably
-            // a mistake.
+            // The timestamp of an unverified state is not a minimum for the next one, but publishing an earlier one is
+            // probably a mistake.
             if let timestamp = held?.unverified.timestamp, state.timestamp < timestamp {
                 throw DumpsError.refused(
                     id,
@@ -595,7 +594,7 @@ package struct Publisher: Sendable {
         let made: PublishedFrom.Signature
     }
 
-    /// Returns the chains of the signers. Apps must already trust the first one.
+    /// Returns the chains of the signers. Apps must already trust the root of the first one.
     private func chains(for id: CollectionID) throws(BundleError) -> [Chain] {
         func chain(of signer: any PayloadSigner) throws(BundleError) -> Chain {
             let verified = try CertificateChain(pem: signer.chain, limits: limits)

@@ -4,7 +4,7 @@ import RemoteSettingsModel
 /// The command of `publish --sign-with`. It receives the message on its standard input, and writes the signature to its
 /// standard output.
 package struct SigningProgram: Sendable {
-    /// The largest output in bytes. A signature needs about 100.
+    /// The maximum size of the output in bytes. A signature is about 100 bytes long.
     private static let outputBytes = 4 << 10
 
     private let command: String
@@ -14,7 +14,7 @@ package struct SigningProgram: Sendable {
     ///
     /// - Parameters:
     ///   - command: a shell command.
-    ///   - seconds: the longest time in seconds that the command may run.
+    ///   - seconds: the time limit for the command, in seconds.
     package init(_ command: String, seconds: Int = 120) {
         self.command = command
         self.seconds = seconds

@@ -109,7 +109,7 @@ struct RecordTypeTests {
                 == .init(path: ["name"], found: "a number", expected: "a string"))
         #expect(
             type.misfit(of: ["id": "c", "last_modified": 1, "tags": []])
-                == .init(path: ["name"], found: "nothing", expected: "a string"))
+                == .init(path: ["name"], found: "missing", expected: "a string"))
         #expect(
             type.misfit(of: ["id": "c", "last_modified": 1, "name": "y", "tags": ["x", 1]])
                 == .init(path: ["tags", "1"], found: "a number", expected: "a string"))

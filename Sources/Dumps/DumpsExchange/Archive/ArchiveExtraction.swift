@@ -1,11 +1,11 @@
 import RemoteSettingsModel
 import SnapshotBundle
 
-/// An extraction of files from an untrusted archive to an empty directory.
+/// An extraction of files from an untrusted archive into an empty directory.
 ///
-/// Every name is checked first. Only regular files and their folders are created, and ``Limits`` restricts the number
-/// of extracted bytes. A compressed stream is read completely before any file is written, so an archive that is
-/// truncated or expands too much leaves no files behind.
+/// Every name is checked first. Only regular files and their folders are created, and the size of each file and the
+/// total size are limited. A compressed stream is read completely before any of its files is written, so a stream that
+/// is truncated or expands too much leaves no files behind.
 package struct ArchiveExtraction {
     /// The treatment of an entry.
     package enum Use: Hashable, Sendable {
@@ -20,7 +20,7 @@ package struct ArchiveExtraction {
     private static let ratio = 1_100
     /// The number of extracted bytes below which the compression ratio is not checked.
     private static let ratioFloor = 64 << 20
-    /// The maximum depth of a file in nested folders, including the file itself.
+    /// The maximum number of components in the path of an entry.
     private static let pathDepth = 64
     /// The maximum nesting depth of archives.
     private static let nesting = 3
@@ -40,8 +40,8 @@ package struct ArchiveExtraction {
     ///   - directory: an existing, empty directory. The caller removes it, even after an error.
     ///   - use: a closure that decides how an entry is treated. It gets the entry's checked path without a leading
     ///     `./`, and whether the entry is in a nested archive.
-    ///   - mostEntries: the maximum number of entries in the archive.
-    ///   - mostBytes: the maximum number of unpacked bytes. If `Int` has 32 bits, the default is its maximum.
+    ///   - mostEntries: the maximum number of entries, including those of nested archives.
+    ///   - mostBytes: the maximum total number of unpacked bytes. If `Int` has 32 bits, the default is its maximum.
     package init(
         into directory: String, limits: Limits, mostEntries: Int = 500_000,
         mostBytes: Int = Int(clamping: Int64(64) << 30), use: @escaping (_ name: String, _ isNested: Bool) -> Use
@@ -102,14 +102,15 @@ package struct ArchiveExtraction {
         let use = use(name, depth > 1)
         guard use != .passOver, entry.kind != .directory else { return nil }
         guard entry.kind == .file else {
-            throw refused(
-                .content, in: shown, entry: entry.name,
-                found: "the entry is a link or a special file, not a regular file")
+            throw BundleError(
+                .content, file: shown, entry: entry.name,
+                found: "the entry is a link or a special file, not a regular file",
+                remedy: "create the archive again with a regular file in its place; nothing was written")
         }
         guard case .extract(let wanted) = use else { return ("\(directory)/.nested-\(depth)-\(number)", name) }
         guard extracted.insert(wanted.exact).inserted else {
             throw refused(
-                .content, in: shown, entry: entry.name, found: "this name appears twice")
+                .content, in: shown, entry: entry.name, found: "another entry would be extracted to the same file")
         }
         return ("\(directory)/\(wanted)", nil)
     }
@@ -135,7 +136,7 @@ package struct ArchiveExtraction {
             guard bytes <= mostBytes, size <= limits.attachmentBytes else {
                 throw refused(
                     .overLimit, in: shown, entry: entry.name,
-                    found: "the files are over the limit of \(mostBytes) bytes")
+                    found: "this file is too large, or all files together are over the limit of \(mostBytes) bytes")
             }
             try file.write(piece)
         }
@@ -167,9 +168,8 @@ package struct ArchiveExtraction {
         }
     }
 
-    /// Returns the entry at a position of the decompressed stream, or the first entry that cannot be read.
-    ///
-    /// If no entry contains the position, it returns the entry before it.
+    /// Returns the name of the entry that contains a position of the decompressed stream, or that cannot be read, as
+    /// `inside`. If there is no such entry, returns the name of the last entry before the position as `after`.
     private static func entry(at position: Int, of path: String) -> (inside: String?, after: String?) {
         var last: String?
         guard let archive = try? ArchiveFile(path, as: .archive) else { return (nil, nil) }
@@ -198,7 +198,8 @@ package struct ArchiveExtraction {
         }
         guard isSafe, !parts.isEmpty, name.utf8.count <= 4096 else {
             throw refused(
-                .content, in: shown, entry: name, found: "the name is not a relative path inside the archive")
+                .content, in: shown, entry: name,
+                found: "the name is not a relative path without .., control characters and backslashes")
         }
         guard parts.count <= Self.pathDepth else {
             throw refused(

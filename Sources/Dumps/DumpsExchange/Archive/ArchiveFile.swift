@@ -46,8 +46,8 @@ final class ArchiveFile {
         unsafe self.archive = archive
         let supported: [Int32] =
             switch format {
-            // A ZIP file must be seekable, so that its directory is read: as a stream, a truncated file would look
-            // complete.
+            // Read ZIP files with seeking, because libarchive then uses the central directory. As a stream, a
+            // truncated file would look complete.
             case .archive:
                 unsafe [
                     archive_read_support_format_zip_seekable(archive),
@@ -75,12 +75,12 @@ final class ArchiveFile {
         let status = unsafe archive_read_next_header(archive, &entry)
         isCompressed = unsafe archive_filter_count(archive) > 1
         if status == ARCHIVE_EOF { return nil }
-        // libarchive warns about a name that cannot be displayed in the locale, which is harmless.
+        // Accept warnings: libarchive warns about a name that the locale's encoding cannot express, which is harmless.
         guard status == ARCHIVE_OK || status == ARCHIVE_WARN, let entry = unsafe entry else { throw damaged(nil) }
         guard let text = unsafe archive_entry_pathname(entry) ?? archive_entry_pathname_utf8(entry),
             let name = unsafe String(validatingCString: text)
         else {
-            throw BundleError(.malformed, file: path, found: "a name is not in UTF-8")
+            throw BundleError(.malformed, file: path, found: "the name of an entry is not in UTF-8")
         }
         let isLink = unsafe archive_entry_symlink(entry) != nil || archive_entry_hardlink(entry) != nil
         let type = unsafe archive_entry_filetype(entry)

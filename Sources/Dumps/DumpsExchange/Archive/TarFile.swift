@@ -2,8 +2,8 @@ import CArchive
 import RemoteSettingsModel
 import SnapshotBundle
 
-/// A writer of reproducible tar files (POSIX pax), compressed with zstd. The output contains no time, user, group or
-/// mask, so that it depends only on the members.
+/// A writer of reproducible tar files (POSIX pax), compressed with zstd. All members have the same time, owner and
+/// mode, so that the output depends only on their names and contents.
 @safe
 package final class TarFile {
     /// A regular file with mode 0644.
@@ -125,7 +125,7 @@ private final class ArchiveOutput {
     }
 }
 
-/// A callback of libarchive, which passes bytes for the file, and the ``ArchiveOutput`` as the context.
+/// Writes bytes from libarchive to the ``ArchiveOutput`` that `context` points to; returns -1 if that fails.
 private func writeToOutput(
     _ archive: OpaquePointer?, _ context: UnsafeMutableRawPointer?, _ bytes: UnsafeRawPointer?, _ count: Int
 ) -> la_ssize_t {

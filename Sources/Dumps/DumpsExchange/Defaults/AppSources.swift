@@ -5,14 +5,14 @@ import SnapshotBundle
 
 /// The parameter keys that are mentioned in an app's source files.
 package struct AppSources {
-    /// The maximum size of a source file, in bytes. Larger files are not written by hand.
+    /// The maximum size of a source file, in bytes. Larger files are skipped, because they are probably generated.
     private static let fileBytes = 4 << 20
 
     private var mentions = KeyMentions()
     private var files = 0
 
-    /// Reads the files in directories. Skips links, and directories whose content is generated or downloaded (`.build`,
-    /// `Pods`, `node_modules`).
+    /// Reads the source files in directories. Skips links, hidden files, and the directories `build`, `Pods` and
+    /// `node_modules`, whose content is generated or downloaded.
     ///
     /// - Throws: ``DumpsError`` if a directory cannot be read, or if there are no source files; `BundleError`.
     package init(in directories: [String]) throws {

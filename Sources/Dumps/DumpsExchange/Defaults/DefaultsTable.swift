@@ -2,7 +2,7 @@ import ConfigParameters
 import Dumps
 import RemoteSettingsModel
 
-/// The fields of a collection's records that contain keys and values.
+/// The names of the record fields that contain the key and the value of each default.
 package struct DefaultsFields: Hashable, Sendable {
     package let key: String
     package let value: String
@@ -58,7 +58,7 @@ extension DefaultsTable {
             remedy: "export with --to json, or choose a different field with --value")
     }
 
-    /// Returns the file in one of the layouts of defaults; JSON for any other layout.
+    /// Returns the content of the file: a property list for the layout `plist`, and JSON for any other layout.
     ///
     /// - Throws: ``DumpsError`` for the first record with a key or value that the layout cannot represent.
     func text(_ layout: ExportLayout) throws(DumpsError) -> [UInt8] {

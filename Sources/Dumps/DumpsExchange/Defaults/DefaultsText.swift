@@ -64,7 +64,7 @@ package struct DefaultsText {
         guard !number.text.utf8.contains(where: { [0x2E, 0x45, 0x65].contains($0) }) else {
             return "<real>\(text)</real>"
         }
-        guard number.int64 != nil else { throw refused("a signed integer of 64 bits", text) }
+        guard number.int64 != nil else { throw refused("a signed 64-bit integer", text) }
         return "<integer>\(text)</integer>"
     }
 
@@ -88,9 +88,7 @@ package struct DefaultsText {
 
 /// An escaper of text for XML 1.0 (fifth edition, section 2.2).
 private enum XMLText {
-    /// Returns an escaped text.
-    ///
-    /// - Returns: `nil` if the text contains a character that XML does not allow.
+    /// Returns the escaped text; `nil` if the text contains a character that XML does not allow.
     static func escaped(_ text: String) -> String? {
         var output = ""
         for scalar in text.unicodeScalars {

@@ -52,11 +52,11 @@ package struct KeyMentions: Sendable {
         texts.contains(key.exact) || accessors[key].map(members.contains) ?? false
     }
 
-    /// The calls, up to the key, that read a value with Firebase's libraries or this library.
+    /// The code before the key in calls that read a value with Firebase's libraries or this library.
     private static let calls = [
         "configValue(forKey:", "[decodedValue:", "[jsonValue:", "RemoteConfigProperty(key:",
     ]
-    /// Similar calls, on a receiver whose name ends in "config".
+    /// The code before the key in calls that count only if the name of the receiver ends in "config".
     private static let getters = [
         "[", ".string(forKey:", ".bool(forKey:", ".number(forKey:", ".data(forKey:", ".getString(", ".getBoolean(",
         ".getBool(", ".getLong(", ".getInt(", ".getDouble(", ".getValue(",
@@ -75,8 +75,8 @@ package struct KeyMentions: Sendable {
 /// A scanner that finds strings and names in code, and skips comments.
 private struct CodeScanner {
     enum Token {
-        /// A string without interpolation. `before` is the preceding code, including earlier lines, without white
-        /// space.
+        /// A string without interpolation, and without escapes except those of quotes. `before` is the preceding code,
+        /// including earlier lines, without white space.
         case text(String, line: Int, before: String)
         /// A name after a dot.
         case member(String)

@@ -6,7 +6,7 @@ import RemoteSettingsModel
 struct ParameterDefaults {
     private let table: DefaultsTable
 
-    /// Creates the default values.
+    /// Collects the default value of each parameter that has one.
     ///
     /// - Parameter name: the collection's name in messages.
     /// - Throws: `FormatError` if a value cannot be parsed.
@@ -21,7 +21,7 @@ struct ParameterDefaults {
         table = DefaultsTable(name: name, rows: rows, remedy: "export with --to json")
     }
 
-    /// Returns the file in a layout.
+    /// Returns the content of the file in a layout.
     ///
     /// - Throws: ``DumpsError`` for the first record with a key or value that the layout cannot represent.
     func text(_ layout: ExportLayout) throws(DumpsError) -> [UInt8] { try table.text(layout) }
@@ -120,9 +120,7 @@ struct ParameterAccessors {
     }
 }
 
-/// Single-line JSON for a terminal, with readable numbers.
-///
-/// Control characters and invisible characters are escaped.
+/// Single-line JSON for a terminal. Numbers are in plain notation, and control and invisible characters are escaped.
 package enum PlainJSON {
     /// Returns JSON for a terminal.
     ///
@@ -146,7 +144,7 @@ package enum PlainJSON {
 }
 
 extension ParameterSet {
-    /// Returns the record of a key that applies to every device unless another one precedes it; `nil` if there is none.
+    /// Returns a key's record without a filter, which applies if no earlier record does; `nil` if there is none.
     fileprivate func defaultRecord(of key: String) -> ParameterRecord? {
         candidates(for: key).last { !$0.hasFilter }
     }

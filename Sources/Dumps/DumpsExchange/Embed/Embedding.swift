@@ -5,10 +5,10 @@ import SnapshotBundle
 
 /// An operation that embeds bundles in a program, by generating a C target whose source includes their bytes.
 ///
-/// If all bundles of a directory are embedded unchanged, the target refers to them and to their lock file. If only some
-/// are embedded, the target has a separate lock file. It also has a copy of each bundle that it needs in a different
-/// form: with records stored uncompressed, or compressed although the directory's bundle is not, because programs are
-/// not compressed later.
+/// If all bundles of a directory are embedded unchanged, the target refers to them and to their lock file. Otherwise,
+/// the target has its own lock file, and a copy of each bundle that it needs in a different form. Records may be stored
+/// uncompressed to be read in place, and bundles that are not compressed in the directory are compressed, because
+/// nothing compresses the program later.
 package struct Embedding: Sendable {
     package struct Options: Sendable {
         /// The collections; an empty list means all collections in the lock file.
@@ -25,7 +25,7 @@ package struct Embedding: Sendable {
         package var schemas: [CollectionID: JSONValue] = [:]
         /// The required server of all data; `nil` to accept any.
         package var server: ServerURL?
-        /// The required publisher of the catalogue; `nil` to accept any.
+        /// The required publisher of the catalogue, checked only if ``server`` is set; `nil` to accept any.
         package var publisher: PublisherName?
 
         package init() {}
@@ -257,7 +257,7 @@ package struct Embedding: Sendable {
         return (try MappedFile(path: directory.bundlePath(bundle.head.collection)).bytes, entry)
     }
 
-    /// Returns the same snapshot as a bundle for embedding. The content is the same, but the bytes may differ.
+    /// Packs the snapshot of a bundle again, for embedding. Its content is the same, but the bytes may differ.
     private func packed(
         _ bundle: BundleReader, _ entry: LockFile.Collection
     ) throws -> (content: Bytes, entry: LockFile.Collection) {

@@ -2,7 +2,8 @@ import Dumps
 import RemoteSettingsModel
 import SnapshotBundle
 
-/// An archive of a dumps directory, `dumps/…`, with the unchanged lock file, configuration and bundles.
+/// An archive of a dumps directory, `dumps/…`, with its lock file, configuration and bundles. Collections that are not
+/// exported are removed from the lock file and the configuration.
 enum ArchiveExport {
     /// Writes the archive.
     ///

@@ -3,7 +3,7 @@ import Dumps
 import RemoteSettingsModel
 import SnapshotBundle
 
-/// An export, which writes bundles of a dumps directory in another project's layout.
+/// An export of a dumps directory's bundles to another project's layout, an archive or a file of defaults.
 package struct Export: Sendable {
     /// The treatment of an existing file or directory at the output path.
     package enum Existing: Hashable, Sendable {
@@ -22,7 +22,7 @@ package struct Export: Sendable {
         package var files = 0
         /// The total size of all files in bytes.
         package var bytes = 0
-        /// The parts that are missing from the export, one line each.
+        /// The attachments that are missing from the export or were removed by an update, one line each.
         package var notes: [String] = []
     }
 
@@ -103,7 +103,7 @@ package struct Export: Sendable {
     private func check(_ output: String, _ existing: Existing) throws {
         if existing == .update, !layout.isUpdatable {
             throw DumpsError(
-                .usage, output, found: "the layout \(layout.rawValue) cannot be updated",
+                .usage, output, found: "an export in the layout \(layout.rawValue) cannot be updated",
                 remedy: "replace it as a whole with --force")
         }
         guard try !directory.hasFiles(at: output, limits: limits) else {
@@ -149,7 +149,7 @@ package struct Export: Sendable {
             throw DumpsError(
                 .usage, directory.lockPath,
                 found:
-                    "the lock file lists \(Counted.text(bundles.count, "collection")), but this layout supports only "
+                    "the export would have \(Counted.text(bundles.count, "collection")), but this layout supports only "
                     + "one",
                 remedy: "choose one BUCKET/COLLECTION")
         }
@@ -165,7 +165,7 @@ package struct Export: Sendable {
 }
 
 extension Export {
-    /// Returns the file of an app's defaults: the chosen fields of the records, or the values of parameters.
+    /// Returns the content of the file for the layout: the chosen fields of the records, or the parameters.
     private func defaults(of bundle: BundleReader) throws -> [UInt8] {
         if let fields { return try DefaultsTable(ExportedCollection(bundle, limits: limits), fields).text(layout) }
         let name = "\(bundle.head.collection)"
@@ -203,8 +203,8 @@ package enum ExportLayout: String, CaseIterable, Sendable {
         case .changesets: "saved changesets of a server, with chains and attachments"
         case .files: "firefox-ios: NAME.json, attachments/NAME/FILE named by --key"
         case .tarZstd: "bundles, lock file and dumps.yaml in one archive, for offline use"
-        case .plist: "parameters as an app's defaults, as an XML property list"
-        case .json: "parameters as an app's defaults, as a JSON object"
+        case .plist: "the default values of parameters, as an XML property list"
+        case .json: "the default values of parameters, as a JSON object"
         case .swift: "a Swift accessor for each parameter, with a type that fits all its values"
         }
     }
@@ -213,6 +213,6 @@ package enum ExportLayout: String, CaseIterable, Sendable {
     /// the others.
     package var isUpdatable: Bool { [.firefox, .applicationServices, .files].contains(self) }
 
-    /// Whether the layout is a single file of defaults that an app loads, made from fields of one collection.
+    /// Whether the layout is a file of defaults, for which the fields with the keys and the values can be chosen.
     package var hasFields: Bool { [.plist, .json].contains(self) }
 }

@@ -1,7 +1,7 @@
 import RemoteSettingsModel
 import SnapshotBundle
 
-/// A bundle's contents in the form required by layouts: its records as values, and its attachments.
+/// The contents of a bundle to export: its records as JSON values, and its attachments.
 struct ExportedCollection {
     struct Entry {
         let record: JSONValue
@@ -19,7 +19,7 @@ struct ExportedCollection {
 
     /// Reads a bundle.
     ///
-    /// - Throws: `BundleError`; `FormatError` if a record is not valid in a bundle.
+    /// - Throws: `BundleError`; `FormatError` if a record is not valid.
     init(_ bundle: BundleReader, limits: Limits) throws {
         self.bundle = bundle
         id = bundle.head.collection
@@ -47,13 +47,13 @@ struct ExportedCollection {
         return true
     }
 
-    /// Returns the collection's file, in the project's style or in the style in which it was imported.
+    /// Returns the content of the collection's file, in the style that an import recorded, or else in the project's.
     func text(_ project: DumpStyle) -> [UInt8] {
         let style = DumpMetadata.style(metadata, of: project)
         return DumpText.document(ordered(style.records).map(\.record), timestamp: timestamp, style: style)
     }
 
-    /// Returns only the records, in the format of Python's `json.dump`.
+    /// Returns the records as an array, in the format of Python's `json.dump`.
     func list(_ style: DumpStyle) -> [UInt8] { DumpText.list(ordered(style.records).map(\.record), style: style) }
 
     private func ordered(_ order: DumpStyle.RecordOrder) -> [Entry] {

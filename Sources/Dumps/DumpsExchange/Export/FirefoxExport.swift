@@ -24,10 +24,10 @@ enum FirefoxExport {
 
     /// Writes the time of every collection, in the format of Python's `json.dumps`.
     ///
-    /// An update starts from the current list, which Firefox's build generates. It contains collections without a file
-    /// in the tree, and lacks some that have a file. So the entries of other collections are kept, and a collection
-    /// with a file but without an entry still gets no entry. A tree without a list gets no list, as in Firefox's
-    /// sources.
+    /// An update starts from the current list, which Firefox's build generates. That list has entries for collections
+    /// without a file in the tree, and no entries for some collections with a file. An update preserves both: it keeps
+    /// the entries of other collections, and adds an entry only for a collection that had no file. If the tree has no
+    /// list, as in Firefox's sources, none is written.
     ///
     /// - Throws: ``DumpsError`` if the current list cannot be read, or `BundleError`.
     static func writeTimes(
@@ -55,12 +55,12 @@ enum FirefoxExport {
         func refused(_ found: String) -> DumpsError {
             DumpsError(
                 .usage, directory.path, entry: timesFile,
-                found: "not a JSON object {\"BUCKET/COLLECTION\": TIMESTAMP, …}\(found)",
+                found: "expected a JSON object {\"BUCKET/COLLECTION\": TIMESTAMP, …}, found \(found)",
                 remedy: "correct the file, or remove it")
         }
         let value = try Result { () throws(FormatError) in try JSONValue(parsing: text, limits: limits) }
-            .mapError { refused(": \($0)") }.get()
-        guard case .object(let members) = value else { throw refused("") }
+            .mapError { refused("invalid JSON: \($0)") }.get()
+        guard case .object(let members) = value else { throw refused("a different type") }
         var times: [ExactString: String] = [:]
         for member in members {
             guard let id = try? CollectionID(member.key), let number = member.value.number?.uint64 else {

@@ -6,7 +6,7 @@ import SnapshotBundle
 struct ChangesetFiles {
     /// The path of a file or a directory.
     let path: String
-    /// The collection of a changeset whose metadata does not state one.
+    /// The collection of the changesets in a file; `nil` for the one in the metadata of each changeset.
     let collection: CollectionID?
     let limits: Limits
 
@@ -96,7 +96,7 @@ struct ChangesetFiles {
             DumpsError(
                 .usage, place,
                 found: "not a changeset, {\"metadata\": …, \"timestamp\": …, \"changes\": […]}: \(error)",
-                remedy: "save the server's response as it is, requested without _since")
+                remedy: "request the changeset without _since, and save the response unchanged")
         }.get()
     }
 

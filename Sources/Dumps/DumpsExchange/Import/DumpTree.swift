@@ -2,7 +2,7 @@ import Dumps
 import RemoteSettingsModel
 import SnapshotBundle
 
-/// The tree of Firefox or application-services: `<bucket>/<collection>.json`, and files beside them.
+/// The tree of Firefox or application-services: `<bucket>/<collection>.json`, and attachments.
 struct DumpTree {
     enum Project {
         case firefox
@@ -90,7 +90,7 @@ struct DumpTree {
         }
     }
 
-    /// Checks the file with the timestamp for application-services, which must agree with the timestamp of the records.
+    /// Checks that the `.timestamp` file of application-services contains the timestamp in the `.json` file.
     private func checkTimestamp(_ unverified: UnverifiedSnapshot) throws {
         let id = unverified.collection
         let path = "\(root)/\(id.bucket)/\(id.name).timestamp"

@@ -23,7 +23,7 @@ struct FilesTree {
                 found: lists.isEmpty
                     ? "no NAME.json files"
                     : "--collection requires exactly one NAME.json file, but there are \(lists.count)",
-                remedy: "give the directory that contains the list")
+                remedy: "give the directory that contains NAME.json, or omit --collection if there are several")
         }
         return try lists.compactMap { list in
             let name = String(list.dropLast(5))

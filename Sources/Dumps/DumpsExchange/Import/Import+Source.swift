@@ -9,7 +9,7 @@ extension Import {
     ///   - path: a directory or an archive.
     ///   - scratch: an empty directory for unpacking an archive.
     /// - Returns: the root directory of the tree.
-    /// - Throws: `BundleError` if an archive is damaged or exceeds a limit; ``DumpsError`` or `BundleError`.
+    /// - Throws: ``DumpsError`` if there is no such file; `BundleError`, for example if an archive is damaged.
     func root(of path: String, scratch: String) throws -> String {
         if try FileStore.isDirectory(path) {
             for inner in inner where try FileStore.isDirectory("\(path)/\(inner)") { return "\(path)/\(inner)" }
@@ -17,9 +17,9 @@ extension Import {
         }
         guard try FileStore.size(path) != nil else {
             throw DumpsError(
-                .usage, path, found: "not a regular file or a directory", remedy: "check the path")
+                .usage, path, found: "there is no regular file or directory at this path", remedy: "check the path")
         }
-        // The tree has a fixed path in Firefox's own archives. In other archives, it may also be at the top level.
+        // In Firefox's own archives, the tree has a fixed path. In other archives, it may also be at the top level.
         let isStrict = path.hasSuffix(".ja") || path.hasSuffix(".deb")
         var extraction = ArchiveExtraction(into: scratch, limits: limits) { name, isNested in
             use(name, isStrict: isStrict || isNested)

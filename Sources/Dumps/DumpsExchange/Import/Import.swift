@@ -11,14 +11,14 @@ package struct Import: Sendable {
         package var chains: [String] = []
         /// The time at which chains are verified.
         package var time: Timestamp
-        /// The collection of a file that does not state its collection.
+        /// The collection of imported files that contain a single collection; `nil` for the one that the files specify.
         package var collection: CollectionID?
         /// The server for a new `dumps.yaml`; `nil` for the default one.
         package var server: String?
         /// The root certificates to trust, for a new `dumps.yaml`.
         package var roots: [SHA256Digest] = []
-        /// A function that returns the policy for the `dumps.yaml` of an imported dumps directory; `nil` to verify with
-        /// ``policy`` even if the whole directory is restored.
+        /// A function that returns the policy for verifying a dumps directory that is restored with its `dumps.yaml`;
+        /// `nil` to use ``policy``.
         package var restoredPolicy: (@Sendable (DumpsConfiguration) throws -> TrustPolicy)?
 
         package init(time: Timestamp) {
@@ -54,7 +54,7 @@ package struct Import: Sendable {
     ///
     /// - Parameter path: a directory, an archive or a file.
     /// - Throws: `DumpsError`, also if all bundles together would be too large or if the directory is busy;
-    ///   `BundleError` for an archive that is damaged or unsafe. In that case, nothing has changed. An error of a
+    ///   `BundleError` for an archive that is damaged or unsafe. In these cases, nothing has changed. An error of a
     ///   single collection is in its outcome.
     package func run(_ path: String, _ names: [CollectionID] = []) async throws -> [Outcome] {
         let transaction = try await DumpsTransaction.begin(in: directory, limits: limits)
@@ -251,7 +251,7 @@ package struct Import: Sendable {
         guard !unverified.signatures.isEmpty, !chains.isEmpty else {
             if !unverified.signatures.isEmpty {
                 notes.append(
-                    "the collection is signed, but its chain is missing, so it was imported without a signature; "
+                    "the collection is signed, but its certificate chain is missing, so it was imported as unsigned; "
                         + "pass the chain "
                         + "with --chain"
                 )
@@ -296,7 +296,7 @@ package enum ImportFormat: String, CaseIterable, Sendable {
         case .serverZIP: "a server's zip of attachments, BUCKET--COLLECTION.zip"
         case .changeset: "saved changesets: JSON, or an export to changesets"
         case .files: "firefox-ios: NAME.json, attachments/NAME/FILE"
-        case .dumps: "a different dumps directory, git:REV:DIR, or an export to tar.zst"
+        case .dumps: "another dumps directory, git:REV:DIR, or an export to tar.zst"
         }
     }
 }

@@ -2,7 +2,8 @@ import Dumps
 import RemoteSettingsModel
 import SnapshotBundle
 
-/// A folder of attachments. Each file `<name>` may have a `<name>.meta.json` that states its record.
+/// A folder of attachments. Each file `<name>` may have a `<name>.meta.json` with the id of its record; otherwise the
+/// id is the file's name.
 struct AttachmentFolder {
     private static let suffix = ".meta.json"
 
@@ -11,7 +12,7 @@ struct AttachmentFolder {
     let folder: String
     let limits: Limits
 
-    /// Adds the files that belong to records. A file without a record is reported in a note and skipped.
+    /// Adds the files that belong to records to the collection. Skips other files, and adds a note for each.
     ///
     /// - Parameter isCache: whether a file that differs from its record is skipped too, because the server's ZIP file
     ///   may be outdated.
@@ -48,7 +49,7 @@ struct AttachmentFolder {
         }
     }
 
-    /// Adds the files that belong to records, identified by their hashes instead of their names.
+    /// Adds the files whose hash is in a record to the collection. Their names do not matter.
     ///
     /// - Throws: ``DumpsError`` if an entry is not a regular file, or `BundleError`.
     func gatherByHash(into collection: inout ImportedCollection) throws {
@@ -103,9 +104,9 @@ struct ImportedCollection {
     var records: RecordTable { unverified.records }
     /// PEM certificate chains, one of which may verify the signatures.
     var chains: [Bytes] = []
-    /// The files that have the size and hash of their record.
+    /// The files of the attachments, by the hash in their record.
     var attachments: [SHA256Digest: AttachmentInput] = [:]
-    /// The parts of the source that could not be imported, one line each.
+    /// Notes for the user, such as parts of the source that were skipped, one line each.
     var notes: [String] = []
 
     /// Creates a collection from a changeset.

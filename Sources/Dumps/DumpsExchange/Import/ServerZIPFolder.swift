@@ -34,7 +34,7 @@ struct ServerZIPFolder {
                 throw DumpsError(
                     .usage, root, entry: name,
                     found: "the records are over the limit of \(limits.changesetBytes) bytes (Limits.changesetBytes)",
-                    remedy: "fetch the zip again")
+                    remedy: "fetch the collection from its server instead")
             }
             newest = max(newest, value["last_modified"]?.number?.uint64 ?? 0)
             records.append(text)
@@ -45,7 +45,7 @@ struct ServerZIPFolder {
         do throws(FormatError) {
             var collection = try ImportedCollection(id, changeset: Changeset(parsing: Bytes(changeset), limits: limits))
             collection.notes.append(
-                "the zip contains only records with attachments; the newest record sets the timestamp of the collection"
+                "the zip contains only records with attachments; the newest of them sets the collection's timestamp"
             )
             return collection
         } catch {

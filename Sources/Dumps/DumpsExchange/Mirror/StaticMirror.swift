@@ -19,7 +19,7 @@ package struct StaticMirror: Sendable {
         package var objects: Int
         /// The total size of all objects in bytes.
         package var bytes: Int
-        /// The resources of a server that the mirror lacks, one line each.
+        /// Notes for the user, such as resources of a server that the mirror lacks, one line each.
         package var notes: [String]
     }
 
@@ -90,7 +90,7 @@ package struct StaticMirror: Sendable {
 
     /// Returns whether a killed process may have left a file or folder with this name.
     private static func isTemporary(_ name: String) -> Bool {
-        // The suffix added by `FileStore.uniquePath` is a dot and two numbers.
+        // Accepts digits and hyphens after the dot.
         func isUnique(_ rest: Substring) -> Bool {
             rest.utf8.allSatisfy { (0x30...0x39).contains($0) || $0 == UInt8(ascii: "-") }
         }

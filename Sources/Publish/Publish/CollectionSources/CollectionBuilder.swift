@@ -4,7 +4,7 @@ import RemoteSettingsModel
 import SnapshotBundle
 import TargetFilter
 
-/// Collects the records and the metadata of one collection from its source files, and the problems in them.
+/// A collector of the records and the metadata of one collection from its source files, and of the problems in them.
 struct CollectionBuilder {
     private static let keys = ["metadata", "id-from", "records", "conditions", "parameters", "groups", "$schema"]
     /// Members that a source cannot set, because `publish` sets them.
@@ -42,7 +42,8 @@ struct CollectionBuilder {
         }
         guard let members = node.members else {
             problems.add(
-                file, node.line, "the file cannot be \(node.kind)", "write a mapping with records: or parameters:")
+                file, node.line, "the file's content cannot be \(node.kind)",
+                "write a mapping with records: or parameters:")
             return
         }
         if let member = node["id-from"] {
@@ -145,7 +146,7 @@ struct CollectionBuilder {
     /// Adds a record.
     ///
     /// - Parameters:
-    ///   - id: the record's id, used if the record itself has none.
+    ///   - id: the record's id if neither its member `id` nor `id-from` determines one.
     ///   - line: the line number of this id.
     mutating func add(record node: SourceNode, file: String, id given: String? = nil, line: Int? = nil) {
         guard !problems.isFull else { return }
@@ -178,8 +179,8 @@ struct CollectionBuilder {
         insert(SourceRecord(id: id, members: Bytes(text)[1..<text.count - 1], file: file, line: line))
     }
 
-    /// Reports numbers that cannot be published: records are signed as canonical JSON, which cannot express some
-    /// numbers.
+    /// Reports numbers that cannot be published, because records are signed as canonical JSON, which cannot express
+    /// them.
     private mutating func checkNumbers(_ node: SourceNode, _ file: String) {
         switch node.content {
         case .number(let number) where number.canonical == nil:
@@ -218,7 +219,7 @@ struct CollectionBuilder {
             case .number(let number)?: return RecordIdentifier.derived(from: number.text)
             default:
                 problems.add(
-                    file, line, "the record has no string in \(idMember), which id-from specifies as the id",
+                    file, line, "the record has no string or number in \(idMember), from which id-from takes its id",
                     "add one, or give the record an id")
                 return nil
             }
@@ -263,8 +264,8 @@ struct CollectionBuilder {
         if sorted.count > limits.records {
             problems.add(root, nil, "there are more than \(limits.records) records", "split the collection")
         }
-        // Estimate the size in canonical form, as records are served: a non-ASCII character needs up to three times its
-        // bytes.
+        // Estimate the size of the records as they are served, in canonical JSON. Its escapes need up to three times as
+        // many bytes as a non-ASCII character.
         var size = 0
         for record in sorted {
             let text = record.members
@@ -389,12 +390,15 @@ extension CollectionBuilder {
                 directory += "/\(part)"
                 guard try FileStore.isDirectory(directory) else {
                     problems.add(
-                        file, line, "\(directory) is not a directory", "make it a directory; links are not followed")
+                        file, line, "there is no directory \(directory)",
+                        "create it, or correct the path in the record; links are not followed")
                     return nil
                 }
             }
             guard try FileStore.size(path) != nil else {
-                problems.add(file, line, "\(path) is not a regular file", "add the file; links are not followed")
+                problems.add(
+                    file, line, "there is no regular file at \(path)",
+                    "add the file, or correct its name in the record; links are not followed")
                 return nil
             }
             guard try !LargeFilePointer.isAt(path) else {

@@ -10,7 +10,7 @@ package struct CollectionSource: Sendable {
     package let attachments: [SHA256Digest: AttachmentInput]
     /// The members of the collection's metadata, except those that publishing sets.
     package let metadata: [JSONValue.Member]
-    /// Possible mistakes, one line each, with file and line.
+    /// Notes for the author, such as possible mistakes with their file and line, one line each.
     package let notes: [String]
 
     package init(
@@ -27,7 +27,7 @@ package struct CollectionSource: Sendable {
     package var recordCount: Int { records.count }
 }
 
-/// A record of a source.
+/// A record from a source file.
 package struct SourceRecord: Sendable {
     package let id: String
     /// All members as JSON text without braces, with the id but without `last_modified`.

@@ -9,7 +9,7 @@ package struct ParameterFinding: Hashable, Sendable {
         case severalDefaults
         /// The record's filter cannot be parsed, so the record never applies.
         case invalidFilter(FilterError)
-        /// The record with this id precedes it and has the same filter, or none.
+        /// The record never applies, because the record with this id precedes it and has the same filter, or none.
         case shadowed(by: String)
         /// The key's values have different types. `kinds` are the types of the finding's records, in the same order.
         case changingType(kinds: [String])
@@ -28,7 +28,7 @@ package struct ParameterFinding: Hashable, Sendable {
 }
 
 extension ParameterFinding {
-    /// Whether the set cannot work as written. Otherwise the finding may be intended.
+    /// Whether the finding is certainly a mistake. Other findings may be intended.
     package var isError: Bool {
         switch problem {
         case .severalDefaults, .invalidFilter: true

@@ -4,7 +4,7 @@ import RemoteSettingsModel
 import SnapshotBundle
 import TargetFilter
 
-/// Compiles the short form of a remote config, which has named conditions and parameters, to parameter records.
+/// A compiler from the short form of a remote config, which has named conditions and parameters, to parameter records.
 package struct ParameterCompiler {
     /// A condition as an expression of the filter language, and its ramp, if any.
     private struct Filter {
@@ -185,7 +185,7 @@ package struct ParameterCompiler {
         guard steps.count == 2, bounds.count <= 2, steps[0] <= steps[1] else {
             problems.add(
                 file, node.line, "percent cannot be \(node.kind)",
-                "write a number from 0 to 100 with at most four decimals; a range, [10, 20]; or dates and numbers, "
+                "write a number from 0 to 100 with at most four decimals; a range, [LOW, HIGH]; or dates and numbers, "
                     + "{2026-12-01: 5, 2026-12-07: 100}")
             return nil
         }
@@ -425,8 +425,8 @@ package struct ParameterCompiler {
             guard let value = choice.value else { continue }
             let kind =
                 switch value.content {
-                // If the parameter declares a type, such a string stays a string, and apps read it with the getter of
-                // that type.
+                // A string that the declared type can parse is published unchanged, as a string. Apps read it with the
+                // getter of that type.
                 case .string(let text) where type?.string == "boolean" && ValueText.isBoolean(text): "boolean"
                 case .string(let text) where type?.string == "number" && ValueText.isNumber(text): "number"
                 case .string: "string"

@@ -3,13 +3,13 @@ import Dumps
 import RemoteSettingsModel
 import SnapshotBundle
 
-/// A directory of collections as source files that people write. The article <doc:Sources> describes the format.
+/// A directory with the source files of collections. The article <doc:Sources> describes the format.
 ///
 /// A collection is `<bucket>/<collection>.yaml` (or `.yml`, `.json`), or a directory `<bucket>/<collection>/` with
 /// `collection.yaml` and one file for each record. Links are never followed, and no path may lead outside the
 /// collection's directory.
 package struct SourceDirectory: Sendable {
-    /// The limit for a source file, in bytes.
+    /// The maximum size of a source file, in bytes.
     static let fileBytes = 64 << 20
 
     package let path: String
@@ -22,8 +22,8 @@ package struct SourceDirectory: Sendable {
 
     /// Returns the directory's collections, sorted, each with its file or directory. Does I/O.
     ///
-    /// - Throws: ``DumpsError`` if there is no such directory, or if it contains something other than a collection;
-    ///   `BundleError`.
+    /// - Throws: ``DumpsError`` if there is no such directory, if it contains a link or an invalid name, or if a
+    ///   collection appears twice; `BundleError`.
     package func collections() throws -> [(id: CollectionID, place: String)] {
         var problems = ProblemList()
         var found: [ExactString: (id: CollectionID, place: String)] = [:]
@@ -55,7 +55,7 @@ package struct SourceDirectory: Sendable {
                     if let other = found.updateValue((id, place), forKey: id.ignoringCase.exact) {
                         let problem =
                             other.id == id
-                            ? "\(id) is also in \(other.place)"
+                            ? "\(id) is also defined in \(other.place)"
                             : "its bundle would have the same file name as that of \(other.place) on a "
                                 + "case-insensitive file system"
                         problems.add(place, nil, problem, "keep one of them")
@@ -103,7 +103,7 @@ package struct SourceDirectory: Sendable {
     }
 }
 
-/// Reads the files of one collection.
+/// A reader of the source files of one collection.
 struct CollectionReader {
     let id: CollectionID
     /// The collection's file or directory.
@@ -139,7 +139,7 @@ struct CollectionReader {
             throw DumpsError(
                 file: "\(place)/\(own[1])", problem: "\(own[0]) also exists", remedy: "keep one of them")
         }
-        // Read this file first, because it determines where the ids of the other files' records come from.
+        // Read this file first, because its schema and its `id-from` apply to the records in the other files.
         if let own = own.first { builder.add(collection: try node("\(place)/\(own)"), file: "\(place)/\(own)") }
         for name in files where SourceDirectory.stem(name) != "collection" {
             let file = "\(place)/\(name)"

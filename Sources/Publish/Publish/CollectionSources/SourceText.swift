@@ -10,10 +10,10 @@ package struct SourceText: Sendable {
     package var count: Int { lines.count }
     var text: String { lines.joined(separator: "\n") + "\n" }
 
-    /// Returns the source file if `publish` accepts it. This way an import already fails for values that `publish`
-    /// would refuse, such as a number that a double cannot represent. No I/O.
+    /// Returns the source file, after checking that `publish` accepts it. Does no I/O.
     ///
     /// - Parameter file: the imported file, for errors.
+    /// - Throws: ``DumpsError`` if `publish` would reject it, for example because a double cannot represent a number.
     package func checked(_ file: String, _ limits: Limits) throws(DumpsError) -> Bytes {
         let source = Bytes(utf8: text)
         guard let id = try? CollectionID(bucket: "main", name: "imported") else { return source }

@@ -4,9 +4,9 @@ import TargetFilter
 
 /// A condition of a Firebase Remote Config template, translated to a target filter.
 ///
-/// The grammar of Firebase is a conjunction of terms. It has no other operators, no negation and no parentheses around
-/// terms. A term is false if its input is missing, so the translation of a negated comparison also checks that the
-/// input exists.
+/// A Firebase condition is a conjunction of terms, without other operators, negation or parentheses around terms. A
+/// term is false if its input is missing, so the translation of a negated comparison also checks that the input
+/// exists.
 package struct FirebaseCondition: Sendable {
     /// The target filter.
     package let filter: String
@@ -15,8 +15,8 @@ package struct FirebaseCondition: Sendable {
 
     /// Translates a condition.
     ///
-    /// - Throws: `DumpsError`. Its `entry` is the part that no filter can express, such as `app.audiences`; `nil` if
-    ///   the text does not follow the grammar.
+    /// - Throws: `DumpsError`. Its `entry` is the part that no filter can express, such as `app.audiences`; `nil` for
+    ///   any other error.
     package init(parsing text: String) throws(DumpsError) {
         var parser = ConditionParser(try ConditionLexer.tokens(text))
         var terms: [String] = []

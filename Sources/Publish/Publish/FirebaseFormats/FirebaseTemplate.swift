@@ -6,7 +6,7 @@ import RemoteSettingsModel
 package struct FirebaseTemplate: Sendable {
     /// The generated source file, in YAML.
     package let source: Bytes
-    /// The skipped items, which cannot be converted, one line each.
+    /// The items that were skipped because they cannot be converted, one line each.
     package let skipped: [String]
     /// Notes for the author of the source file, one line each.
     package let notes: [String]
@@ -151,7 +151,7 @@ private struct TemplateConverter {
             text.line(1, "\(SourceText.key(name)): \(SourceText.quoted(condition.filter))\(comment)")
         } catch {
             refused.insert(name.exact)
-            let what = error.entry.map { "uses \($0): \(error.problem)" } ?? "cannot be read: \(error.problem)"
+            let what = error.entry.map { "uses \($0): \(error.problem)" } ?? "cannot be converted: \(error.problem)"
             unsupported.add(file, line, "the condition \(VisibleText.quote(name)) \(what)", Self.remedy)
         }
     }
@@ -188,7 +188,7 @@ private struct TemplateConverter {
         }
         let choices = self.choices(of: member, type: type)
         let description = member.value["description"]?.string ?? ""
-        // A parameter without a value gets no record, so apps use their own default.
+        // If the template has no default value, apps use their own. Without conditional values, this must be stated.
         text.line(level, "\(SourceText.key(key)):")
         if !description.isEmpty { text.line(level + 1, "description: \(SourceText.quoted(description))") }
         if ["BOOLEAN", "NUMBER", "JSON"].contains(type) { text.line(level + 1, "type: \(type.lowercased())") }
@@ -263,7 +263,7 @@ private struct TemplateConverter {
         }
     }
 
-    /// Converts the text of a value without changing it: apps get `1.10`, `TRUE` and JSON exactly as written.
+    /// Returns the text of a value as a YAML string, so that apps get `1.10`, `TRUE` and JSON exactly as written.
     private mutating func converted(_ text: String?, type: String, _ line: Int, _ what: String) -> String? {
         guard let text else {
             problems.add(file, line, "\(what) is not a string", "download the template again")

@@ -2,7 +2,7 @@ import Dumps
 import RemoteSettingsModel
 import SnapshotBundle
 
-/// The import of an export from a different system as a source file.
+/// An import that converts a Firebase Remote Config template or a file with in-app defaults to a source file.
 package struct SourceImport: Sendable {
     package enum Format: Hashable, Sendable {
         /// A Remote Config template. If `skipping` is true, items that cannot be converted are skipped.
@@ -16,7 +16,7 @@ package struct SourceImport: Sendable {
     package let records: Int
     package let notes: [String]
 
-    /// Converts an export, and writes the source file. Does I/O.
+    /// Converts the file at `path`, and writes the source file. Does I/O.
     ///
     /// - Throws: ``DumpsError`` if there is no such file, if it cannot be converted, or if the collection already has a
     ///   source; `BundleError`. Nothing is written in these cases.

@@ -38,8 +38,8 @@ extension KeyDirectory {
         environment[variable].flatMap { $0.isEmpty ? nil : $0 }
     }
 
-    /// Reads a role's key and certificates consistently, even if a different process replaces them at the same time.
-    /// Does I/O.
+    /// Reads a role's key and certificates consistently, even if another process replaces them at the same time. Does
+    /// I/O.
     ///
     /// - Returns: the key and the certificates. They may not belong together if the directory's files do not.
     func readKey(_ role: CertificateRole, _ environment: [String: String]) throws -> HeldKey {
@@ -68,8 +68,8 @@ extension KeyDirectory {
             let held = HeldKey(
                 key: try given ?? key.map { try PrivateKey(pem: $0, place: keyPath(role)) }, certificates: certificates,
                 place: files[0])
-            // Files that do not belong together may come from two states, so read again. If the content is the same,
-            // they are simply wrong.
+            // If the files do not belong together, they may have been replaced while they were read, so read again. If
+            // the second attempt reads the same contents, return them as they are.
             if held.fits || before == [key] + texts { return held }
             before = [key] + texts
         }
@@ -107,7 +107,7 @@ extension KeyDirectory {
     /// Runs `change` while no other process changes the directory. First completes any replacement that a killed
     /// process left unfinished.
     ///
-    /// - Throws: ``SigningKeyError`` if there is no such directory or if a different process is changing it, or the
+    /// - Throws: ``SigningKeyError`` if there is no such directory or if another process is changing it, or the
     ///   error that `change` throws.
     func changing<Result>(_ change: () throws -> Result) throws -> Result {
         guard try FileStore.list(path) != nil else {

@@ -2,8 +2,8 @@ import ContentSigning
 import RemoteSettingsModel
 import SnapshotBundle
 
-// The issuer's key may be on a different machine. A request is then sent there, and a certificate comes back. The
-// certificate is accepted only if it belongs to that request and to the directory's root.
+// If the issuer's key is on a different machine, a request is sent there, and the certificate comes back. It is
+// accepted only if it belongs to that request, and to the directory's root or to a new root that the caller specifies.
 extension KeyDirectory {
     /// Creates a key and a request for its certificate. Does I/O.
     ///
@@ -143,7 +143,7 @@ extension KeyDirectory {
         throw SigningKeyError(
             place, code: .untrusted,
             found: known.flatMap { $0 }.map { "its root is \(root), but the root of \(path) is \($0)" }
-                ?? "there is no \(certificatePath(.root))",
+                ?? "there is no \(certificatePath(.root)) to compare its root with",
             remedy: "if apps pin the root \(root), or will pin it, install the certificate with: "
                 + "rsdump keys renew \(path) --certificate \(place) --root SHA256")
     }

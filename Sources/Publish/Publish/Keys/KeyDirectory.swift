@@ -50,7 +50,7 @@ package struct KeyDirectory: Sendable {
     package func create(_ plan: Plan, now: Timestamp) throws -> SHA256Digest {
         if try FileStore.list(path).map({ !$0.isEmpty }) ?? FileStore.exists(path) {
             throw SigningKeyError(
-                path, found: "the directory is not empty",
+                path, found: "it already exists and is not an empty directory",
                 remedy: "choose a different directory; keys are never overwritten")
         }
         let (rootKey, intermediateKey, signerKey) = (PrivateKey(), PrivateKey(), PrivateKey())
@@ -124,13 +124,13 @@ package struct KeyDirectory: Sendable {
         }
     }
 
-    /// Checks the clock. A certificate's validity begins one day before the certificate is issued. If that time is in
-    /// the future, the clock is wrong.
+    /// Checks the clock. A certificate is valid from one day before it was issued, so if that time is in the future,
+    /// the clock is wrong.
     private static func checkClock(_ now: Timestamp, against present: SigningCertificate?) throws(SigningKeyError) {
         guard let present, now < present.notBefore else { return }
         throw SigningKeyError(
             present.name,
-            found: "this machine's clock (\(now.rfc3339)) is before the start of the current certificate "
+            found: "this machine's clock (\(now.rfc3339)) is before the current certificate's first day "
                 + "(\(present.notBefore.rfc3339))", remedy: "correct this machine's clock")
     }
 

@@ -26,7 +26,7 @@ package struct KeyReport: Sendable, Encodable {
 
     /// Creates a report.
     ///
-    /// - Parameter warnDays: the number of days before a certificate's expiry from which the report has a warning.
+    /// - Parameter warnDays: the report warns about certificates that expire in fewer than this number of days.
     package init(_ status: KeyStatus, now: Timestamp, warnDays: Int) {
         root = status.root?.hex
         lines = status.entries.map { entry in
@@ -54,7 +54,7 @@ package struct KeyReport: Sendable, Encodable {
 
     private static func remedy(_ entry: KeyStatus.Entry) -> String {
         switch entry.role {
-        case .root: "create a new key directory, and ship its root with the app before this one expires"
+        case .root: "create a new key directory, and release an app that trusts its root"
         case .intermediate: "renew it with: rsdump keys renew DIR --intermediate"
         case .signer where entry.key == .elsewhere:
             "renew it with: rsdump keys renew DIR (with --signer-public-key FILE if the key is kept elsewhere), then: "

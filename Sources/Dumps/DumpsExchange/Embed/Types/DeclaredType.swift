@@ -66,7 +66,7 @@ struct DeclaredType {
         while depth > 0, let line = lines.popFirst()?.trimmingSpaces {
             if line.hasSuffix("{") { depth += 1 }
             if line == "}" { depth -= 1 }
-            // A line such as `case "text": self = .name`, where the name contains no quotation marks.
+            // In a line such as `case "text": self = .name`, the last quotation mark ends the string.
             if line.hasPrefix("case \""), let end = line.lastIndex(of: "\""),
                 let text = SwiftName.text(ofLiteral: line[..<end].dropFirst(5) + "\"")
             {

@@ -19,7 +19,7 @@ struct ObservedValues {
 
     /// The maximum depth. Deeper values are ``ValueType/any``.
     private static let depth = 8
-    /// The maximum number of keys of an object type. An object with more keys is a dictionary.
+    /// The maximum number of keys of a nested object without a schema. If there are more, its type is a dictionary.
     private static let properties = 64
 
     mutating func observe(_ value: JSONValue, depth: Int = 0) {
@@ -52,7 +52,7 @@ struct ObservedValues {
     ///
     /// - Parameters:
     ///   - schema: their JSON Schema; `nil` if there is none.
-    ///   - isRecord: whether the values are records, whose `attachment` is a file.
+    ///   - isRecord: whether the values are records, whose member `attachment` describes a file.
     func type(_ schema: JSONValue? = nil, isRecord: Bool = false) -> ValueType {
         let kinds = [strings, integers + otherNumbers, booleans, arrays, objects].filter { $0 > 0 }.count
         guard kinds <= 1 else { return .any }

@@ -41,7 +41,7 @@ struct RecordType: Hashable, Sendable {
     }
 }
 
-/// A struct with a property for each member whose name can be written in Swift.
+/// The declaration of a struct with a property for each member.
 private struct StructDeclaration {
     let name: String
     let conformances: String
@@ -100,7 +100,7 @@ private struct StructDeclaration {
     }
 }
 
-/// An enumeration of the strings in a schema, with a case for future ones.
+/// The declaration of an enumeration with a case for each string in a schema, and one for strings added later.
 private struct ChoiceDeclaration {
     let name: String
     let texts: [String]

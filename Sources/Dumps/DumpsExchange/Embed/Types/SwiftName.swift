@@ -10,8 +10,8 @@ enum SwiftName {
         "throws", "true", "try", "typealias", "var", "where", "while",
     ]
 
-    /// Types that generated code uses, so that a nested type must not shadow them, and names that a nested type cannot
-    /// have.
+    /// Names that a nested type must not have, because generated code uses types with these names, or because Swift
+    /// does not allow them.
     static let typesInUse: Set = [
         "Any", "Array", "Bool", "CodingKey", "CodingKeys", "Decodable", "Decoder", "Dictionary", "Double",
         "EmbeddedRecord", "Hashable", "ID", "Identifiable", "Int64", "Optional", "Protocol", "RemoteSettingsAttachment",
@@ -34,7 +34,7 @@ enum SwiftName {
         return capital.utf8.first.map { !isDigit($0) } ?? true ? capital : "_\(capital)"
     }
 
-    /// Returns the name, with a number if it is already in use.
+    /// Returns the name, with a number if it is already in use, and adds the result to `names`.
     static func unused(_ name: String, _ names: inout Set<String>) -> String {
         var candidate = name
         var number = 2

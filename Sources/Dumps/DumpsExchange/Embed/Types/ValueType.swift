@@ -9,13 +9,13 @@ indirect enum ValueType: Hashable, Sendable {
     case integer
     case number
     case boolean
-    /// The file of a record: the top-level member `attachment`.
+    /// The description of a record's file, in the top-level member `attachment`.
     case attachment
     case array(ValueType)
     /// An object whose keys are data, such as language codes.
     case dictionary(ValueType)
     case object([Field])
-    /// Values of several types.
+    /// Values of several types, or of an unknown type.
     case any
 
     /// A member of an object.
@@ -64,7 +64,7 @@ extension ValueType {
             let value = object[field.key] ?? .null
             if value == .null, field.isOptional { continue }
             guard object[field.key] != nil else {
-                return Misfit(path: path + [field.key], found: "nothing", expected: field.type.words)
+                return Misfit(path: path + [field.key], found: "missing", expected: field.type.words)
             }
             if let misfit = field.type.misfit(of: value, at: path + [field.key]) { return misfit }
         }

@@ -1,6 +1,6 @@
 import RemoteSettingsModel
 
-/// One file of a mirror, and its HTTP properties, for upload to an object store.
+/// One file of a mirror, with the HTTP properties that an upload to an object store needs.
 struct MirrorObject {
     /// The URL's path, percent-encoded.
     let path: String
@@ -32,7 +32,7 @@ struct MirrorObject {
     }
 }
 
-/// The state that a client has after applying a changeset, and the state that it needs before.
+/// The state that a client has after applying a changeset, and the state that it must have before.
 struct MirrorChangeset {
     /// The collection as `bucket/name`. The monitor is `monitor/changes`.
     let collection: String

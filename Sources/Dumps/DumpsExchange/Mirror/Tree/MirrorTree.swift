@@ -6,9 +6,9 @@ import SnapshotOrigin
 /// A writer of the files of a mirror.
 struct MirrorTree {
     private let folder: String
-    /// The path in the server's address, which is the prefix of all other paths.
+    /// The path in the server's address, which is the prefix of the paths of all resources.
     private let prefix: String
-    /// The modification time of files whose resources have none.
+    /// The modification time of files for resources without one.
     private let newest: Timestamp
     private var files: Set<ExactString> = []
     private var folders: Set<ExactString> = []
@@ -58,7 +58,7 @@ struct MirrorTree {
         try writeFile(JSONText.indented(.array(objects.map(\.json))), to: "objects.json", newest)
     }
 
-    /// Returns the states that clients have after applying the whole changesets, by path.
+    /// Returns the state that a client has after applying each full changeset, by the path of the changeset.
     private func states(of origin: Origin) -> [ExactString: MirrorChangeset] {
         var states: [ExactString: MirrorChangeset] = [:]
         for version in APIVersion.allCases {
@@ -94,7 +94,7 @@ struct MirrorTree {
         guard let place = MirrorPath(path), !folders.contains(place.file.exact), !files.contains(place.file.exact),
             !place.folders.contains(where: { files.contains($0.exact) })
         else {
-            notes.append("\(VisibleText.escape(path)): skipped, because its name conflicts with the other files")
+            notes.append("\(VisibleText.escape(path)): skipped, because it cannot be a file or conflicts with another")
             return
         }
         files.insert(place.file.exact)
