@@ -2,15 +2,15 @@ import RemoteSettingsHTTP
 import RemoteSettingsModel
 import SnapshotBundle
 
-/// An attachment is read from the nearest place that has it. In every place, its size and hash must match the record.
+/// An attachment is read from the first of these places that has it with the hash in the record:
 ///
 /// | Place | If the hash is wrong, or the attachment cannot be read |
 /// |---|---|
-/// | the storage directory | the file is removed, and the next place is tried |
+/// | the storage directory | a file with a wrong hash is removed, and the next place is tried |
 /// | the overriding file | the next place is tried |
 /// | packaged bundles, newest first | the next place is tried |
-/// | the network | it is downloaded up to three times; then the call fails, and nothing is stored |
-/// | an earlier version of the record, with `staleFallback` | the call fails with the network's error |
+/// | the network | a file with a wrong hash is downloaded up to three times, then the next place is tried |
+/// | an earlier version of the record, only with `staleFallback` | the call fails with the network's error |
 ///
 /// An interrupted download is resumed. If the process is killed during a download, a temporary file is left, which a
 /// later sync removes.
@@ -86,7 +86,7 @@ extension LocalCollection {
         }
         for bundle in current().bundles {
             guard let reader = try? bundle.reader(), reader.contains(wanted.digest) else { continue }
-            // If extracting it from the bundle fails, the attachment is downloaded.
+            // If the extraction fails, try the next bundle and then the network.
             if (try? extract(wanted, from: reader)) == true {
                 return AttachmentFile(path: path, source: .packaged(bundle.sourceName))
             }
@@ -160,7 +160,7 @@ extension LocalCollection {
         return HeldFile(stale.bytes, digest: attachment.hash, location: attachment.location, newer: wanted.digest)
     }
 
-    /// Returns the attachment of an earlier version of the same record, as listed in a verified snapshot.
+    /// Returns the stored or packaged attachment of an earlier version of the record, found in a verified snapshot.
     private func stale(_ wanted: WantedAttachment) -> AttachmentContent? {
         func earlier(in records: RecordTable?) -> (record: RemoteSettingsRecord, digest: SHA256Digest)? {
             guard let record = records?.record(id: wanted.record), let digest = try? record.attachment()?.hash,

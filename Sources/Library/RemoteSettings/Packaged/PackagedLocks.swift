@@ -55,9 +55,9 @@ struct PackagedLocks: Sendable {
         return bundles
     }
 
-    /// Returns a sentence for each packaged snapshot of these collections that belongs to a different server, or to the
-    /// catalogue of a different publisher. A snapshot whose origin is unknown is accepted for every server. Does no
-    /// I/O.
+    /// Returns a sentence for each packaged snapshot of these collections that is from a different server, for each
+    /// source whose catalogue is from a different publisher, and for each unreadable lock file. A snapshot whose origin
+    /// is unknown is accepted for every server. Does no I/O.
     func foreign(_ ids: Set<CollectionID>, to server: ServerIdentity, _ publisher: PublisherName?) -> [String] {
         var sentences: [String] = []
         for (source, text) in locks {
@@ -145,7 +145,7 @@ struct PackagedLocks: Sendable {
 }
 
 extension PackagedSource {
-    /// The name of the lock file in error messages.
+    /// The path of the lock file; for an embedded one, a name for error messages.
     var lockName: String {
         if case .directory(let path, _) = form { "\(path)/dumps.lock.json" } else { "\(name): dumps.lock.json" }
     }

@@ -293,8 +293,7 @@ extension LocalCollection {
 }
 
 extension LocalCollection {
-    /// Notifies listeners of the records that match only the app context before or only the one after a change of
-    /// context. Does I/O like a read.
+    /// Notifies listeners of the records that a change of the app's context has added or removed. Does I/O like a read.
     func sendChanges(ofContextAfter old: FilterContext) {
         guard let table = current().snapshot?.records else { return }
         var before = RecordFilter(context: old, limits: session.limits.filter)

@@ -81,7 +81,7 @@ package struct StateTrial: Hashable, Sendable {
 }
 
 extension StateTrial {
-    /// Evaluates earlier starts. Call it once per start, before any state is used.
+    /// Rejects the last used state if too many starts have failed. Call it before a state is used.
     mutating func settle() {
         guard let served, usesPackagedOnly || !isGood(served) && servedStarts >= Self.startsOnTrial else { return }
         reject(

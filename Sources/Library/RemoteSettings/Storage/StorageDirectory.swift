@@ -134,7 +134,7 @@ extension StorageDirectory {
 
     static func mostStateBytes(_ limits: Limits) -> Int { limits.changesetBytes + limits.metadataBytes * 2 }
 
-    /// The longest wait of a change for another process that is writing.
+    /// How long a change of the index waits for another process that is writing.
     package enum Waiting {
         case no
         /// At most 20 ms, because the main thread may be waiting.
@@ -260,8 +260,7 @@ extension StorageDirectory {
     /// Writes the states that the index lists but that are not in the directory yet, then the index.
     private func save(_ new: StorageIndex, after old: StorageIndex, flushing: Bool) throws(BundleError) {
         let (states, unsaved) = (new.states, state.withLock { $0.unsaved })
-        // Write catalogues last: if the index is rebuilt, it must not find a catalogue without all states that it
-        // lists.
+        // Write catalogues last, because a rebuilt index must not contain a catalogue without all states that it lists.
         let catalogues = new.catalogueStates
         for file in states.subtracting(catalogues).sorted(by: { $0.hex < $1.hex }) + catalogues {
             guard let content = unsaved[file] else { continue }
@@ -306,7 +305,7 @@ extension StorageDirectory {
 // MARK: - States
 
 extension StorageDirectory {
-    /// Adds a state to the current change. Call it while the index is being changed.
+    /// Adds a state to the current change. Call it in a closure that changes the index.
     func add(_ file: CacheFile) -> StoredState {
         let content = file.bytes
         let stored = StoredState(file, content: content, digest: SHA256Digest(hashing: content), limits: limits)

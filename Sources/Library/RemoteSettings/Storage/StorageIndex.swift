@@ -37,7 +37,7 @@ package struct StorageIndex: Hashable, Sendable {
         package func isCurrent(_ snapshot: Snapshot) -> Bool { current?.state == StateTrial.State(snapshot) }
     }
 
-    /// The newest signed state of a collection that was ever stored under one root. This note is not signed.
+    /// The newest signed state of a collection that was ever stored under one root. This record itself is not signed.
     struct Newest: Hashable, Sendable {
         let root: SHA256Digest
         let timestamp: Timestamp

@@ -37,8 +37,8 @@ extension RemoteSettingsService {
         return try await scheduledSync(schedule)?.get()
     }
 
-    /// Syncs at an interval until the task is cancelled or the service is shut down, like a service of
-    /// swift-service-lifecycle. Uses the network.
+    /// Syncs at an interval until the task is cancelled or the service is shut down. Can be called from the `run()`
+    /// method of a swift-service-lifecycle `Service`. Uses the network.
     ///
     /// - Parameter interval: see ``syncs(every:)``.
     public func run(every interval: Duration) async {
