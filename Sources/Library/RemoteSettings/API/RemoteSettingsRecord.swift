@@ -71,7 +71,7 @@ public struct RemoteSettingsRecord: Hashable, Sendable, Identifiable {
         set { change(lastModified: newValue) }
     }
 
-    /// Whether the record is marked as deleted. It never is if it comes from a client.
+    /// Whether the record is marked as deleted. It is `false` for all records that a client returns.
     public var deleted: Bool {
         get { record.field("deleted")?.bool ?? false }
         set { change(deleted: newValue) }
