@@ -122,7 +122,7 @@ extension CollectionStatus.Rejected.Reason: CustomStringConvertible {
             "it is from the server \(found), but the configuration specifies \(expected)"
         case .otherPublisher(let found, let expected):
             "it is from the publisher \(found), but the configuration specifies \(expected)"
-        case .otherBucket(let found): "it is from the bucket \(found)"
+        case .otherBucket(let found): "it is from the bucket \(found), not the requested one"
         case .unsigned: "it is unsigned, and the configuration does not accept unsigned data (acceptsUnsigned)"
         case .signatureLost:
             "it is unsigned, but the collection was signed before; to accept it anyway, reset the storage "

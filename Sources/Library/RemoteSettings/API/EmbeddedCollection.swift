@@ -220,7 +220,7 @@ final class EmbeddedRecords: Sendable {
             return "\(name): \(error); run rsdump embed again"
         }
         guard service.session.config.packaged.contains(where: { $0.form == source.form }) else {
-            return "\(name): add the source in which it is embedded to RemoteSettingsConfig.packaged"
+            return "\(name): its source is not configured; add it to RemoteSettingsConfig.packaged"
         }
         return nil
     }

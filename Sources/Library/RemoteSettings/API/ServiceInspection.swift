@@ -112,7 +112,7 @@ extension RemoteSettingsService {
         do {
             guard case .changes(let document, _) = try await WorkThreads.run({ try await client.monitor() }) else {
                 throw RemoteSettingsError.other(
-                    reason: "\(client.server): the server sent no list of its collections")
+                    reason: "\(client.server): the server sent no list of its collections (204); try again later")
             }
             return inspection(monitor: try MonitorChangeset(parsing: document.body, limits: session.limits))
         } catch {

@@ -58,7 +58,7 @@ extension LocalCollection {
                 return false
             }
             if !left.isEmpty {
-                session.logger.info("the server's zip of \(id) is missing \(Counted.text(left.count, "attachment"))")
+                session.logger.info("the server's zip of \(id) lacks \(Counted.text(left.count, "attachment"))")
             }
             return left
         } catch {

@@ -21,7 +21,7 @@ extension LocalCollection {
     func wanted(_ record: RemoteSettingsRecord) throws(RemoteSettingsError) -> WantedAttachment {
         do throws(FormatError) {
             guard let attachment = try record.record.attachment() else {
-                throw FormatError.invalidAttachment(record: record.id, problem: "there is none")
+                throw FormatError.invalidAttachment(record: record.id, problem: "the field attachment is missing")
             }
             let limit = session.limits.attachmentBytes
             guard let size = Int(exactly: attachment.size), size <= limit else {

@@ -344,7 +344,7 @@ struct CatalogueSync: Sendable {
                     try storage.removeOrphanedAttachments(
                         of: wanted.collection, keeping: records, stale[wanted.collection.id] ?? [], in: index)
                 } catch {
-                    session.logger.warning("\(wanted.collection.id): \(error)")
+                    session.logger.warning("\(wanted.collection.id): unused attachments could not be removed: \(error)")
                     session.report(
                         "\(wanted.collection.id)", .cleanupError, run.trigger, since: session.now, error: error)
                 }

@@ -78,7 +78,7 @@ extension HTTPError {
     /// Returns an error for a collection that the catalogue does not list.
     static func notListed(_ id: CollectionID, catalogue: UInt64) -> Self {
         Self(
-            "\(id): catalogue \(catalogue) does not list it", remedy: "publish it, or correct the collection's name",
+            "\(id): catalogue \(catalogue) does not list it", remedy: "publish the collection, or correct its name",
             fault: .notListed)
     }
 

@@ -68,11 +68,11 @@ struct PackagedLocks: Sendable {
                     else { continue }
                     sentences.append(
                         "\(source.name): \(id): expected data from \(server), found data from \(found); package the "
-                            + "collections of the configured server")
+                            + "collection from the required server")
                 }
                 if let publisher, let found = lock.catalogue?.publisher, found != publisher {
                     sentences.append(
-                        "\(source.name): expected a catalogue of the publisher \(publisher), found \(found)")
+                        "\(source.name): expected a catalogue of the publisher \(publisher), found one of \(found)")
                 }
             } catch {
                 sentences.append("\(Self.unreadable(source, error))")

@@ -172,7 +172,7 @@ package final class LocalCollection: Sendable {
         let trials = session.trials
         guard trials.isSafeStart else { throw .safeStartIsOff }
         guard overriding == nil, let snapshot = current.view?.snapshot ?? current.snapshot else {
-            throw .notFound(reason: "\(id): there is no synced or packaged state")
+            throw .notFound(reason: "\(id): there is no synced or packaged state to reject")
         }
         let previous = session.previous(of: unit, isKnownSigned: current.isKnownSigned).map { StateTrial.State($0) }
         let state = StateTrial.State(snapshot)

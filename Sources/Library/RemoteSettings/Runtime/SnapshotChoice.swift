@@ -126,7 +126,8 @@ struct SnapshotChoice: Sendable {
                     throw SnapshotRefusal(isStandIn && candidate.timestamp > served ? whyItYields(candidate) : .older)
                 }
                 if case .stored = candidate, !usesStored || isPackagedOnly || trial.usesPackagedOnly {
-                    throw SnapshotRefusal(.failedInApp("only packaged snapshots are used after repeated failed starts"))
+                    throw SnapshotRefusal(
+                        .failedInApp("only packaged snapshots are used, because of isPackagedOnly or a rejected state"))
                 }
                 let snapshot = try verified(candidate, id, trial, hasPackage: !bundles.isEmpty, current)
                 if let reason = trial.reason(against: snapshot) { throw SnapshotRefusal(.failedInApp(reason)) }
@@ -248,7 +249,7 @@ struct SnapshotChoice: Sendable {
         let payload = try Payload(parsing: file.payload, limits: limits)
         guard payload.timestamp == file.timestamp, file.timestamp == stored.timestamp else {
             throw SnapshotRefusal(
-                .damaged("its records have the timestamp \(payload.timestamp), not \(stored.timestamp)"))
+                .damaged("its records have the timestamp \(payload.timestamp), but the index has \(stored.timestamp)"))
         }
         let unverified = UnverifiedSnapshot(
             collection: id, payload: payload,

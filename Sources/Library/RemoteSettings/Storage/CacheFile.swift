@@ -66,7 +66,7 @@ extension CacheFile {
         }
         guard let end else {
             throw failure(
-                "its first line is longer than \(Self.mostHeadBytes) bytes")
+                "there is no line break within its first \(Self.mostHeadBytes) bytes")
         }
         let head: JSONValue
         do throws(FormatError) {

@@ -191,8 +191,8 @@ extension StorageDirectory {
     private func busy(_ waiting: Waiting) -> RemoteSettingsError {
         let time = waiting.milliseconds(limits)
         return .storage(
-            reason: "\(path): another process has been writing to the storage directory for more than "
-                + (time < 1000 ? "\(time) ms" : "\(time / 1000) s") + "; try again later")
+            reason: "\(path): another process is writing to the storage directory (waited "
+                + (time < 1000 ? "\(time) ms" : "\(time / 1000) s") + "); try again later")
     }
 
     /// Changes the index if the lock is available.
