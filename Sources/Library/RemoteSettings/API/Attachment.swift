@@ -122,7 +122,7 @@ public struct AttachmentDownloads: Hashable, Sendable {
 }
 
 extension Bytes {
-    /// The bytes as `Data` that uses the same memory. The memory is not freed before the data.
+    /// The bytes as `Data`, without a copy. The data keeps the memory alive.
     var data: Data {
         guard !isEmpty else { return Data() }
         let owner = self

@@ -115,7 +115,7 @@ extension RemoteSettingsClient {
         return []
     }
 
-    /// Returns the local records that match a query; `nil` if there are none.
+    /// Returns the local records that match a query; `nil` if there are no local records at all.
     ///
     /// Never uses the network: the query's `sync` is ignored. Does I/O like ``getRecords()``.
     public func records(matching query: RecordQuery) -> [RemoteSettingsRecord]? {

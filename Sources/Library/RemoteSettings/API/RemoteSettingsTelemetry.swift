@@ -43,7 +43,7 @@ public struct UptakeEvent: Hashable, Sendable {
         case timeoutError = "timeout_error"
         /// The server could not be reached, or the connection failed.
         case networkError = "network_error"
-        /// The client or its service was shut down.
+        /// The sync was cancelled, or the client or its service was shut down.
         case shutdownError = "shutdown_error"
         /// An error that no other case describes.
         case unknownError = "unknown_error"
@@ -68,7 +68,7 @@ public struct UptakeEvent: Hashable, Sendable {
     public enum Trigger: String, Hashable, Sendable {
         /// A call of `RemoteSettingsService.sync()` or `RemoteSettingsClient.sync()`.
         case manual
-        /// The app's own timer, such as a daily background task.
+        /// ``RemoteSettingsService/syncs(every:)``, or the app's own timer.
         case timer
         /// The app's start.
         case startup

@@ -3,7 +3,7 @@ import RemoteSettingsModel
 import SnapshotBundle
 
 /// The state of a whole service, for a status screen, a bug report or the metrics of a fleet. Its description is a
-/// report of several lines. A fleet's collector can decode the JSON that apps encode, because its schema is fixed.
+/// readable report. It encodes to JSON with a fixed schema, which a fleet's collector can decode.
 public struct ServiceInspection: Hashable, Sendable {
     /// The state of one collection.
     public struct Collection: Hashable, Sendable {

@@ -15,7 +15,7 @@ import SnapshotBundle
 /// An interrupted download is resumed. If the process is killed during a download, a temporary file is left, which a
 /// later sync removes.
 extension LocalCollection {
-    /// Returns the attachment that a record describes.
+    /// Returns the hash, size and location of a record's attachment.
     ///
     /// - Throws: ``RemoteSettingsError`` if the record has no attachment, or one that is too large.
     func wanted(_ record: RemoteSettingsRecord) throws(RemoteSettingsError) -> WantedAttachment {
@@ -44,7 +44,7 @@ extension LocalCollection {
         throw .notFound(reason: "\(id): no record has an attachment at \(VisibleText.quote(location))")
     }
 
-    /// Returns an attachment that is stored or packaged, checked against its hash; `nil` if it is neither. Does I/O.
+    /// Returns a stored or packaged attachment after checking its hash; `nil` if it is neither. Does I/O.
     func localAttachment(_ wanted: WantedAttachment) -> AttachmentContent? {
         if let bytes = cached(wanted.digest, size: wanted.size) {
             return AttachmentContent(bytes: bytes, source: .cached)

@@ -12,7 +12,7 @@ import SnapshotBundle
 /// | fetching failed for a requested state, or one of the current catalogue | the whole earlier catalogue |
 /// | fetching failed for a state that is neither | the newer catalogue without that state; its sync fails |
 /// | the server publishes again during the sync | everything is requested once more; then as above |
-/// | the catalogue is older, or must not follow the current one | the earlier catalogue; the sync fails |
+/// | the catalogue is older, or may not replace the current one | the earlier catalogue; the sync fails |
 /// | the catalogue no longer lists a local state | the local state, outside of any catalogue |
 /// | another process stores a later catalogue during the sync | that catalogue |
 /// | the process is killed before the index is replaced | the earlier catalogue |
@@ -42,7 +42,7 @@ struct CatalogueSync: Sendable {
     ///   - isLast: whether this is the last attempt. If not, `nil` is returned when the server has published another
     ///     catalogue during the sync.
     /// - Returns: the results of the requested collections; `nil` to try again.
-    /// - Throws: an error if the catalogue could not be fetched, or may not follow the current one.
+    /// - Throws: an error if the catalogue could not be fetched, or may not replace the current one.
     func results(of asked: [LocalCollection], isLast: Bool) async throws -> [CollectionSyncResult]? {
         let known = session.currentCatalogue()
         let began = session.now
@@ -357,8 +357,7 @@ struct CatalogueSync: Sendable {
         return shown.view ?? view
     }
 
-    /// Reports to telemetry if the catalogue is stale, that is, not confirmed within the time that its publisher
-    /// allows.
+    /// Logs and reports to telemetry if the catalogue is stale although the server has just answered.
     private func reportFreshness(of view: CatalogueView) {
         guard !view.isFresh(at: session.now) else { return }
         session.logger.warning(

@@ -83,9 +83,8 @@ struct PackagedLocks: Sendable {
 
     /// Returns the bundle that is currently in the directory.
     ///
-    /// A refresh may have replaced the bundle since the lock file was read, and may not have written the lock file yet.
-    /// In the first case, the result has the entry of the new lock file; in the second, it has the state found in the
-    /// bundle itself.
+    /// A refresh may have replaced the bundle since the lock file was read. The result then has the entry of the new
+    /// lock file or, if that is not written yet, the state found in the bundle itself.
     private func current(_ bundle: PackagedBundle, in source: PackagedSource) -> PackagedBundle {
         guard case .directory(let path, _) = source.form else { return bundle }
         if let committed = committed(bundle.id, in: source, at: path) { return committed }
@@ -101,7 +100,7 @@ struct PackagedLocks: Sendable {
 
     /// Returns the bundle of a commit that is in progress or was interrupted; `nil` if there is none.
     ///
-    /// A commit packs all its bundles before it replaces the first one, so a reader can already use all of its state.
+    /// A commit writes all its bundles before it replaces the first one, so readers can already use the new ones.
     private func committed(_ id: CollectionID, in source: PackagedSource, at path: String) -> PackagedBundle? {
         guard let log = try? RedoLog.read(in: path, limits: limits), log.staged.contains(id),
             let entry = log.lock.collections[id]

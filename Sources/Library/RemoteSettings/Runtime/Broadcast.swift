@@ -99,8 +99,8 @@ package final class Broadcast<Element: Sendable>: Sendable {
         }
     }
 
-    /// Returns a stream of the elements from now on. It finishes when its reader cancels, or when its owner or this
-    /// object is shut down.
+    /// Returns a stream of the elements from now on. It finishes when the reading task is cancelled, or when its owner
+    /// or this object is shut down.
     ///
     /// - Parameter owner: the client that returns the stream to the app.
     package func stream(

@@ -202,7 +202,7 @@ package final class LocalCollection: Sendable {
         return (records, present)
     }
 
-    /// Returns the records that match the app's context; `nil` if there are none.
+    /// Returns the records that match the app's context; `nil` if there is no usable state.
     ///
     /// - Parameter usesPackaged: whether packaged records may be returned. If it is `false` and a packaged state is in
     ///   use, each call reads and verifies the cached state.

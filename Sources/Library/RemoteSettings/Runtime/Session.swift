@@ -305,7 +305,7 @@ extension Session {
     /// Sets the closure that is called whenever the server has answered a sync.
     func onAnswer(_ body: @escaping @Sendable () -> Void) { state.withLock { $0.onAnswer = body } }
 
-    /// Calls the closure set with ``onAnswer(_:)``, because the server has answered a sync.
+    /// Records that the server has answered a sync, and calls the closure set with ``onAnswer(_:)``.
     func recordAnswer() {
         failures.recordAnswer()
         state.withLock { $0.onAnswer }?()

@@ -62,8 +62,8 @@ struct SnapshotChoice: Sendable {
     /// - Parameters:
     ///   - slot: the stored states.
     ///   - view: the catalogue in use.
-    ///   - usesPackaged: whether a packaged snapshot may be used. Even if not, it can show that the collection is
-    ///     signed.
+    ///   - usesPackaged: whether a packaged snapshot may be used. Even if not, a signed one shows that the collection
+    ///     is signed.
     ///   - usesStored: whether states stored by syncs may be used.
     ///   - isActivation: whether the choice is for remote config, which falls back to in-app defaults instead of
     ///     rejected states.
@@ -340,7 +340,7 @@ extension SnapshotChoice {
                 try reader.verifyContents()
                 _ = try bundle.snapshot(verifier, now: now())
                 if let missing = bundle.missing { throw SnapshotRefusal(missing.reason) }
-                // The content hash does not cover every byte of the file, such as the times in the ZIP directory.
+                // The content hash does not cover some bytes of the file, such as the times in the ZIP directory.
                 let (found, expected) = (reader.fileDigest, bundle.lock.bundle.sha256)
                 guard found == expected else {
                     throw BundleError(

@@ -212,7 +212,7 @@ extension StorageDirectory {
             (old, problem) = readIndex()
             if let problem { throw problem }
         } catch let error as BundleError where error.code == .unknownVersion {
-            // A later version of the library uses this directory too, and stores everything that must be kept.
+            // A later version of the library has written the index. Leave it unchanged, and keep the change in memory.
             return try changeInMemory(nil, mustBeStored, change)
         } catch {
             return try changeInMemory(error, mustBeStored, change)
@@ -366,7 +366,7 @@ extension StorageDirectory {
     /// readable after the device's first unlock.
     func prepare() throws(BundleError) {
         guard !isReadOnly else { throw BundleError("write below", path, errno: BundleError.readOnly) }
-        // A temporary directory is created in `init`. If it was removed, the process is about to exit.
+        // A temporary directory is created in `init` and deleted with the service, so it must not be created again.
         guard temporary == nil else { return }
         let isThere = try FileStore.isDirectory(path)
         if !isThere { try FileStore.makeDirectories(path) }

@@ -289,7 +289,7 @@ extension JSONValue {
                 .map { .init(key: $0.key, value: json($0.value)) })
     }
 
-    /// Returns the members of an object that is itself a member.
+    /// Returns the members of the object in a member; none if the member is missing or not an object.
     func members(_ key: String) -> [(key: String, value: JSONValue)] {
         guard case .object(let members)? = self[key] else { return [] }
         return members.map { ($0.key, $0.value) }
