@@ -27,7 +27,7 @@ extension LocalCollection {
             guard let size = Int(exactly: attachment.size), size <= limit else {
                 throw FormatError.invalidAttachment(
                     record: record.id,
-                    problem: "it is \(attachment.size) bytes, over the limit of \(limit) (Limits.attachmentBytes)")
+                    problem: "it is \(attachment.size) bytes, over RemoteSettingsLimits.attachmentBytes (\(limit))")
             }
             return WantedAttachment(
                 digest: attachment.hash, size: size, location: attachment.location, record: record.id)
