@@ -120,7 +120,7 @@ def test_attachment(packaged, sample, tmp_path):
     outcome = packaged.get(ICONS, "--attachment", "absent", "-o", tmp_path / "none")
     assert outcome.code == rsdump.SOME_FAILED and outcome.says("absent"), str(outcome)
     outcome = packaged.get(SETTINGS, "--attachment", "telemetry", "-o", tmp_path / "none")
-    assert outcome.code == rsdump.SOME_FAILED and outcome.says("telemetry", "there is none"), str(outcome)
+    assert outcome.code == rsdump.SOME_FAILED and outcome.says("telemetry", "the field attachment is missing"), str(outcome)
     outcome = packaged.get(ICONS, "-o", tmp_path / "none")
     assert outcome.code == rsdump.USAGE and outcome.says("--attachment"), str(outcome)
     assert not (tmp_path / "none").exists() and record["attachment"]["size"] == len(samples.svg(5))

@@ -72,7 +72,7 @@ public struct AttachmentContent: Sendable {
 public struct AttachmentFile: Sendable {
     /// The URL of a file in the storage directory. Do not write to it.
     ///
-    /// Do not keep the URL for long: once no record refers to the file, the next sync removes it.
+    /// Do not keep the URL for long: once no record refers to the file, a sync may remove it.
     public let url: URL
     /// The place that the bytes came from.
     public let source: AttachmentSource
@@ -122,7 +122,7 @@ public struct AttachmentDownloads: Hashable, Sendable {
 }
 
 extension Bytes {
-    /// The same memory as `Data`, without a copy. It stays allocated as long as the data exists.
+    /// The bytes as `Data`, without a copy. The data keeps the memory alive.
     var data: Data {
         guard !isEmpty else { return Data() }
         let owner = self

@@ -7,9 +7,9 @@ public struct CatalogueStatus: Codable, Hashable, Sendable {
     ///
     /// Closed: no version adds a case.
     public enum Freshness: Codable, Hashable, Sendable {
-        /// The catalogue is fresh: the publisher's confirmation is valid until this time.
+        /// The catalogue is fresh: the publisher's confirmation and its certificate chain are valid until this time.
         case fresh(until: RemoteSettingsTimestamp)
-        /// The catalogue is stale: the publisher's confirmation expired at this time. Its records are still used.
+        /// The catalogue is stale: the confirmation or the certificate chain expired at this time. It is still used.
         ///
         /// The device was offline, the publisher has stopped confirming the catalogue, or an attacker on the network
         /// path is withholding a newer one.
@@ -24,7 +24,7 @@ public struct CatalogueStatus: Codable, Hashable, Sendable {
     public var made: RemoteSettingsTimestamp
     /// The time when the publisher last confirmed that this is its current catalogue.
     public var confirmed: RemoteSettingsTimestamp
-    /// Whether the confirmation is still valid, according to this device's clock.
+    /// Whether the catalogue is fresh, by this device's clock.
     public var freshness: Freshness
     /// The place that the catalogue was read from: ``CollectionStatus/Source/cached`` or a packaged source.
     public var source: CollectionStatus.Source
@@ -48,7 +48,7 @@ extension CatalogueStatus {
 }
 
 extension CatalogueStatus.Freshness {
-    /// Whether the publisher's confirmation is still valid.
+    /// Whether the catalogue is fresh.
     public var isFresh: Bool { if case .fresh = self { true } else { false } }
 }
 

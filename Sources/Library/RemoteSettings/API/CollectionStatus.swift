@@ -43,7 +43,7 @@ public struct CollectionStatus: Hashable, Sendable {
             /// The lock file lists this state, but the bundle in the directory has a different state: a checkout or
             /// copy is incomplete, or a refresh has not written the lock file yet.
             ///
-            /// The bundle found there is used if its signature is valid, or if the source is as trusted as the program.
+            /// That bundle is used if its signature is valid, or if the source is as trusted as the program.
             case missing(found: RemoteSettingsTimestamp)
             /// No packaged source lists the collection, and nothing is stored for it.
             case notFound
@@ -75,8 +75,7 @@ public struct CollectionStatus: Hashable, Sendable {
     public var source: Source
     /// The collection's timestamp; `nil` if there are no records.
     public var timestamp: RemoteSettingsTimestamp?
-    /// The time since the collection last changed on the server, as far as this process knows; `nil` if there are no
-    /// records.
+    /// The time since ``timestamp``, by this device's clock; `nil` if there are no records.
     public var age: Duration?
     /// The number of records before the app's filters are applied; `nil` if there is no snapshot.
     public var records: Int?
@@ -123,7 +122,7 @@ extension CollectionStatus.Rejected.Reason: CustomStringConvertible {
             "it is from the server \(found), but the configuration specifies \(expected)"
         case .otherPublisher(let found, let expected):
             "it is from the publisher \(found), but the configuration specifies \(expected)"
-        case .otherBucket(let found): "it is from the bucket \(found)"
+        case .otherBucket(let found): "it is from the bucket \(found), not the requested one"
         case .unsigned: "it is unsigned, and the configuration does not accept unsigned data (acceptsUnsigned)"
         case .signatureLost:
             "it is unsigned, but the collection was signed before; to accept it anyway, reset the storage "

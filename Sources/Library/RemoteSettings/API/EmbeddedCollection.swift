@@ -138,9 +138,9 @@ extension RemoteSettingsService {
     ///
     /// - Parameters:
     ///   - names: the collections' names in the configured bucket, or as `bucket/name`.
-    ///   - environment: the server that all packaged snapshots of these collections must come from; `nil` to skip this
-    ///     check and the next one. If the configuration has a publisher, a packaged catalogue must be from that
-    ///     publisher.
+    ///   - environment: the server that all packaged snapshots of these collections must come from. If the
+    ///     configuration has a publisher, a packaged catalogue must also be from that publisher. If `environment` is
+    ///     `nil`, neither is checked.
     /// - Throws: ``RemoteSettingsError``, which lists every collection that has no records or comes from a different
     ///   environment, with the reason.
     public func require(
@@ -220,7 +220,7 @@ final class EmbeddedRecords: Sendable {
             return "\(name): \(error); run rsdump embed again"
         }
         guard service.session.config.packaged.contains(where: { $0.form == source.form }) else {
-            return "\(name): add the source in which it is embedded to RemoteSettingsConfig.packaged"
+            return "\(name): its source is not configured; add it to RemoteSettingsConfig.packaged"
         }
         return nil
     }

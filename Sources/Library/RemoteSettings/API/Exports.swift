@@ -19,7 +19,7 @@ import Foundation
 public typealias RemoteSettingsBytes = Bytes
 /// A SHA-256 digest.
 public typealias RemoteSettingsDigest = SHA256Digest
-/// A number of a JSON document, with all its digits.
+/// A number in a JSON document, with all its digits.
 public typealias RemoteSettingsJSONNumber = JSONNumber
 /// Any JSON value. It can be written as a literal, and it conforms to `Codable`.
 public typealias RemoteSettingsJSON = JSONValue
@@ -27,7 +27,7 @@ public typealias RemoteSettingsJSON = JSONValue
 public typealias RemoteSettingsTimestamp = Timestamp
 
 extension Timestamp {
-    /// Creates the nearest timestamp in milliseconds. A date before 1970 becomes 1970.
+    /// Creates the timestamp that is nearest to a date; 0 for a date before 1970.
     public init(_ date: Date) {
         let milliseconds = (date.timeIntervalSince1970 * 1000).rounded()
         self.init(milliseconds: UInt64(exactly: max(0, min(milliseconds, 1e18))) ?? 0)

@@ -87,7 +87,7 @@ extension RemoteSettingsClient {
     ///
     /// Uses the network only as required by the query's `sync`. Does I/O like ``getRecords()``.
     ///
-    /// - Throws: ``RemoteSettingsError`` if there are no records and the query's fallback does not apply.
+    /// - Throws: ``RemoteSettingsError`` if the sync fails or there are no records, depending on the query's fallback.
     public func fetchRecords(_ query: RecordQuery) async throws(RemoteSettingsError) -> [RemoteSettingsRecord] {
         let collection = try collection()
         if query.sync != .always, let records = collection.records(usesPackaged: query.usesPackaged) {
@@ -115,7 +115,7 @@ extension RemoteSettingsClient {
         return []
     }
 
-    /// Returns the local records that match a query; `nil` if there are none.
+    /// Returns the local records that match a query; `nil` if there are no local records at all.
     ///
     /// Never uses the network: the query's `sync` is ignored. Does I/O like ``getRecords()``.
     public func records(matching query: RecordQuery) -> [RemoteSettingsRecord]? {

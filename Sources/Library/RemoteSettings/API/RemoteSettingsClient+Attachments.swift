@@ -7,9 +7,8 @@ import FoundationEssentials
 import Foundation
 #endif
 
-/// Attachments are read from the nearest place: the storage directory, then a packaged bundle, then the network. In all
-/// cases, their size and SHA-256 are checked against the record. Concurrent calls for the same attachment share one
-/// download.
+/// Attachments are read from the storage directory, a packaged bundle, or the network, in this order. In all cases,
+/// their size and SHA-256 are checked against the record. Concurrent calls for the same attachment share one download.
 extension RemoteSettingsClient {
     /// Returns a record's attachment. Downloads and stores it if it is neither stored nor packaged.
     ///
@@ -18,7 +17,7 @@ extension RemoteSettingsClient {
         try await attachment(for: record).data
     }
 
-    /// Returns the attachment at a location that is stated by a record of the collection. See `getAttachment(record:)`.
+    /// Returns the attachment of the record that states this location for it. See `getAttachment(record:)`.
     ///
     /// - Throws: ``RemoteSettingsError``, also if no record has an attachment at this location.
     public func getAttachment(location: String) async throws(RemoteSettingsError) -> Data {
@@ -126,7 +125,8 @@ extension RemoteSettingsClient {
     ///
     /// If more than 16 are missing and the server offers a ZIP file of all attachments, that file is tried first.
     ///
-    /// - Throws: ``RemoteSettingsError`` for the first attachment that could not be fetched. The others are stored.
+    /// - Throws: ``RemoteSettingsError`` for the first attachment that could not be fetched. The rest is then not
+    ///   downloaded; attachments already stored are kept.
     @discardableResult
     public func downloadAttachments() async throws(RemoteSettingsError) -> AttachmentDownloads {
         let collection = try collection()

@@ -98,7 +98,7 @@ public final class RemoteSettingsClient: Sendable {
     ///     timestamp, otherwise `manual`.
     ///   - timeout: the longest time to wait; `nil` for the limits of ``RemoteSettingsLimits``. When it expires, the
     ///     sync is cancelled unless other callers are waiting for it too.
-    /// - Returns: whether something changed.
+    /// - Returns: whether a newer state was stored, and the collection's timestamp.
     /// - Throws: ``RemoteSettingsError``, such as ``RemoteSettingsError/timedOut(reason:)``. The current records remain
     ///   in use.
     @discardableResult

@@ -5,8 +5,8 @@ import SnapshotBundle
 extension RemoteSettingsConfig {
     /// Creates a configuration with the server, roots and signer from a packaged source's lock file.
     ///
-    /// These settings are then defined in one place only. All other settings have their defaults. For one of Mozilla's
-    /// servers, the roots are those built into this package. Does I/O if the source is a directory.
+    /// This avoids configuring them twice. All other settings have their defaults. For one of Mozilla's servers, the
+    /// roots are those built into this package. Does I/O if the source is a directory.
     ///
     /// Anyone who can write to the source can decide whom the app trusts. The source must therefore be as trusted as
     /// the program: compiled into it, or a directory that is `trusted`.

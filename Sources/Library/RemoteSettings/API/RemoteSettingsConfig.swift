@@ -147,8 +147,8 @@ extension RemoteSettingsConfig {
 
     /// Checks the configuration as far as possible without I/O.
     ///
-    /// - Throws: an error if the server's URL, the bucket or the publisher is not valid, or if there are neither roots
-    ///   nor ``acceptsUnsigned``.
+    /// - Throws: an error if the server's URL or the publisher's name is not valid, or if there are no roots and
+    ///   ``acceptsUnsigned`` is not set.
     func check() throws(RemoteSettingsError) {
         let url = try (server ?? .prod).serverURL(allowPlainHTTP: allowsPlainHTTP)
         if let publisher, PublisherName(publisher) == nil {

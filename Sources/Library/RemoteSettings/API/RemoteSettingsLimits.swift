@@ -32,13 +32,13 @@ public struct RemoteSettingsLimits: Hashable, Sendable {
         set { all.tries = newValue }
     }
 
-    /// The time limit until the server begins to answer, in whole seconds; at least 1 s.
+    /// The maximum time until the server begins to answer, in whole seconds; at least 1 s.
     public var answerTimeout: Duration {
         get { .seconds(all.headTimeoutSeconds) }
         set { all.headTimeoutSeconds = max(1, Int(clamping: newValue.components.seconds)) }
     }
 
-    /// The time limit for one document, such as a collection's list of records, including all attempts, in whole
+    /// The maximum time for all attempts to fetch one document, such as a collection's list of records, in whole
     /// seconds; at least 1 s.
     public var documentTimeout: Duration {
         get { .seconds(all.documentSeconds) }

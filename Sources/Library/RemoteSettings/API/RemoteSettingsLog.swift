@@ -22,7 +22,7 @@ public struct RemoteSettingsLogEntry: Hashable, Sendable {
 
     /// The severity of the entry.
     public var level: Level
-    /// A sentence for the reader of the log. It may contain text from a server.
+    /// The message. It may contain text from a server.
     public var message: String
 }
 

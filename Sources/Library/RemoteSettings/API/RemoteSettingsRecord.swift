@@ -24,7 +24,7 @@ public struct RemoteSettingsRecord: Hashable, Sendable, Identifiable {
     /// - Parameters:
     ///   - id: the record's id.
     ///   - lastModified: the time of the last change, in milliseconds since 1970.
-    ///   - deleted: whether the record is a tombstone.
+    ///   - deleted: whether the record is marked as deleted.
     ///   - attachment: the description of the record's file.
     ///   - fields: a JSON object with the record's other fields, as a string. If the string is not a JSON object, the
     ///     record has no other fields, and ``fields`` returns the string unchanged.
@@ -71,7 +71,7 @@ public struct RemoteSettingsRecord: Hashable, Sendable, Identifiable {
         set { change(lastModified: newValue) }
     }
 
-    /// Whether the record is marked as deleted. It never is if it comes from a client.
+    /// Whether the record is marked as deleted. It is `false` for all records that a client returns.
     public var deleted: Bool {
         get { record.field("deleted")?.bool ?? false }
         set { change(deleted: newValue) }

@@ -33,7 +33,7 @@ extension RemoteSettingsService {
     /// Handles the payload of a push message, and starts a sync if it announces new data.
     ///
     /// The sync covers the collections that have clients. This method returns at once; the sync starts after a random
-    /// part of ``UpdatePolicy/jitter`` and uses the network. It works without an update channel.
+    /// part of ``UpdatePolicy/jitter`` and uses the network. No update channel is needed.
     ///
     /// An app that the system has woken for the message must report when it is done. Such an app should parse the
     /// message with ``RemoteSettingsPushMessage`` and await `syncCollections(expecting:)` instead.
@@ -57,7 +57,7 @@ extension RemoteSettingsService {
 public struct RemoteSettingsPushMessage: Hashable, Sendable {
     /// The announced timestamp; `nil` if the message does not contain one.
     public let timestamp: RemoteSettingsTimestamp?
-    /// The published collection; `nil` if it may be any.
+    /// The changed collection; `nil` if any collection may have changed.
     public let collection: String?
 
     /// Parses a payload. Does no I/O.

@@ -66,8 +66,8 @@ public final class RemoteSettingsService: Sendable {
     /// Creates a service, after checking that the configuration is valid and that everything packaged can be used. Does
     /// I/O.
     ///
-    /// Each packaged bundle must exist, be intact, and have the state listed in its lock file. It must be signed with a
-    /// chain to a pinned root, or come from the configured server and need no signature. The check reads every byte.
+    /// Each packaged bundle must exist, be intact, and have the state listed in its lock file. A signed bundle must
+    /// have a chain to a pinned root; an unsigned one must be accepted by the configuration. Every byte is read.
     ///
     /// - Throws: ``RemoteSettingsError`` with all problems found.
     public convenience init(storageDir: String, validating config: RemoteSettingsConfig) throws(RemoteSettingsError) {
@@ -216,7 +216,7 @@ public final class RemoteSettingsService: Sendable {
         updates.use(session, of: self)
     }
 
-    /// Notifies listeners of the records that match only the old or only the new app context.
+    /// Notifies listeners of the records that a change of the app's context has added or removed.
     private func sendChanges(from old: Session, to new: Session) {
         guard old.filterContext != new.filterContext else { return }
         for collection in state.withLock({ Array($0.collections.values) }) where changes.hasListeners(collection.id) {

@@ -18,9 +18,9 @@ public struct UptakeEvent: Hashable, Sendable {
         case success
         /// No request was sent, because a backoff requested by the server has not expired.
         case backoff
-        /// The response does not have the expected content.
+        /// The response cannot be parsed, or exceeds a limit on sizes or counts.
         case parseError = "parse_error"
-        /// The response exceeds the limits on size or time.
+        /// The response does not have the requested content, or an attachment does not match its hash.
         case contentError = "content_error"
         /// The signature does not match the records.
         case signError = "sign_error"
@@ -28,13 +28,14 @@ public struct UptakeEvent: Hashable, Sendable {
         case signRetryError = "sign_retry_error"
         /// The stored data of the collection is damaged. It is ignored, and the sync started without it.
         case corruptionError = "corruption_error"
-        /// Any other failure of the sync.
+        /// The server's state is older than the current one, in the future, or not the announced one. For
+        /// `settings-sync`: at least one collection failed.
         case syncError = "sync_error"
         /// The verified state could not be stored.
         case applyError = "apply_error"
-        /// The server answered with an error.
+        /// The server answered with an error status or an unusable redirect.
         case serverError = "server_error"
-        /// The certificate chain is not trusted.
+        /// The certificate chain of the signature cannot be used, or the TLS handshake failed.
         case certificateError = "certificate_error"
         /// An attachment could not be downloaded.
         case downloadError = "download_error"
@@ -42,7 +43,7 @@ public struct UptakeEvent: Hashable, Sendable {
         case timeoutError = "timeout_error"
         /// The server could not be reached, or the connection failed.
         case networkError = "network_error"
-        /// The client or its service was shut down.
+        /// The sync was cancelled, or the client or its service was shut down.
         case shutdownError = "shutdown_error"
         /// An error that no other case describes.
         case unknownError = "unknown_error"
@@ -51,8 +52,8 @@ public struct UptakeEvent: Hashable, Sendable {
         /// The collection has failed at least ten times since its last success. This is reported in addition to the
         /// failure itself.
         case syncBrokenError = "sync_broken_error"
-        /// The server answered, but its catalogue has been stale for longer than the publisher allows. An attacker may
-        /// be withholding a newer one.
+        /// The server answered, but its catalogue is stale (``CatalogueStatus/freshness``). An attacker may be
+        /// withholding a newer one.
         ///
         /// It is reported for the catalogue if ``RemoteSettingsConfig/publisher`` is set.
         case staleCatalogue = "stale_catalogue"
@@ -67,7 +68,7 @@ public struct UptakeEvent: Hashable, Sendable {
     public enum Trigger: String, Hashable, Sendable {
         /// A call of `RemoteSettingsService.sync()` or `RemoteSettingsClient.sync()`.
         case manual
-        /// The app's own timer, such as a daily background task.
+        /// ``RemoteSettingsService/syncs(every:)``, or the app's own timer.
         case timer
         /// The app's start.
         case startup

@@ -32,7 +32,7 @@ extension RemoteSettingsClient {
         try collection().leaveState(because: "the app rejected it", toPrevious: false)
     }
 
-    /// Returns to the state before the current one, which is rejected as by ``rejectState()``. Does I/O.
+    /// Rejects the current state, as ``rejectState()`` does, and returns to the state before it. Does I/O.
     ///
     /// - Throws: ``RemoteSettingsError`` if no earlier state is stored, and under the conditions of ``rejectState()``.
     public func rollback() throws(RemoteSettingsError) {

@@ -1,18 +1,18 @@
 import RemoteSettingsModel
 
-// What an app encodes, a fleet's collector decodes with the same types. Times are milliseconds since 1970, as in the
-// JSON that `rsdump` prints, and lengths of time are seconds with three decimals. A member without a value is left out,
-// and members that a later version adds are ignored.
+// Apps encode these types, and a fleet's collector decodes them. Points in time are milliseconds since 1970. Durations
+// are seconds, with up to three decimals. A member whose value is `nil` is left out, and unknown members, such as those
+// of a later version, are ignored.
 
 extension ServiceInspection: Codable {
     private enum CodingKeys: String, CodingKey {
         case server, preview, catalogue, storage, lastAttempt, lastSuccess, clockSkewSeconds, backoffUntil, collections
     }
 
-    /// Decodes what another process has encoded.
+    /// Decodes a state that another process has encoded.
     ///
-    /// ``storage`` and the sources' paths are only their last components. A case that a later version has added to an
-    /// open enumeration becomes one that says so.
+    /// ``storage`` and the paths of sources consist of the last component only. An enumeration case of a later version
+    /// is decoded as the case for unknown values, such as ``CollectionStatus/Source/unknown(_:)``.
     ///
     /// - Throws: `DecodingError`.
     public init(from decoder: any Decoder) throws {
@@ -27,8 +27,8 @@ extension ServiceInspection: Codable {
         collections = try members.decode([Collection].self, forKey: .collections)
     }
 
-    /// Encodes the state. Of each path only the last component is encoded, because a path may name a person. The texts
-    /// of errors are encoded as they are.
+    /// Encodes the state. Only the last component of each path is encoded, because a path may contain a user's name.
+    /// Error descriptions are encoded unchanged, including any paths in them.
     public func encode(to encoder: any Encoder) throws {
         var members = encoder.container(keyedBy: CodingKeys.self)
         try members.encode(server, forKey: .server)
@@ -48,7 +48,7 @@ extension ServiceInspection.Collection: Codable {
         case serverTimestamp, lastAttempt, lastSuccess, failures, error, pinned, behindSeconds, hasClient
     }
 
-    /// Decodes the collection, whose members stand beside those of its ``status``.
+    /// Decodes the collection. The members of its ``status`` are in the same JSON object as its own.
     public init(from decoder: any Decoder) throws {
         let members = try decoder.container(keyedBy: CodingKeys.self)
         status = try CollectionStatus(from: decoder)
@@ -58,7 +58,7 @@ extension ServiceInspection.Collection: Codable {
         hasClient = try members.decode(Bool.self, forKey: .hasClient)
     }
 
-    /// Encodes the collection, with the values of the properties that follow from others.
+    /// Encodes the collection, including the computed properties, which are not decoded.
     public func encode(to encoder: any Encoder) throws {
         try status.encode(to: encoder)
         var members = encoder.container(keyedBy: CodingKeys.self)
@@ -79,7 +79,7 @@ extension CollectionStatus: Codable {
         case recentFailure
     }
 
-    /// Decodes what another process has encoded. The sources' paths are only their last components.
+    /// Decodes a status that another process has encoded. The paths of sources consist of the last component only.
     public init(from decoder: any Decoder) throws {
         let members = try decoder.container(keyedBy: CodingKeys.self)
         collection = try members.decode(String.self, forKey: .collection)
@@ -94,7 +94,7 @@ extension CollectionStatus: Codable {
         recentFailure = try members.decodeIfPresent(RecentFailure.self, forKey: .recentFailure)
     }
 
-    /// Encodes the status. Of each path only the last component is encoded, because a path may name a person.
+    /// Encodes the status. Only the last component of each path is encoded, because a path may contain a user's name.
     public func encode(to encoder: any Encoder) throws {
         var members = encoder.container(keyedBy: CodingKeys.self)
         try members.encode(collection, forKey: .collection)
@@ -113,7 +113,7 @@ extension CollectionStatus: Codable {
 extension CollectionStatus.Source: Codable {
     private enum CodingKeys: String, CodingKey { case kind, name }
 
-    /// Decodes a source. One of a later version is ``unknown(_:)``.
+    /// Decodes a source. A kind that only a later version has is decoded as ``unknown(_:)``.
     public init(from decoder: any Decoder) throws {
         let members = try decoder.container(keyedBy: CodingKeys.self)
         switch try members.decode(String.self, forKey: .kind) {
@@ -125,7 +125,7 @@ extension CollectionStatus.Source: Codable {
         }
     }
 
-    /// Encodes the kind of the source and its name, of which only the last component of a path.
+    /// Encodes the kind of the source, and its name or the last component of its path.
     public func encode(to encoder: any Encoder) throws {
         var members = encoder.container(keyedBy: CodingKeys.self)
         let (kind, name): (String, String?) =
@@ -144,7 +144,7 @@ extension CollectionStatus.Source: Codable {
 extension CollectionStatus.Rejected.Reason: Codable {
     private enum CodingKeys: String, CodingKey { case code, found, expected, why, text }
 
-    /// Decodes a reason. One of a later version is ``unknown(_:)``.
+    /// Decodes a reason. A reason that only a later version has is decoded as ``unknown(_:)``.
     public init(from decoder: any Decoder) throws {
         let members = try decoder.container(keyedBy: CodingKeys.self)
         func member(_ key: CodingKeys) throws -> String { try members.decode(String.self, forKey: key) }
@@ -166,7 +166,7 @@ extension CollectionStatus.Rejected.Reason: Codable {
         }
     }
 
-    /// Encodes the reason's code, what belongs to it, and its sentence for people.
+    /// Encodes the reason's code, its associated values, and its description.
     public func encode(to encoder: any Encoder) throws {
         var members = encoder.container(keyedBy: CodingKeys.self)
         try members.encode(code, forKey: .code)
@@ -207,7 +207,7 @@ extension CollectionStatus.Rejected.Reason: Codable {
 extension RemoteSettingsError: Codable {
     private enum CodingKeys: String, CodingKey { case code, seconds, text }
 
-    /// Decodes an error. One of a later version is ``other(reason:)``.
+    /// Decodes an error. An error that only a later version has is decoded as ``other(reason:)``.
     public init(from decoder: any Decoder) throws {
         let members = try decoder.container(keyedBy: CodingKeys.self)
         let text = try members.decode(String.self, forKey: .text)
@@ -229,7 +229,7 @@ extension RemoteSettingsError: Codable {
         }
     }
 
-    /// Encodes the error's code and its text.
+    /// Encodes the error's code and description, and the duration of a backoff.
     public func encode(to encoder: any Encoder) throws {
         var members = encoder.container(keyedBy: CodingKeys.self)
         try members.encode(code, forKey: .code)
@@ -266,7 +266,7 @@ extension KeyedEncodingContainer {
 }
 
 extension KeyedDecodingContainer {
-    /// A duration in milliseconds, clamped to 64 bits.
+    /// Decodes a duration in seconds, rounded to milliseconds and clamped to the range of `Int64`.
     fileprivate func decodeSeconds(forKey key: Key) throws -> Duration? {
         guard let seconds = try decodeIfPresent(Double.self, forKey: key) else { return nil }
         let milliseconds = (seconds * 1000).rounded()

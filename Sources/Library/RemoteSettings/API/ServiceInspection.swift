@@ -2,8 +2,8 @@ import RemoteSettingsHTTP
 import RemoteSettingsModel
 import SnapshotBundle
 
-/// The state of a whole service, for a status screen, a bug report or the metrics of a fleet. Its description is
-/// readable text. It encodes as JSON with a fixed schema, which a fleet's collector decodes with the same type.
+/// The state of a whole service, for a status screen, a bug report or the metrics of a fleet. Its description is a
+/// readable report. It encodes to JSON with a fixed schema, which a fleet's collector can decode.
 public struct ServiceInspection: Hashable, Sendable {
     /// The state of one collection.
     public struct Collection: Hashable, Sendable {
@@ -112,7 +112,7 @@ extension RemoteSettingsService {
         do {
             guard case .changes(let document, _) = try await WorkThreads.run({ try await client.monitor() }) else {
                 throw RemoteSettingsError.other(
-                    reason: "\(client.server): the server sent no list of its collections")
+                    reason: "\(client.server): the server sent no list of its collections (204); try again later")
             }
             return inspection(monitor: try MonitorChangeset(parsing: document.body, limits: session.limits))
         } catch {
@@ -121,7 +121,7 @@ extension RemoteSettingsService {
         }
     }
 
-    /// The current states as one line, for logs, metrics or the user agent of a fleet.
+    /// The current states of the collections as one line, for logs, metrics or the user agent of a fleet.
     ///
     /// For each collection that has a client, it contains the name, the timestamp in milliseconds, and the first 12
     /// hexadecimal digits of the SHA-256 of the signed payload, for example `main/regions@1795440661471:4355a46b19d3
@@ -138,7 +138,7 @@ extension RemoteSettingsService {
     }
 
     /// The start time of the last successful sync of this process or an earlier one, by this device's clock; `nil` if
-    /// there was none. Reads one small file, which is not verified.
+    /// there was none. Reads the index of the storage directory, which is not verified.
     public var lastCheck: RemoteSettingsTimestamp? { session.journal.lastCheck }
 
     /// The difference between this device's clock and the server's at the last sync of this process or an earlier one;

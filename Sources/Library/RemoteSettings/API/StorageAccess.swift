@@ -27,7 +27,7 @@ extension RemoteSettingsService {
     /// moved. Between two volumes, every file is copied and checked against its hash, and the old directory is intact
     /// until the copy is complete.
     ///
-    /// - Returns: whether the directory was moved. Nothing is done if `from` does not exist or if `to` exists.
+    /// - Returns: whether the directory was moved. It is not if `from` does not exist or `to` is not empty.
     /// - Throws: ``RemoteSettingsError`` if a directory cannot be read or written, or if another process is writing.
     @discardableResult
     public static func moveStorage(from: String, to: String) throws(RemoteSettingsError) -> Bool {

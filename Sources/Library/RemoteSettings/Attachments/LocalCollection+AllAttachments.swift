@@ -3,7 +3,7 @@ import RemoteSettingsModel
 import SnapshotBundle
 
 extension LocalCollection {
-    /// If more attachments than this are missing, the server's ZIP file is tried first.
+    /// The number of missing attachments above which the server's ZIP file is tried first.
     private static var zipThreshold: Int { 16 }
     /// The number of concurrent downloads.
     private static var width: Int { 4 }
@@ -41,10 +41,9 @@ extension LocalCollection {
         return (try? CollectionMetadata(parsing: metadata, limits: session.limits))?.hasAttachmentsZip ?? false
     }
 
-    /// Extracts attachments from the server's ZIP file.
+    /// Downloads the server's ZIP file, and stores the missing attachments that it contains.
     ///
-    /// The server's ZIP file may be outdated. Attachments that it lacks, or contains in a different version, are still
-    /// missing afterwards.
+    /// The ZIP file may be outdated, so it may lack attachments or contain earlier versions of them.
     ///
     /// - Returns: the attachments that are still missing.
     private func extractFromZip(_ missing: [WantedAttachment], by client: ServerClient) async -> [WantedAttachment] {
@@ -59,7 +58,7 @@ extension LocalCollection {
                 return false
             }
             if !left.isEmpty {
-                session.logger.info("the server's zip of \(id) is missing \(Counted.text(left.count, "attachment"))")
+                session.logger.info("the server's zip of \(id) lacks \(Counted.text(left.count, "attachment"))")
             }
             return left
         } catch {
@@ -71,7 +70,7 @@ extension LocalCollection {
         }
     }
 
-    /// Downloads the server's ZIP file into memory. ``Limits/attachmentsZipBytes`` limits its size.
+    /// Downloads the server's ZIP file into memory. Its size is limited by ``Limits/attachmentsZipBytes``.
     private func zip(by client: ServerClient) async throws -> Bytes {
         let base = try await session.attachmentsURL.value(client)
         var bytes: [UInt8] = []

@@ -2,32 +2,32 @@ import RemoteSettingsHTTP
 import RemoteSettingsModel
 import SnapshotBundle
 
-/// An attachment is read from the nearest place that has it. In every place, its size and hash must match the record.
+/// An attachment is read from the first of these places that has it with the hash in the record:
 ///
 /// | Place | If the hash is wrong, or the attachment cannot be read |
 /// |---|---|
-/// | the storage directory | the file is removed, and the next place is tried |
+/// | the storage directory | a file with a wrong hash is removed, and the next place is tried |
 /// | the overriding file | the next place is tried |
 /// | packaged bundles, newest first | the next place is tried |
-/// | the network | it is downloaded up to three times; then the call fails, and nothing is stored |
-/// | an earlier version of the record, with `staleFallback` | the call fails with the network's error |
+/// | the network | a file with a wrong hash is downloaded up to three times, then the next place is tried |
+/// | an earlier version of the record, only with `staleFallback` | the call fails with the network's error |
 ///
 /// An interrupted download is resumed. If the process is killed during a download, a temporary file is left, which a
 /// later sync removes.
 extension LocalCollection {
-    /// Returns the attachment that a record describes.
+    /// Returns the hash, size and location of a record's attachment.
     ///
     /// - Throws: ``RemoteSettingsError`` if the record has no attachment, or one that is too large.
     func wanted(_ record: RemoteSettingsRecord) throws(RemoteSettingsError) -> WantedAttachment {
         do throws(FormatError) {
             guard let attachment = try record.record.attachment() else {
-                throw FormatError.invalidAttachment(record: record.id, problem: "there is none")
+                throw FormatError.invalidAttachment(record: record.id, problem: "the field attachment is missing")
             }
             let limit = session.limits.attachmentBytes
             guard let size = Int(exactly: attachment.size), size <= limit else {
                 throw FormatError.invalidAttachment(
                     record: record.id,
-                    problem: "it is \(attachment.size) bytes, over the limit of \(limit) (Limits.attachmentBytes)")
+                    problem: "it is \(attachment.size) bytes, over RemoteSettingsLimits.attachmentBytes (\(limit))")
             }
             return WantedAttachment(
                 digest: attachment.hash, size: size, location: attachment.location, record: record.id)
@@ -44,7 +44,7 @@ extension LocalCollection {
         throw .notFound(reason: "\(id): no record has an attachment at \(VisibleText.quote(location))")
     }
 
-    /// Returns an attachment that is stored or packaged, checked against its hash; `nil` if it is neither. Does I/O.
+    /// Returns a stored or packaged attachment after checking its hash; `nil` if it is neither. Does I/O.
     func localAttachment(_ wanted: WantedAttachment) -> AttachmentContent? {
         if let bytes = cached(wanted.digest, size: wanted.size) {
             return AttachmentContent(bytes: bytes, source: .cached)
@@ -86,7 +86,7 @@ extension LocalCollection {
         }
         for bundle in current().bundles {
             guard let reader = try? bundle.reader(), reader.contains(wanted.digest) else { continue }
-            // If extracting it from the bundle fails, the attachment is downloaded.
+            // If the extraction fails, try the next bundle and then the network.
             if (try? extract(wanted, from: reader)) == true {
                 return AttachmentFile(path: path, source: .packaged(bundle.sourceName))
             }
@@ -160,7 +160,7 @@ extension LocalCollection {
         return HeldFile(stale.bytes, digest: attachment.hash, location: attachment.location, newer: wanted.digest)
     }
 
-    /// Returns the attachment of an earlier version of the same record, as listed in a verified snapshot.
+    /// Returns the stored or packaged attachment of an earlier version of the record, found in a verified snapshot.
     private func stale(_ wanted: WantedAttachment) -> AttachmentContent? {
         func earlier(in records: RecordTable?) -> (record: RemoteSettingsRecord, digest: SHA256Digest)? {
             guard let record = records?.record(id: wanted.record), let digest = try? record.attachment()?.hash,

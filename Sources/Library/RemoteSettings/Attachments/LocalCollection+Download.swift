@@ -90,7 +90,7 @@ extension LocalCollection {
 
     /// Extracts an attachment from a bundle into the storage directory.
     ///
-    /// - Returns: whether the bundle contains it.
+    /// - Returns: whether the bundle contains it with the right size.
     func extract(_ wanted: WantedAttachment, from bundle: BundleReader) throws -> Bool {
         let part = try AttachmentPart(wanted.digest, of: id, in: session.storage)
         defer { part.remove() }

@@ -7,12 +7,12 @@ import SnapshotBundle
 ///
 /// | Event | State used afterwards |
 /// |---|---|
-/// | the catalogue is the current one, and all its states are local | the same as before |
+/// | the server's catalogue is the current one, and all its states are local | the same as before |
 /// | a newer catalogue, and all its states are local or were fetched | all of the newer states, from one moment on |
 /// | fetching failed for a requested state, or one of the current catalogue | the whole earlier catalogue |
 /// | fetching failed for a state that is neither | the newer catalogue without that state; its sync fails |
 /// | the server publishes again during the sync | everything is requested once more; then as above |
-/// | the catalogue is older, or must not follow the current one | the earlier catalogue; the sync fails |
+/// | the catalogue is older, or may not replace the current one | the earlier catalogue; the sync fails |
 /// | the catalogue no longer lists a local state | the local state, outside of any catalogue |
 /// | another process stores a later catalogue during the sync | that catalogue |
 /// | the process is killed before the index is replaced | the earlier catalogue |
@@ -21,8 +21,8 @@ struct CatalogueSync: Sendable {
     /// One collection during the sync of its catalogue.
     fileprivate struct Wanted: Sendable {
         let collection: LocalCollection
-        /// Whether a caller requested the collection. Otherwise it is synced too because an earlier state of it is
-        /// stored.
+        /// Whether a caller requested the collection. If not, it is synced because it has a local state, which would
+        /// otherwise fall behind the catalogue.
         let isAsked: Bool
         let began: Timestamp
         /// The local state before the sync.
@@ -39,10 +39,10 @@ struct CatalogueSync: Sendable {
     ///
     /// - Parameters:
     ///   - asked: the collections that a caller requested.
-    ///   - isLast: whether this is the last attempt, even if the server has published another catalogue in the
-    ///     meantime.
+    ///   - isLast: whether this is the last attempt. If not, `nil` is returned when the server has published another
+    ///     catalogue during the sync.
     /// - Returns: the results of the requested collections; `nil` to try again.
-    /// - Throws: an error if the catalogue could not be fetched, or must not follow the current one.
+    /// - Throws: an error if the catalogue could not be fetched, or may not replace the current one.
     func results(of asked: [LocalCollection], isLast: Bool) async throws -> [CollectionSyncResult]? {
         let known = session.currentCatalogue()
         let began = session.now
@@ -75,7 +75,7 @@ struct CatalogueSync: Sendable {
         }
     }
 
-    /// Finds the state of each collection that the catalogue lists, locally or on the server.
+    /// Finds, for each collection, the state that the catalogue lists, locally or on the server.
     private func prepare(_ asked: [LocalCollection], for catalogue: CatalogueView) async -> [Wanted] {
         let others = companions(of: Set(asked.map(\.id)), in: catalogue)
         let refused = (asked + others).filter { self.holdsBack($0, catalogue) }.map(\.id)
@@ -85,8 +85,8 @@ struct CatalogueSync: Sendable {
             }
     }
 
-    /// Returns whether the state that the catalogue lists was rejected. In that case, no other state of the catalogue
-    /// is fetched, because the catalogue could not be committed.
+    /// Returns whether the collection's state in the catalogue was rejected and is not in use. In that case, no other
+    /// state of the catalogue is fetched, because the catalogue could not be committed.
     private func holdsBack(_ collection: LocalCollection, _ catalogue: CatalogueView) -> Bool {
         guard let entry = catalogue.catalogue.entries[collection.id] else { return false }
         do {
@@ -120,8 +120,8 @@ struct CatalogueSync: Sendable {
         }
     }
 
-    /// Returns the collections that were not requested but must be synced too, so that they do not fall behind: those
-    /// used by this process, and those that are stored, even if an earlier sync has already left them behind.
+    /// Returns the collections that were not requested but must be synced too, so that they do not fall behind the
+    /// catalogue: those with a client in this process, and those with stored data.
     private func companions(of asked: Set<CollectionID>, in view: CatalogueView) -> [LocalCollection] {
         guard let service = session.service else { return [] }
         return Set(session.storage.index().ids + service.clientCollections.map(\.id)).subtracting(asked)
@@ -175,7 +175,7 @@ struct CatalogueSync: Sendable {
 
     /// Checks a catalogue's number against the newest numbers that were ever stored under a pinned root.
     ///
-    /// This is needed if such a catalogue was lost, or belongs to a different root than the current one.
+    /// This prevents a rollback if there is no current catalogue, for example because its file was lost.
     private func checkNumber(of new: VerifiedCatalogue) throws(BundleError) {
         for stored in session.storage.index()[session.key(of: Catalogue.collection)].newest {
             guard session.trust.roots.roots.contains(stored.root), let number = stored.number,
@@ -185,7 +185,7 @@ struct CatalogueSync: Sendable {
         }
     }
 
-    /// Finds the state of one collection that the catalogue lists, locally or on the server.
+    /// Finds the state that the catalogue lists for a collection, locally or on the server.
     private func prepared(
         _ collection: LocalCollection, isAsked: Bool, for view: CatalogueView, refused: [CollectionID]
     ) async -> Wanted {
@@ -271,7 +271,7 @@ struct CatalogueSync: Sendable {
         return index[session.key(of: Catalogue.collection)].synced.current.map { !session.storage.has($0) } ?? true
     }
 
-    /// Stores a catalogue with its states by a single change of the index, and commits it.
+    /// Stores a catalogue with its states in a single change of the index, and commits it.
     ///
     /// Every reader, in this process and others, sees either the whole previous catalogue or the whole new one, even if
     /// the process is killed at any moment. `Tests/Models/catalogue.pml` models this.
@@ -344,21 +344,20 @@ struct CatalogueSync: Sendable {
                     try storage.removeOrphanedAttachments(
                         of: wanted.collection, keeping: records, stale[wanted.collection.id] ?? [], in: index)
                 } catch {
-                    session.logger.warning("\(wanted.collection.id): \(error)")
+                    session.logger.warning("\(wanted.collection.id): unused attachments could not be removed: \(error)")
                     session.report(
                         "\(wanted.collection.id)", .cleanupError, run.trigger, since: session.now, error: error)
                 }
             }
         }
         session.show(shown)
-        // Load every state of the catalogue first, so that listeners are notified when all of it is visible.
+        // Loading a state notifies its listeners. Do it now, when the whole catalogue is already visible.
         for wanted in wanted { _ = wanted.collection.current() }
         if let problem { throw problem }
         return shown.view ?? view
     }
 
-    /// Reports to telemetry if the catalogue is stale, that is, not confirmed within the time that its publisher
-    /// allows.
+    /// Logs and reports to telemetry if the catalogue is stale although the server has just answered.
     private func reportFreshness(of view: CatalogueView) {
         guard !view.isFresh(at: session.now) else { return }
         session.logger.warning(

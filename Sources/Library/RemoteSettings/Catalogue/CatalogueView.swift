@@ -2,9 +2,9 @@ import RemoteSettingsHTTP
 import RemoteSettingsModel
 import SnapshotBundle
 
-/// A catalogue as read by this process: a verified catalogue of the configured publisher, and its source.
+/// A verified catalogue of the configured publisher, and its source.
 ///
-/// All states that are read with the same view belong together.
+/// Collections are consistent with each other if their states were chosen with the same view.
 final class CatalogueView: Sendable {
     let catalogue: Catalogue
     /// The verified catalogue, as a snapshot of its collection.
@@ -32,13 +32,13 @@ final class CatalogueView: Sendable {
     /// Checks that this catalogue may replace `current`. It verifies the signatures of both catalogues again, which
     /// takes some milliseconds.
     ///
-    /// - Throws: ``BundleError`` if it must not.
+    /// - Throws: ``BundleError`` if it may not.
     func checkSuccession(of current: CatalogueView) throws(BundleError) {
         guard snapshot.payload != current.snapshot.payload else { return }
         try verified().checkSuccession(of: current.verified())
     }
 
-    /// Returns the catalogue with the data from its signatures. It verifies them again, which takes some milliseconds.
+    /// Returns the catalogue with the validity of its certificates. Verifies its signatures again, in milliseconds.
     func verified() throws(BundleError) -> VerifiedCatalogue {
         try VerifiedCatalogue(snapshot, roots: roots, limits: limits)
     }
@@ -47,10 +47,10 @@ final class CatalogueView: Sendable {
 
     /// Returns the state in a cache file if the catalogue lists it; otherwise `nil`.
     ///
-    /// The catalogue's signature covers the SHA-256 of these bytes. Their own signature was verified before they were
-    /// stored, and is not verified again.
+    /// The catalogue's signature covers the SHA-256 of the payload, so the payload's own signature, which was verified
+    /// before it was stored, is not verified again.
     ///
-    /// - Throws: `FormatError` if the file cannot be read.
+    /// - Throws: `FormatError` if the payload or the metadata cannot be parsed.
     func snapshot(of file: CacheFile) throws -> Snapshot? {
         guard let entry = catalogue.entries[file.collection], entry.timestamp == file.timestamp else { return nil }
         guard SHA256Digest(hashing: file.payload) == entry.payload else { return nil }
@@ -78,7 +78,7 @@ extension HTTPError {
     /// Returns an error for a collection that the catalogue does not list.
     static func notListed(_ id: CollectionID, catalogue: UInt64) -> Self {
         Self(
-            "\(id): catalogue \(catalogue) does not list it", remedy: "publish it, or correct the collection's name",
+            "\(id): catalogue \(catalogue) does not list it", remedy: "publish the collection, or correct its name",
             fault: .notListed)
     }
 

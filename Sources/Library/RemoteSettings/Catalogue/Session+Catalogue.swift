@@ -1,7 +1,7 @@
 import RemoteSettingsModel
 import SnapshotBundle
 
-/// A session's knowledge about the catalogue in use.
+/// The catalogue in use in a session, cached in memory.
 struct KnownCatalogue {
     /// The result of the last search for a catalogue.
     struct Found {
@@ -13,7 +13,7 @@ struct KnownCatalogue {
     }
 
     var found: Found?
-    /// A number that increases whenever a different view replaces the current one.
+    /// A number that increases whenever `found` is replaced.
     var generation = 0
 
     mutating func replace(_ new: Found?) {
@@ -52,8 +52,7 @@ extension Session {
 
     /// Returns the view to use after `known`.
     ///
-    /// - Returns: `known` if the catalogue that was found is the same or must not replace it; otherwise a view of the
-    ///   new one.
+    /// - Returns: `known` if `found` is `nil`, is the same catalogue, or may not replace it; otherwise `found`.
     private func successor(of known: CatalogueView, _ found: CatalogueView?) -> CatalogueView {
         guard let found, found.snapshot.payload != known.snapshot.payload else { return known }
         do throws(BundleError) {
@@ -82,7 +81,7 @@ extension Session {
         if isTaken { changes.sendStore(of: Catalogue.collection) }
     }
 
-    /// Reads the newest catalogue of the publisher, cached or packaged. Does I/O.
+    /// Reads the newest catalogue of the publisher, stored or packaged. Does I/O.
     func findCatalogue(of publisher: PublisherName, in slot: StorageIndex.Slot) -> KnownCatalogue.Found {
         let trial = trials.trial(of: subject(of: Catalogue.collection))
         var found = KnownCatalogue.Found(slot: slot)

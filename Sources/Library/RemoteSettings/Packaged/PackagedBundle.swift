@@ -6,10 +6,10 @@ import SnapshotBundle
 /// The bundle is opened when it is first needed, and remains open.
 final class PackagedBundle: Sendable {
     let id: CollectionID
-    /// The entry in the lock file. Its timestamp is the bundle's.
+    /// The entry in the lock file, but with the timestamp of the bundle itself (see ``missingState``).
     let lock: LockFile.Collection
-    /// The state listed in the lock file, if the bundle has a different one: a checkout or copy is incomplete, or a
-    /// refresh has not written the lock file yet.
+    /// The timestamp in the lock file, if the bundle has a different state, because a checkout or copy is incomplete or
+    /// a refresh has not written the lock file yet; otherwise `nil`.
     ///
     /// In this case, only the bundle's own signature can establish trust in it, unless its source is as trusted as the
     /// program.
@@ -90,10 +90,9 @@ final class PackagedBundle: Sendable {
         head.collection == id && head.timestamp == lock.timestamp && head.trust == lock.trust.kind
     }
 
-    /// Returns the bundle with the state that its file contains, if that differs from the state in the lock file. Does
-    /// I/O.
+    /// Returns this bundle with its own state in place of the one in the lock file. Does I/O.
     ///
-    /// - Returns: `nil` if the bundle is not signed although the state in the lock file is, or the reverse.
+    /// - Returns: `nil` if the states are the same, if only one of them is signed, or if the file cannot be read.
     func inItsOwnState(of source: PackagedSource, limits: Limits) -> PackagedBundle? {
         guard let head = try? open().head, head.collection == id, head.trust == lock.trust.kind,
             head.timestamp != lock.timestamp
@@ -112,7 +111,7 @@ final class PackagedBundle: Sendable {
 
     /// Reads the bundle's snapshot. The signature is verified unless the bundle is as trusted as the program. Does I/O.
     ///
-    /// - Parameter now: the time to verify at if the lock file does not contain the time of verification.
+    /// - Parameter now: the time to verify at if the lock file's time of verification is that of a different state.
     /// - Throws: `SnapshotRefusal` or `BundleError`.
     func snapshot(_ verifier: KeptSnapshotVerifier, now: Timestamp) throws -> Snapshot {
         let bundle = try reader()

@@ -55,9 +55,9 @@ struct PackagedLocks: Sendable {
         return bundles
     }
 
-    /// Returns a sentence for each packaged snapshot of these collections that belongs to a different server, or to the
-    /// catalogue of a different publisher. A snapshot whose origin is unknown is accepted for every server. Does no
-    /// I/O.
+    /// Returns a sentence for each packaged snapshot of these collections that is from a different server, for each
+    /// source whose catalogue is from a different publisher, and for each unreadable lock file. A snapshot whose origin
+    /// is unknown is accepted for every server. Does no I/O.
     func foreign(_ ids: Set<CollectionID>, to server: ServerIdentity, _ publisher: PublisherName?) -> [String] {
         var sentences: [String] = []
         for (source, text) in locks {
@@ -68,11 +68,11 @@ struct PackagedLocks: Sendable {
                     else { continue }
                     sentences.append(
                         "\(source.name): \(id): expected data from \(server), found data from \(found); package the "
-                            + "collections of the configured server")
+                            + "collection from the required server")
                 }
                 if let publisher, let found = lock.catalogue?.publisher, found != publisher {
                     sentences.append(
-                        "\(source.name): expected a catalogue of the publisher \(publisher), found \(found)")
+                        "\(source.name): expected a catalogue of the publisher \(publisher), found one of \(found)")
                 }
             } catch {
                 sentences.append("\(Self.unreadable(source, error))")
@@ -83,9 +83,8 @@ struct PackagedLocks: Sendable {
 
     /// Returns the bundle that is currently in the directory.
     ///
-    /// A refresh may have replaced the bundle since the lock file was read, and may not have written the lock file yet.
-    /// In the first case, the result has the entry of the new lock file; in the second, it has the state found in the
-    /// bundle itself.
+    /// A refresh may have replaced the bundle since the lock file was read. The result then has the entry of the new
+    /// lock file or, if that is not written yet, the state found in the bundle itself.
     private func current(_ bundle: PackagedBundle, in source: PackagedSource) -> PackagedBundle {
         guard case .directory(let path, _) = source.form else { return bundle }
         if let committed = committed(bundle.id, in: source, at: path) { return committed }
@@ -101,7 +100,7 @@ struct PackagedLocks: Sendable {
 
     /// Returns the bundle of a commit that is in progress or was interrupted; `nil` if there is none.
     ///
-    /// A commit packs all its bundles before it replaces the first one, so a reader can already use all of its state.
+    /// A commit writes all its bundles before it replaces the first one, so readers can already use the new ones.
     private func committed(_ id: CollectionID, in source: PackagedSource, at path: String) -> PackagedBundle? {
         guard let log = try? RedoLog.read(in: path, limits: limits), log.staged.contains(id),
             let entry = log.lock.collections[id]
@@ -145,7 +144,7 @@ struct PackagedLocks: Sendable {
 }
 
 extension PackagedSource {
-    /// The name of the lock file in error messages.
+    /// The path of the lock file; for an embedded one, a name for error messages.
     var lockName: String {
         if case .directory(let path, _) = form { "\(path)/dumps.lock.json" } else { "\(name): dumps.lock.json" }
     }

@@ -1,7 +1,7 @@
 import RemoteSettingsModel
 
-/// A sender of elements to streams and closures that come and go. Each receiver gets the elements in order and at its
-/// own speed.
+/// A sender of elements to any number of streams and closures, which can be added and removed at any time. Each
+/// receiver gets the elements in order and at its own speed.
 package final class Broadcast<Element: Sendable>: Sendable {
     /// A function that adds an element to a receiver's unread elements, and limits their number.
     package typealias Queueing = @Sendable (_ element: Element, _ unread: inout [Element]) -> Void
@@ -80,7 +80,7 @@ package final class Broadcast<Element: Sendable>: Sendable {
     /// Adds a closure that is called for each element, one call at a time.
     ///
     /// - Parameters:
-    ///   - queueing: selects the elements to keep while the receiver is busy or not called.
+    ///   - queueing: selects the elements to keep until the receiver handles them.
     ///   - schedule: runs its argument where the receiver should be called, for example on a queue, and returns at
     ///     once.
     /// - Returns: a closure that removes the receiver. It does not wait: a call that has started may still be running.
@@ -99,8 +99,8 @@ package final class Broadcast<Element: Sendable>: Sendable {
         }
     }
 
-    /// Returns a stream of the elements from now on. It finishes when its reader cancels, or when its owner or this
-    /// object is shut down.
+    /// Returns a stream of the elements from now on. It finishes when the reading task is cancelled, or when its owner
+    /// or this object is shut down.
     ///
     /// - Parameter owner: the client that returns the stream to the app.
     package func stream(
@@ -122,7 +122,7 @@ package final class Broadcast<Element: Sendable>: Sendable {
 
     /// Adds a receiver and returns its number.
     ///
-    /// - Returns: `nil` if the receiver is a stream that has already finished.
+    /// - Returns: `nil` if the receiver is a stream that must finish at once.
     private func add(_ receiver: Receiver) -> Int? {
         let number: Int? = state.withLock { state in
             // This check is under the lock that `finish` acquires, so a later `finish` is certain to find the stream.

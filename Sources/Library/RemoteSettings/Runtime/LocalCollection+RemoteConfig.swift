@@ -29,7 +29,7 @@ extension LocalCollection {
             asking: subject.map { session.trials.trial(of: $0) } ?? StateTrial())
     }
 
-    /// Marks a verified snapshot as activated. Call it while the index is being changed.
+    /// Marks a verified snapshot as activated. Call it in a closure that changes the index.
     ///
     /// - Parameter subject: the subject of the trial of activated states.
     package func activate(_ snapshot: Snapshot, in index: inout StorageIndex, _ subject: StateTrials.Subject) {
@@ -70,7 +70,7 @@ extension RemoteSettingsClient {
 
     /// Sets a closure that is called after each successful sync of the collection, until the client is shut down.
     ///
-    /// The closure is called regardless of the caller of the sync. The call that requested the sync returns only after
+    /// The closure is also called if other code requested the sync. The call that requested it returns only after
     /// `body` has returned.
     ///
     /// - Parameter body: receives the time when the sync began.
@@ -78,8 +78,8 @@ extension RemoteSettingsClient {
         syncObserver.withLock { $0 = body }
     }
 
-    /// Syncs for a caller with a separate time limit. If the caller is cancelled, the sync is too, unless other callers
-    /// wait for it.
+    /// Syncs for a caller that enforces a time limit itself. If the caller is cancelled, the sync is cancelled too,
+    /// unless other callers wait for it.
     package func syncWhileAwaited(expecting timestamp: Timestamp?) async throws(RemoteSettingsError)
         -> CollectionSyncResult
     {

@@ -172,7 +172,7 @@ package final class LocalCollection: Sendable {
         let trials = session.trials
         guard trials.isSafeStart else { throw .safeStartIsOff }
         guard overriding == nil, let snapshot = current.view?.snapshot ?? current.snapshot else {
-            throw .notFound(reason: "\(id): there is no synced or packaged state")
+            throw .notFound(reason: "\(id): there is no synced or packaged state to reject")
         }
         let previous = session.previous(of: unit, isKnownSigned: current.isKnownSigned).map { StateTrial.State($0) }
         let state = StateTrial.State(snapshot)
@@ -202,7 +202,7 @@ package final class LocalCollection: Sendable {
         return (records, present)
     }
 
-    /// Returns the records that match the app's context; `nil` if there are none.
+    /// Returns the records that match the app's context; `nil` if there is no usable state.
     ///
     /// - Parameter usesPackaged: whether packaged records may be returned. If it is `false` and a packaged state is in
     ///   use, each call reads and verifies the cached state.
@@ -293,8 +293,7 @@ extension LocalCollection {
 }
 
 extension LocalCollection {
-    /// Notifies listeners of the records that match only the app context before or only the one after a change of
-    /// context. Does I/O like a read.
+    /// Notifies listeners of the records that a change of the app's context has added or removed. Does I/O like a read.
     func sendChanges(ofContextAfter old: FilterContext) {
         guard let table = current().snapshot?.records else { return }
         var before = RecordFilter(context: old, limits: session.limits.filter)

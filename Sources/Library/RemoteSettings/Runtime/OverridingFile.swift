@@ -75,7 +75,7 @@ final class OverridingFile: Sendable {
     }
 
     /// Parses the JSON file. The snapshot's timestamp is the file's modification time, or slightly later if necessary,
-    /// so that an edited file always has a newer timestamp, even after two edits at the same time.
+    /// so that an edited file always has a newer timestamp, even after two edits within a millisecond.
     private func snapshot(ofJSON identity: FileIdentity?, after known: Timestamp?) throws -> UnverifiedSnapshot {
         guard let identity, let text = try FileStore.read(path, limit: session.limits.changesetBytes) else {
             throw RemoteSettingsError.storage(reason: "\(path): no such file")
@@ -107,8 +107,8 @@ final class OverridingFile: Sendable {
         return lists["data"] ?? lists["changes"] ?? text
     }
 
-    /// Returns a record's attachment from the directory beside the file, checked against its hash; `nil` if there is
-    /// none. Does I/O.
+    /// Returns a record's attachment from the bundle, or from the directory beside the JSON file, after checking its
+    /// hash; `nil` if there is none. Does I/O.
     func attachment(_ wanted: WantedAttachment) -> Bytes? {
         let found: Bytes?
         if isBundle {

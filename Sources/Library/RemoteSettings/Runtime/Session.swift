@@ -9,8 +9,8 @@ import URLSessionTransport
 import CurlTransport
 #endif
 
-/// A service's current configuration, with the objects derived from it: the trust policy, the filter context, the
-/// snapshot reader and the connection to the server.
+/// A service's current configuration, with the objects derived from it, such as the trust policy, the filter context
+/// and the HTTP client.
 ///
 /// `updateConfig` closes a session and creates another one. Creating one does no I/O.
 package final class Session: Sendable {
@@ -48,7 +48,7 @@ package final class Session: Sendable {
     package let trials: StateTrials
     package let filterContext: FilterContext
     package let logger: ServiceLog
-    /// The base URL of the server's attachments. It is requested from the server once.
+    /// The base URL of the server's attachments. It is requested when first needed, and again after a failed download.
     let attachmentsURL = AttachmentsURLSource()
     let syncs = SharedWork<CollectionID, CollectionSyncResult, Never>()
     /// The syncs of the whole service. There is only one key, because a service has one list of collections.
@@ -58,7 +58,7 @@ package final class Session: Sendable {
     /// The current downloads, by the path of the file they write.
     let downloads = SharedWork<String, Void, AttachmentProgress>()
     private let state: Mutex<State>
-    /// The collections that runs have synced and the index does not have yet, with the beginning of the run.
+    /// The collections whose successful syncs are not yet recorded in the index, with the start time of the run.
     let successes = Mutex<[CollectionID: Timestamp]>([:])
 
     package var limits: Limits { config.limits.all }
@@ -303,11 +303,9 @@ extension Session {
     }
 
     /// Sets the closure that is called whenever the server has answered a sync.
-    ///
-    /// - Parameter body: the closure.
     func onAnswer(_ body: @escaping @Sendable () -> Void) { state.withLock { $0.onAnswer = body } }
 
-    /// Calls the closure set with ``onAnswer(_:)``, because the server has answered a sync.
+    /// Records that the server has answered a sync, and calls the closure set with ``onAnswer(_:)``.
     func recordAnswer() {
         failures.recordAnswer()
         state.withLock { $0.onAnswer }?()
@@ -348,8 +346,8 @@ extension Session {
 /// A server, without the version of its protocol: `/v1` and `/v2` of one server have the same collections.
 package struct ServerIdentity: Hashable, Sendable, CustomStringConvertible {
     package let description: String
-    /// Whether the description is a server's URL. An import may contain a different string, which is accepted for every
-    /// server.
+    /// Whether the description is a server's URL. An imported bundle may contain any string here; it is then accepted
+    /// for every server.
     let isServer: Bool
 
     init(_ server: ServerURL) {

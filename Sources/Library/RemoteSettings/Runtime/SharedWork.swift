@@ -1,7 +1,7 @@
 import RemoteSettingsHTTP
 import RemoteSettingsModel
 
-/// A token that identifies a client as the owner of its streams and of the syncs that wait for it.
+/// A token that identifies a client as the owner of its streams and of the syncs that it has requested.
 ///
 /// The client's address cannot identify it, because a later client may get the same address.
 package final class WorkOwner: Sendable {
@@ -70,7 +70,7 @@ package final class SharedWork<Key: Hashable & Sendable, Value: Sendable, Progre
     /// - Parameters:
     ///   - expected: the timestamp that a push message announced. If the running work was started for a lower
     ///     timestamp, or for none, `body` runs after it has finished.
-    ///   - owner: the client that the caller waits for. The call fails if that client is or gets shut down.
+    ///   - owner: the client that requests the work. The call fails if this client is shut down, before or during it.
     ///   - outlivesCaller: whether the work continues if the caller is cancelled. Work that no such caller requested is
     ///     cancelled when no caller waits for it any more.
     ///   - progress: a closure that is called in the caller's task. If it is slower than the work, it receives only the
@@ -160,7 +160,7 @@ package final class SharedWork<Key: Hashable & Sendable, Value: Sendable, Progre
     /// Returns whether work is running under this key that a new caller would wait for.
     func isUnderWay(_ key: Key) -> Bool { state.withLock { $0.works[key] != nil } }
 
-    /// Stops the waiting of all callers of an owner, like ``close()``. Other callers keep waiting.
+    /// Makes all waiting callers of an owner fail, as ``close()`` does. Other callers keep waiting.
     func leave(_ owner: WorkOwner) {
         let (left, tasks) = state.withLock { state -> ([Caller], [Task<Void, Never>]) in
             var left: [Caller] = []

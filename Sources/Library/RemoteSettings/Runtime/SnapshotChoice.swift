@@ -2,7 +2,7 @@ import RemoteSettingsHTTP
 import RemoteSettingsModel
 import SnapshotBundle
 
-/// The choice of the snapshot of a collection that is used:
+/// The rules that decide which snapshot of a collection is used. See
 /// ``choose(_:from:of:usesPackaged:usesStored:isActivation:asking:accepting:)``.
 struct SnapshotChoice: Sendable {
     /// The server that snapshots must come from.
@@ -11,7 +11,7 @@ struct SnapshotChoice: Sendable {
     let storage: StorageDirectory
     let packaged: PackagedLocks
     /// Whether signed catalogues are trusted regardless of the server they came from, because the configuration has a
-    /// publisher. If they were bound to one server, a mirror with a different URL could serve an older catalogue.
+    /// publisher. Otherwise, a stored catalogue would not protect against an older one from a mirror with another URL.
     let readsCatalogues: Bool
     /// Whether stored states are ignored.
     let isPackagedOnly: Bool
@@ -62,13 +62,13 @@ struct SnapshotChoice: Sendable {
     /// - Parameters:
     ///   - slot: the stored states.
     ///   - view: the catalogue in use.
-    ///   - usesPackaged: whether a packaged snapshot may be used. Even if not, it can show that the collection is
-    ///     signed.
+    ///   - usesPackaged: whether a packaged snapshot may be used. Even if not, a signed one shows that the collection
+    ///     is signed.
     ///   - usesStored: whether states stored by syncs may be used.
     ///   - isActivation: whether the choice is for remote config, which falls back to in-app defaults instead of
     ///     rejected states.
     ///   - trial: the record of how well the app has started with the stored states; empty to ignore that.
-    ///   - accept: a closure that throws if a verified snapshot cannot be used for a different reason.
+    ///   - accept: a closure that throws an error to reject a verified snapshot.
     func choose(
         _ id: CollectionID, from slot: StorageIndex.Slot, of view: CatalogueView? = nil, usesPackaged: Bool = true,
         usesStored: Bool = true, isActivation: Bool = false, asking trial: StateTrial,
@@ -126,7 +126,8 @@ struct SnapshotChoice: Sendable {
                     throw SnapshotRefusal(isStandIn && candidate.timestamp > served ? whyItYields(candidate) : .older)
                 }
                 if case .stored = candidate, !usesStored || isPackagedOnly || trial.usesPackagedOnly {
-                    throw SnapshotRefusal(.failedInApp("only packaged snapshots are used after repeated failed starts"))
+                    throw SnapshotRefusal(
+                        .failedInApp("only packaged snapshots are used, because of isPackagedOnly or a rejected state"))
                 }
                 let snapshot = try verified(candidate, id, trial, hasPackage: !bundles.isEmpty, current)
                 if let reason = trial.reason(against: snapshot) { throw SnapshotRefusal(.failedInApp(reason)) }
@@ -136,8 +137,7 @@ struct SnapshotChoice: Sendable {
                     isStandIn: standsIn(candidate, besideSigned: true))
             } catch {
                 let reason = SnapshotRefusal(error).reason
-                // Do not report the earlier state that is kept for rollbacks, nor the stored file of the same state
-                // that is in use.
+                // Do not report the earlier state that is kept for rollbacks, nor a stored copy of the state in use.
                 if case .stored(_, let isPrevious) = candidate, reason == .older,
                     isPrevious || candidate.timestamp == current.timestamp
                 {
@@ -181,7 +181,7 @@ struct SnapshotChoice: Sendable {
         return .otherServer(found: bundle.lock.server, expected: server.description)
     }
 
-    /// Lists newer states of other servers in the same directory as not used.
+    /// Adds the stored states of other servers that are newer than the state in use to the rejected ones.
     private func refuseOtherServers(_ id: CollectionID, _ current: inout CurrentState) {
         for stored in storage.index().environments(of: id).compactMap(\.collection.synced.current) {
             guard !isServed(by: stored.server, id, isSigned: stored.root != nil),
@@ -249,7 +249,7 @@ struct SnapshotChoice: Sendable {
         let payload = try Payload(parsing: file.payload, limits: limits)
         guard payload.timestamp == file.timestamp, file.timestamp == stored.timestamp else {
             throw SnapshotRefusal(
-                .damaged("its records have the timestamp \(payload.timestamp), not \(stored.timestamp)"))
+                .damaged("its records have the timestamp \(payload.timestamp), but the index has \(stored.timestamp)"))
         }
         let unverified = UnverifiedSnapshot(
             collection: id, payload: payload,
@@ -340,7 +340,7 @@ extension SnapshotChoice {
                 try reader.verifyContents()
                 _ = try bundle.snapshot(verifier, now: now())
                 if let missing = bundle.missing { throw SnapshotRefusal(missing.reason) }
-                // The content hash does not cover every byte of the file, such as the times in the ZIP directory.
+                // The content hash does not cover some bytes of the file, such as the times in the ZIP directory.
                 let (found, expected) = (reader.fileDigest, bundle.lock.bundle.sha256)
                 guard found == expected else {
                     throw BundleError(

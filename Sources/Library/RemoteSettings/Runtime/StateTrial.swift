@@ -64,7 +64,7 @@ package struct StateTrial: Hashable, Sendable {
     /// Returns the rejection of a state; `nil` if the state may be used.
     func refusal(of state: State) -> Rejection? { rejected.last { $0.state == state } }
 
-    /// Returns the rejection of the state with a timestamp, which is all that a server's list of collections contains.
+    /// Returns the rejection of the state with this timestamp, for a state whose content is not known yet.
     func refusal(at timestamp: Timestamp) -> Rejection? { rejected.last { $0.state.timestamp == timestamp } }
 
     /// Returns a sentence for each rejected state that is newer than the state in use.
@@ -81,7 +81,7 @@ package struct StateTrial: Hashable, Sendable {
 }
 
 extension StateTrial {
-    /// Evaluates earlier starts. Call it once per start, before any state is used.
+    /// Rejects the last used state if too many starts have failed. Call it before a state is used.
     mutating func settle() {
         guard let served, usesPackagedOnly || !isGood(served) && servedStarts >= Self.startsOnTrial else { return }
         reject(

@@ -66,7 +66,7 @@ package final class StateTrials: Sendable {
 
     func check(of id: CollectionID) -> Check? { checks.withLock { $0[id] } }
 
-    /// The identity of the app whose check decides: its version, and the file of its executable.
+    /// The identity of the app whose checks reject states: its version, and the modification time of its executable.
     ///
     /// An app with a corrected check has a different executable, even if its version was not changed.
     private var app: String { StateTrial.bounded("\(userAgent) \(Self.program)") }

@@ -7,8 +7,8 @@ import SnapshotBundle
 /// file, so its content is trusted only after its signature has been verified again.
 package struct CacheFile: Sendable {
     static let format: UInt64 = 1
-    /// The maximum number of JSON values in the first line. This version writes nine at most; later versions may write
-    /// more.
+    /// The maximum number of JSON values in the first line. This version writes at most nine members; later versions
+    /// may write more.
     private static let mostHeadValues = 64
     /// The maximum size in bytes of the first line, which contains the metadata and the chain as JSON strings.
     private static let mostHeadBytes = 4 << 20
@@ -66,7 +66,7 @@ extension CacheFile {
         }
         guard let end else {
             throw failure(
-                "its first line is longer than \(Self.mostHeadBytes) bytes")
+                "there is no line break within its first \(Self.mostHeadBytes) bytes")
         }
         let head: JSONValue
         do throws(FormatError) {

@@ -134,7 +134,7 @@ extension StorageDirectory {
 
     static func mostStateBytes(_ limits: Limits) -> Int { limits.changesetBytes + limits.metadataBytes * 2 }
 
-    /// The longest wait of a change for another process that is writing.
+    /// How long a change of the index waits for another process that is writing.
     package enum Waiting {
         case no
         /// At most 20 ms, because the main thread may be waiting.
@@ -191,8 +191,8 @@ extension StorageDirectory {
     private func busy(_ waiting: Waiting) -> RemoteSettingsError {
         let time = waiting.milliseconds(limits)
         return .storage(
-            reason: "\(path): another process has been writing to the storage directory for more than "
-                + (time < 1000 ? "\(time) ms" : "\(time / 1000) s") + "; try again later")
+            reason: "\(path): another process is writing to the storage directory (waited "
+                + (time < 1000 ? "\(time) ms" : "\(time / 1000) s") + "); try again later")
     }
 
     /// Changes the index if the lock is available.
@@ -212,7 +212,7 @@ extension StorageDirectory {
             (old, problem) = readIndex()
             if let problem { throw problem }
         } catch let error as BundleError where error.code == .unknownVersion {
-            // A later version of the library uses this directory too, and stores everything that must be kept.
+            // A later version of the library has written the index. Leave it unchanged, and keep the change in memory.
             return try changeInMemory(nil, mustBeStored, change)
         } catch {
             return try changeInMemory(error, mustBeStored, change)
@@ -260,8 +260,7 @@ extension StorageDirectory {
     /// Writes the states that the index lists but that are not in the directory yet, then the index.
     private func save(_ new: StorageIndex, after old: StorageIndex, flushing: Bool) throws(BundleError) {
         let (states, unsaved) = (new.states, state.withLock { $0.unsaved })
-        // Write catalogues last: if the index is rebuilt, it must not find a catalogue without all states that it
-        // lists.
+        // Write catalogues last, because a rebuilt index must not contain a catalogue without all states that it lists.
         let catalogues = new.catalogueStates
         for file in states.subtracting(catalogues).sorted(by: { $0.hex < $1.hex }) + catalogues {
             guard let content = unsaved[file] else { continue }
@@ -306,7 +305,7 @@ extension StorageDirectory {
 // MARK: - States
 
 extension StorageDirectory {
-    /// Adds a state to the current change. Call it while the index is being changed.
+    /// Adds a state to the current change. Call it in a closure that changes the index.
     func add(_ file: CacheFile) -> StoredState {
         let content = file.bytes
         let stored = StoredState(file, content: content, digest: SHA256Digest(hashing: content), limits: limits)
@@ -367,7 +366,7 @@ extension StorageDirectory {
     /// readable after the device's first unlock.
     func prepare() throws(BundleError) {
         guard !isReadOnly else { throw BundleError("write below", path, errno: BundleError.readOnly) }
-        // A temporary directory is created in `init`. If it was removed, the process is about to exit.
+        // A temporary directory is created in `init` and deleted with the service, so it must not be created again.
         guard temporary == nil else { return }
         let isThere = try FileStore.isDirectory(path)
         if !isThere { try FileStore.makeDirectories(path) }

@@ -37,7 +37,7 @@ package struct StorageIndex: Hashable, Sendable {
         package func isCurrent(_ snapshot: Snapshot) -> Bool { current?.state == StateTrial.State(snapshot) }
     }
 
-    /// The newest signed state of a collection that was ever stored under one root. This note is not signed.
+    /// The newest signed state of a collection that was ever stored under one root. This record itself is not signed.
     struct Newest: Hashable, Sendable {
         let root: SHA256Digest
         let timestamp: Timestamp
@@ -289,7 +289,7 @@ extension JSONValue {
                 .map { .init(key: $0.key, value: json($0.value)) })
     }
 
-    /// Returns the members of an object that is itself a member.
+    /// Returns the members of the object in a member; none if the member is missing or not an object.
     func members(_ key: String) -> [(key: String, value: JSONValue)] {
         guard case .object(let members)? = self[key] else { return [] }
         return members.map { ($0.key, $0.value) }

@@ -2,7 +2,7 @@ import RemoteSettingsModel
 import SnapshotBundle
 
 extension LocalCollection {
-    /// Removes the attachments that no record refers to any more, including those of earlier versions.
+    /// Removes the attachments that no record refers to any more, including those of earlier versions of records.
     ///
     /// - Returns: the number of removed files.
     func pruneAttachments() throws -> Int {

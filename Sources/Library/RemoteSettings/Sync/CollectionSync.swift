@@ -199,8 +199,8 @@ extension CurrentState {
     /// Returns the lowest timestamp that a verified state of the server may have.
     ///
     /// Only a signed state sets a minimum, because anyone could have chosen the timestamp of an unsigned one. If the
-    /// newest state is lost, its note in the index still sets the minimum. The note counts only if the root of that
-    /// state is pinned now, because the owner of a key under a removed root could have chosen any timestamp.
+    /// newest state is lost, its timestamp in the index still sets the minimum, but only if its root is still pinned:
+    /// the owner of a key under a removed root could have chosen any timestamp.
     func floor(of collection: LocalCollection) -> Timestamp? {
         let session = collection.session
         // The index is not signed. A timestamp in the future is a sign of damage and would cause all states to be

@@ -6,9 +6,9 @@ import RemoteSettingsModel
 ///
 /// Such a read is ``RemoteSettingsClient/fetchRecords(_:)`` with ``RecordQuery/Sync/ifEmpty``.
 public struct RecentFailure: Codable, Hashable, Sendable {
-    /// The reason of the failure.
+    /// The reason for the failure.
     public var error: RemoteSettingsError
-    /// The time when such a read uses the network again, by this device's clock: 5 s to 1 min after the failure.
+    /// The time from which such a read uses the network again, by this device's clock: 5 s to 1 min after the failure.
     public var nextTry: RemoteSettingsTimestamp
 }
 
@@ -64,7 +64,7 @@ final class RecentFailures: Sendable {
     /// Removes all failures, because the next attempt is likely to succeed.
     func forget() { state.withLock { $0 = State() } }
 
-    /// Returns the failure that a read must not repeat now; `nil` if the read may use the network.
+    /// Returns the failure because of which a read must not use the network yet; `nil` if it may.
     func standing(_ id: CollectionID) -> RecentFailure? {
         let failures = state.withLock { [$0.server, $0.collections[id]].compactMap(\.self) }
         guard !failures.isEmpty else { return nil }

@@ -40,7 +40,7 @@ package struct SyncJournal: Hashable, Sendable {
     let server: String
     /// The start time of each collection's last successful sync, by this device's clock.
     var successes: [CollectionID: Timestamp] = [:]
-    /// The number of milliseconds by which this device's clock was ahead of the server's at the last success.
+    /// The number of milliseconds by which this device's clock was ahead of the server's at the server's last answer.
     var clockSkew: Int64?
     var failures: [CollectionID: SyncFailures] = [:]
 

@@ -161,8 +161,7 @@ struct SyncRun: Sendable {
 
     /// Fetches the monitor.
     ///
-    /// - Parameters:
-    ///   - expected: the timestamp that a push message announced.
+    /// - Parameter expected: the timestamp that a push message announced.
     init(_ session: Session, expected: Timestamp?, trigger: UptakeEvent.Trigger) async throws {
         self.session = session
         self.trigger = trigger

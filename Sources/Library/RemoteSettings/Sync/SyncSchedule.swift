@@ -10,9 +10,9 @@ extension RemoteSettingsService {
     /// The server is contacted at most once per interval, regardless of the number of app starts and of processes that
     /// share the storage directory. The interval begins when a sync has finished in which no collection failed. After a
     /// failure, the next attempt follows after a minute; after each further failure, the wait is doubled, up to the
-    /// interval. A random delay of up to a tenth of the interval is added, so that not all apps contact the server at
-    /// the same moment. A sync starts only when the next element of the stream is requested. The stream finishes when
-    /// its task is cancelled or the service is shut down.
+    /// interval. A random delay is added, up to a tenth of the interval or half of the wait, so that not all apps
+    /// contact the server at the same moment. A sync starts only when the next element of the stream is requested. The
+    /// stream finishes when its task is cancelled or the service is shut down.
     ///
     /// - Parameter interval: the interval, which is clamped to the range from 1 minute to 366 days.
     public func syncs(every interval: Duration) -> AsyncStream<Result<[CollectionSyncResult], RemoteSettingsError>> {
@@ -37,8 +37,8 @@ extension RemoteSettingsService {
         return try await scheduledSync(schedule)?.get()
     }
 
-    /// Syncs at an interval until the task is cancelled or the service is shut down, like a service of
-    /// swift-service-lifecycle. Uses the network.
+    /// Syncs at an interval until the task is cancelled or the service is shut down. Can be called from the `run()`
+    /// method of a swift-service-lifecycle `Service`. Uses the network.
     ///
     /// - Parameter interval: see ``syncs(every:)``.
     public func run(every interval: Duration) async {

@@ -1,7 +1,7 @@
 import RemoteSettingsModel
 
 extension Session {
-    /// Runs a sync with a time limit; without one if `timeout` is `nil`.
+    /// Runs a sync, with a time limit unless `timeout` is `nil`.
     func within<Value: Sendable>(
         _ timeout: Duration?, _ body: @escaping @Sendable () async throws(RemoteSettingsError) -> Value
     ) async throws(RemoteSettingsError) -> Value {

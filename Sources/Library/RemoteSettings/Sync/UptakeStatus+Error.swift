@@ -42,7 +42,7 @@ extension UptakeEvent.Status {
         }
     }
 
-    /// Whether an error with this status counts as a failure. It does not if the caller or the server has stopped the
-    /// sync.
+    /// Whether an error with this status is recorded as a failed sync. A cancelled sync is not, nor one that did not
+    /// start because of a backoff.
     var isFailure: Bool { self != .shutdownError && self != .backoff }
 }

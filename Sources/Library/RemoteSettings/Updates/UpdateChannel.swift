@@ -121,10 +121,10 @@ package enum UpdateProblem: Hashable, Sendable {
 }
 
 extension UpdateProblem {
-    /// Returns whether listeners that were notified of one problem need not be notified of the other.
+    /// Returns whether both problems have the same cause, so that listeners are notified only once.
     ///
-    /// The sender controls the content of an unreadable message. If listeners were notified of each different content,
-    /// the sender could make apps reconnect endlessly.
+    /// All unreadable messages have the same cause. Otherwise, their sender could cause any number of notifications by
+    /// sending different ones.
     func isOfOneCause(with other: UpdateProblem) -> Bool {
         if case .unreadable = self, case .unreadable = other { true } else { self == other }
     }

@@ -124,7 +124,7 @@ package final class UpdateFollower: Sendable {
                     reader?.cancel()
                     await reader?.value
                     let isWanted = state.withLock { $0.timing.wantsConnection }
-                    ended(isWanted ? UpdateEnd(.failed, "no data was received on the connection") : nil)
+                    ended(isWanted ? UpdateEnd(.failed, "no data was received on the connection for too long") : nil)
                 case .ask:
                     guard let request = record({ $0.nextRequest(at: $1) }) else { continue }
                     asker = Task {
@@ -210,7 +210,7 @@ package final class UpdateFollower: Sendable {
         let seen = session.seen(of: Set(collections.map(\.id))) ?? Timestamp(milliseconds: 0)
         if request.attempts == Self.mostAttempts, failure != nil || request.newest.map({ seen < $0 }) == true {
             let older =
-                "\(request.newest.map { "\($0)" } ?? "a change") was announced, but the server still has \(seen)"
+                "\(request.newest.map { "timestamp \($0)" } ?? "a change") was announced; the server still has \(seen)"
             tell(.notFetched(reason: failure.map { "\($0)" } ?? older))
         }
         return failure == nil ? .seen(seen) : .failed
