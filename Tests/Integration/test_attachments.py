@@ -75,7 +75,7 @@ def test_a_rule_decides_which_attachments_are_packed(dumps, sample):
 def test_a_filter_that_keeps_no_attachment_is_noted(dumps):
     edit_rule(dumps, ICONS, "{include: \"petal > 12\"}")
     outcome = dumps.refresh()
-    assert outcome.code == rsdump.DONE and outcome.says("note: ", "keeps none of 20"), str(outcome)
+    assert outcome.code == rsdump.DONE and outcome.says("note: ", "matches none of the attachments (20)"), str(outcome)
 
 
 def edit_rule(dumps, name, rule):

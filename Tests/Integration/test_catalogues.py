@@ -581,7 +581,7 @@ def test_a_removed_collection(origin, served, tmp_path):
     # The others go on.
     assert outcome.code == rsdump.SOME_FAILED and outcome.says("removed this collection in catalogue 2", "rsdump remove main/one"), str(outcome)
     assert packager.value("two") == 2 and packager.lock["catalogue"]["number"] == 2
-    assert packager.verify().says("main/one: removed from the catalogue in number 2")
+    assert packager.verify().says("main/one: the publisher removed it in catalogue 2")
     assert rsdump.run("remove", "main/one", "--dumps", packager.path).code == rsdump.DONE
     packager.good()
 

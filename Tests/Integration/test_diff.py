@@ -76,7 +76,7 @@ def test_an_attachment_rule_alone_is_a_difference(dumps, tmp_path):
     assert after.refresh().code == rsdump.DONE
     outcome = diff(dumps.path, after.path, "--exit-code")
     assert outcome.code == 1 and outcome.says("attachments in the bundle: 20 → 0"), str(outcome)
-    assert outcome.says("1 of 5 collections changed: no records"), str(outcome)
+    assert outcome.says("1 of 5 collections changed: no record changes"), str(outcome)
 
 
 def test_the_server(dumps, sample):

@@ -190,7 +190,7 @@ def test_a_lost_bundle_is_not_replaced_by_one_without_a_signature(dumps, tmp_pat
     tree = exported("firefox", dumps, tmp_path / "tree", SETTINGS)
     dumps.bundle_path(SETTINGS).unlink()
     outcome = rsdump.run("import", "--from", "firefox", tree, SETTINGS, "--dumps", dumps.path)
-    assert outcome.code == rsdump.SOME_FAILED and outcome.says("it is unsigned, but the current bundle is signed"), str(outcome)
+    assert outcome.code == rsdump.SOME_FAILED and outcome.says("the new state is unsigned, but the current bundle is signed"), str(outcome)
     assert not dumps.bundle_path(SETTINGS).exists()
 
 

@@ -93,7 +93,7 @@ def forge(dumps, sample):
 
 @pytest.mark.parametrize("by", ["git", "rsdump"])
 @pytest.mark.parametrize("accepts", [False, True])
-@pytest.mark.parametrize("change, word", [(import_unsigned, "it is signed"), (forge, "does not verify")])
+@pytest.mark.parametrize("change, word", [(import_unsigned, "the other state is unsigned"), (forge, "does not verify")])
 def test_only_what_verifies_replaces_a_signed_state(dumps, sample, tree, change, word, accepts, by):
     """Only the other branch has changed it, so git alone would take it."""
     if accepts:
@@ -127,7 +127,7 @@ def test_a_signed_state_replaces_a_newer_unsigned_one(dumps, sample, tree):
     tree.commit("other")
     tree.git("checkout", "--quiet", "main")
     outcome = rsdump.run("merge", "--with", "other", "--dumps", dumps.path)
-    assert outcome.code == rsdump.DONE and outcome.says(f"{SETTINGS}: kept theirs", "it is signed"), str(outcome)
+    assert outcome.code == rsdump.DONE and outcome.says(f"{SETTINGS}: kept theirs", "the other state is unsigned"), str(outcome)
     assert dumps.lock == signed
     verified(dumps)
 

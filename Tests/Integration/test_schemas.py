@@ -12,7 +12,7 @@ SUITE = pathlib.Path("/usr/share/json-schema-test-suite/tests/draft7")
 
 # Groups of the suite whose schemas are refused, by a part of the error: what they refer to is outside of the schema, or they
 # have keywords of their own.
-REFUSED = ("points outside this schema", "there is no #", "unknown keyword", "unknown format")
+REFUSED = ("is not a plain path in this schema", "there is no #", "unknown keyword", "unknown format")
 # Formats that are checked less strictly than the suite's optional part does.
 FORMATS = ("date", "date-time", "uri", "uri-reference", "regex")
 

@@ -125,14 +125,14 @@ extension DumpsError {
     package static func notLocked(_ names: [CollectionID], _ file: String) -> Self {
         Self(
             file: file, problem: "the file does not list \(Counted.list(names))",
-            remedy: "fetch what is missing with: rsdump refresh")
+            remedy: "correct the name, or fetch missing bundles with: rsdump refresh")
     }
 
     /// Returns an error for a lock file that lists no bundles.
     static func nothingLocked(_ file: String) -> Self {
         Self(
-            file: file, problem: "the file lists no bundles",
-            remedy: "fetch them with rsdump refresh, or give their directory with --dumps")
+            file: file, problem: "the file is missing, or lists no bundles",
+            remedy: "fetch bundles with rsdump refresh, or give another dumps directory with --dumps")
     }
 
     /// Returns an error for collections in the lock file that `dumps.yaml` does not list.
@@ -151,7 +151,7 @@ extension DumpsError {
 
     package static func emptyMonitor(_ server: String) -> Self {
         Self(
-            .content, file: server, problem: "the server sent no list of its collections (204)",
+            .content, file: server, problem: "the server sent no list of its collections (HTTP 204)",
             remedy: "check the server's URL, or try again later")
     }
 
@@ -169,9 +169,9 @@ extension DumpsError {
     static func sameBundle(_ id: CollectionID, _ other: CollectionID, file: String, line: Int?) -> Self {
         Self(
             file: file, line: line,
-            problem: "\(min(id, other)) and \(max(id, other)) would share one bundle file where file "
-                + "names ignore case",
-            remedy: "move one of them to a different dumps directory")
+            problem: "\(min(id, other)) and \(max(id, other)) would share one bundle file on a file "
+                + "system that ignores case",
+            remedy: "move one of them to another dumps directory")
     }
 }
 

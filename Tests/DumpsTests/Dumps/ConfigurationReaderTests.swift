@@ -70,7 +70,7 @@ struct ConfigurationReaderTests {
         ),
         (
             "version: 1\ncollections:\n  main/x:\n    attachments:\n      include: \"a ==\"", 5,
-            "include is not an expression"
+            "include is not a filter expression"
         ),
         ("version: 1\ncollections:\n  main/x:\n  main/y:\n  main/x:", 5, "appears twice"),
         ("version: 1\ncollections:\n  main/x:\n  main/X:", 4, "ignore case"),
@@ -136,7 +136,7 @@ struct ConfigurationReaderTests {
             ("yes", "key: value"), ("{}", "no error"), ("{error: http}", "no until"),
             ("{until: 2026-12-31}", "no error"),
             ("{error: any, until: 2026-12-31}", "write one of attachment, backoff"),
-            ("{error: [http], until: 2026-12-31}", "error cannot be a list"),
+            ("{error: [http], until: 2026-12-31}", "the acknowledged error cannot be a list"),
             ("{error: http, until: tomorrow}", "until cannot be"),
             ("{error: http, until: 2026-02-30}", "until cannot be"),
             ("{error: http, until: 2026-12-31, reason: \"a\\nb\"}", "single line"),

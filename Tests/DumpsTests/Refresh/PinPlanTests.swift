@@ -47,17 +47,19 @@ struct PinPlanTests {
         #expect(action(held: 4, pin: 5, monitor: 5) == .update)
         #expect(action(held: 5, .absent, pin: 5, monitor: 5) == .refetch("its bundle is missing"))
         #expect(action(held: 5, .damaged("cut"), pin: 5, monitor: 5) == .refetch("cut"))
-        #expect(action(held: 4, .damaged("cut"), pin: 5, monitor: 5) == .refetch("its bundle is at 4"))
+        #expect(action(held: 4, .damaged("cut"), pin: 5, monitor: 5) == .refetch("its bundle has another state, 4"))
     }
 
     @Test(arguments: [nil, 4, 6]) func otherStatesDoNotSatisfyThePin(monitor: UInt64?) {
-        #expect(action(held: nil, .absent, pin: 5, monitor: monitor) == .pinUnmet("it has never been fetched"))
-        #expect(action(held: 4, pin: 5, monitor: monitor) == .pinUnmet("its bundle is at 4"))
+        #expect(
+            action(held: nil, .absent, pin: 5, monitor: monitor)
+                == .pinUnmet("there is no bundle, and the server does not list that state"))
+        #expect(action(held: 4, pin: 5, monitor: monitor) == .pinUnmet("its bundle has another state, 4"))
         #expect(action(held: 5, .absent, pin: 5, monitor: monitor) == .pinUnmet("its bundle is missing"))
         #expect(action(held: 5, .damaged("cut"), pin: 5, monitor: monitor) == .pinUnmet("cut"))
     }
 
     @Test func theServerNeverTakesItBack() {
-        #expect(action(held: 6, pin: 5, monitor: 5) == .pinUnmet("its bundle is at 6"))
+        #expect(action(held: 6, pin: 5, monitor: 5) == .pinUnmet("its bundle has another state, 6"))
     }
 }

@@ -196,7 +196,7 @@ extension SourceReader {
             }
             guard let content = PlainScalar.content(scalar.string, limits: limits) else {
                 throw error(
-                    line, "\(scalar.string) is a string to some YAML readers and a different type to others",
+                    line, "\(scalar.string) is a string to some YAML readers and another type to others",
                     "put a string in quotes; write a number as in JSON, and true, false and null in lower case")
             }
             return SourceNode(content: content, line: line)

@@ -23,7 +23,7 @@ extension DumpsError {
             found == listed
             ? (
                 "the server's records of \(listed.rfc3339) do not match catalogue \(number); the current "
-                    + "catalogue is kept", "ask the server's operator"
+                    + "catalogue is kept", "report this to the server's operator"
             )
             : (
                 "expected the state that catalogue \(number) lists, \(listed) (\(listed.rfc3339)), found \(found) "
@@ -57,7 +57,7 @@ extension DumpsError {
             .rollback, kind: .catalogue,
             problem: "catalogue \(number) has been stale since \(since.rfc3339), and the server has no newer one: a "
                 + "mirror or a cache may be out of date, or the publisher has not run rsdump publish --confirm",
-            remedy: "try a different server, or ask the publisher")
+            remedy: "try another server, or ask the publisher to confirm the catalogue")
     }
 
     /// Returns an error for a collection that was not replaced because others in the catalogue failed.

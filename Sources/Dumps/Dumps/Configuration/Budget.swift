@@ -52,10 +52,10 @@ package struct BudgetExcess: Hashable, Sendable, Encodable, CustomStringConverti
             "attachments are over the budget of \(exact(limit)) each: \(parts); the current bundle is kept; raise "
                 + "attachment: under budget: in dumps.yaml, or leave them out with max-size or include under attachments:"
         case .bundle:
-            "the bundle would be \(exact(size)), over the budget of \(exact(limit)); largest, uncompressed: "
+            "the bundle would be \(exact(size)), over the budget of \(exact(limit)); largest parts, uncompressed: "
                 + "\(parts); the current bundle is kept; raise bundle: under budget: in dumps.yaml, or leave attachments out"
         case .total:
-            "all bundles together would be \(exact(size)), over the budget of \(exact(limit)); largest: \(parts); "
+            "all bundles together would be \(exact(size)), over the budget of \(exact(limit)); the largest: \(parts); "
                 + "nothing was changed; raise total: under budget: in dumps.yaml, or leave collections out"
         }
     }

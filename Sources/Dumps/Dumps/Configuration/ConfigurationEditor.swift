@@ -19,7 +19,7 @@ package struct ConfigurationEditor {
 
     /// The initial content of a new file.
     static let start = """
-        # Which Remote Settings collections are kept as snapshot bundles here. Refresh them with: rsdump refresh
+        # The Remote Settings collections that are stored here as snapshot bundles. Update them with: rsdump refresh
         version: 1
 
         # prod, stage, dev, or the base URL of a server (https://…/v1 or /v2).
@@ -200,7 +200,7 @@ extension ConfigurationEditor {
     func byHand(_ line: Int?) -> DumpsError {
         DumpsError(
             file: file, line: line,
-            problem: "rsdump cannot change this line without changing others",
+            problem: "rsdump cannot make this change without changing other lines",
             remedy: "edit the file by hand")
     }
 }

@@ -33,7 +33,8 @@ extension ConfigurationReader {
                 kind = value.string.flatMap(FailureKind.init)
                 if kind == nil {
                     let kinds = FailureKind.allCases.map(\.rawValue).joined(separator: ", ")
-                    throw error(value, "error cannot be \(shown(value))", remedy: "write one of \(kinds)")
+                    throw error(
+                        value, "the acknowledged error cannot be \(shown(value))", remedy: "write one of \(kinds)")
                 }
             case "until": until = try lastDay(value)
             case "reason": reason = try self.reason(value)
@@ -53,7 +54,7 @@ extension ConfigurationReader {
     private func reason(_ node: YAMLNode) throws(DumpsError) -> String {
         let reason = try string(node, "reason")
         guard Pin.isReason(reason) else {
-            throw error(node, "reason is not a single line of at most 500 characters", remedy: "shorten it")
+            throw error(node, "reason is not a single line of 1 to 500 printable characters", remedy: "correct it")
         }
         return reason
     }
@@ -71,7 +72,7 @@ extension ConfigurationReader {
             timestamp.milliseconds > 0
         else {
             throw error(
-                node, "a pin at \(shown(node))",
+                node, "a pin cannot be at \(shown(node))",
                 remedy:
                     "write the collection's timestamp in milliseconds; rsdump pin BUCKET/COLLECTION --at DATE finds it")
         }
@@ -233,7 +234,7 @@ extension ConfigurationReader {
         if node.string == "none" { return nil }
         guard node.string != "metadata" else {
             throw error(
-                node, "schema: metadata no longer exists, because no signature covers metadata",
+                node, "schema: metadata is no longer allowed, because no signature covers metadata",
                 remedy: "copy the schema from the collection's metadata to this place")
         }
         guard case .mapping = node.content else {
@@ -244,7 +245,7 @@ extension ConfigurationReader {
             _ = try RecordSchema(source.json)
         } catch {
             throw DumpsError(
-                file: file, line: source.line(at: error.path), problem: "the schema: \(error.problem)",
+                file: file, line: source.line(at: error.path), problem: "invalid schema: \(error.problem)",
                 remedy: error.remedy)
         }
         return source.json

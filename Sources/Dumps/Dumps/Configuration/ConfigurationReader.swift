@@ -40,7 +40,7 @@ package struct ConfigurationReader {
                     throw error(
                         value, "unknown version \(shown(value))",
                         remedy:
-                            "this rsdump reads version \(DumpsConfiguration.version); update rsdump for a newer file"
+                            "write \(DumpsConfiguration.version), or update rsdump if the file is for a newer version"
                     )
                 }
             case "server": configuration.server = try string(value, "server")
@@ -82,7 +82,7 @@ package struct ConfigurationReader {
         }
         guard !DumpsConfiguration.toolVersion.lexicographicallyPrecedes(wanted) else {
             throw error(
-                node, "the file requires \(text), and this rsdump is \(DumpsConfiguration.tool)",
+                node, "the file requires \(text), but this rsdump is \(DumpsConfiguration.tool)",
                 remedy: "update rsdump")
         }
         return text
@@ -170,7 +170,7 @@ package struct ConfigurationReader {
                     rule.selection = .include(expression)
                     _ = try Result { () throws(FilterError) in try AttachmentSelector(rule) }
                         .mapError {
-                            error(value, "include is not an expression: \($0)", remedy: "correct the expression")
+                            error(value, "include is not a filter expression: \($0)", remedy: "correct the expression")
                         }.get()
                 case "max-size": rule.maxSize = try size(value, "max-size")
                 case "max-total": rule.maxTotal = try size(value, "max-total")

@@ -69,7 +69,7 @@ extension DumpsDirectory {
             let content = Manifest.digest(of: try bundle.manifestText())
             guard bundle.head.collection == id, content == lock.collections[id]?.content else {
                 throw BundleError(
-                    .damaged, file: bundle.name, expected: "the content in the lock file for \(id)",
+                    .damaged, file: bundle.name, expected: "the content hash in the lock file for \(id)",
                     found: content.hex)
             }
             return bundle

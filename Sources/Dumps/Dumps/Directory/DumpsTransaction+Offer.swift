@@ -65,18 +65,18 @@ extension DumpsTransaction {
         guard offered >= held.timestamp || !hasBundle else {
             throw .refused(
                 id,
-                "its timestamp, \(offered) (\(offered.rfc3339)), is before the current one, "
+                "the new state's timestamp, \(offered) (\(offered.rfc3339)), is earlier than the current one, "
                     + "\(held.timestamp) (\(held.timestamp.rfc3339))", remedy: removal)
         }
         guard held.trust.isSigned, !isSameState else { return }
         guard snapshot.provenance.isSigned else {
-            throw .refused(id, "it is unsigned, but the current bundle is signed", remedy: removal)
+            throw .refused(id, "the new state is unsigned, but the current bundle is signed", remedy: removal)
         }
         guard offered > held.timestamp || !hasBundle else {
             throw .refused(
                 id,
-                "its signed records differ from those of the current bundle, but the timestamp is the same, "
-                    + "\(held.timestamp); the current bundle is kept",
+                "the new state's signed records differ from those of the current bundle, although both have the "
+                    + "timestamp \(held.timestamp); the current bundle is kept",
                 remedy: "ask the server's operator which records are correct")
         }
     }

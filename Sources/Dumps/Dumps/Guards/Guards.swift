@@ -210,7 +210,7 @@ extension Guards {
             schema = try RecordSchema(document)
         } catch {
             let place = (["schema"] + error.path).joined(separator: ".")
-            return [.init(.schema, found: "\(place): \(error.problem)", limit: "not a valid JSON Schema", ids: [])]
+            return [.init(.schema, found: "\(place): \(error.problem)", limit: "so the schema is not valid", ids: [])]
         }
         var budget = RecordSchema.budget(limits)
         var ids: [String] = []

@@ -27,7 +27,7 @@ struct SchemaReader {
         if let known = numbers[place] { return known }
         guard parts.count < Self.most else {
             throw DumpsError.schema(
-                path: path, problem: "it contains more than \(Self.most) schemas", remedy: "simplify it")
+                path: path, problem: "there are more than \(Self.most) subschemas", remedy: "simplify it")
         }
         let number = parts.count
         parts.append(SchemaPart())
@@ -149,8 +149,8 @@ struct SchemaReader {
         let text = try text(value, path)
         guard text == "#" || text.hasPrefix("#/"), !text.contains("%") else {
             throw DumpsError.schema(
-                path: path, problem: "the reference \(VisibleText.quote(text)) points outside this schema",
-                remedy: "use a path in this schema, such as #/definitions/NAME")
+                path: path, problem: "the reference \(VisibleText.quote(text)) is not a plain path in this schema",
+                remedy: "write # or a path without %, such as #/definitions/NAME")
         }
         var target = document
         var place: [String] = []

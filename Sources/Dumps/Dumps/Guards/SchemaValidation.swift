@@ -62,7 +62,7 @@ struct SchemaValidation {
 
     private mutating func validate(_ value: JSONValue, _ part: SchemaPart) {
         guard !(trials > 0 && hasFailed), spend(Self.partSteps) else { return }
-        guard depth < Self.deepest else { return end("the schema is too deep to validate this value") }
+        guard depth < Self.deepest else { return end("the value or the schema is nested too deeply") }
         depth += 1
         defer { depth -= 1 }
         if part.isNever { return report("found \(value.kind), but the schema allows no value here") }
@@ -107,7 +107,7 @@ struct SchemaValidation {
             let count = one.count { fits(value, $0) }
             if count != 1 { report("found \(value.kind), which matches \(count) schemas in oneOf, expected 1") }
         }
-        if let not = part.not, fits(value, not) { report("found \(value.kind), which \"not\" excludes") }
+        if let not = part.not, fits(value, not) { report("found \(value.kind), which \"not\" in the schema excludes") }
         if let condition = part.condition {
             if let next = fits(value, condition) ? part.consequence : part.alternative { validate(value, next) }
         }

@@ -58,7 +58,7 @@ extension DumpsError {
             .program, file: directory,
             problem: "this clone has only some files of the repository (git clone --filter), and rsdump does not "
                 + "fetch the missing ones: \(problem)",
-            remedy: "fetch all with: git fetch --refetch --no-filter")
+            remedy: "fetch all files with: git fetch --refetch --no-filter")
     }
 
     /// Returns an error for a common ancestor that is missing because the clone is shallow.
@@ -91,7 +91,7 @@ extension DumpsError {
     /// Returns an error for a collection of which neither state can be merged.
     static func nothingVerifies(_ id: CollectionID, problem: String) -> Self {
         Self(
-            file: "\(id)", problem: "neither side's state verifies: \(problem)",
+            file: "\(id)", problem: "neither side has a bundle that verifies: \(problem)",
             remedy: "restore one side's dumps.lock.json and bundle with git checkout --ours or --theirs, and run "
                 + "rsdump refresh")
     }

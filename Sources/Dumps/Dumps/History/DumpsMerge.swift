@@ -209,10 +209,10 @@ package struct DumpsMerge: Sendable {
             guard number != byGit else { return }
             let isOnlySigned = Set(candidates.map(\.entry.trust.isSigned)).count > 1
             let reason =
-                if let problem { "the other side does not verify: \(problem)" } else if candidates.count == 1 {
+                if let problem { "the other side's bundle does not verify: \(problem)" } else if candidates.count == 1 {
                     "the other side does not have it"
-                } else if isOnlySigned { "it is signed" } else if entry.timestamp == pin {
-                    "it is pinned there"
+                } else if isOnlySigned { "the other state is unsigned" } else if entry.timestamp == pin {
+                    "dumps.yaml pins this state"
                 } else if leading != nil { "it is from the later catalogue" } else { "it is newer" }
             choices.append(
                 Choice(collection: id, isTheirs: number == 1, timestamp: entry.timestamp, reason: reason))
@@ -230,7 +230,7 @@ package struct DumpsMerge: Sendable {
         guard entry.trust.isSigned || entry == mine || verifier.policy.acceptsUnsigned && mine?.trust.isSigned != true
         else {
             throw DumpsError.notEligible(
-                "it is not signed" + (mine?.trust.isSigned == true ? ", and the current state is" : ""))
+                "it is not signed" + (mine?.trust.isSigned == true ? ", but the current state is" : ""))
         }
         let name = "git:\(side.revision.commit.prefix(12)):\(entry.bundle.path)"
         guard let bytes = try await repository.file(entry.bundle.path, at: side.revision) else {

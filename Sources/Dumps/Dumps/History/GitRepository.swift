@@ -58,7 +58,7 @@ package struct GitRepository: Sendable {
         let words = answer.output.split(separator: UInt8(ascii: "\n")).map { String(decoding: $0, as: UTF8.self) }
         guard answer.status == 0, words.count == 2, words[0] == "true" else {
             let problem =
-                answer.message.isEmpty ? "the directory is in a repository, but not in a work tree" : answer.message
+                answer.message.isEmpty ? "it is in a git repository, but outside the work tree" : answer.message
             throw .noRepository(directory: directory, problem: problem)
         }
         self.directory = directory

@@ -37,12 +37,12 @@ package struct GitSetup {
         let command = "[ ! -f \(quoted)/dumps.lock.json ] || \(program) merge --dumps \(quoted)"
         guard isOwn else {
             return "\(VisibleText.escape(path)) is in core.hooksPath, which other repositories may use; add this line "
-                + "to it: \(VisibleText.escape(command))"
+                + "to the file: \(VisibleText.escape(command))"
         }
         let known = try FileStore.read(path, limit: 1 << 20) ?? Bytes(utf8: "#!/bin/sh\n\(Self.mark)\nset -e\n")
         var lines = known.array.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
         guard lines.contains(where: { $0.elementsEqual(Self.mark.utf8) }) else {
-            return "\(path) belongs to another program; add this line to it: \(command)"
+            return "\(path) belongs to another program; add this line to the file: \(command)"
         }
         if lines.last?.isEmpty == true { lines.removeLast() }
         lines.removeAll { $0.suffix(quoted.utf8.count).elementsEqual(quoted.utf8) }

@@ -38,8 +38,8 @@ extension DumpsDirectory {
         let revision = try await repository.revision(name)
         guard let lock = try await repository.lock(at: revision) else {
             throw DumpsError.notComparable(
-                "git:\(name): this commit has no \(directory)/dumps.lock.json; find one with: git log -- \(directory)"
-            )
+                "git:\(name): this commit has no \(directory)/dumps.lock.json; find a commit that has one with: git "
+                    + "log -- \(directory)")
         }
         let copy = try TemporaryDirectory()
         let files = ["dumps.yaml", "dumps.lock.json"] + lock.collections.values.map(\.bundle.path).sorted()

@@ -6,7 +6,7 @@ extension DumpsError {
     static func unmet(_ id: CollectionID, _ pin: Pin, reason: String) -> Self {
         Self(
             .refused, kind: .pin,
-            problem: "\(reason), but dumps.yaml pins it at \(pin.at) (\(pin.at.rfc3339)); the current bundle is kept",
+            problem: "dumps.yaml pins it at \(pin.at) (\(pin.at.rfc3339)), but \(reason); the collection is unchanged",
             remedy: "bring the pinned state back with: rsdump pin \(id) --at \(pin.at), or follow the server again "
                 + "with: rsdump pin \(id) --remove")
     }
@@ -23,7 +23,7 @@ extension DumpsError {
     static func nothingHeld(_ id: CollectionID) -> Self {
         Self(
             kind: .pin, file: "\(id)", problem: "there is no bundle to pin",
-            remedy: "run rsdump refresh \(id) first, or use --at and --from")
+            remedy: "run rsdump refresh \(id) first, or choose an older state with --at or --from")
     }
 
     /// Returns an error for a bundle whose state is not the pinned one.
@@ -32,22 +32,22 @@ extension DumpsError {
             .damaged, kind: .pin,
             problem:
                 "the bundle is at \(held) (\(held.rfc3339)), but dumps.yaml pins it at \(pin.at) (\(pin.at.rfc3339))",
-            remedy: "bring that state back with: rsdump pin \(id) --at \(pin.at), or remove the pin with: rsdump pin "
-                + "\(id) --remove")
+            remedy: "bring the pinned state back with: rsdump pin \(id) --at \(pin.at), or remove the pin with: rsdump "
+                + "pin \(id) --remove")
     }
 
     /// Returns an error for a bundle at the pinned state that does not verify.
     static func damaged(_ id: CollectionID, _ pin: Pin, problem: String) -> Self {
         Self(
             .damaged, kind: .pin, problem: "\(problem); dumps.yaml pins it at \(pin.at) (\(pin.at.rfc3339))",
-            remedy: "bring it back from git history with: rsdump pin \(id) --at \(pin.at), or follow the server again "
-                + "with: rsdump pin \(id) --remove")
+            remedy: "bring the state back from git history with: rsdump pin \(id) --at \(pin.at), or follow the server "
+                + "again with: rsdump pin \(id) --remove")
     }
 
     /// Returns an error for a folder with several states, of which the user did not choose one.
     static func several(_ id: CollectionID, place: String, found: [Timestamp]) -> Self {
         Self(
-            kind: .pin, file: "\(id)", problem: "\(place) has \(found.count) states of it: \(list(found))",
+            kind: .pin, file: "\(id)", problem: "\(place) has \(found.count) states of this collection: \(list(found))",
             remedy: "choose one with --at")
     }
 
@@ -62,7 +62,7 @@ extension DumpsError {
         Self(
             .missing, kind: .pin, file: "\(id)",
             problem: "no bundle \(wanted) in \(places)"
-                + (found.isEmpty ? ", and no other bundle of this collection" : "; available: \(list(found))"),
+                + (found.isEmpty ? "" : "; available: \(list(found))"),
             remedy: remedy)
     }
 
@@ -83,6 +83,6 @@ extension DumpsConfiguration.Collection {
     /// - Throws: ``DumpsError`` of the class `pin` if the collection is pinned to a different state.
     package func checkPin(_ timestamp: Timestamp) throws(DumpsError) {
         guard let pin, pin.at != timestamp else { return }
-        throw .unmet(id, pin, reason: "the new state is \(timestamp) (\(timestamp.rfc3339))")
+        throw .unmet(id, pin, reason: "the new state is another one, \(timestamp) (\(timestamp.rfc3339))")
     }
 }

@@ -39,13 +39,13 @@ extension Pinning {
         let losesSignature = held?.trust.isSigned == true && manifest.head.trust != .signed
         if manifest.head.trust == .unsigned || isForeign && losesSignature, !policy.acceptsUnsigned {
             throw DumpsError(
-                problem: "it is not signed" + (losesSignature ? ", and the current bundle is" : "")
+                problem: "it is not signed" + (losesSignature ? ", but the current bundle is" : "")
                     + "; to accept unsigned collections, write trust: accept-unsigned: true in dumps.yaml")
         }
         if manifest.head.trust == .imported, locked == nil {
             throw DumpsError(
                 problem: "it was imported without a signature, and there is no DIR/dumps.lock.json for "
-                    + "DIR/\(LockFile.Bundle.path(of: settings.id)); give its whole directory with --from")
+                    + "DIR/\(LockFile.Bundle.path(of: settings.id)); give the whole dumps directory with --from")
         }
         try settings.budget.check(size: bytes.count, of: manifest)
         let entry = try locked ?? entry(for: bundle, bytes, manifest: manifest, held: held, verifier: verifier)

@@ -196,7 +196,7 @@ extension Pinning {
         }
         let source: BundleHistory.Source
         let places: String
-        var remedy = "give a different bundle or folder with --from PATH"
+        var remedy = "give another bundle or folder with --from PATH"
         if let path {
             (source, places) = (.path(path), path)
         } else {
@@ -214,7 +214,7 @@ extension Pinning {
         var candidates = listing.bundles.filter { request.includes($0.timestamp) }.map(Candidate.historic)
         if path == nil, let held, request.includes(held.timestamp) { candidates.insert(.present(held), at: 0) }
         guard let newest = candidates.map(\.timestamp).max() else {
-            if let unusable = listing.unusable.first { remedy = "one cannot be read (\(unusable)); \(remedy)" }
+            if let unusable = listing.unusable.first { remedy = "a bundle cannot be read (\(unusable)); \(remedy)" }
             throw DumpsError.notFound(
                 id, wanted: "\(request)", places: places, found: Self.distinct(timestamps), remedy: remedy)
         }
@@ -231,8 +231,8 @@ extension Pinning {
         let repository = try await GitRepository(containing: place, limits: limits)
         guard let bundle = try await HistoricBundle(of: id, at: name, in: repository, limits: limits) else {
             throw DumpsError.notFound(
-                id, wanted: "in the commit \(name)", places: place, found: [],
-                remedy: "give a different commit with --at")
+                id, wanted: "of this collection in the commit \(name)", places: place, found: [],
+                remedy: "give another commit with --at or --from git:REV")
         }
         if let held, held.timestamp == bundle.timestamp, held.bundle.size == bundle.size { return [.present(held)] }
         return [.historic(bundle)]

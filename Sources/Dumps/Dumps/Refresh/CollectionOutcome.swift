@@ -80,7 +80,7 @@ extension CollectionOutcome {
         if error.kind != known.kind {
             notes.append("this failure is new: \(error.kind.rawValue); dumps.yaml acknowledges \(known.kind.rawValue)")
         } else if known.isOver(at: now) {
-            notes.append("its failure was acknowledged until \(Pin.dateText(known.until))")
+            notes.append("its failure was acknowledged only until \(Pin.dateText(known.until))")
         } else {
             (status, acknowledgement) = (.acknowledged, known)
         }

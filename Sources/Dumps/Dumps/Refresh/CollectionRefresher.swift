@@ -109,7 +109,7 @@ extension CollectionRefresher {
         if let fetched {
             snapshot = fetched
         } else if planned.action == .repack, let atHand, let payload {
-            guard let held = planned.held else { throw DumpsError(problem: "there is no lock entry") }
+            guard let held = planned.held else { throw DumpsError(problem: "the lock file does not list it") }
             // Verify the bundle again, as of the time in the lock file.
             snapshot = try verifier.snapshot(of: atHand.reader, payload: payload.get(), as: held)
         } else {
@@ -162,7 +162,7 @@ extension CollectionRefresher {
             of: snapshot.records, after: old?.records, oldCount: planned.held?.records)
         if old == nil, planned.held != nil, guards != Guards() {
             outcome.notes.append(
-                "guards that compare with the earlier records were skipped, because these cannot be read")
+                "guards that compare with the earlier records were skipped, because those cannot be read")
         }
         guard !violations.isEmpty else { return }
         guard accepted.contains(planned.id) else {
@@ -223,8 +223,8 @@ extension CollectionRefresher {
             .mapError { HTTPError.changeset($0, url: server) }.get()
         if wanted.isEmpty, !omitted.isEmpty, omitted.values.allSatisfy({ $0 == .filter }) {
             notes.append(
-                "the attachment filter keeps none of \(omitted.count); if you want some, correct include: in "
-                    + "dumps.yaml")
+                "the attachment filter matches none of the attachments (\(omitted.count)); if it should, correct "
+                    + "include: in dumps.yaml")
         }
         return (wanted, omitted)
     }

@@ -27,7 +27,7 @@ extension DumpsDirectory {
             if (try? LargeFilePointer.isAt(path)) == true {
                 return .damaged("its bundle is \(LargeFilePointer.name); fetch the bundle with: git lfs pull")
             }
-            return .damaged("its bundle is \(size) bytes, but the lock file lists \(held.bundle.size)")
+            return .damaged("its bundle is \(size) bytes instead of the \(held.bundle.size) in the lock file")
         }
         do throws(BundleError) {
             let head = try BundleHead.read(path: path)

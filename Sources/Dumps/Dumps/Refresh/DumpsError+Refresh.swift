@@ -21,7 +21,7 @@ extension DumpsError {
         let (problem, remedy) =
             switch error.fault {
             case .rollback, .signatureLost:
-                (error.problem, "to accept that state, first remove the bundle and its lock file entry")
+                (error.problem, "to accept the server's state, first remove the bundle and its lock file entry")
             case .equivocation:
                 (
                     "\(error)",

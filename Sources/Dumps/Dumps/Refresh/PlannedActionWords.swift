@@ -30,9 +30,9 @@ extension PlannedCollection.Action: Encodable {
         case .refetch(let reason): "would be fetched again: \(reason)"
         case .repack: "would be packed again: its attachment rule changed"
         case .probe:
-            "would be requested, because the server's list does not have it, or has an older state than its bundle"
-        case .pinned: "would stay pinned"
-        case .pinUnmet(let reason): "would fail: it is pinned, but \(reason)"
+            "would be requested, because the server's list lacks it, or lists an older state than its bundle"
+        case .pinned: "would remain pinned"
+        case .pinUnmet(let reason): "would fail, because its pinned state cannot be used: \(reason)"
         }
     }
 }

@@ -138,8 +138,8 @@ struct RefreshPlanner {
     ) -> PlannedCollection.Action {
         let problem: String
         switch (held, disk) {
-        case (nil, _): problem = "it has never been fetched"
-        case (let held?, _) where held.timestamp != pin.at: problem = "its bundle is at \(held.timestamp)"
+        case (nil, _): problem = "there is no bundle, and the server does not list that state"
+        case (let held?, _) where held.timestamp != pin.at: problem = "its bundle has another state, \(held.timestamp)"
         case (_, .absent): problem = "its bundle is missing"
         case (_, .damaged(let damage)): problem = damage
         case (let held?, .asLocked):

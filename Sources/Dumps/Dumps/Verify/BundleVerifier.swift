@@ -45,8 +45,8 @@ package struct BundleVerifier: Sendable {
             throw BundleError(
                 .damaged, file: bundle.name, entry: "chain.pem",
                 found:
-                    "the chain does not match the lock file: signer \(verdict.signer), root \(verdict.root), valid "
-                    + "until "
+                    "the chain does not match the lock file, which lists signer \(verdict.signer), root "
+                    + "\(verdict.root), valid until "
                     + "\(verdict.chainNotAfter.rfc3339)")
         }
         return verified
@@ -127,10 +127,10 @@ package struct BundleVerifier: Sendable {
         guard head.records == entry.records, head.attachments == entry.attachments, manifest.omissions == entry.omitted
         else {
             throw differs(
-                "counts",
+                "a bundle with",
                 expected:
                     "\(Counted.text(entry.records, "record")) and \(Counted.text(entry.attachments, "attachment"))",
-                found: "\(head.records) and \(head.attachments), or different omissions")
+                found: "\(head.records) and \(head.attachments), or other omitted attachments")
         }
         guard head.trust == entry.trust.kind else {
             throw differs("trust", expected: "\(entry.trust)", found: head.trust.rawValue)

@@ -50,7 +50,7 @@ package struct CatalogueVerification: Sendable {
         if lock.catalogue != claimed {
             let found = lock.catalogue.map { "catalogue \($0.number) of \($0.publisher)" } ?? "none"
             problems.append(
-                "\(directory.lockPath): expected catalogue \(held.number) of \(held.publisher), as packaged, "
+                "\(directory.lockPath): expected catalogue \(held.number) of \(held.publisher), the packaged one, "
                     + "found \(found); restore the file with git, or run rsdump refresh")
         }
         for (id, entry) in lock.collections.sorted(by: { $0.key < $1.key }) where id != Catalogue.collection {
@@ -67,10 +67,10 @@ package struct CatalogueVerification: Sendable {
                 problems.append(
                     "\(id): expected the state that catalogue \(held.number) lists, \(listed.timestamp) "
                         + "(\(listed.timestamp.rfc3339)), found \(entry.timestamp) (\(entry.timestamp.rfc3339)), or "
-                        + "different records; run rsdump refresh, or rsdump publish on the machine that publishes")
+                        + "other records; run rsdump refresh, or rsdump publish on the machine that publishes")
             } else if let since = held.removed[id] {
                 problems.append(
-                    "\(id): removed from the catalogue in number \(since); remove it with: rsdump remove \(id)")
+                    "\(id): the publisher removed it in catalogue \(since); remove it with: rsdump remove \(id)")
             } else {
                 problems.append("\(id): catalogue \(held.number) does not list it; remove it with: rsdump remove \(id)")
             }

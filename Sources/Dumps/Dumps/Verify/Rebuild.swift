@@ -112,7 +112,8 @@ extension Rebuild.Verdict {
         switch self {
         case .identical, .sameContent: nil
         case .different(let content):
-            "expected the same content, found \(content); please report this as a bug of rsdump"
+            "the rebuilt bundle's content, \(content), differs from the content in the lock file; please report this "
+                + "as a bug in rsdump"
         case .failed(let error): "\(error)"
         }
     }

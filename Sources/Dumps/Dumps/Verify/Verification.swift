@@ -116,7 +116,7 @@ extension Verification.Outcome.Verdict {
         switch self {
         case .good: nil
         case .interrupted:
-            "a commit was interrupted; the new bundle is complete, but not in the lock file yet; run rsdump refresh"
+            "rsdump was interrupted; the new bundle is complete, but not in the lock file yet; run rsdump refresh"
         case .missing: "it has never been fetched; run rsdump refresh"
         case .bad(let error as BundleError) where error.isOfTrust:
             "\(error); to fetch it again, run rsdump refresh --full"

@@ -20,7 +20,7 @@ enum DiffWords {
             ? ""
             : "; \(Counted.text(deleted, "deleted record")) \(Counted.noun(deleted, "belongs", plural: "belong")) to "
                 + (gone.count == 1 ? "a removed collection" : "removed collections")
-        return "\(report.changed.count) of \(collections) changed: \(counts ?? "no records")\(note)"
+        return "\(report.changed.count) of \(collections) changed: \(counts ?? "no record changes")\(note)"
     }
 
     /// Returns the counts of one collection's changed records and attachments; `nil` if nothing changed.
