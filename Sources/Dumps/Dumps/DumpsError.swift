@@ -6,9 +6,9 @@ import SnapshotBundle
 package struct DumpsError: CodedError {
     /// Additional data for callers.
     enum Details: Hashable, Sendable {
-        /// All problems of some files, in the order of files and lines.
+        /// The problems found in a set of files, sorted by file and line.
         case problems([DumpsError])
-        /// The keys and indexes that lead to a place in a document.
+        /// The keys and indexes that lead to the invalid part of a schema.
         case path([String])
         /// The excess over a budget.
         case excess(BudgetExcess)
@@ -23,7 +23,7 @@ package struct DumpsError: CodedError {
     }
 
     package let code: FailureCode
-    /// The class of this failure, if it fails the refresh of a collection.
+    /// The class of this error in reports, if a collection's refresh fails with it.
     package let kind: FailureKind
     /// The affected file, directory or collection; empty if the problem already names it.
     package let file: String
@@ -176,12 +176,12 @@ extension DumpsError {
 }
 
 extension Error {
-    /// The class of this error, for callers that handle classes differently; `nil` for errors of other packages.
+    /// The failure code of this error; `nil` if it has none.
     package var failureCode: FailureCode? {
         switch self as any Error {
         case let error as BundleError:
             switch error.code {
-            // A path of the wrong kind or a missing file is not a problem of this machine's storage.
+            // A path of the wrong kind, or a missing or truncated file, is not a failure of this machine's storage.
             case .storage where error.isWrongKind || error.isMissing || error.isOfSource:
                 error.isOfSystem ? .usage : .damaged
             case .content: .usage
@@ -196,7 +196,7 @@ extension Error {
         }
     }
 
-    /// Whether a file on this machine could not be read or written, for example on a full disk. Such an error does not
-    /// concern the data, so it must not be wrapped in an error that does.
+    /// Whether a file on this machine could not be read or written, for example on a full disk. Such an error says
+    /// nothing about the data, so it must not be reported as a problem with the data.
     package var isOfMachine: Bool { failureCode == .storage }
 }

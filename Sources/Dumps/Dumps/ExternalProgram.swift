@@ -39,8 +39,8 @@ package struct ExternalProgram: Sendable {
         options = PlatformOptions()
     }
 
-    /// Prepares to run a shell command, with this process's environment variables but without its terminal. All
-    /// processes that the command starts are killed when it exits.
+    /// Prepares to run a shell command, with this process's environment variables but without its terminal. If it is
+    /// stopped, for example at the time limit, the processes in its group are killed too.
     package init(shell command: String) {
         executable = .path("/bin/sh")
         arguments = ["-c", command]
@@ -79,7 +79,7 @@ package struct ExternalProgram: Sendable {
         }
     }
 
-    /// Reads a whole stream.
+    /// Returns the bytes of a stream; throws if there are more than `most`.
     private static func all(of stream: SubprocessOutputSequence, most: Int) async throws -> [UInt8] {
         var bytes: [UInt8] = []
         for try await piece in stream {
@@ -186,7 +186,7 @@ private final class StartedProcess: Sendable {
     }
 }
 
-// The reasons that a run has no result. A nonzero exit code is a result too.
+// Reasons why a run has no result. A nonzero exit code is a result.
 extension DumpsError {
     /// An error for a program that is not on the `PATH`.
     fileprivate static let programNotFound = Self(.missing, problem: "it is not on the PATH")

@@ -9,11 +9,11 @@ extension DumpsConfiguration {
         try ServerURL(server, allowPlainHTTP: allowsPlainHTTP)
     }
 
-    /// Returns the trust policy, with the configured roots, or with the built-in ones of Mozilla's servers if none are
-    /// configured.
+    /// Returns the trust policy. If no roots are configured, it trusts the built-in roots if the server is one of
+    /// Mozilla's, or no root if the configuration accepts unsigned collections.
     ///
-    /// - Parameter file: the name of the configuration, for the error.
-    /// - Throws: `DumpsError` if no root is configured and the server is not one of Mozilla's; `HTTPError`.
+    /// - Parameter file: the name of the configuration file, for the error.
+    /// - Throws: `DumpsError` if there is no root to trust; `HTTPError` if the server's URL is not usable.
     package func policy(file: String) throws -> TrustPolicy {
         TrustPolicy(
             roots: try roots(file: file), signer: trust.signer.map { SignerName($0) },

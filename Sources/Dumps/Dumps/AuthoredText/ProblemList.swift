@@ -1,6 +1,6 @@
 /// The problems of one collection's files, collected so that an author sees all of them at once.
 package struct ProblemList: Sendable {
-    /// The maximum number of problems. More of them are mostly consequences of these.
+    /// The maximum number of problems. Further ones are usually consequences of the earlier ones.
     private static let most = 50
     package private(set) var problems: [DumpsError] = []
     package var notes: [String] = []

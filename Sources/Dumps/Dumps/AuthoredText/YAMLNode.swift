@@ -70,7 +70,7 @@ package struct YAMLNode: Sendable {
                 if isLineStart, span[position] == UInt8(ascii: "%") { count += 1 }
                 if count > mostDirectives { return span.line(at: position, isYAML: true) }
                 let end = span.lineEnd(at: position, isYAML: true)
-                // A byte order mark does not count as part of a line.
+                // A byte order mark is ignored at the start of a line.
                 isLineStart =
                     end > 0
                     || (position >= 2 && span[position] == 0xBF && span[position - 1] == 0xBB

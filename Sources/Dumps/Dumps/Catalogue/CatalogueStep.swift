@@ -41,8 +41,8 @@ struct CatalogueStep: Sendable {
             let bundle = held == nil ? nil : try? BundleReader(path: directory.bundlePath(planned.id), limits: limits)
             let base = planned.isBase(bundle?.head) ? try? bundle?.payload() : nil
             var known = planned
-            // Only the catalogue's number must increase. Its timestamp is not compared, because only the catalogue
-            // itself signs it.
+            // The catalogue's number is checked below, so its timestamp may be earlier than that of the packaged
+            // catalogue.
             known.isVouchedFor = true
             let snapshot = try await fetcher.fetch(known, onto: base, minimum: nil).snapshot
             let found = try verified(snapshot, after: held)
@@ -58,7 +58,7 @@ struct CatalogueStep: Sendable {
     }
 
     /// Returns the packaged catalogue if it is signed under a configured root and belongs to the configured publisher.
-    /// Only the number of such a catalogue is a minimum for the server's catalogue.
+    /// Otherwise, its number is not a minimum for the server's catalogue.
     private func packaged(_ lock: LockFile) -> VerifiedCatalogue? {
         let verifier = BundleVerifier(policy, limits: limits)
         guard let held = try? directory.packagedCatalogue(lock, by: verifier, limits: limits),
@@ -82,9 +82,9 @@ struct CatalogueStep: Sendable {
         }
     }
 
-    /// Returns whether the new catalogue must be written: it has changes other than a new confirmation, or half of the
-    /// packaged confirmation's validity has passed. Without this rule, a publisher that confirms its catalogue every
-    /// night would change the directory every night.
+    /// Returns whether the new catalogue must be written: if it differs in more than its confirmation, or if half of
+    /// the packaged confirmation's validity period has passed. Without this rule, a publisher that confirms its
+    /// catalogue every night would change the directory every night.
     ///
     /// If the expiry times differ by more than the publisher's validity period, the new confirmation is written at
     /// once. The packaged one may then be a forgery that expires far in the future, made by an attacker who had the key

@@ -1,9 +1,9 @@
 import RemoteSettingsModel
 import SnapshotBundle
 
-// Reasons to refuse a collection or a whole catalogue.
+// Errors that reject the state of a collection, or a whole catalogue.
 extension DumpsError {
-    /// Returns an error for a catalogue that is malformed, belongs to a different publisher, or must not follow the
+    /// Returns an error for a catalogue that is malformed, belongs to another publisher, or must not replace the
     /// packaged one.
     static func catalogue(_ error: BundleError) -> Self {
         Self(error.failureCode ?? .content, kind: .catalogue, problem: "\(error); the bundles are unchanged")
@@ -50,8 +50,8 @@ extension DumpsError {
             remedy: "correct its name in dumps.yaml, or run rsdump remove \(id)")
     }
 
-    /// Returns an error for a stale catalogue: it has not been confirmed since this time, or for longer than the
-    /// configuration allows.
+    /// Returns an error for a catalogue that has been stale since the given time, according to its own confirmation or
+    /// the configuration.
     static func unconfirmed(number: UInt64, since: Timestamp) -> Self {
         Self(
             .rollback, kind: .catalogue,

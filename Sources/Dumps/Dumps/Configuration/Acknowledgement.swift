@@ -14,7 +14,7 @@ package enum FailureKind: String, CaseIterable, Hashable, Sendable {
 }
 
 extension FailureKind {
-    /// Creates the usual class of errors with a code.
+    /// Creates the default class for errors with a code.
     init(_ code: FailureCode) {
         self =
             switch code {

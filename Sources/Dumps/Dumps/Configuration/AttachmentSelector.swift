@@ -2,14 +2,14 @@ import RemoteSettingsModel
 import SnapshotBundle
 import TargetFilter
 
-/// A selector that decides for each attachment of a collection whether it is bundled.
+/// A type that decides which attachments of a collection are bundled.
 ///
 /// An attachment shared by several records is included if the rule includes it for any of them.
 package struct AttachmentSelector {
     private let rule: AttachmentRule
     private let expression: FilterExpression?
 
-    /// Parses the rule's expression.
+    /// Creates a selector, and parses the rule's filter expression.
     ///
     /// - Throws: `FilterError` if the expression is not valid in the filter language.
     package init(_ rule: AttachmentRule) throws(FilterError) {

@@ -16,7 +16,7 @@ package struct DumpsConfiguration: Hashable, Sendable {
         return (1...3).contains(parts.count) && numbers.count == parts.count ? numbers : nil
     }
 
-    /// The section `trust:`. The roots of a named server are in `TrustPolicy` instead.
+    /// The section `trust:`. The built-in roots of Mozilla's servers are in `TrustAnchors`.
     package struct Trust: Hashable, Sendable {
         /// The SHA-256 of each trusted root certificate; empty to trust the roots of the named server (`prod`, `stage`,
         /// `dev`).
@@ -30,8 +30,8 @@ package struct DumpsConfiguration: Hashable, Sendable {
         init() {}
     }
 
-    /// The section `catalogue:`. If it is present, the directory contains the states that one of this publisher's
-    /// catalogues lists.
+    /// The section `catalogue:`. If it is present, the directory contains the states that a single catalogue of this
+    /// publisher lists.
     package struct CatalogueSettings: Hashable, Sendable {
         package var publisher: PublisherName
         /// The time for which the catalogue is fresh after a confirmation. Only publishers use this.

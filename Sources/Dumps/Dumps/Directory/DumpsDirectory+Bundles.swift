@@ -30,14 +30,14 @@ package struct BundleAtHand: Sendable {
         reader = try BundleReader(file, limits: limits)
     }
 
-    /// Returns whether the bundle has the content of `entry`, regardless of compression, and is the file that its own
-    /// entry `held` describes. Reads the whole file if the entries agree.
+    /// Returns whether this is exactly the bundle that `held`, its current lock file entry, describes, and has the same
+    /// content as `entry`. The compression may differ. Reads the whole file if the contents are equal.
     func isFile(of entry: LockFile.Collection, lockedAs held: LockFile.Collection) -> Bool {
         guard held.content == entry.content, file.bytes.count == held.bundle.size,
             file.digest() == held.bundle.sha256
         else { return false }
-        // The bytes of `entry` have just been verified. If this file has other bytes, verify its contents, because an
-        // attacker may have adapted the lock file to them.
+        // The bundle of `entry` has just been verified. If this one has other bytes, verify its contents, because an
+        // attacker may have changed both the file and the lock file.
         return held.bundle == entry.bundle || (try? reader.verifyContents()) != nil
     }
 }
@@ -49,7 +49,8 @@ extension DumpsDirectory {
     /// does that.
     ///
     /// - Parameter keepingCatalogue: whether to include the catalogue that lists the states of the bundles.
-    /// - Throws: ``DumpsError`` if a name is not in the lock file, or if the lock file lists no bundles; `BundleError`.
+    /// - Throws: ``DumpsError`` if a name is not in the lock file, if the lock file lists no bundles, or if
+    ///   `dumps.yaml` does not list all of them; `BundleError`.
     package func lockedBundles(
         _ names: [CollectionID], keepingCatalogue: Bool = false, limits: Limits
     ) throws -> [BundleReader] {

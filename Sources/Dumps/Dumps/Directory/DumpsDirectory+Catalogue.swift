@@ -2,8 +2,7 @@ import RemoteSettingsModel
 import SnapshotBundle
 
 extension DumpsDirectory {
-    /// Returns a bundle's state in the form of an entry in a catalogue. It is read from the bundle's manifest, so
-    /// nothing is inflated. Does I/O.
+    /// Returns a bundle's state as a catalogue would list it. Reads only the manifest, and inflates nothing. Does I/O.
     ///
     /// - Parameter path: the path of the bundle; `nil` for its usual path.
     /// - Throws: `BundleError` if the bundle cannot be read, or is not the one that `entry` describes.
@@ -20,12 +19,12 @@ extension DumpsDirectory {
         return try bundle.listedState()
     }
 
-    /// Checks that the lock file describes the catalogue's bundle: its bytes, its signature and, if the root is
-    /// trusted, its number. Does I/O.
+    /// Checks that the lock file matches the catalogue's bundle: its bytes, its signature and, if the root is trusted,
+    /// its number. Does I/O.
     ///
-    /// A publisher that continued from an outdated catalogue would sign the same number twice.
+    /// Without this check, a publisher could continue from an outdated catalogue and sign the same number twice.
     ///
-    /// - Parameter roots: the trusted roots; `nil` to trust the claims in the lock file.
+    /// - Parameter roots: the trusted roots; `nil` to trust the root that the lock file lists.
     /// - Throws: `BundleError`, for example if the lock file and the bundle disagree.
     package func checkCatalogue(_ lock: LockFile, roots: TrustAnchors?, limits: Limits) throws {
         let path = bundlePath(Catalogue.collection)
@@ -66,8 +65,7 @@ extension DumpsDirectory {
 }
 
 extension BundleReader {
-    /// Returns the bundle's state in the form of an entry in a catalogue. It is read from the manifest; nothing is
-    /// inflated.
+    /// Returns the bundle's state as a catalogue would list it. Reads only the manifest, and inflates nothing.
     ///
     /// - Throws: `BundleError` if the manifest cannot be read.
     func listedState() throws(BundleError) -> Catalogue.Entry {

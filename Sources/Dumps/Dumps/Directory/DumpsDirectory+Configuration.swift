@@ -8,8 +8,8 @@ extension DumpsTransaction {
     ///   - text: the initial text, for a new file; `nil` to edit the current content of the file.
     ///   - edit: a closure that changes the text, and may throw.
     /// - Returns: the result of `edit`, and the new configuration.
-    /// - Throws: ``DumpsError``, the errors of ``commit(_:text:)``, or those of `edit`. In that case, nothing has
-    ///   changed.
+    /// - Throws: ``DumpsError`` or the errors of `edit`, in which case nothing has changed; otherwise the errors of
+    ///   ``commit(_:text:)``.
     @discardableResult
     package func commit<Value>(
         creating text: String? = nil, editing edit: (inout ConfigurationEditor) throws -> Value
@@ -75,8 +75,8 @@ extension DumpsDirectory {
 
     /// Returns the collections of the lock file that `dumps.yaml` does not list, sorted. Does I/O.
     ///
-    /// No refresh would update them any more, so a refresh removes them. A directory without `dumps.yaml` has none. The
-    /// file is read again here, because a configuration read before the directory was locked may be outdated.
+    /// No refresh would update them any more, so a refresh removes them. Without `dumps.yaml`, there are none. The file
+    /// is read again here, because a configuration read before the directory was locked may be outdated.
     ///
     /// - Throws: ``BundleError`` or ``DumpsError``.
     package func unlistedCollections(_ lock: LockFile) throws -> [CollectionID] {

@@ -142,7 +142,7 @@ extension DumpsDirectory {
         try FileStore.makeDirectories(workPath, below: path)
         let ignore = "\(workPath)/.gitignore"
         if try FileStore.size(ignore) == nil {
-            // Concurrent refreshes of several collections may both write this file.
+            // Concurrent refreshes of collections may write this file at the same time.
             try FileStore.replace(ignore, below: path, with: Bytes(utf8: "*\n"), isContended: true)
         }
     }
@@ -162,7 +162,7 @@ extension DumpsDirectory {
         try removeIdleWork()
     }
 
-    /// Removes bundles that were staged but never committed.
+    /// Removes temporary files, such as bundles that were staged but never committed.
     func discardStaged() throws(BundleError) {
         for name in try FileStore.list(workPath) ?? [] where name.hasSuffix(".tmp") {
             try FileStore.remove("\(workPath)/\(name)", below: path)
@@ -176,7 +176,7 @@ extension DumpsDirectory {
         if left.allSatisfy({ $0 == ".gitignore" }) { try FileStore.removeTree(workPath, below: path) }
     }
 
-    /// A directory for the files of an imported archive. It is removed when the transaction is finished.
+    /// A directory for the files of an imported archive. It is removed when the transaction ends.
     package var scratchPath: String { "\(workPath)/import" }
 
     /// Creates an empty directory at ``scratchPath``.
@@ -186,7 +186,6 @@ extension DumpsDirectory {
         try FileStore.makeDirectories(scratchPath, below: path)
     }
 
-    /// The path of the file that records the last change each `--on-change` command was notified of, and pending
-    /// notifications.
+    /// The path of the file that lists pending `--on-change` commands, with the state that each was last notified of.
     package var hooksPath: String { "\(workPath)/on-change.json" }
 }

@@ -31,7 +31,8 @@ extension DumpsTransaction {
         case unchanged
     }
 
-    /// Stages an offered snapshot, unless the current bundle is at least as good. Does I/O.
+    /// Stages an offered snapshot. Keeps the current bundle if it has the same content, or the same records with a
+    /// signature. Does I/O.
     ///
     /// - Throws: ``DumpsError`` if it must not replace the current bundle, or exceeds a budget; `BundleError`, for
     ///   example if an attachment does not match its record. In that case, nothing is staged.

@@ -1,7 +1,7 @@
 import RemoteSettingsModel
 import SnapshotBundle
 
-/// A change of a dumps directory: of its bundles, its lock file and its `dumps.yaml`. No other code writes them.
+/// A change to a dumps directory: to its bundles, its lock file and its `dumps.yaml`. No other code writes them.
 ///
 /// ``begin(in:waiting:replacing:isReadOnly:limits:)`` locks the directory and finishes a commit that was killed. Then
 /// bundles are staged, that is, packed beside the current ones. ``commit(_:text:)`` makes all of them current, or none.
@@ -45,10 +45,10 @@ package final class DumpsTransaction: Sendable {
     /// Locks the directory, and finishes a commit that was killed. Creates the directory if it is missing. Does I/O.
     ///
     /// - Parameters:
-    ///   - duration: the longest wait for another process, in real time.
+    ///   - duration: how long to wait if another process is using the directory, in real time.
     ///   - lock: the lock file before the change, if the one in the directory cannot be parsed because it contains
     ///     git's conflict markers.
-    ///   - isReadOnly: whether nothing is written. A killed commit is then not finished.
+    ///   - isReadOnly: whether to write nothing, not even to finish a killed commit.
     /// - Throws: ``DumpsError`` if another process is still working in the directory; `BundleError` if the lock file
     ///   cannot be read; `CancellationError`.
     package static func begin(
@@ -72,7 +72,7 @@ package final class DumpsTransaction: Sendable {
         }
     }
 
-    /// The lock file after the change, as far as it has been prepared.
+    /// The lock file after the change, as prepared so far.
     package var after: LockFile { next.withLock { $0.lock } }
 
     /// Returns whether a new bundle of the collection is staged.
@@ -88,7 +88,7 @@ package final class DumpsTransaction: Sendable {
     /// If the current bundle has the same content, regardless of compression, that bundle is kept.
     ///
     /// - Parameters:
-    ///   - records: the snapshot's payload, if it was already compressed.
+    ///   - records: the compressed payload, if the caller has already compressed it.
     ///   - settings: the collection's settings. The budget and the pin are checked.
     ///   - server: the URL of the server that the snapshot came from, or the source of an import.
     ///   - accepted: the guards that the state violates although it is accepted.
@@ -173,7 +173,7 @@ package final class DumpsTransaction: Sendable {
         }
     }
 
-    /// Discards the staged bundles of these collections, which remain unchanged.
+    /// Undoes the staged changes of these collections, including removals.
     package func discard(_ ids: some Sequence<CollectionID>) throws(BundleError) {
         for id in ids {
             let wasStaged = next.withLock { next in
@@ -195,8 +195,8 @@ package final class DumpsTransaction: Sendable {
 
 // MARK: - Commit
 extension DumpsTransaction {
-    /// Makes the staged bundles, the lock file and `dumps.yaml` current, all of them or none. Call it at most once.
-    /// Does I/O.
+    /// Makes the staged bundles, the lock file and `dumps.yaml` current, all of them or none. Does I/O. Must not be
+    /// called again after it has succeeded.
     ///
     /// - Parameters:
     ///   - configuration: the directory's configuration after the change. Its budget for all bundles is checked, and it
@@ -265,7 +265,7 @@ extension DumpsDirectory {
 
     /// Locks the directory for this process, until the returned lock is released.
     ///
-    /// - Parameter duration: the longest wait for another process, in real time.
+    /// - Parameter duration: how long to wait if another process has the lock, in real time.
     /// - Throws: ``DumpsError`` if another process still has the lock; `BundleError`, or `CancellationError`.
     package func lock(waiting duration: Duration) async throws -> DirectoryLock {
         let end = ContinuousClock.now + duration
@@ -336,7 +336,7 @@ extension DumpsDirectory {
             try FileStore.removeIfEmpty(bucket)
         }
         try FileStore.remove(redoLogPath, below: path)
-        // If the log reappeared after a power failure, the next transaction would repeat the commit.
+        // Otherwise the log could reappear after a power failure, and the next transaction would repeat the commit.
         try FileStore.flush(directory: workPath)
     }
 

@@ -24,7 +24,7 @@ package struct RecordSchema: Sendable {
     /// Returns the maximum work for validating all records of a collection.
     package static func budget(_ limits: Limits = Limits()) -> WorkBudget { WorkBudget(steps: limits.schemaSteps) }
 
-    /// Returns the violations in a record, in the order of the schema's keywords; at most 20.
+    /// Returns the violations in a record, at most 20.
     ///
     /// The members in ``unvalidated`` are neither checked nor required.
     ///
@@ -69,7 +69,7 @@ package struct SchemaViolation: Hashable, Sendable {
     }
 }
 
-/// One schema, with compiled keywords. It refers to its subschemas by their positions.
+/// One schema with compiled keywords. It refers to its subschemas by their positions in ``RecordSchema/parts``.
 struct SchemaPart: Sendable {
     var isNever = false
     /// The schema that `$ref` points to. In draft 7, all other keywords next to `$ref` are ignored.
@@ -110,7 +110,7 @@ struct SchemaPart: Sendable {
 /// The values of `enum` or `const`.
 struct SchemaValues: Sendable {
     let keys: Set<[UInt8]>
-    /// The first of the values, for messages.
+    /// The first ten values, for messages.
     let text: String
 
     init(_ values: [JSONValue]) {

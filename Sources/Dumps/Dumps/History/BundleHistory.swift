@@ -13,8 +13,8 @@ package struct BundleHistory: Sendable {
 
     /// The bundles that were found for one collection.
     package struct Listing: Sendable {
-        /// The bundles, newest data first. Bundles with the same data are in the order of the sources, with the newest
-        /// commit first.
+        /// The bundles, newest timestamp first. Those with the same timestamp are in the order of the sources, and from
+        /// the newest commit first.
         package var bundles: [HistoricBundle] = []
         /// The files that look like bundles but cannot be read.
         package var unusable: [DumpsError] = []
@@ -64,7 +64,7 @@ package struct BundleHistory: Sendable {
             case .path(let path): try find(id, at: path, &listing)
             }
         }
-        // `sort` is stable, so bundles with the same data keep their order.
+        // `sort` is stable, so bundles with the same timestamp keep their order.
         listing.bundles.sort { $0.timestamp > $1.timestamp }
         return listing
     }
@@ -82,8 +82,8 @@ package struct BundleHistory: Sendable {
             guard let blob = blobs[index * 2], seen.insert(blob).inserted else { continue }
             do throws(DumpsError) {
                 var timestamp: Timestamp?
-                // The lock file is small and already read. The bundle is read only if the lock file describes a
-                // different one.
+                // The lock file is small and has already been read. The bundle is read only if the lock file describes
+                // another one.
                 if let lock = blobs[index * 2 + 1], let entry = entries[lock], entry.bundle.size == blob.size {
                     timestamp = entry.timestamp
                 } else {
@@ -112,7 +112,7 @@ package struct BundleHistory: Sendable {
         return entries
     }
 
-    /// Returns a bundle's timestamp according to its own head; `nil` if it is a bundle of a different collection.
+    /// Returns a bundle's timestamp according to its own head; `nil` if it is a bundle of another collection.
     private func timestamp(
         of id: CollectionID, _ blob: GitRepository.Blob, _ path: String, at revision: GitRepository.Revision,
         in repository: GitRepository
@@ -196,7 +196,7 @@ package struct HistoryLimits: Sendable {
     var fileBytes = 1 << 30
     /// The maximum number of files and folders that are searched in a folder of older bundles.
     var files = 1_000_000
-    /// The maximum depth of a folder of older bundles.
+    /// The maximum depth of nested folders in a folder of older bundles.
     var depth = 32
     /// The maximum number of revisions that are searched.
     let revisions = 100_000

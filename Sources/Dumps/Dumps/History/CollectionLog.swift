@@ -62,7 +62,7 @@ package struct CollectionLog: Sendable {
         tags = withTags ? try await repository.tags(of: path) : [:]
     }
 
-    /// Finds the states in folders of bundles, by their timestamps. Does I/O.
+    /// Finds the states in folders of bundles, and sorts them by timestamp. Does I/O.
     package init(
         of collection: CollectionID, inFolders folders: [String], limits: Limits = Limits()
     ) async throws(DumpsError) {
@@ -89,7 +89,7 @@ package struct CollectionLog: Sendable {
     ) async throws {
         var contents: [GitRepository.Blob: Bytes] = [:]
         var newer: (version: Version, state: ComparedSnapshot?)?
-        // A tag also contains every state that has not changed since.
+        // The tags of a state without a reported change are reported with the change before it.
         var waiting: Set<ExactString> = []
         for position in 0...versions.count {
             var older: ComparedSnapshot?

@@ -96,7 +96,7 @@ extension DumpsError {
                 + "rsdump refresh")
     }
 
-    /// Returns an error for a comparison of things that do not exist.
+    /// Returns an error for a comparison of bundles, directories or collections that do not exist.
     static func notComparable(_ problem: String) -> Self { Self(problem: problem) }
 
     /// Returns an error for a state that the merge must not choose.

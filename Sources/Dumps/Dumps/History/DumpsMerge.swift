@@ -136,7 +136,7 @@ package struct DumpsMerge: Sendable {
         base.map(value) == value(ours) ? value(theirs) : value(ours)
     }
 
-    /// Finds the later one of the two catalogues. A catalogue that does not verify is ignored.
+    /// Finds the later of the two sides' catalogues. A catalogue that does not verify is ignored.
     private mutating func chooseCatalogue(of publisher: PublisherName, _ verifier: BundleVerifier) async throws {
         let mine = try await catalogue(of: publisher, in: ours, verifier)
         let other = try await catalogue(of: publisher, in: theirs, verifier)
@@ -167,7 +167,7 @@ package struct DumpsMerge: Sendable {
         }
     }
 
-    /// Chooses between two states that differ.
+    /// Chooses a side for a collection whose entries differ, or that the merged `dumps.yaml` does not list.
     private mutating func choose(_ id: CollectionID, _ verifier: BundleVerifier) async throws {
         let known = base?.lock.collections[id]
         let entries = [ours.lock.collections[id], theirs.lock.collections[id]]

@@ -3,7 +3,7 @@ import RemoteSettingsModel
 /// A runner of git commands in one directory, without a shell, a terminal or the network, and with limits on their
 /// output and time. Only a filter configured by the user, such as Git LFS, may use the network.
 ///
-/// It runs only plumbing commands, which ignore aliases, pagers and signature settings. Variables such as `GIT_DIR` are
+/// Aliases, pagers and signature settings have no effect on the commands that it runs. Variables such as `GIT_DIR` are
 /// not passed on, so that the repository depends only on the directory. A directory that itself looks like a bare
 /// repository is refused: a commit can contain such a repository instead of a dumps directory, and its settings can
 /// name programs to run. Thanks to the time limit, a named pipe in place of a repository's file cannot block git
@@ -56,7 +56,7 @@ struct GitCommand: Sendable {
         let allowed: Int
     }
 
-    /// The environment variables for git. None of them changes its results.
+    /// The environment variables for git. Those that would change its results are left out.
     private static var environment: [String: String] {
         var kept = [
             "LC_ALL": "C", "GIT_TERMINAL_PROMPT": "0", "GIT_OPTIONAL_LOCKS": "0", "GIT_NO_REPLACE_OBJECTS": "1",

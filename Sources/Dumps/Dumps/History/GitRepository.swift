@@ -11,7 +11,7 @@ package struct GitRepository: Sendable {
     package struct Revision: Hashable, Sendable {
         /// The commit's full hash, in hexadecimal digits.
         let commit: String
-        /// The time of the commit in seconds, according to the committer's machine.
+        /// The time of the commit in whole seconds, according to the clock of the committer's machine.
         package let time: Timestamp
     }
 
@@ -138,7 +138,7 @@ package struct GitRepository: Sendable {
     /// Returns the commits that changed a path, newest first, up to and including `name`. Empty if nothing has been
     /// committed yet.
     ///
-    /// A side branch is left out if its merge changed nothing.
+    /// The commits of a side branch are left out if merging it did not change the path.
     ///
     /// - Parameter path: a file or a folder, relative to the dumps directory; empty for the directory itself.
     /// - Throws: ``DumpsError``, also if the name does not refer to a commit.

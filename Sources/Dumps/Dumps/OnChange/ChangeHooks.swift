@@ -116,7 +116,7 @@ package struct ChangeHooks: Sendable {
 
     /// Reads the recorded states. A damaged file is treated as empty.
     ///
-    /// - Throws: `BundleError` if the file cannot be read. Replacing it would lose the pending notifications.
+    /// - Throws: `BundleError` if the file cannot be read. Replacing it would then lose the pending notifications.
     private func read() throws(BundleError) -> [ExactString: DumpsChange.State] {
         guard let bytes = try FileStore.read(path, limit: Limits.lockBytes),
             let document = try? JSONValue(parsing: bytes, limits: limits), case .object(let commands) = document

@@ -2,7 +2,7 @@ import RemoteSettingsModel
 
 // Errors about collections that are not at their pinned state, or cannot be pinned.
 extension DumpsError {
-    /// Returns an error for a pin whose state is neither in the current bundle nor on the server.
+    /// Returns an error for a pinned state that cannot be used, for the given reason.
     static func unmet(_ id: CollectionID, _ pin: Pin, reason: String) -> Self {
         Self(
             .refused, kind: .pin,
@@ -11,7 +11,7 @@ extension DumpsError {
                 + "with: rsdump pin \(id) --remove")
     }
 
-    /// Returns an error for a pin whose last day has passed, while the bundle is too old to be used without a pin.
+    /// Returns an error for an expired pin whose bundle is older than `--max-age`.
     static func overdue(_ id: CollectionID, _ pin: Pin) -> Self {
         Self(
             .refused, kind: .pin,
@@ -44,7 +44,7 @@ extension DumpsError {
                 + "again with: rsdump pin \(id) --remove")
     }
 
-    /// Returns an error for a folder with several states, of which the user did not choose one.
+    /// Returns an error for a folder that contains several states, if the user did not choose one.
     static func several(_ id: CollectionID, place: String, found: [Timestamp]) -> Self {
         Self(
             kind: .pin, file: "\(id)", problem: "\(place) has \(found.count) states of this collection: \(list(found))",
@@ -54,8 +54,8 @@ extension DumpsError {
     /// Returns an error for a requested state of which no bundle was found.
     ///
     /// - Parameters:
-    ///   - places: the places that were searched.
-    ///   - found: the other states there.
+    ///   - places: the folder, file or git history that was searched.
+    ///   - found: the other states that were found there.
     static func notFound(
         _ id: CollectionID, wanted: String, places: String, found: [Timestamp], remedy: String
     ) -> Self {

@@ -53,7 +53,7 @@ package enum PinRequest: Hashable, Sendable, CustomStringConvertible {
     }
 }
 
-/// A pinned collection compared with the server's state and with the pin's last day.
+/// A comparison of a pinned collection with the server's state and with the pin's last day.
 package struct PinState: Hashable, Sendable {
     package let pin: Pin
     /// The server's timestamp; `nil` if the server was not queried, or does not list the collection.

@@ -3,14 +3,14 @@ import SnapshotBundle
 
 // MARK: - Verification of older bundles
 extension Pinning {
-    /// Verifies an older bundle like any other. Does I/O.
+    /// Verifies an older bundle as strictly as a current one. Does I/O.
     ///
     /// If the bundle has a lock file, its chain is verified as of the `verifiedAt` in it. Without a lock file, it is
     /// verified at the current time, so its chain must still be valid.
     ///
     /// - Parameters:
-    ///   - isForeign: whether the bundle comes from outside of the directory's own history. An unsigned one then does
-    ///     not replace a signed one unless the configuration accepts unsigned collections.
+    ///   - isForeign: whether the bundle comes from outside the directory's git history. If it is unsigned, it then
+    ///     replaces a signed one only if the configuration accepts unsigned collections.
     ///   - held: the current entry in the lock file.
     /// - Returns: the bundle, its entry for the lock file, and whether that entry comes from the older lock file.
     /// - Throws: ``DumpsError`` if it cannot be verified, or an error of this machine's files.

@@ -38,10 +38,10 @@ package struct Pinning: Sendable {
     }
 
     /// Pins collections, all in one transaction. One that cannot be pinned does not affect the others. Does I/O, and
-    /// runs git unless the current bundle has the requested state, or a path is given.
+    /// runs git if the state may be in a commit.
     ///
     /// - Parameters:
-    ///   - path: a bundle or a folder of bundles to search; `nil` for the git history of the directory.
+    ///   - path: the bundle, folder or `git:REV` to search; `nil` for the git history of the directory.
     ///   - reason: the reason for the pins; `nil` to keep the reason of the current pin.
     ///   - until: the pin's last day; `nil` to keep that of the current pin.
     /// - Returns: the result for each collection. An error is a ``DumpsError`` or `BundleError`.
@@ -122,7 +122,7 @@ package struct Pinning: Sendable {
     /// Compares the collections of a commit with those of `dumps.yaml`. Runs git.
     ///
     /// - Parameter name: a tag, a branch or another name of a commit.
-    /// - Returns: the collections that are only in the commit, and those that are not in it, both sorted.
+    /// - Returns: the collections that are only in the commit, and those that are only in `dumps.yaml`, both sorted.
     /// - Throws: `DumpsError`.
     package func difference(
         from name: String
@@ -173,7 +173,7 @@ extension Pinning {
         }
     }
 
-    /// Returns the bundles with the requested state, best first; never empty.
+    /// Returns the bundles with the requested state, in the order in which to try them; never empty.
     private func candidates(
         _ id: CollectionID, _ request: PinRequest, from path: String?, held: LockFile.Collection?
     ) async throws -> [Candidate] {
@@ -224,7 +224,7 @@ extension Pinning {
         return candidates.filter { $0.timestamp == newest }
     }
 
-    /// Returns the bundle of a commit of a dumps directory.
+    /// Returns the collection's bundle in a commit of a dumps directory; never empty.
     private func committed(
         _ id: CollectionID, at name: String, in place: String, held: LockFile.Collection?
     ) async throws -> [Candidate] {

@@ -2,7 +2,7 @@ import RemoteSettingsHTTP
 import RemoteSettingsModel
 import SnapshotBundle
 
-/// A gatherer that gets every attachment of a collection, identified by its hash, from the nearest source.
+/// A type that gets each attachment of a collection, identified by its hash, from the nearest source.
 ///
 /// The sources are, in this order: the current bundle; the downloads of an interrupted refresh; the server's ZIP file,
 /// if there is one and many attachments are missing; and single downloads. If the server supports deltas, a single
@@ -16,7 +16,7 @@ struct AttachmentGatherer: Sendable {
     let directory: DumpsDirectory
     let gate: RequestGate
     let attachmentsURL: AttachmentsURLSource
-    /// The maximum number of attachments of one collection that compete for the request gate at the same time.
+    /// The maximum number of attachments of one collection that use or wait for the request gate at the same time.
     let width: Int
     let limits: Limits
     let onEvent: @Sendable (RefreshEvent) -> Void
@@ -28,7 +28,8 @@ struct AttachmentGatherer: Sendable {
     /// - Parameters:
     ///   - base: the current bundle.
     ///   - isDoubtful: whether `base` may be damaged, so that its attachments must be checked before they are reused.
-    /// - Returns: the source of every wanted attachment. If one cannot be fetched, the call throws.
+    /// - Returns: the source of every wanted attachment.
+    /// - Throws: the error of the first attachment that cannot be fetched.
     func gather(
         _ wanted: [WantedAttachment], of id: CollectionID, from base: BundleReader?, isDoubtful: Bool, hasZip: Bool,
         into outcome: inout CollectionOutcome
@@ -114,7 +115,8 @@ struct AttachmentGatherer: Sendable {
 
     /// Streams a file to disk. Resumes the download of an interrupted run.
     ///
-    /// - Parameter held: the base of a delta, which is requested unless a part of the file has already been downloaded.
+    /// - Parameter held: the base of a delta. A delta is requested unless a part of the file has already been
+    ///   downloaded.
     /// - Returns: the number of bytes saved by a delta.
     private func stream(
         _ attachment: WantedAttachment, of id: CollectionID, at base: AttachmentsURL, held: () -> HeldFile?

@@ -20,7 +20,7 @@ package struct CollectionOutcome: Sendable {
         case planned
     }
 
-    /// The number of the bundle's attachments from each source.
+    /// The numbers of attachments that were obtained from each source.
     package struct GatheredAttachments: Hashable, Sendable, Encodable {
         package var reused = 0
         /// The number of files downloaded earlier by an interrupted refresh.
@@ -29,7 +29,7 @@ package struct CollectionOutcome: Sendable {
         package var downloaded = 0
         /// The total size of the downloaded files in bytes.
         package var downloadedBytes: UInt64 = 0
-        /// The number of bytes, included in ``downloadedBytes``, that were saved by deltas to the bundle's attachments.
+        /// The number of bytes, included in ``downloadedBytes``, that did not have to be transferred because of deltas.
         package var savedBytes: UInt64 = 0
 
         package init() {}
@@ -66,8 +66,8 @@ package struct CollectionOutcome: Sendable {
 }
 
 extension CollectionOutcome {
-    /// Converts an acknowledged failure to one that does not fail the refresh. If `acknowledged:` has expired, concerns
-    /// a different failure, or is no longer needed, it adds a note.
+    /// Marks a failure as acknowledged, so that it does not fail the refresh. Adds a note if `acknowledged:` has
+    /// expired, concerns another failure, or is no longer needed.
     mutating func acknowledge(_ known: Acknowledgement, at now: Timestamp) {
         guard status == .failed, let error else {
             if status != .planned {

@@ -151,8 +151,8 @@ extension CollectionRefresher {
         return false
     }
 
-    /// Checks a new state with the collection's guards. A pinned state was chosen by a person, and a catalogue has no
-    /// guards, so neither is checked.
+    /// Checks a new state with the collection's guards. A pinned state is not checked, because a person chose it; a
+    /// catalogue is not checked, because it has no guards.
     private func guardAgainst(
         _ snapshot: Snapshot, _ planned: PlannedCollection, after old: Payload?, into outcome: inout CollectionOutcome
     ) throws {
@@ -196,8 +196,8 @@ extension CollectionRefresher {
         switch planned.action {
         case .update, .probe: break
         case .refetch:
-            // A newer signature alone is not a reason to write the bundle again. A different root is, and so is a
-            // bundle that does not verify.
+            // A newer signature alone is not a reason to write the bundle again. Another root is a reason, and so is a
+            // failed verification of the bundle.
             guard held.trust.kind == provenance.kind, held.trust.verdict?.root == provenance.verdict?.root,
                 isVerified(atHand, planned.id, held)
             else { return false }

@@ -26,7 +26,7 @@ package struct MissedRefreshes: Sendable {
         return missed.last.map { (missed.count, $0) }
     }
 
-    /// Returns the same as a sentence; `nil` if no refresh was missed.
+    /// Returns the result of ``since(_:bundle:)`` as a sentence; `nil` if no refresh was missed.
     package func sentence(_ serverTimestamp: Timestamp?, bundle current: Timestamp?) -> String? {
         guard let serverTimestamp, let missed = since(serverTimestamp, bundle: current) else { return nil }
         return

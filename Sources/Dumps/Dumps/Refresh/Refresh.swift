@@ -16,7 +16,7 @@ package struct Refresh: Sendable {
         package var accepted: Set<CollectionID> = []
         /// Whether to only plan, without changes.
         package var isDryRun = false
-        /// Whether to only report if anything would change (`--locked`).
+        /// Whether to only report whether anything would change (`--locked`).
         package var isLocked = false
         /// The maximum age of a bundle whose pin has expired; `nil` for any age.
         package var maxAge: Duration?
@@ -25,7 +25,7 @@ package struct Refresh: Sendable {
         /// The maximum number of concurrent requests to servers that use HTTP/2, over one connection. RFC 9113, section
         /// 6.5.2, recommends that servers allow at least 100.
         package var streams = 100
-        /// The longest wait for another rsdump that is working in the directory.
+        /// How long to wait if another rsdump is using the directory.
         package var wait = Duration.zero
 
         package init() {}
@@ -79,8 +79,8 @@ package struct Refresh: Sendable {
             plan = try await surveyAndPlan(settings, transaction)
             results = try await refreshEach(plan, transaction)
             if isWriting, let newest = results.newestOtherState,
-                // The server has published in the meantime, or a cache is outdated. Request everything again, requiring
-                // states that are at least as new.
+                // The server has published in the meantime, or a cache is outdated. Request everything again, and
+                // require states that are at least as new as the newest one seen.
                 let again = try? await surveyAndPlan(settings, transaction, expecting: newest),
                 let others = try? await refreshEach(again, transaction, keeping: results)
             {
@@ -266,7 +266,7 @@ package struct Refresh: Sendable {
             let number = catalogue.catalogue.number
             (outcome.status, outcome.error) = (.failed, .unconfirmed(number: number, since: since))
         }
-        // A locked run requires that each state is known, so it does not apply acknowledgements.
+        // With `--locked`, a failure is never acknowledged, because it leaves unknown whether the bundle is up to date.
         if let known = planned.settings.acknowledged, !options.isLocked { outcome.acknowledge(known, at: now) }
         if [.failed, .acknowledged, .planned].contains(outcome.status) { outcome.entry = nil }
         return outcome
@@ -346,7 +346,7 @@ package struct Refresh: Sendable {
         var outcomes: [CollectionOutcome] = []
         for planned in plan.collections {
             var outcome = outcomeWithoutWork(planned, plan.step) ?? CollectionOutcome(planned, status: .planned)
-            // The monitor does not list the collection, so it must be fetched to find out whether it has changed.
+            // The monitor does not list the current state, so fetch the collection to find out whether it has changed.
             if planned.action == .probe, outcome.error == nil {
                 do {
                     let bundle = try? BundleReader(path: directory.bundlePath(planned.id), limits: limits)
@@ -419,7 +419,7 @@ package struct Refresh: Sendable {
 }
 
 extension [CollectionOutcome] {
-    /// The newest state of the server that differs from the one in its catalogue; `nil` if there is none.
+    /// The newest timestamp in the errors about states that differ from the catalogue; `nil` if there are none.
     fileprivate var newestOtherState: Timestamp? {
         compactMap { outcome in
             guard case .states(let listed, let found)? = outcome.error?.details else { return nil }

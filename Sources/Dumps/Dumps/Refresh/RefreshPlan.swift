@@ -11,16 +11,16 @@ package struct PlannedCollection: Sendable {
         case create
         /// The server has a newer state, which is fetched as a delta.
         case update
-        /// Everything is fetched, because the bundle cannot be the base of a delta, for the given reason.
+        /// Everything is fetched again, for the given reason.
         case refetch(String)
         /// The records are the same, but the rule for attachments has changed.
         case repack
-        /// The monitor does not list the collection, or lists an older state than the bundle's, which can come from a
-        /// cache or from an export during a publication. The collection itself is requested from the server.
+        /// The monitor does not list the collection, or lists an older state than the bundle's, for example because of
+        /// an outdated cache. The collection itself is requested from the server.
         case probe
         /// The bundle has its pinned state. The server's state is ignored.
         case pinned
-        /// Neither the bundle nor the server has the pinned state, for the given reason.
+        /// The pinned state cannot be used, for the given reason.
         case pinUnmet(String)
 
         /// Everything is fetched because the user has requested it.
@@ -118,8 +118,8 @@ struct RefreshPlanner {
         return held.attachmentRule == settings.attachments.text ? .unchanged : .repack
     }
 
-    /// Returns the action that is required because the configuration has changed, although neither the bundle nor the
-    /// server's state has; `nil` if the lock file agrees with the configuration.
+    /// Returns the action that a refresh would take only because `dumps.yaml` has changed, even if the server's state
+    /// has not; `nil` if the lock file agrees with `dumps.yaml`.
     func disagreement(
         _ settings: DumpsConfiguration.Collection, with held: LockFile.Collection
     ) -> PlannedCollection.Action? {
@@ -206,8 +206,8 @@ extension CollectionFetcher {
 }
 
 extension PlannedCollection {
-    /// Checks that a state that changes nothing is not older than the one announced in the server's list. With a
-    /// catalogue, the catalogue determines the right state.
+    /// Checks that an unchanged state is not older than the one announced in the server's list. With a catalogue,
+    /// nothing is checked, because the catalogue determines the right state.
     func checkDelivered(_ answered: Timestamp) throws(DumpsError) {
         guard !isVouchedFor, let serverTimestamp, answered < serverTimestamp else { return }
         throw .undelivered(listed: serverTimestamp, answered: answered)

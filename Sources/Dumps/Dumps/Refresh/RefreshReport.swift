@@ -19,8 +19,7 @@ package struct RefreshReport: Sendable {
     package let unlisted: [CollectionID]
     /// The excess of all bundles together over their budget; `nil` if there is none.
     package let excess: BudgetExcess?
-    /// The catalogue that the directory has after the refresh, or would have after a dry run; `nil` if there are no
-    /// catalogues.
+    /// The catalogue that the directory has after the refresh, or would have after a dry run; `nil` if it has none.
     package let catalogue: VerifiedCatalogue?
 
     /// Whether the refresh would change anything.

@@ -22,8 +22,8 @@ package struct ServerState: Sendable {
     /// Creates a reader of the server's state.
     ///
     /// - Parameters:
-    ///   - directory: the directory whose bundles are the bases of deltas. Bundles that are up to date are verified and
-    ///     used.
+    ///   - directory: the directory whose bundles are used as bases of deltas. For a bundle that is up to date, nothing
+    ///     is downloaded; it is only verified.
     ///   - jobs: the maximum number of concurrent requests.
     ///   - now: the time at which chains are verified.
     package init(

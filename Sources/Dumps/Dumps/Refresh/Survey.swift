@@ -2,7 +2,7 @@ import RemoteSettingsHTTP
 import RemoteSettingsModel
 import SnapshotBundle
 
-/// A survey, which compares the lock file, the files and the monitor, without changes.
+/// A comparison of the lock file, the files and the monitor. It changes nothing.
 package struct Survey: Sendable {
     private let directory: DumpsDirectory
     private let configuration: DumpsConfiguration
@@ -104,7 +104,7 @@ package struct Survey: Sendable {
 }
 
 extension DumpsConfiguration {
-    /// Returns the settings of the named collections, or of all, and those of the catalogue.
+    /// Returns the settings of the named collections. Without names, returns those of all, including the catalogue.
     ///
     /// - Throws: ``DumpsError`` if a name is not configured, or if no collection is.
     func selecting(_ names: [CollectionID], file: String) throws(DumpsError) -> [Collection] {

@@ -34,8 +34,8 @@ package struct BundleVerifier: Sendable {
             throw BundleError(.damaged, file: bundle.name, entry: "chain.pem", found: "the entry is missing")
         }
         let verified = try signatures.verified(unverified, chain: pem, at: verdict.verifiedAt)
-        // A bundle may have several chains. The lock file names one of them, but the configuration may trust a
-        // different one.
+        // A bundle may have several chains. The lock file lists the root of one of them, but the configuration may
+        // trust only another one.
         let claimed = KeptSnapshotVerifier(
             TrustPolicy(roots: TrustAnchors([verdict.root]), signer: SignerName(verdict.signer)), limits: limits)
         guard
@@ -52,7 +52,7 @@ package struct BundleVerifier: Sendable {
         return verified
     }
 
-    /// Verifies a bundle's signature at `time`, and returns its provenance.
+    /// Returns a bundle's provenance. A signature is verified as of `time`.
     ///
     /// - Throws: `BundleError`.
     package func provenance(of bundle: BundleReader, at time: Timestamp) throws -> Provenance {

@@ -1,11 +1,11 @@
 import RemoteSettingsModel
 import SnapshotBundle
 
-/// A check that a directory contains exactly one whole catalogue, as its configuration requires.
+/// A check that a directory's bundles have the states of one catalogue, if its configuration requires a catalogue.
 package struct CatalogueVerification: Sendable {
     /// The packaged catalogue; `nil` if there is none, or if its chain does not lead to a trusted root.
     package let catalogue: VerifiedCatalogue?
-    /// The pinned collections that deviate from the catalogue.
+    /// The pinned collections whose states differ from those in the catalogue.
     package let left: [CollectionID]
     /// The problems, one sentence each.
     package let problems: [String]

@@ -10,7 +10,7 @@ extension Verification {
 
     /// Checks the bundles that passed verification against the configured guards. Does I/O.
     ///
-    /// Violations recorded as accepted in the lock file do not count.
+    /// Violations that the lock file records as accepted are left out.
     ///
     /// - Parameter history: the earlier states to compare with; `nil` to skip the guards that need them.
     package func violations(

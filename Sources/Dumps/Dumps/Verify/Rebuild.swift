@@ -103,7 +103,7 @@ extension Rebuild.Verdict {
         }
     }
 
-    /// The rebuilt bundle, if its bytes differ from the one in the lock file.
+    /// The rebuilt bundle, if only its bytes differ and not its contents; `nil` otherwise.
     fileprivate var other: Rebuild.Outcome.Written? {
         if case .sameContent(let size, let sha256) = self { .init(size: size, sha256: sha256) } else { nil }
     }

@@ -36,8 +36,10 @@ package struct Verification: Sendable {
     ///
     /// - Parameters:
     ///   - names: the collections; an empty list means all in the lock file and all configured ones.
-    ///   - configured: the configuration's collections. Each must have a bundle, and a pinned one must be at its pin.
-    /// - Throws: `BundleError` if the lock file cannot be read; ``DumpsError`` if a name is not in it.
+    ///   - configured: the configuration's collections. Each must have a bundle, and a pinned one must have its pinned
+    ///     state.
+    /// - Throws: `BundleError` if the lock file cannot be read; ``DumpsError`` if a name is neither in it nor
+    ///   configured.
     package func run(_ names: [CollectionID], configured: [DumpsConfiguration.Collection]) async throws -> [Outcome] {
         let lock = try directory.lockFile(limits: limits)
         let (next, staged) = try directory.readableLock(limits: limits)

@@ -174,16 +174,15 @@ package struct DiffSide: Sendable {
         }
     }
 
-    /// Returns whether the bundle has the same hash on both sides; `false` if this cannot be decided without reading a
-    /// bundle.
+    /// Returns whether the bundle has the same hash on both sides; `false` if a side is neither a commit nor a
+    /// directory.
     func isSameBundle(of id: CollectionID, as other: DiffSide) throws -> Bool {
         guard let mine = try bundleHash(of: id), let others = try other.bundleHash(of: id) else { return false }
         return mine == others
     }
 
-    /// Returns the bundle's SHA-256, from the lock file of a commit or the file in a directory.
-    ///
-    /// It is `nil` for any other side, where the bundle would have to be read.
+    /// Returns the bundle's SHA-256: in a commit, the one in the lock file; in a directory, that of the file, which is
+    /// read. Returns `nil` for any other side.
     private func bundleHash(of id: CollectionID) throws -> SHA256Digest? {
         switch source {
         case .revision(_, _, let lock): return lock.collections[id]?.bundle.sha256

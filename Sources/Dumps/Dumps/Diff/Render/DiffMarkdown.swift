@@ -67,8 +67,8 @@ package struct DiffMarkdown {
         ].compactMap(\.self)
     }
 
-    /// Returns whether `left` precedes `right`: by the number of records, then by the bytes of attachments, then by
-    /// name.
+    /// Returns whether `left` comes before `right`: first those with more changed records, then those with more bytes
+    /// of new attachments, then by name.
     private func isLarger(_ left: SnapshotDiff, _ right: SnapshotDiff) -> Bool {
         if left.records.count != right.records.count { return left.records.count > right.records.count }
         let (a, b) = (left.attachments.addedBytes, right.attachments.addedBytes)

@@ -82,7 +82,7 @@ extension SnapshotDiff.Side {
 }
 
 extension ComparedSnapshot {
-    /// Returns whether the signer and the packaged attachments are the same, as far as both sides state them.
+    /// Returns whether the provenance and the packaged attachments are the same, as far as both sides state them.
     fileprivate func isSameSeal(as other: ComparedSnapshot) -> Bool {
         if let packaged, let others = other.packaged, packaged != others { return false }
         guard trust == other.trust else { return false }
