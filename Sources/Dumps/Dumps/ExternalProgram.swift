@@ -11,8 +11,8 @@ package struct ExternalProgram: Sendable {
         /// The standard error output.
         let errors: String
 
-        /// The last lines of the standard error output, shortened for an error message, because programs print the
-        /// reason for a failure last. If the output is empty, a clause that states the exit code.
+        /// The last lines of the standard error output, where programs print the reason for a failure, shortened for an
+        /// error message. If there are none, a clause that states the exit code.
         package var reason: String {
             let lines = errors.split(whereSeparator: \.isNewline).suffix(4).joined(separator: "; ")
             return lines.isEmpty ? "it exited with code \(status)" : String(lines.suffix(700))
@@ -134,8 +134,8 @@ package struct ExternalProgram: Sendable {
             group.cancelAll()
             return first
         }
-        // Once the shell has exited, Subprocess no longer stops its process group. Kill processes that have ignored
-        // SIGTERM.
+        // Subprocess ends its teardown when the shell has exited. Kill the other processes in the group, which may have
+        // ignored SIGTERM.
         if options.createSession, case .failure = first { started.killGroup() }
         return try (first ?? .failure(.late(seconds: seconds))).get()
     }

@@ -215,7 +215,7 @@ extension SourceReader {
     }
 }
 
-/// The interpretation of unquoted YAML scalars: the one that YAML 1.1 and JSON agree on, otherwise a string.
+/// The interpretation of unquoted YAML scalars. One that YAML parsers interpret differently has none.
 package enum PlainScalar {
     /// Parses an unquoted scalar.
     ///

@@ -53,7 +53,7 @@ package struct AttachmentSelector {
     private func reason(against attachment: RecordAttachment, of record: Record, total: UInt64) -> OmissionReason? {
         if case .none = rule.selection { return OmissionReason.none }
         if let expression {
-            // If the record cannot be converted to a context, or if the expression fails, it does not match.
+            // If the record cannot be converted to a filter context, or if the expression fails, it does not match.
             guard let context = try? FilterContext(record: record), expression.matches(context) else { return .filter }
         }
         if let limit = rule.maxSize, attachment.size > limit { return .maxSize }

@@ -1,7 +1,7 @@
 import RemoteSettingsModel
 import SnapshotBundle
 
-/// The maximum sizes of bundles and attachments in a refresh, in bytes; `nil` for no limit.
+/// The maximum sizes of bundles and attachments, in bytes; `nil` for no limit.
 package struct Budget: Hashable, Sendable {
     /// The maximum size of a bundle's file.
     package var bundle: UInt64?

@@ -1,6 +1,6 @@
 import RemoteSettingsModel
 
-/// An editor of `dumps.yaml` as text. Comments, order and formatting of the rest of the file are preserved.
+/// A text editor for `dumps.yaml`. It preserves comments, order and formatting in the rest of the file.
 ///
 /// Every result is parsed again. An edit that would not have exactly the intended effect is refused.
 package struct ConfigurationEditor {
@@ -190,7 +190,7 @@ extension ConfigurationEditor {
         return position
     }
 
-    /// Adopts an edited text if its configuration is exactly the expected one.
+    /// Replaces the text with an edited one, if that has exactly the expected configuration.
     mutating func adopt(_ edited: EditedText, expecting expected: DumpsConfiguration) throws(DumpsError) {
         let edited = edited.text
         guard (try? ConfigurationReader.read(edited, file: file)) == expected else { throw byHand(nil) }

@@ -78,7 +78,7 @@ struct EditedText {
             case let first?: String(scalars[first])
             case nil: "\n"
             }
-        // If the last line of the text has no line ending, the text still ends without one.
+        // If the text does not end with a line ending, neither does the result.
         let isAfterLine = position == 0 || Self.isLineEnd(scalars[position - 1])
         let new = lines.map { isAfterLine ? $0 + end : end + $0 }.joined()
         replace(position..<position, with: new)

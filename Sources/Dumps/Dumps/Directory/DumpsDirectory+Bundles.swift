@@ -18,8 +18,8 @@ extension DumpsDirectory {
     }
 }
 
-/// A bundle that was opened once. All later reads use this open file, because the file at its path may have been
-/// replaced by then.
+/// A bundle that was opened once. All later reads use this open file, because the file at its path may be replaced in
+/// the meantime.
 package struct BundleAtHand: Sendable {
     package let file: MappedFile
     package let reader: BundleReader

@@ -9,7 +9,7 @@ struct SchemaReader {
     private let document: JSONValue
     private(set) var parts: [SchemaPart] = []
     private var numbers: [[ExactString]: Int] = [:]
-    /// The schemas that have a number but are not compiled yet.
+    /// The schemas that have a position in ``parts`` but are not compiled yet.
     private var waiting: [(number: Int, path: [String], schema: JSONValue)] = []
 
     init(_ document: JSONValue) {

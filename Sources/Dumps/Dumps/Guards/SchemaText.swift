@@ -1,7 +1,7 @@
 import RemoteSettingsModel
 import TargetFilter
 
-/// The formats that are checked. All others are treated as annotations, which draft 7 allows (section 7.2).
+/// The formats that are checked. All other known ones are treated as annotations, as draft 7 allows (section 7.2).
 enum SchemaFormat: String, CaseIterable {
     case date
     case dateTime = "date-time"

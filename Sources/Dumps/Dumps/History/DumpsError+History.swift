@@ -43,7 +43,7 @@ extension DumpsError {
             remedy: "check the repository with: git fsck")
     }
 
-    /// Returns an error for a Git LFS pointer in a commit whose file the filter does not return.
+    /// Returns an error for a file in Git LFS that git's filter does not return.
     static func largeFile(place: String, problem: String) -> Self {
         Self(
             .program, file: place,
@@ -88,7 +88,7 @@ extension DumpsError {
         Self(error.failureCode ?? .storage, kind: .file, problem: "\(error)")
     }
 
-    /// Returns an error for a collection of which neither state can be merged.
+    /// Returns an error for a collection of which neither side has a state that verifies.
     static func nothingVerifies(_ id: CollectionID, problem: String) -> Self {
         Self(
             file: "\(id)", problem: "neither side has a bundle that verifies: \(problem)",

@@ -27,7 +27,7 @@ package struct DumpsMerge: Sendable {
         /// Whether the state is that of the other commit; `nil` if the collection is removed.
         package let isTheirs: Bool?
         package let timestamp: Timestamp?
-        /// The reason for the choice, as a part of a sentence.
+        /// The reason for the choice, as a clause that follows "because".
         package let reason: String
     }
 
@@ -40,8 +40,7 @@ package struct DumpsMerge: Sendable {
     }
 
     package private(set) var lock = LockFile()
-    /// The choices for collections that both sides changed, or for which git alone would choose a different state,
-    /// sorted.
+    /// The choices for collections that both sides changed, or for which git alone would choose the other side, sorted.
     package private(set) var choices: [Choice] = []
     private let repository: GitRepository
     private let ours: Side

@@ -13,9 +13,9 @@ package struct TaggedRecord: Sendable {
     ///
     /// - Parameters:
     ///   - directory: the dumps directory.
-    ///   - unusable: a closure that is called with the error if a lock file or bundle cannot be read, which is then
+    ///   - unusable: a closure that is called with the error for each lock file or bundle that cannot be read and is
     ///     skipped.
-    /// - Returns: each value once, sorted by collection and tags.
+    /// - Returns: each distinct value of the record, sorted by collection and tags.
     /// - Throws: ``DumpsError``
     package static func all(
         id: String, inTagsOf directory: String, limits: Limits = Limits(), unusable: (any Error) -> Void

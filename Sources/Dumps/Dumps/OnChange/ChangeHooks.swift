@@ -50,10 +50,10 @@ package struct ChangeHooks: Sendable {
         self.limits = limits
     }
 
-    /// Records the states that the commands were last notified of. Call it before the state changes. Does I/O.
+    /// Records the current state for each command without a recorded one. Call it before the state changes. Does I/O.
     ///
     /// - Parameters:
-    ///   - wait: the longest wait for another process that is working in the directory.
+    ///   - wait: how long to wait if another process is using the directory.
     ///   - state: the current state. For a command that failed in an earlier run, an older state is already recorded.
     package mutating func begin(
         waiting wait: Duration = .seconds(1), _ state: () throws -> DumpsChange.State
@@ -90,7 +90,7 @@ package struct ChangeHooks: Sendable {
         return outcomes
     }
 
-    /// Removes the directory if only ``begin(waiting:_:)`` needed it. Does I/O.
+    /// Removes the directories created by ``begin(waiting:_:)`` if nothing else uses them. Does I/O.
     package func end() async throws {
         guard path == directory.hooksPath else { return }
         let lock = try await directory.lock(waiting: .seconds(1))

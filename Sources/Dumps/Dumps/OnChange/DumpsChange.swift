@@ -18,8 +18,8 @@ package struct DumpsChange: Hashable, Sendable {
         (self.before, self.after) = (before, after)
     }
 
-    /// The change as an update event, with the old and the new timestamp of each collection. A new collection has no
-    /// old one.
+    /// The change as JSON for the command: the old and the new timestamp of each collection. A new collection has no
+    /// old timestamp.
     package var json: JSONValue {
         .members([
             "timestamp": .count(timestamp.milliseconds),

@@ -78,9 +78,9 @@ extension DumpsError {
 }
 
 extension DumpsConfiguration.Collection {
-    /// Checks that a state may replace the current one.
+    /// Checks that no pin prevents a state from replacing the current one.
     ///
-    /// - Throws: ``DumpsError`` of the class `pin` if the collection is pinned to a different state.
+    /// - Throws: ``DumpsError`` of the class `pin` if the collection is pinned to another state.
     package func checkPin(_ timestamp: Timestamp) throws(DumpsError) {
         guard let pin, pin.at != timestamp else { return }
         throw .unmet(id, pin, reason: "the new state is another one, \(timestamp) (\(timestamp.rfc3339))")

@@ -11,8 +11,8 @@ package enum PinRequest: Hashable, Sendable, CustomStringConvertible {
     /// The state at a commit, given as a tag, a branch or any other name that git resolves.
     case revision(String)
 
-    /// Parses milliseconds, a time in UTC, or a date, which means the last instant of that day in UTC. Any other string
-    /// is the name of a commit; returns `nil` if it cannot be one.
+    /// Parses a timestamp in milliseconds, a time in UTC, or a date, which means the last instant of that day in UTC.
+    /// Any other string is the name of a commit; returns `nil` if it cannot be one.
     package init?(_ text: String) {
         if text.utf8.count <= 18, let timestamp = Timestamp(text), timestamp.milliseconds > 0 {
             self = .at(timestamp)

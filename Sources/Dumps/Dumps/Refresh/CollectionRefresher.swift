@@ -11,7 +11,7 @@ import SnapshotBundle
 /// | there is no bundle | everything is fetched, and the bundle is created | `new` |
 /// | the server has nothing newer | it is planned as unchanged: nothing is fetched or written | `unchanged` |
 /// | the server has a newer state | the changes are fetched; attachments in the bundle are reused | `changedByDelta` |
-/// | a delta does not verify | everything is fetched, once; a note reports it | `deltaThatDoesNotVerify` |
+/// | a delta does not verify | all records are fetched instead; a note reports it | `deltaThatDoesNotVerify` |
 /// | nothing verifies | it fails; the current bundle is kept | `nothingVerifies` |
 /// | an attachment is missing, or has a wrong hash | it fails; the current bundle is kept | `attachmentThatIsWrong` |
 /// | downloads were interrupted | complete and partial downloads are reused | `interruptedDownloads` |
@@ -20,7 +20,7 @@ import SnapshotBundle
 /// | it violates a guard, and is accepted | it is used; the lock file records the violation | `accepted` |
 /// | it is pinned | only the pinned state is used | `pinned` |
 /// | the server no longer has it | it fails; the current bundle is kept | `gone` |
-/// | it was killed during the commit | the next run finishes the commit | `killedDuringTheCommit` |
+/// | rsdump was killed during the commit | the next run finishes the commit | `killedDuringTheCommit` |
 /// | the current bundle is damaged | everything but intact attachments is fetched | `damagedBundle` |
 /// | only its metadata changed (`--full`) | it is packed again; a note reports it | `metadataAtTheSameTime` |
 /// | the list and the response are older than the bundle | nothing changes; a note reports it | `staleList` |

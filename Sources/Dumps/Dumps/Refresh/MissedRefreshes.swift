@@ -8,7 +8,7 @@ package struct MissedRefreshes: Sendable {
     /// The times of the commits that changed the lock file, newest first.
     private let commits: [Timestamp]
 
-    /// Reads the commits. Runs git. Without a repository, no refresh was missed.
+    /// Reads the commits. Runs git. Without a repository, no missed refreshes are found.
     package init(_ directory: DumpsDirectory, limits: Limits) async {
         let repository = try? await GitRepository(containing: directory.path, limits: limits)
         commits = ((try? await repository?.revisions(touching: "dumps.lock.json")) ?? []).map(\.time)

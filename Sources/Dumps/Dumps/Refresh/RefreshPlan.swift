@@ -46,8 +46,7 @@ package struct PlannedCollection: Sendable {
     package let held: LockFile.Collection?
     /// The timestamp in the monitor.
     package let serverTimestamp: Timestamp?
-    /// The state listed in the catalogue; `nil` without a catalogue, or if the collection is pinned to a different
-    /// state.
+    /// The state listed in the catalogue; `nil` without a catalogue, or if the collection is pinned.
     var listed: Catalogue.Entry?
     /// Whether a catalogue determines the state to use. A state older than the bundle's is then not a rollback.
     var isVouchedFor = false

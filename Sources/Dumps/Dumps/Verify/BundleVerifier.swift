@@ -62,8 +62,8 @@ package struct BundleVerifier: Sendable {
 
     /// Verifies a bundle file, which is opened only once. Does I/O.
     ///
-    /// - Returns: the verified bundle. Use it for all later reads, because the file at the path may have been replaced
-    ///   by then.
+    /// - Returns: the verified bundle. Use it for all later reads, because the file at the path may be replaced in the
+    ///   meantime.
     /// - Throws: `BundleError` for the first problem.
     @discardableResult
     package func verify(_ path: String, of id: CollectionID, against entry: LockFile.Collection) throws -> BundleReader

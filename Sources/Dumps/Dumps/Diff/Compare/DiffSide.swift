@@ -206,8 +206,8 @@ extension DiffReport {
     ) async throws {
         let (before, after) = (old.side, new.side)
         if let one = before.onlyCollection, let other = after.onlyCollection, names.isEmpty {
-            // Two bundles are compared even if their collections have different names, because a preview is in a
-            // different bucket.
+            // Two bundles are compared even if their collections have different names, because a preview is in another
+            // bucket.
             let diff = SnapshotDiff(from: try await before.state(of: one), to: try await after.state(of: other))
             self.init(old: "\(old.name)", new: "\(new.name)", collections: [diff].compactMap(\.self))
             return

@@ -2,10 +2,10 @@ import RemoteSettingsModel
 
 /// A comparison as one JSON document.
 ///
-/// All members are always present, in this order, except those of a missing side. So a field without `old` was created,
-/// while a field with `"old": null` existed with the value `null`. If a report exceeds ``DiffLimits``, `omitted` is the
-/// number of records or fields left out, and a field with `"cut": true` contains only the beginning of long names and
-/// values.
+/// Members are always in the same order, and all are present except those of a missing side. So a field without `old`
+/// was created, while a field with `"old": null` existed with the value `null`. If a report exceeds ``DiffLimits``,
+/// `omitted` is the number of records or fields left out, and a field with `"cut": true` contains only the beginning of
+/// long names and values.
 package enum DiffJSON {
     /// Passes the document to `consume` in pieces, formatted like `JSONText.indented`.
     ///

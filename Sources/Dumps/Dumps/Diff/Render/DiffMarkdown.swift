@@ -5,7 +5,7 @@ import RemoteSettingsModel
 /// Its length is limited. The largest changes come first, and the others are only counted. Text from records cannot
 /// become markup or an `@mention`.
 package struct DiffMarkdown {
-    /// A length that leaves space for a summary: GitHub refuses a pull request's body of more than 65,536 characters.
+    /// The default limit in bytes. It leaves space for a summary: GitHub refuses bodies of more than 65,536 characters.
     package static let defaultLimit = 50_000
     static let collectionsInTable = 100
     static let recordsPerCollection = 20

@@ -73,7 +73,7 @@ enum DiffWords {
         }
     }
 
-    /// Returns the changes of a collection apart from its records. They contain untrusted names.
+    /// Returns notes about changes of a collection that are not in its records. They contain untrusted names.
     static func notes(_ diff: SnapshotDiff) -> [String] {
         guard let old = diff.old, let new = diff.new else { return [] }
         var notes: [String] = []

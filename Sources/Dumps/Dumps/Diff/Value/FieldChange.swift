@@ -14,7 +14,7 @@ package struct FieldChange: Sendable {
     }
 }
 
-/// The path of names to a field. All fields of an object share the object's path instance.
+/// The path of names to a field. The fields of an object share one instance for the object's path.
 package final class FieldPath: Sendable {
     private let name: String
     private let parent: FieldPath?

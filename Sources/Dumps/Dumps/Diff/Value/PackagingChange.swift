@@ -1,7 +1,7 @@
 import RemoteSettingsModel
 
-/// The attachments that only one of two bundles contains, although the records of both refer to them. The cause is a
-/// changed attachment rule in `dumps.yaml`.
+/// The attachments that only one of two bundles contains, although the records of both refer to them, for example
+/// because the attachment rule in `dumps.yaml` has changed.
 struct PackagingChange: Sendable {
     /// The file names, in the order of record ids.
     private(set) var added: [String] = []
