@@ -3,7 +3,7 @@ import SnapshotBundle
 
 extension DumpsDirectory {
     /// Returns the lock file for a reader that has not locked the directory, and the collections whose bundles a commit
-    /// is renaming. If there is a redo log, the lock file is the one in it. Reads files; writes none.
+    /// is renaming. If a redo log has effect, the lock file is the one in it. Reads files; writes none.
     ///
     /// - Throws: `BundleError` if the lock file cannot be read.
     package func readableLock(limits: Limits) throws -> (lock: LockFile, staged: Set<CollectionID>) {

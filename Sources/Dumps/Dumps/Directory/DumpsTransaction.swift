@@ -292,7 +292,7 @@ extension DumpsDirectory {
     /// - Returns: the collections of the commit.
     fileprivate func finishCommit(limits: Limits) throws -> [CollectionID] {
         try refuseLinks()
-        // The temporary files of replacements that were killed.
+        // Remove the temporary files of replacements that were killed.
         for file in [configurationPath, lockPath] { try FileStore.remove("\(file).tmp", below: path) }
         guard let log = try RedoLog.read(in: path, limits: limits) else {
             try FileStore.remove(redoLogPath, below: path)
@@ -320,7 +320,7 @@ extension DumpsDirectory {
         return try FileStore.digest(of: path) == entry.bundle.sha256
     }
 
-    /// Runs the steps after the redo log was written. All of them can be repeated safely.
+    /// Runs the steps after the redo log took effect. All of them can be repeated safely.
     fileprivate func finish(
         _ lock: LockFile, staged: Set<CollectionID>, removed: Set<CollectionID>
     ) throws(BundleError) {
@@ -349,7 +349,7 @@ extension DumpsDirectory {
         try FileStore.replace(lockPath, with: Bytes(lock.text), limit: Limits.lockBytes)
     }
 
-    /// Returns a new text of `dumps.yaml`; `nil` if the file already has it. Reads the file.
+    /// Returns the bytes of a new `dumps.yaml`; `nil` if the file already has this text. Reads the file.
     fileprivate func changedConfiguration(_ text: String) throws(BundleError) -> Bytes? {
         let text = Bytes(utf8: text)
         return try RedoLog.configuration(in: path) == SHA256Digest(hashing: text) ? nil : text

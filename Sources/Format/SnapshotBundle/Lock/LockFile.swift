@@ -79,7 +79,7 @@ package struct LockFile: Hashable, Sendable {
 
     package var collections: [CollectionID: Collection]
     /// The catalogue that lists the collections' states, as claimed by the lock file. Verifying the directory checks
-    /// the claim. `nil` if the directory's configuration does not require a catalogue.
+    /// the claim. `nil` if the configuration requires no catalogue, or if the directory has none.
     package var catalogue: CatalogueReference?
 
     package init(collections: [CollectionID: Collection] = [:], catalogue: CatalogueReference? = nil) {

@@ -35,7 +35,7 @@ actor DumpsLoader {
     private let report: @Sendable (String) -> Void
     private var address: OriginAddress?
     private var loaded: [CollectionID: Loaded] = [:]
-    /// Collections that are not served yet, because a different collection of their catalogue is missing.
+    /// Collections that are not served yet, because another collection of their catalogue is missing.
     private var incomplete: [CollectionID: Loaded] = [:]
     private var lockSeen: FileIdentity?
     /// The value of `mapped_faults_count` before the loaded bundles were read.
@@ -222,8 +222,8 @@ actor DumpsLoader {
                 let reader = try await bundle.open()
                 try reader.verifyContents()
                 readers.append(reader)
-                // Record the state only after it was read successfully, because a different copy of a damaged state may
-                // be intact.
+                // Record the state only after it was read successfully, because another copy of a damaged state may be
+                // intact.
                 seen.insert(bundle.timestamp)
                 if let bytes { historyBytes[id, default: [:]][bundle.timestamp] = bytes }
             } catch {
