@@ -276,8 +276,8 @@ extension DumpsDirectory {
         }
     }
 
-    /// Flushes the staged bundles, and writes the redo log. From then on, readers use the new state, unless `dumps.yaml`
-    /// must be replaced first.
+    /// Flushes the staged bundles, and writes the redo log. From then on, readers use the new state, unless
+    /// `dumps.yaml` must be replaced first.
     fileprivate func write(_ log: RedoLog) throws {
         try prepareWork()
         for id in log.staged { try OutputFile.flush(path: packPath(id)) }

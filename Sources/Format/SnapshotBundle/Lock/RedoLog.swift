@@ -5,8 +5,8 @@ import RemoteSettingsModel
 /// It is written when all new bundles have been packed and flushed. If the commit changes `dumps.yaml`, the log takes
 /// effect when that file is replaced; otherwise, immediately. It is removed when the bundles have been renamed to their
 /// final paths and the lock file has been replaced. While it has effect, a reader sees the complete new state: the lock
-/// file is ``lock``, and a bundle in ``staged`` is at its ``packPath(of:)`` or, once it is renamed, at its final path. If
-/// the process is killed, the next command finishes the commit.
+/// file is ``lock``, and a bundle in ``staged`` is at its ``packPath(of:)`` or, once it is renamed, at its final path.
+/// If the process is killed, the next command finishes the commit.
 package struct RedoLog: Hashable, Sendable {
     /// The SHA-256 of the lock file that the commit replaces; `nil` if there is none. If the directory has another lock
     /// file by now, for example after `git checkout`, the log is outdated and is ignored.
