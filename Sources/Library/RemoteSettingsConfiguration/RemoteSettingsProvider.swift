@@ -13,10 +13,10 @@ import Foundation
 
 /// A provider for swift-configuration with signed values: the parameters of a Remote Settings collection.
 ///
-/// Values come from the newest trusted state, packaged or stored, and never from the network. The parts of a
-/// configuration key are joined with dots to form the parameter's name. The conditions of parameters are evaluated for
-/// each call. The context of the key takes precedence over that of the service (`RemoteSettingsConfig.appContext`), so
-/// that one provider can serve many users:
+/// Values come from the newest trusted state, packaged or stored. Only fetching and watching values use the network.
+/// The parts of a configuration key are joined with dots to form the parameter's name. The conditions of parameters are
+/// evaluated for each call. The context of the key takes precedence over that of the service
+/// (`RemoteSettingsConfig.appContext`), so that one provider can serve many users:
 ///
 ///     config.bool(forKey: ConfigKey("checkout.new", context: ["id": .string(user), "country": "de"]), default: false)
 ///

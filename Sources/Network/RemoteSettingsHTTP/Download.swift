@@ -52,7 +52,7 @@ struct Transfer {
     let limit: Int
     /// The number of bytes that the receiver has.
     private(set) var offset = 0
-    /// The client's older version of the file, to which the server may send a delta; `nil` if no delta is accepted.
+    /// The client's older version of the file, from which the server may compute a delta; `nil` to accept no delta.
     private(set) var held: HeldFile?
     /// Whether the last request accepted a delta. If so, the response may be a delta even without a `Content-Encoding`,
     /// because a proxy may have removed that header.

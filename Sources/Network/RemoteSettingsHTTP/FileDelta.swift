@@ -2,8 +2,8 @@ import CPlatform
 import RemoteSettingsModel
 import SnapshotBundle
 
-/// Encodes a file as a delta to an older file, in the format `dcz` of RFC 9842. A delta consists of the SHA-256 of the
-/// older file, and a zstd frame that refers to its bytes.
+/// Encodes a file as a delta from an older file, in the format `dcz` of RFC 9842. A delta consists of the SHA-256 of
+/// the older file and a zstd frame that refers to the older file's bytes.
 package enum FileDelta {
     package static let coding = "dcz"
     /// The first bytes of each delta. Together with the SHA-256 that follows, they form a zstd frame that decoders
@@ -128,7 +128,7 @@ package struct HeldFile: Sendable {
             HTTPHeaders.Field("Accept-Encoding", "\(FileDelta.coding), identity"),
             HTTPHeaders.Field("Available-Dictionary", ":\(Self.base64(digest.bytes)):"),
         ]
-        // A structured field string must escape some characters. Names that servers generate never contain them.
+        // Omit a name with characters that would have to be escaped. Servers do not generate such names.
         let isPlain = !name.isEmpty && name.utf8.allSatisfy { (0x20...0x7E).contains($0) && $0 != 0x22 && $0 != 0x5C }
         if isPlain { fields.append(HTTPHeaders.Field("Dictionary-ID", "\"\(name)\"")) }
         return fields

@@ -93,7 +93,7 @@ package struct HTTPError: CodedError {
         }
     }
 
-    /// Whether no response began: there was no connection, or the head of the response did not arrive in time.
+    /// Whether no response arrived: there was no connection, or the head of the response did not arrive in time.
     package var isUnanswered: Bool { code == .unreachable || reason.phase == .connect || reason.phase == .head }
 
     /// The time until which the server asked clients to send no requests, and the number of seconds until then; `nil`

@@ -8,7 +8,7 @@ import RemoteSettingsModel
 /// every unstructured task inside it with ``start(_:)``. Code on these threads must never block.
 ///
 /// Before iOS 18 and macOS 15, a task cannot choose its executor (``areAvailable``). Tasks then run on Swift's task
-/// pool, and code must not block a thread until a different task finishes.
+/// pool, and code must not block a thread until another task finishes.
 package final class WorkThreads: Sendable {
     private struct State {
         var jobs: [UnownedJob] = []

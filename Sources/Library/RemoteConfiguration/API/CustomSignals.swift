@@ -11,7 +11,7 @@ public struct CustomSignalValue: Hashable, Sendable {
 
     let content: Content
 
-    /// Returns a string value of at most 500 characters.
+    /// Returns a string value, which may have at most 500 characters.
     public static func string(_ value: String) -> CustomSignalValue { CustomSignalValue(content: .string(value.exact)) }
     /// Returns an integer value.
     public static func integer(_ value: Int) -> CustomSignalValue { CustomSignalValue(content: .integer(Int64(value))) }

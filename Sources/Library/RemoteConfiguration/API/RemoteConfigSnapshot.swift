@@ -31,7 +31,7 @@ public struct RemoteConfigSnapshot: Sendable {
     }
 }
 
-/// A source of values.
+/// A source of parameter values, such as a ``RemoteConfig`` or a snapshot of one.
 ///
 /// The values of a ``RemoteConfig`` change with each activation. Those of a ``RemoteConfigSnapshot`` never change.
 /// Reading never uses the network. The first read of a ``RemoteConfig`` in a process does I/O, and later reads do none.
@@ -44,8 +44,8 @@ extension RemoteConfigSnapshot: RemoteConfigReading {
     /// Returns this snapshot.
     public func snapshot() -> RemoteConfigSnapshot { self }
 
-    /// Returns the value of a key, from a remote or packaged state, or else from the app's defaults. Without either, it
-    /// is empty.
+    /// Returns the value of a key, from the active remote or packaged state, or else from the app's defaults. If
+    /// neither has one, the value is empty.
     public subscript(key: String) -> RemoteConfigValue { layers.value(key) }
 
     /// The timestamp of the collection's state that remote or packaged values come from; `nil` if there are none.
@@ -53,14 +53,14 @@ extension RemoteConfigSnapshot: RemoteConfigReading {
 }
 
 extension RemoteConfigReading {
-    /// Returns the value of a key, from a remote or packaged state, or else from the app's defaults. Without either, it
-    /// is empty.
+    /// Returns the value of a key, from the active remote or packaged state, or else from the app's defaults. If
+    /// neither has one, the value is empty.
     public subscript(key: String) -> RemoteConfigValue { snapshot().layers.value(key) }
 
-    /// Returns the value of a key, from a remote or packaged state, or else from the app's defaults. Without either, it
-    /// is empty.
+    /// Returns the value of a key, from the active remote or packaged state, or else from the app's defaults. If
+    /// neither has one, the value is empty.
     ///
-    /// - Parameter key: the key. As in Firebase, `nil` is allowed and has no value.
+    /// - Parameter key: the key. As in Firebase, it may be `nil`; the value is then empty.
     public func configValue(forKey key: String?) -> RemoteConfigValue {
         key.map { snapshot().layers.value($0) } ?? .none
     }

@@ -71,7 +71,7 @@ public struct RemoteConfigStatus: Hashable, Sendable {
     public var nextFetch: RemoteSettingsTimestamp?
     /// The reason that the server is not contacted before ``nextFetch``; `nil` if the interval is the only reason.
     public var holdReason: String?
-    /// Whether a push message has announced newer values since the last successful fetch.
+    /// Whether newer values have been announced since the last successful fetch, for example by a push message.
     public var isStale: Bool
     /// The reasons that there is no active state, or that a newer one is not used.
     public var problems: [String]

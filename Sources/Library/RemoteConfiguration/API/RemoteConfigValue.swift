@@ -175,7 +175,7 @@ public struct RemoteConfigValue: Sendable {
 }
 
 extension JSONValue {
-    /// The value with the types that Foundation's JSON parser returns, as far as this system has them.
+    /// The value with the types that Foundation's JSON parser returns, if they exist on this system.
     fileprivate var plain: AnyHashable {
         switch self {
         case .bool(let value): value

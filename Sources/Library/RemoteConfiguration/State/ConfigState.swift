@@ -4,7 +4,7 @@ import RemoteSettingsModel
 
 /// The data that remote config stores about a collection in the index, apart from the active snapshot.
 package struct ConfigState: Hashable, Sendable {
-    /// A random id of this installation, for percentages: `env.id`.
+    /// A random id of this installation: `env.id`, by which percentage rollouts select installations.
     var installation: String
     /// The time of the last successful fetch.
     var lastFetch: Timestamp?

@@ -143,7 +143,7 @@ final class ObserverHub: Sendable {
         messages.finish(closures: true)
     }
 
-    /// Returns a stream with an element for each activation from now on. Several unread elements are merged into one.
+    /// Returns a stream with an element for each activation from now on. Only the newest unread element is kept.
     func activations() -> AsyncStream<RemoteConfigEvent> {
         events.stream(keeping: { event, unread in if case .activated = event { unread = [event] } })
     }

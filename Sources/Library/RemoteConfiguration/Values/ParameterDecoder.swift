@@ -239,7 +239,10 @@ private struct ParameterContainer<Key: CodingKey>: KeyedDecodingContainerProtoco
     func superDecoder() throws -> any Decoder {
         throw DecodingError.valueNotFound(
             (any Decoder).self,
-            .init(codingPath: [], debugDescription: "parameters have no superclass; pass a key for its members"))
+            .init(
+                codingPath: [],
+                debugDescription: "superDecoder() is not supported for parameters; call superDecoder(forKey:) to decode "
+                    + "the superclass from a key"))
     }
 
     func superDecoder(forKey key: Key) throws -> any Decoder { try member(key) { $0 } }

@@ -72,7 +72,7 @@ final class TestSigners: Sendable {
         }
         (authority, otherAuthority) = (issuers[0], issuers[1])
         guard let root = authority.root, let otherRoot = otherAuthority.root else {
-            preconditionFailure("certificates that were just made have bytes")
+            preconditionFailure("a certificate authority that was just created has no root")
         }
         (self.root, self.otherRoot) = (root, otherRoot)
     }

@@ -66,8 +66,8 @@ package actor ChainStore {
         return found
     }
 
-    /// Returns the reason why the chains could not be fetched, if that is the only cause of `error`; `nil` otherwise. A
-    /// backoff that a server requested also counts as such a reason.
+    /// Returns the reason why the chains could not be fetched, such as a backoff that a server requested, if that is
+    /// the only cause of `error`; `nil` otherwise.
     func cause(of error: BundleError, _ signatures: [ServedSignature]) -> HTTPError? {
         guard !error.signatures.isEmpty, error.signatures.allSatisfy({ unavailable.contains($0.x5u.exact) }) else {
             return nil
