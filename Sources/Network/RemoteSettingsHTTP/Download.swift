@@ -149,7 +149,7 @@ struct Transfer {
         case 416:
             way = .part
             guard let size = range?.size, range?.range == nil, size == offset else {
-                throw HTTPError(answer.url, .badRange("the file on the server is shorter"))
+                throw HTTPError(answer.url, .badRange("the server has no bytes at the requested offset"))
             }
             return (0, size)
         case 206: return try beginPart(answer, range)

@@ -58,7 +58,7 @@ package struct HTTPURL: Hashable, Sendable {
             throw HTTPError(text, .invalidURL("it has no scheme; write the full URL, such as https://example.org/v1"))
         }
         guard let scheme = Scheme(rawValue: name) else {
-            throw HTTPError(text, .invalidURL("its scheme is \(name), expected https"))
+            throw HTTPError(text, .invalidURL("the scheme \(name) is not supported; use https"))
         }
         guard let authority = parts.authority else {
             throw HTTPError(text, .invalidURL("it has no host"))

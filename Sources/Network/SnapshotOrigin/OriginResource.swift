@@ -7,7 +7,7 @@ import SnapshotBundle
 package final class OriginResource: Sendable {
     /// The time for which caches may store a response.
     package enum Freshness: Hashable, Sendable {
-        /// The number of seconds for which the response may be stored, because it changes with the collection.
+        /// The response changes with the collection, so it may be stored for only this number of seconds.
         case seconds(Int)
         /// The response never changes, because its URL identifies the content.
         case immutable
@@ -122,7 +122,7 @@ package enum OriginContent: Sendable {
     /// An entry that is deflated in its bundle. It is inflated while it is being sent.
     case packed(PackedEntry)
 
-    /// Finds an attachment in a bundle, without copying or verifying it.
+    /// Creates the content of an attachment in a bundle, without copying or verifying it.
     ///
     /// - Returns: `nil` if the bundle does not contain it.
     /// - Throws: `BundleError` if the bundle's structure is wrong.

@@ -82,7 +82,7 @@ extension HTTPError {
         Self(
             .equivocation, .rollback,
             "the server sent different records with the same timestamp as the local state, \(timestamp)",
-            remedy: "\(unchanged); ask the server's operator")
+            remedy: "\(unchanged); report this to the server's operator")
     }
 
     package static let signatureLost = Self(

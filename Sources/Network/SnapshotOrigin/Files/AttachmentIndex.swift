@@ -4,10 +4,10 @@ import SnapshotBundle
 
 /// Finds the attachments of all collections by their location. A lookup never uses the file system.
 ///
-/// The records of one collection can contain a location that belongs to a different collection. For each location, the
-/// index prefers the collection whose name is in the location, then current states over older ones, then files that are
-/// included in the bundle, and then the first collection by name. So no collection can hide the files of a different
-/// one from clients.
+/// A record of one collection can contain a location that belongs to another collection. For each location, the index
+/// prefers the collection whose name is in the location, then current states over older ones, then files that are
+/// included in the bundle, and then the first collection by name. So no collection can hide another collection's files
+/// from clients.
 final class AttachmentIndex: Sendable {
     private final class Place: Sendable {
         let bundle: BundleReader
@@ -22,7 +22,7 @@ final class AttachmentIndex: Sendable {
             self.file = file
         }
 
-        /// Returns whether the location contains the name of this collection: `<bucket>/<collection>/…`.
+        /// Returns whether the location begins with the bucket and the name of this place's collection.
         ///
         /// The bucket in a location is often `<bucket>-workspace`, the bucket in which editors change the collection.
         func belongs(at location: String) -> Bool {
