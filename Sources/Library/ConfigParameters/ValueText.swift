@@ -1,6 +1,6 @@
 import RemoteSettingsModel
 
-/// The recognition of types in strings, by the rules of Firebase's console.
+/// Recognizes the types of values in strings, by the rules of Firebase's console.
 ///
 /// The console publishes all values as strings, after checking that they have the chosen type. The types have no effect
 /// on the values that an app gets.

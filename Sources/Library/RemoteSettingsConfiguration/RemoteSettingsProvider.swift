@@ -126,7 +126,7 @@ extension RemoteSettingsProvider: ConfigProvider {
 
     /// Returns a stream of the current element, followed by one for each later state with a different element.
     ///
-    /// - Parameter next: a closure that returns the element that follows the last one; `nil` if it is the same.
+    /// - Parameter next: a closure that returns the current element; `nil` if it is the same as the last one.
     private func updates<Element: Sendable>(
         of stores: AsyncStream<Void>, _ next: @escaping @Sendable (_ last: Element?) -> Element?
     ) -> AsyncStream<Element> {

@@ -83,7 +83,7 @@ package enum FileDelta {
 
     /// Creates a delta at zstd's compression level 19. This takes about one second for each 2 MB.
     ///
-    /// - Returns: `nil` if the delta is larger than half of the file, if it is not useful, or if zstd fails.
+    /// - Returns: `nil` if the delta is at least half as large as the file, if it is not useful, or if zstd fails.
     package static func made(of new: Bytes, from old: Bytes, named digest: SHA256Digest) -> [UInt8]? {
         guard isWorthwhile(from: old.count, to: new.count) else { return nil }
         let windowLog = windowLog(of: new.count, old.count)

@@ -79,7 +79,7 @@ package final class WorkThreads: Sendable {
         init(_ run: @escaping @Sendable () -> Void) { self.run = run }
     }
 
-    /// Starts a thread for work that may block it for any time.
+    /// Starts a thread for work that may block it indefinitely.
     package static func startThread(_ body: @escaping @Sendable () -> Void) {
         let context = unsafe Unmanaged.passRetained(Body(body))
         let status = unsafe rs_start_thread(

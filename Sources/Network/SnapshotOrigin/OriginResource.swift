@@ -169,7 +169,7 @@ package enum OriginContent: Sendable {
             }
         }
 
-        /// Returns the next bytes; `nil` after the last ones. Stored content is returned in its slices, deflated
+        /// Returns the next bytes; `nil` after the last ones. Uncompressed content is returned in its slices, deflated
         /// content in pieces of at most 64 KiB.
         ///
         /// - Parameter most: the largest number of bytes to return, at least 1.

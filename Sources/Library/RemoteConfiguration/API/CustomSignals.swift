@@ -1,7 +1,7 @@
 import RemoteSettingsModel
 import TargetFilter
 
-/// The value of a custom signal. Signals provide the filters of parameters with information about this user or device.
+/// The value of a custom signal: information about this user or device, for use in the filters of parameters.
 public struct CustomSignalValue: Hashable, Sendable {
     enum Content: Hashable, Sendable {
         case string(ExactString)
@@ -25,7 +25,7 @@ extension CustomSignalValue: ExpressibleByStringInterpolation, ExpressibleByInte
     public init(floatLiteral value: Double) { self = .double(value) }
 }
 
-/// The current signals, within Firebase's limits.
+/// The signals that the app has set. Their number and lengths are limited as in Firebase.
 struct CustomSignals: Hashable, Sendable {
     private(set) var values: [ExactString: CustomSignalValue] = [:]
 
@@ -72,7 +72,7 @@ struct CustomSignals: Hashable, Sendable {
         self = candidate
     }
 
-    /// The signals as members of the environment of filters.
+    /// The signals as members of `env` in filters.
     var filterValues: [ExactString: FilterValue] {
         values.mapValues { value in
             switch value.content {

@@ -11,7 +11,7 @@ extension RemoteConfig {
         guard let collection = try? client.collection(), collection.session.trials.isSafeStart,
             collection.overridingPath == nil
         else { return chosen }
-        // Each round rejects one state.
+        // If the start must not be made with a state, that state is rejected, and the next round tries another one.
         while let layer = chosen.layer,
             !collection.session.trials.countStart(
                 of: trialSubject(collection), serving: .init(layer.snapshot), isPackaged: layer.source == .packaged)
@@ -21,7 +21,7 @@ extension RemoteConfig {
         return chosen
     }
 
-    /// Returns the newest state that may be active.
+    /// Returns the newest state that may be active, and the reasons that newer ones are not used.
     private func newestLayer() -> (layer: ParameterLayer?, problems: [String]) {
         let collection: LocalCollection
         do throws(RemoteSettingsError) {
@@ -104,9 +104,9 @@ extension RemoteConfig {
         }
     }
 
-    /// Activates a state under the storage lock.
+    /// Activates the newest state, unless the app has to check it first. Runs under the storage lock.
     ///
-    /// - Parameter checked: the state that the app's check has accepted.
+    /// - Parameter checked: the state that the app's check has accepted; `nil` if there is none yet.
     private func activate(
         _ collection: LocalCollection, _ index: inout StorageIndex, before: ConfigLayers,
         checked: ParameterLayer?
@@ -197,8 +197,8 @@ extension RemoteConfig {
         return ParameterLayer.differences(from: active, to: fetched)
     }
 
-    /// Sets signals, which provide the filters of parameters with information about this user or device. In filters,
-    /// each signal is a member of `env` named after the signal's key. Does I/O.
+    /// Sets signals: information about this user or device, for use in the filters of parameters. In filters, each
+    /// signal is a member of `env` with the signal's key as its name. Does I/O.
     ///
     /// Signals persist across restarts. They take effect at the next ``activate()`` or start. The next ``fetch()``
     /// contacts the server, regardless of the interval. Signals cannot replace members of the service's `appContext`,

@@ -21,7 +21,7 @@ struct RemoteConfigFetchOutcome: Sendable {
 }
 
 extension RetryPauses {
-    /// The waits after server failures.
+    /// The pauses after server failures, during which no request is sent.
     static let afterFetches = RetryPauses(first: .seconds(120), longest: .seconds(14_400), spread: 0.5...1.5)
 }
 
@@ -54,7 +54,7 @@ extension RemoteConfig {
 
     /// Fetches newer values, like ``fetch()``, and then activates them.
     ///
-    /// - Throws: ``RemoteConfigError`` if the fetch fails. Nothing is activated in that case.
+    /// - Throws: ``RemoteConfigError`` if the fetch or the activation fails. The active values then remain unchanged.
     @discardableResult
     public func fetchAndActivate() async throws(RemoteConfigError) -> RemoteConfigFetchAndActivateStatus {
         let outcome = await fetchOutcome(expiration: configSettings.minimumFetchInterval)

@@ -44,8 +44,8 @@ extension RemoteConfig {
     /// successfully with are active. If there are none, the packaged values are used, or else the app's defaults.
     ///
     /// - Throws: ``RemoteConfigError/storage(reason:)`` if `RemoteSettingsConfig.safeStart` is not set, if only
-    ///   defaults are in use, or if the rejection cannot be stored. In the last case it is still effective in this
-    ///   process.
+    ///   defaults are in use, or if the rejection cannot be stored. In the last case, the rejection is still effective
+    ///   in this process.
     public func rejectState() throws(RemoteConfigError) {
         try leaveState(because: "the app rejected it", toPrevious: false)
     }
@@ -147,7 +147,7 @@ extension RemoteConfig {
         }
     }
 
-    /// Registers the check of values before they are stored, if stored values become active at the next start.
+    /// Makes syncs check values before they store them, if stored values become active at the next start.
     private func checkBeforeStarts() {
         guard activation == .onNextStart, let collection = try? client.collection() else { return }
         collection.session.trials.addCheck(of: collection.id) { [weak self] snapshot in

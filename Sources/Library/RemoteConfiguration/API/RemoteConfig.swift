@@ -73,8 +73,7 @@ public final class RemoteConfig: RemoteConfigReading, Sendable {
     /// - Parameters:
     ///   - collection: the collection's name in the bucket of the service's configuration, or `bucket/name`. The
     ///     collection must contain only parameters.
-    ///   - service: the service that syncs, verifies and packages the collection. Its other collections are not
-    ///     affected.
+    ///   - service: the service that syncs, verifies and stores the collection. Its other collections are not affected.
     ///   - settings: the fetch interval and the time limit of a fetch.
     ///   - activation: when fetched values take effect.
     ///   - installationID: the value of `env.id`, by which percentage rollouts select installations; `nil` for a random

@@ -33,7 +33,7 @@ public enum RemoteConfigError: Error, Hashable, Sendable {
     case rejected(reason: String)
     /// The change could not be stored, or there is no state to reject or to roll back to.
     case storage(reason: String)
-    /// Defaults could not be read.
+    /// The defaults could not be read, or contain a value that is not supported.
     case invalidDefaults(reason: String)
     /// The task was cancelled. Nothing has changed.
     case cancelled

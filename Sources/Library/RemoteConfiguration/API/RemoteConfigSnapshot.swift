@@ -96,8 +96,8 @@ extension RemoteConfigReading {
         }
     }
 
-    /// Returns the keys of remote or packaged values that begin with a prefix. With `nil` or an empty prefix, it
-    /// returns all of them.
+    /// Returns the keys that begin with a prefix and have a remote or packaged value; all such keys if the prefix is
+    /// `nil` or empty.
     ///
     /// As in Firebase, the app's defaults are not included.
     public func keys(withPrefix prefix: String?) -> Set<String> {
@@ -122,13 +122,13 @@ extension RemoteConfigReading {
         try? configValue(forKey: key).decoded(decoder: decoder)
     }
 
-    /// Decodes all parameters as one type of the app, whose members are the keys.
+    /// Decodes all parameters as one type of the app, whose coding keys are the parameters' keys.
     ///
     /// Remote or packaged values take precedence over defaults. Each one is decoded as by
     /// ``RemoteConfigValue/decoded(as:decoder:)``.
     ///
     /// - Parameters:
-    ///   - type: a type whose members are the keys.
+    ///   - type: a type whose coding keys are the parameters' keys.
     ///   - decoder: the decoder. Its key strategy also applies to the parameters' keys.
     /// - Throws: `DecodingError`.
     public func decoded<Value: Decodable>(

@@ -43,7 +43,7 @@ public enum RemoteConfigFetchAndActivateStatus: Int, Hashable, Sendable, CaseIte
 public struct RemoteConfigStatus: Hashable, Sendable {
     /// A state of the collection.
     public struct State: Hashable, Sendable {
-        /// The source: ``RemoteConfigSource/remote`` or ``RemoteConfigSource/packaged``.
+        /// The source: `remote`, `packaged` or `override`.
         public var source: RemoteConfigSource
         /// The collection's timestamp.
         public var timestamp: RemoteSettingsTimestamp
@@ -51,7 +51,7 @@ public struct RemoteConfigStatus: Hashable, Sendable {
         public var age: Duration
         /// The basis of trust in the state, such as a signature under a pinned root.
         public var provenance: Provenance
-        /// The number of parameter records, including those for other apps.
+        /// The number of parameter records, including those whose filters exclude this app.
         public var records: Int
     }
 

@@ -158,7 +158,7 @@ public struct RemoteConfigValue: Sendable {
 
     /// The bytes of the object or array that the value or its string contains; `nil` if there is none.
     ///
-    /// For a string, only its first character was checked.
+    /// For a string, only its first character was checked, so the bytes may not be valid JSON.
     var document: Bytes? {
         switch content {
         case .json(let json): json

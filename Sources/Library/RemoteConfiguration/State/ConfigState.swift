@@ -13,7 +13,7 @@ package struct ConfigState: Hashable, Sendable {
     /// The collection's timestamp after the last success. If the state in use is older, the fetch interval does not
     /// apply.
     var fetched: Timestamp?
-    /// A hash of the server and the filters' environment at the last success.
+    /// A hash of the server and the filters' environment at the last success. If it changes, a fetch is due.
     var context: String?
     /// The number of server failures since the last success.
     var failures: UInt64 = 0

@@ -11,7 +11,7 @@ public enum RemoteConfigEvent: Sendable {
     case fetchedWithoutChange
     /// A fetch has failed, or was not allowed.
     case fetchFailed(RemoteConfigError)
-    /// An activation has changed the values of these keys. All observers are notified of every activation.
+    /// An activation has changed the values of these keys. For a slow observer, several activations may be merged.
     case activated(updatedKeys: Set<String>)
 }
 

@@ -4,8 +4,7 @@ import RemoteSettingsModel
 import SnapshotBundle
 
 extension OriginTransport {
-    /// Publishes the current states of all collections with a catalogue in `publisher/catalogue`, like `rsdump
-    /// publish`.
+    /// Publishes a catalogue of the current states of all collections, in `publisher/catalogue`, like `rsdump publish`.
     ///
     /// Later writes to a collection become part of the next catalogue.
     ///

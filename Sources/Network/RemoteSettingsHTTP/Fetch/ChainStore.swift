@@ -50,7 +50,7 @@ package actor ChainStore {
         return found
     }
 
-    /// Returns the readable chains that the signatures refer to, whether trusted or not.
+    /// Returns those chains that the signatures refer to and that can be parsed, whether trusted or not.
     func chains(
         on signatures: [ServedSignature], _ verdicts: [String: Result<VerifiedChain, BundleError>]
     ) async -> [CertificateChain] {

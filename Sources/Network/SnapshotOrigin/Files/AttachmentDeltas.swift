@@ -2,8 +2,8 @@ import RemoteSettingsHTTP
 import RemoteSettingsModel
 import SnapshotBundle
 
-/// The attachments that a server offers as deltas (RFC 9842). For each record, there are deltas to its newest file from
-/// the different files that it had in recent older states.
+/// The attachments that a server offers as deltas (RFC 9842). For each record, there are deltas from the other files
+/// that it had in recent states to its newest file.
 struct AttachmentDeltas: Sendable {
     struct Pair: Sendable {
         let new: Manifest.File

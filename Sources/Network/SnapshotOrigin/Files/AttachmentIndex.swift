@@ -35,7 +35,7 @@ final class AttachmentIndex: Sendable {
 
         func goes(before other: Place, at location: String) -> Bool {
             let (belongs, otherBelongs) = (belongs(at: location), other.belongs(at: location))
-            // If both places refer to the same file, prefer the one whose bundle contains it.
+            // If both have the same file, or if the names do not decide, prefer the one whose bundle contains its file.
             guard file.sha256 != other.file.sha256, belongs != otherBelongs else {
                 return other.file.omitted != nil && file.omitted == nil
             }
