@@ -188,7 +188,7 @@ private struct RemoteSettingsParameters: ConfigSnapshot {
                 reason: "\(providerName): \(name): expected a value of the type \(type.rawValue), found "
                     + "\(isSecret ? "a secret" : VisibleText.excerpt(json.text, limit: 100)); correct the parameter, "
                     + "or read "
-                    + "it as its own type")
+                    + "it as the type of its value")
         }
         return LookupResult(encodedKey: name, value: ConfigValue(content, isSecret: isSecret))
     }

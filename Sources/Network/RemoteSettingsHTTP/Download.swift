@@ -223,7 +223,7 @@ struct Transfer {
     /// - Parameter received: the number of bytes of this response's body so far, including these.
     mutating func take(_ piece: [UInt8], received: Int, of length: Int?, in answer: Answer) throws(HTTPError) {
         if let length, received > length {
-            throw HTTPError(answer.url, .badRange("more than the announced \(length) bytes"))
+            throw HTTPError(answer.url, .badRange("it is longer than the announced \(length) bytes"))
         }
         guard piece.count <= limit - offset else { throw HTTPError(answer.url, .tooLarge(limit: limit)) }
         hasher.update(piece.span)

@@ -187,8 +187,8 @@ package enum OriginContent: Sendable {
                 throw BundleError(
                     .damaged, file: "a bundle",
                     found: count > left
-                        ? "an entry is longer than the directory states"
-                        : "an entry is shorter than the directory states")
+                        ? "an entry is longer than the ZIP directory states"
+                        : "an entry is shorter than the ZIP directory states")
             }
             left -= count
             return count > 0 ? Bytes(piece)[0..<count] : nil

@@ -63,7 +63,7 @@ struct DefaultsMarkup {
                 _ = try skip("?>", "a processing instruction")
             } else if rest.starts(with: "<!".unicodeScalars) {
                 guard !(try skip(">", "the document type")).contains("[") else {
-                    throw error("the document type defines entities")
+                    throw error("the document type defines entities, which are not supported")
                 }
             } else {
                 rest = rest.dropFirst()
@@ -72,7 +72,7 @@ struct DefaultsMarkup {
                 let name = String(tag.drop { $0 == "/" }.prefix { !$0.properties.isWhitespace && $0 != "/" })
                 guard !name.isEmpty else { throw error("a tag has no name") }
                 // An attribute value could contain a `>` that does not close the tag, so attributes are refused.
-                guard !tag.contains("=") || name == "plist" else { throw error("<\(name)> has an attribute") }
+                guard !tag.contains("=") || name == "plist" else { throw error("<\(name)> must not have attributes") }
                 tokens.append((tag.first == "/" ? .close(name) : tag.last == "/" ? .empty(name) : .open(name), at))
             }
             // A value and its key each consist of at most two tags and a text, so there are at most six tokens per

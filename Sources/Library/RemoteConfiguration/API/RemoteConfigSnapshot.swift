@@ -110,7 +110,7 @@ extension RemoteConfigReading {
     public subscript(jsonValue key: String) -> RemoteSettingsJSON? { configValue(forKey: key).jsonValue }
 
     /// Returns the members of a key's value if it is an object; see ``RemoteConfigValue/jsonObject``.
-    @available(*, deprecated, message: "read configValue(forKey:).jsonObject; config[jsonValue:] is a JSONValue")
+    @available(*, deprecated, message: "use configValue(forKey:).jsonObject; config[jsonValue:] is a JSONValue")
     @_disfavoredOverload
     public subscript(jsonValue key: String) -> [String: AnyHashable]? { configValue(forKey: key).jsonObject }
 

@@ -75,7 +75,7 @@ extension HTTPError {
             "the server sent a state from the future: its timestamp is \(answered) (\(answered.rfc3339)), and the "
                 + "current "
                 + "time is \(now.rfc3339)",
-            remedy: "\(unchanged); check this machine's clock, and tell the server's operator")
+            remedy: "\(unchanged); check this machine's clock; if it is right, tell the server's operator")
     }
 
     package static func equivocation(_ timestamp: Timestamp) -> Self {

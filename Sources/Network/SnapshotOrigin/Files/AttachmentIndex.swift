@@ -108,8 +108,8 @@ final class AttachmentIndex: Sendable {
     private func resource(_ place: Place) throws(BundleError) -> OriginResource {
         guard let packed = try place.bundle.packedAttachment(place.file.sha256) else {
             throw BundleError(
-                .missing, file: place.bundle.name, entry: "attachments/\(place.file.sha256)", expected: "this entry",
-                found: "none")
+                .missing, file: place.bundle.name, entry: "attachments/\(place.file.sha256)", expected: "an attachment",
+                found: "no such entry")
         }
         let records: RecordTable
         if let collection = place.collection {
