@@ -67,7 +67,7 @@ struct CustomSignals: Hashable, Sendable {
         let bytes = JSONText.compact(candidate.json).count
         guard bytes <= Self.mostBytes else {
             throw .limitExceeded(
-                reason: "all signals together would be \(bytes) bytes, over the limit of \(Self.mostBytes); remove some")
+                reason: "the signals would total \(bytes) bytes, over the limit of \(Self.mostBytes); remove some")
         }
         self = candidate
     }
