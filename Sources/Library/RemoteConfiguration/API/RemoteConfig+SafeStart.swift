@@ -64,7 +64,7 @@ extension RemoteConfig {
             let (trials, subject) = (collection.session.trials, trialSubject(collection))
             guard trials.isSafeStart else { throw RemoteSettingsError.safeStartIsOff }
             guard let active = layers().parameters, active.source != .override else {
-                throw RemoteConfigError.storage(reason: "\(collection.id): no fetched or packaged state can be rejected")
+                throw RemoteConfigError.storage(reason: "\(collection.id): no fetched or packaged values are active")
             }
             let previous = collection.previous(subject).map { StateTrial.State($0) }
             let state = StateTrial.State(active.snapshot)
