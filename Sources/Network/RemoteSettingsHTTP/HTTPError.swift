@@ -58,7 +58,7 @@ package struct HTTPError: CodedError {
 
     /// The phase of a request that took too long.
     package enum TimeoutPhase: String, Hashable, Sendable {
-        /// Making the connection, including the TLS handshake.
+        /// Opening the connection, including the TLS handshake.
         case connect
         /// Waiting for the head of the response.
         case head

@@ -13,7 +13,7 @@ import Foundation
 public enum RemoteConfigSource: String, Hashable, Sendable, CaseIterable {
     /// The value was fetched from the server and activated.
     case remote
-    /// The value was packaged with the app, and is at least as new as the activated state.
+    /// The value was packaged with the app. It is used unless a newer state has been activated.
     case packaged
     /// The value is the app's own default.
     case `default`
