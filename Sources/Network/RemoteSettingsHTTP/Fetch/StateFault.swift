@@ -45,7 +45,7 @@ extension HTTPError {
     /// No signature matches a full list, and the list is probably incomplete.
     ///
     /// `total` is the number of records that the server states. If it states none (`nil`), the number of records
-    /// received looks like a page limit.
+    /// received or a `Next-Page` header suggests a page limit.
     static func cutShort(url: String, received: Int, total: Int?) -> Self {
         let sentence =
             total.map {
@@ -53,9 +53,9 @@ extension HTTPError {
                     + "\(received), "
                     + "which do not match the signature"
             }
-            ?? "the \(received) records received do not match any signature; such a round number suggests that the "
+            ?? "the \(received) records received do not match any signature; probably the "
             + "server's "
-            + "page limit (paginate_by) truncated the list"
+            + "page limit (paginate_by) has truncated the list"
         return Self(
             .cutShort, .untrusted, url: url, sentence,
             remedy: "\(unchanged); ask the server's operator to raise the limit")
