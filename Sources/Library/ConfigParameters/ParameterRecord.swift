@@ -10,7 +10,7 @@ package struct ParameterRecord: Sendable {
     package enum Content: Sendable {
         /// The value, as canonical JSON.
         case value(Bytes)
-        /// No value. If this record has the highest rank, the app's own default applies.
+        /// No value: if this record determines the parameter, the app's own default applies.
         case inAppDefault
     }
 

@@ -1,6 +1,6 @@
 import RemoteSettingsModel
 
-/// The recognition of types in strings, by the rules of Firebase's console.
+/// Recognizes the types of values in strings, by the rules of Firebase's console.
 ///
 /// The console publishes all values as strings, after checking that they have the chosen type. The types have no effect
 /// on the values that an app gets.
@@ -8,8 +8,8 @@ package enum ValueText {
     /// Returns whether the string is `true` or `false`, in any case.
     package static func isBoolean(_ text: String) -> Bool { ["true", "false"].contains(text.lowercased()) }
 
-    /// Returns whether the string is a number: digits with an optional sign and fraction, such as `-1.50`, `.5` or
-    /// `007`. Leading spaces are ignored.
+    /// Returns whether the string is a number: digits with an optional minus sign and fraction, such as `-1.50`, `.5`
+    /// or `007`. Leading spaces are ignored.
     package static func isNumber(_ text: String) -> Bool {
         let digits = text.utf8.drop { $0 == UInt8(ascii: " ") }
         let parts = digits.dropFirst(digits.first == UInt8(ascii: "-") ? 1 : 0)

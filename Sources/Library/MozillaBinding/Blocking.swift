@@ -12,8 +12,8 @@ func blocking<Value: Sendable, Failure: Error>(
 ) throws(Failure) -> Value {
     guard WorkThreads.areAvailable || !isOnThreadOfPool else {
         fatalError(
-            "a blocking call of RemoteSettingsBlocking was made in a task, which can deadlock the app before iOS "
-                + "18 and macOS 15; call it on a dispatch queue, or await the same call of `asynchronous`")
+            "a blocking call of RemoteSettingsBlocking was made in a task, which can deadlock the app on systems older "
+                + "than iOS 18 and macOS 15; call it on a dispatch queue, or await the same call of `asynchronous`")
     }
     let outcome = BlockingOutcome<Value, Failure>()
     WorkThreads.start {

@@ -14,7 +14,7 @@ open class RemoteSettingsClient: RemoteSettingsClientProtocol, @unchecked Sendab
     // `@unchecked`, because the compiler checks `Sendable` only for final classes. The only stored property is a
     // `Sendable` constant.
 
-    /// A marker that selects the initializer of an inert object.
+    /// A marker that selects the initializer for a client without storage and network.
     public struct NoHandle: Sendable {
         /// Creates the only value of this type.
         public init() {}

@@ -13,10 +13,10 @@ import Foundation
 
 /// A provider for swift-configuration with signed values: the parameters of a Remote Settings collection.
 ///
-/// Values come from the newest trusted state, packaged or stored, and never from the network. The parts of a
-/// configuration key are joined with dots to form the parameter's name. The conditions of parameters are evaluated for
-/// each call. The context of the key takes precedence over that of the service (`RemoteSettingsConfig.appContext`), so
-/// that one provider can serve many users:
+/// Values come from the newest trusted state, packaged or stored. Only fetching and watching values use the network.
+/// The parts of a configuration key are joined with dots to form the parameter's name. The conditions of parameters are
+/// evaluated for each call. The context of the key takes precedence over that of the service
+/// (`RemoteSettingsConfig.appContext`), so that one provider can serve many users:
 ///
 ///     config.bool(forKey: ConfigKey("checkout.new", context: ["id": .string(user), "country": "de"]), default: false)
 ///
@@ -126,7 +126,7 @@ extension RemoteSettingsProvider: ConfigProvider {
 
     /// Returns a stream of the current element, followed by one for each later state with a different element.
     ///
-    /// - Parameter next: a closure that returns the element that follows the last one; `nil` if it is the same.
+    /// - Parameter next: a closure that returns the current element; `nil` if it is the same as the last one.
     private func updates<Element: Sendable>(
         of stores: AsyncStream<Void>, _ next: @escaping @Sendable (_ last: Element?) -> Element?
     ) -> AsyncStream<Element> {
@@ -188,7 +188,7 @@ private struct RemoteSettingsParameters: ConfigSnapshot {
                 reason: "\(providerName): \(name): expected a value of the type \(type.rawValue), found "
                     + "\(isSecret ? "a secret" : VisibleText.excerpt(json.text, limit: 100)); correct the parameter, "
                     + "or read "
-                    + "it as its own type")
+                    + "it as the type of its value")
         }
         return LookupResult(encodedKey: name, value: ConfigValue(content, isSecret: isSecret))
     }

@@ -46,7 +46,7 @@ extension RemoteSettingsClient {
 
     /// Checks that a record has these values in these fields. Never uses the network.
     ///
-    /// - Throws: ``UnmetExpectation`` with the first field that differs.
+    /// - Throws: ``UnmetExpectation`` if there is no such record, or for the first field that differs.
     public func expectRecord(_ id: String, _ fields: [String: RemoteSettingsJSON] = [:]) throws {
         guard let record = getRecords()?.first(where: { $0.id == id }) else {
             throw UnmetExpectation(
@@ -95,7 +95,7 @@ extension RemoteSettingsClient {
 }
 
 extension OriginTransport {
-    /// Checks that a number of requests is sent to the server while `work` runs.
+    /// Checks that exactly `count` requests are sent to the server while `work` runs.
     ///
     /// - Parameters:
     ///   - count: the number of requests.

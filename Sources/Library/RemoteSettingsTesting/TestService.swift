@@ -22,8 +22,8 @@ public final class TestService: Sendable {
     ///
     /// - Parameters:
     ///   - time: a clock controlled by the test; `nil` for the system's clock. With the system's clock, waits between
-    ///     two attempts of a request take two milliseconds, but waits of 30 seconds or more, such as timeouts, take
-    ///     their full time.
+    ///     two attempts of a request take at most two milliseconds, but waits of 30 seconds or more, such as timeouts,
+    ///     take their full time.
     ///   - updates: an update channel on which the test makes announcements; `nil` for none.
     ///   - configure: a closure that changes the configuration, such as its `appContext` or `packaged`.
     /// - Throws: an error if the server's keys cannot be created.

@@ -29,7 +29,7 @@ struct CurlFailure {
         case CURLE_PARTIAL_FILE where inBody:
             .truncated(expected: announced, received: received)
         case CURLE_OK, CURLE_GOT_NOTHING, CURLE_PARTIAL_FILE:
-            .connection("closed before a response arrived")
+            .connection("it was closed before a response arrived")
         // If the connection broke during the handshake, the server's certificate may be fine, so do not blame TLS.
         case CURLE_SSL_CONNECT_ERROR where systemError != 0:
             .connection(text)

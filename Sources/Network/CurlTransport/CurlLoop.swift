@@ -6,7 +6,7 @@ import RemoteSettingsModel
 /// Runs libcurl on a dedicated thread, and passes commands from other threads to it.
 @safe
 final class CurlLoop: Sendable {
-    /// Commands that wait for the thread. It executes them in this order.
+    /// Commands that wait for the thread. It executes them in the order of these properties.
     private struct Orders {
         var started: [(id: UInt64, request: HTTPRequest, answer: AnswerBuffer)] = []
         var resumed: [UInt64] = []
@@ -172,8 +172,8 @@ final class CurlLoop: Sendable {
     /// Removes a transfer, and makes libcurl read its connection again for the other transfers.
     ///
     /// When the buffer of one transfer is full, an HTTP/2 connection of libcurl 7.88 keeps the bytes that it has
-    /// already read for the other transfers. When the full transfer is removed, libcurl does not resume the others.
-    /// They would wait until the server sends more, which it never does after a GOAWAY.
+    /// already read for the other transfers. When the transfer with the full buffer is removed, libcurl does not resume
+    /// the others. They would wait until the server sends more, which it never does after a GOAWAY.
     private func end(_ id: UInt64, of transfers: inout [UInt64: CurlTransfer]) {
         guard let port = transfers.removeValue(forKey: id)?.localPort, port > 0 else { return }
         transfers.values.first { $0.isReading && $0.localPort == port }?.readAgain()

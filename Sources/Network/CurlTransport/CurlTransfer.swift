@@ -74,7 +74,7 @@ final class CurlTransfer {
         if let certificateAuthorities { set(CURLOPT_CAINFO, certificateAuthorities) }
         set(CURLOPT_PATH_AS_IS, 1)
         set(CURLOPT_URL, request.url.description)
-        // Suppresses libcurl's default `Accept` field, because the request has one.
+        // Suppresses libcurl's default `Accept` field, so that only the request's headers are sent.
         var lines = ["Accept:"]
         for field in request.headers.fields {
             lines.append(field.value.isEmpty ? "\(field.name);" : "\(field.name): \(field.value)")
@@ -149,7 +149,7 @@ final class CurlTransfer {
 
     // MARK: Finishing
 
-    /// Passes the result to the reader, or sends the request once more if the server has not processed it.
+    /// Passes the result to the reader, or repeats an unprocessed request. Returns whether the transfer is over.
     func isOver(after result: CURLcode) -> Bool {
         if result == CURLE_OK, answer.hasHead {
             answer.finish()

@@ -52,7 +52,7 @@ struct Transfer {
     let limit: Int
     /// The number of bytes that the receiver has.
     private(set) var offset = 0
-    /// The client's older version of the file, to which the server may send a delta; `nil` if no delta is accepted.
+    /// The client's older version of the file, from which the server may compute a delta; `nil` to accept no delta.
     private(set) var held: HeldFile?
     /// Whether the last request accepted a delta. If so, the response may be a delta even without a `Content-Encoding`,
     /// because a proxy may have removed that header.
@@ -149,7 +149,7 @@ struct Transfer {
         case 416:
             way = .part
             guard let size = range?.size, range?.range == nil, size == offset else {
-                throw HTTPError(answer.url, .badRange("the file on the server is shorter"))
+                throw HTTPError(answer.url, .badRange("the server has no bytes at the requested offset"))
             }
             return (0, size)
         case 206: return try beginPart(answer, range)
@@ -223,7 +223,7 @@ struct Transfer {
     /// - Parameter received: the number of bytes of this response's body so far, including these.
     mutating func take(_ piece: [UInt8], received: Int, of length: Int?, in answer: Answer) throws(HTTPError) {
         if let length, received > length {
-            throw HTTPError(answer.url, .badRange("more than the announced \(length) bytes"))
+            throw HTTPError(answer.url, .badRange("it is longer than the announced \(length) bytes"))
         }
         guard piece.count <= limit - offset else { throw HTTPError(answer.url, .tooLarge(limit: limit)) }
         hasher.update(piece.span)

@@ -2,8 +2,8 @@ import CPlatform
 import RemoteSettingsModel
 import SnapshotBundle
 
-/// Encodes a file as a delta to an older file, in the format `dcz` of RFC 9842. A delta consists of the SHA-256 of the
-/// older file, and a zstd frame that refers to its bytes.
+/// Encodes a file as a delta from an older file, in the format `dcz` of RFC 9842. A delta consists of the SHA-256 of
+/// the older file and a zstd frame that refers to the older file's bytes.
 package enum FileDelta {
     package static let coding = "dcz"
     /// The first bytes of each delta. Together with the SHA-256 that follows, they form a zstd frame that decoders
@@ -81,9 +81,9 @@ package enum FileDelta {
         return "match=\"\(path[...slash])*\", id=\"\(path[path.index(after: slash)...])\", type=raw"
     }
 
-    /// Creates the smallest delta that zstd can produce. This needs about one second for each 2 MB.
+    /// Creates a delta at zstd's compression level 19. This takes about one second for each 2 MB.
     ///
-    /// - Returns: `nil` if the delta is larger than half of the file, if it is not useful, or if zstd fails.
+    /// - Returns: `nil` if the delta is at least half as large as the file, if it is not useful, or if zstd fails.
     package static func made(of new: Bytes, from old: Bytes, named digest: SHA256Digest) -> [UInt8]? {
         guard isWorthwhile(from: old.count, to: new.count) else { return nil }
         let windowLog = windowLog(of: new.count, old.count)
@@ -128,7 +128,7 @@ package struct HeldFile: Sendable {
             HTTPHeaders.Field("Accept-Encoding", "\(FileDelta.coding), identity"),
             HTTPHeaders.Field("Available-Dictionary", ":\(Self.base64(digest.bytes)):"),
         ]
-        // A structured field string must escape some characters. Names that servers generate never contain them.
+        // Omit a name with characters that would have to be escaped. Servers do not generate such names.
         let isPlain = !name.isEmpty && name.utf8.allSatisfy { (0x20...0x7E).contains($0) && $0 != 0x22 && $0 != 0x5C }
         if isPlain { fields.append(HTTPHeaders.Field("Dictionary-ID", "\"\(name)\"")) }
         return fields
@@ -200,7 +200,7 @@ package final class DeltaDecoder {
         head += piece.prefix(missing)
         guard head.count == FileDelta.headBytes, piece.count > missing else { return }
         guard head == FileDelta.head(held.digest) else {
-            throw .delta("it is a delta for a different file")
+            throw .delta("it was created from a different file")
         }
         guard !isAtEnd else { throw .delta("there are extra bytes at the end") }
         var (consumed, produced) = (max(0, missing), 0)

@@ -5,7 +5,7 @@ package enum HTTPDate {
     /// Parses a date.
     ///
     /// - Parameter now: the current time, which decides the century of the obsolete format with a two-digit year.
-    /// - Returns: `nil` unless the text is a valid date from 1970 on. The weekday is not compared with the date.
+    /// - Returns: `nil` unless the text is a valid date in 1970 or later. The weekday is not compared with the date.
     package static func parse(_ text: String, now: Timestamp) -> Timestamp? {
         let words = text.split(separator: " ", omittingEmptySubsequences: true).map(String.init)
         switch words.count {
@@ -59,7 +59,7 @@ package enum HTTPDate {
         return Int(text)
     }
 
-    /// Returns the full year. A year that would be more than 50 years in the future belongs to the past century.
+    /// Returns the full year. A year that would be more than 50 years in the future is moved to the previous century.
     private static func fullYear(_ short: Int, now: Timestamp) -> Int {
         let thisYear = Timestamp.civil(daysSince1970: Int(clamping: now.milliseconds / 86_400_000)).year
         let year = thisYear - thisYear % 100 + short

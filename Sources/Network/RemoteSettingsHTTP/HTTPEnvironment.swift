@@ -38,7 +38,7 @@ package struct HTTPEnvironment: Sendable {
         now: {
             var time = timespec()
             unsafe clock_gettime(CLOCK_REALTIME, &time)
-            // A clock before 1970 counts as 1970.
+            // A time before 1970 is treated as the beginning of 1970.
             return Timestamp(milliseconds: UInt64(clamping: time.tv_sec) * 1000 + UInt64(time.tv_nsec) / 1_000_000)
         },
         sleep: { duration in try await WorkThreads.sleep(for: duration) },

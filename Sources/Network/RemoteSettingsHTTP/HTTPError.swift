@@ -58,7 +58,7 @@ package struct HTTPError: CodedError {
 
     /// The phase of a request that took too long.
     package enum TimeoutPhase: String, Hashable, Sendable {
-        /// Making the connection, including the TLS handshake.
+        /// Opening the connection, including the TLS handshake.
         case connect
         /// Waiting for the head of the response.
         case head
@@ -93,7 +93,7 @@ package struct HTTPError: CodedError {
         }
     }
 
-    /// Whether no response began: there was no connection, or the head of the response did not arrive in time.
+    /// Whether no response arrived: there was no connection, or the head of the response did not arrive in time.
     package var isUnanswered: Bool { code == .unreachable || reason.phase == .connect || reason.phase == .head }
 
     /// The time until which the server asked clients to send no requests, and the number of seconds until then; `nil`
@@ -200,10 +200,10 @@ extension HTTPError.Reason {
         Self(.broken, "the response is not valid HTTP: \(why)", isFinal: true)
     }
 
-    static let redirectLoop = Self(.redirect, "redirect loop")
+    static let redirectLoop = Self(.redirect, "the server redirects in a loop")
 
     static func tooManyRedirects(limit: Int) -> Self {
-        Self(.redirect, "more than \(limit) redirects")
+        Self(.redirect, "the server redirects more than \(limit) times")
     }
 
     static func badRedirect(_ why: String) -> Self { Self(.redirect, "cannot follow the redirect: \(why)") }
@@ -240,7 +240,7 @@ extension HTTPError.Reason {
     /// The server's root document has no base URL for attachments.
     static let noAttachments = Self(
         .missing, "this server has no attachments (capabilities.attachments.base_url is missing)",
-        remedy: "fetch the collection without them (attachments: none in dumps.yaml)")
+        remedy: "in rsdump, fetch the collection without them (attachments: none in dumps.yaml)")
 
     static func damagedRoot(_ error: FormatError) -> Self {
         Self(error.code, "the server's root document is damaged: \(error)", remedy: "try again later")

@@ -33,7 +33,7 @@ package struct HTTPURL: Hashable, Sendable {
         checking reference: String, scheme: Scheme, host: String, port: Int?, path: String, query: String?
     ) throws(HTTPError) {
         self.init(scheme: scheme, host: host, port: port, path: path, query: query)
-        // The string must be short enough for this type to parse its own description.
+        // The description must be short enough to be parsed again by this type.
         guard description.utf8.count <= Self.longest else {
             throw HTTPError(
                 VisibleText.excerpt(reference, limit: 80),
@@ -58,7 +58,7 @@ package struct HTTPURL: Hashable, Sendable {
             throw HTTPError(text, .invalidURL("it has no scheme; write the full URL, such as https://example.org/v1"))
         }
         guard let scheme = Scheme(rawValue: name) else {
-            throw HTTPError(text, .invalidURL("its scheme is \(name), expected https"))
+            throw HTTPError(text, .invalidURL("the scheme \(name) is not supported; use https"))
         }
         guard let authority = parts.authority else {
             throw HTTPError(text, .invalidURL("it has no host"))
@@ -160,8 +160,8 @@ package struct HTTPURL: Hashable, Sendable {
                 && address.contains(UInt8(ascii: ":"))
                 && address.allSatisfy { PercentEncoding.isHex($0) || $0 == 0x3A || $0 == 0x2E }
         }
-        // The check starts as if a dot preceded the host, so that a leading dot counts as an empty label, like two dots
-        // in a row.
+        // The check starts as if a dot preceded the host, so that a leading dot is refused as an empty label, like two
+        // dots in a row.
         var previous = UInt8(ascii: ".")
         for byte in host.utf8 {
             switch byte {
@@ -243,8 +243,8 @@ struct URLReference {
         return encoded
     }
 
-    /// Removes the dot segments of a path that starts with `/` (RFC 3986 §5.2.4). `%2e` counts as a dot, because
-    /// browsers and servers interpret it as one.
+    /// Removes the dot segments of a path that starts with `/` (RFC 3986 §5.2.4). `%2e` is treated as a dot, because
+    /// browsers and servers do the same.
     static func removingDotSegments(_ path: String) -> String {
         var kept: [String] = []
         let segments = path.split(separator: "/", omittingEmptySubsequences: false).dropFirst()

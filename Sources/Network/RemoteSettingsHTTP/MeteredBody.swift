@@ -1,6 +1,6 @@
 import RemoteSettingsModel
 
-/// The ``HTTPEnvironment/uptime`` at which work must be finished, and the time limit that it comes from.
+/// The ``HTTPEnvironment/uptime`` by which work must be finished, and the time limit that it results from.
 struct Deadline {
     let end: Duration
     let phase: HTTPError.TimeoutPhase
@@ -20,7 +20,7 @@ struct Deadline {
     }
 }
 
-/// A body from the transport, with limits on its size, its throughput and its total time.
+/// A body received by the transport, with limits on its size, its throughput and its total time.
 ///
 /// Compressed bodies are measured before decompression, because a gzip stream can continue forever without producing a
 /// byte.

@@ -9,10 +9,10 @@ extension ServerClient {
     ///   - size: the size in the record, in bytes.
     ///   - digest: the SHA-256 in the record.
     ///   - resume: the part of the file that an earlier call received.
-    ///   - held: an older file to which the server may send a delta (RFC 9842), if the download does not resume. If
-    ///     anything is wrong with the response, the whole file is requested once, without a delta.
-    ///   - receive: called first with ``DownloadPart/start(_:)`` and then with bytes. See ``DownloadPart/start(_:)``
-    ///     for a second start. The next bytes are read after it has returned.
+    ///   - held: an older file from which the server may compute a delta (RFC 9842), if the download does not resume.
+    ///     If anything is wrong with the response, the whole file is requested once, without a delta.
+    ///   - receive: called with ``DownloadPart/start(_:)`` first, and whenever the transfer is resumed or restarted,
+    ///     and otherwise with bytes. The next bytes are read after it has returned.
     /// - Returns: the number of bytes that a delta saved; 0 if the whole file was sent.
     /// - Throws: ``HTTPError``, with the code `content` if the bytes do not match the record; or the error that
     ///   `receive` throws.
@@ -103,14 +103,14 @@ extension ServerClient {
         return 0
     }
 
-    /// Decodes a response that is a delta to the client's older file.
+    /// Decodes a response that is a delta from the client's older file.
     ///
     /// A delta may be larger than the file, because Mozilla's job creates such deltas for data that cannot be
     /// compressed.
     ///
     /// - Parameter size: the size that the file must have in bytes.
     /// - Returns: the file, which has the requested hash, and the size of the delta in bytes.
-    /// - Throws: ``HTTPError/Reason/badEncoding(_:)`` if the delta cannot be used, even if its transfer broke.
+    /// - Throws: ``HTTPError/Reason/badEncoding(_:)`` if the delta cannot be used, or if its transfer failed.
     private func file(
         of answer: inout Answer, from held: HeldFile, size: Int
     ) async throws -> (file: DeltaDecoder, received: Int) {

@@ -18,7 +18,7 @@ struct Answer {
 
     var isGzip: Bool { encoding == "gzip" || encoding == "x-gzip" }
 
-    /// Whether the body is a delta to the older file that the request referred to (RFC 9842).
+    /// Whether the body is a delta from the older file that the request specified (RFC 9842).
     var isDelta: Bool { response.status == 200 && encoding == FileDelta.coding }
 
     /// Checks the content coding.
@@ -31,8 +31,8 @@ struct Answer {
         }
     }
 
-    /// Refuses a `Content-Length` that is not a number, and several ones that differ. HTTP libraries disagree about
-    /// such headers: some use the leading digits, and some use the first header.
+    /// Refuses a `Content-Length` that is not a number, and several different ones. HTTP libraries disagree about such
+    /// headers: some use the leading digits, and some use the first header.
     ///
     /// - Throws: ``HTTPError/Reason/notHTTP(_:)`` for such a length.
     func checkLength() throws(HTTPError) {
@@ -56,8 +56,8 @@ extension ServerClient {
     /// - Parameters:
     ///   - headers: the headers of the requests, in addition to `User-Agent`.
     ///   - limit: the largest size of the body in bytes after decompression.
-    ///   - idleSeconds: the longest wait for the next bytes of a body that may last for any time. Such a body has no
-    ///     limits on its size, throughput and total time. `nil` for a body with limits.
+    ///   - idleSeconds: the longest wait for the next bytes of a body without an end, which has no limits on its size,
+    ///     throughput and total time; `nil` for a body with limits.
     ///   - accepts: returns whether a status is accepted. A response with any other status is thrown as an error.
     func exchange(
         _ start: HTTPURL, headers: [HTTPHeaders.Field], limit: Int, until deadline: Deadline, idleSeconds: Int? = nil,

@@ -16,7 +16,7 @@ extension ServerClient {
         }
     }
 
-    /// Returns the backoff that is in effect now for a URL's origin.
+    /// Returns the backoff that is in effect now for a URL's origin; `nil` if there is none.
     func standingHold(on url: HTTPURL) -> StandingHold? {
         let refusals = shared.withLock { $0.refusals }
         // In this common case, avoid building the origin's string.
@@ -24,7 +24,7 @@ extension ServerClient {
         let origin = url.origin
         guard let until = [holdsAtStart, refusals].compactMap({ $0.until(origin) }).max() else { return nil }
         let left = until.elapsed(since: environment.now())
-        // A stored backoff is never longer than this, so the clock must have been changed since then. Ignore it.
+        // A backoff is never stored for longer than this, so the clock must have been set back since. Ignore it.
         guard left > .zero, left <= .seconds(Limits.backoffSeconds) else { return nil }
         return StandingHold(until: until, left: left)
     }
@@ -61,7 +61,7 @@ extension ServerClient {
     /// Records the headers `Backoff` and `Retry-After` of a response with any status.
     ///
     /// If the server refuses the request (429 or 5xx), both headers stop the current run. With any other error status,
-    /// only `Retry-After` stops it. With a successful status, they apply to the next run, and the current one slows
+    /// only `Retry-After` stops it. With a status below 400, they apply to the next run, and the current one slows
     /// down.
     func recordHold(_ answer: Answer) {
         let headers = answer.response.headers

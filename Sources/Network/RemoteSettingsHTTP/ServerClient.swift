@@ -3,9 +3,9 @@ import RemoteSettingsModel
 /// A client for a Remote Settings server (protocol v1 and v2), over any ``HTTPTransport``.
 ///
 /// One object is for one run, such as a refresh or a sync. The run begins when the object is created; ``startingRun()``
-/// creates the client for the next run. Several tasks may use it at the same time, and it locks no mutex while it
-/// waits. It follows redirects, and repeats requests that may succeed a moment later. It limits the size of every body,
-/// and the time of every document, download and run.
+/// creates the client for the next run. Several tasks may use it at the same time, and it holds no lock while it waits.
+/// It follows redirects, and repeats requests that may succeed a moment later. It limits the size of every body, and
+/// the time of every document, download and run.
 ///
 /// It honors `Backoff` and `Retry-After`. While a backoff is in effect, requests to that origin fail with
 /// ``HTTPError/Reason/backoff(until:seconds:)`` without using the network. The client itself waits only for a backoff
@@ -93,7 +93,7 @@ package final class ServerClient: Sendable {
     /// Returns a client for the next run.
     ///
     /// It shares the backoff periods, the metrics and the alerts with this client, and honors all backoff periods that
-    /// are known now. Its `Limits.runSeconds` start from zero.
+    /// are known now. Its time limit (`Limits.runSeconds`) starts now.
     package func startingRun() -> ServerClient {
         ServerClient(
             server: server, transport: transport, userAgent: userAgent, limits: limits, environment: environment,
@@ -146,8 +146,8 @@ package final class ServerClient: Sendable {
 
     /// Fetches a certificate chain (PEM).
     ///
-    /// Error messages do not quote the response. An `x5u` may lead to any host, whose responses must not appear in
-    /// logs.
+    /// Error messages do not quote the response, because an `x5u` may lead to any host, whose responses must not appear
+    /// in logs.
     ///
     /// - Parameter x5u: the URL in a signature, as served. It may be relative to the server's root. The URL is not
     ///   verified, so plain `http` is refused, even for loopback addresses, unless the server's own URL is plain

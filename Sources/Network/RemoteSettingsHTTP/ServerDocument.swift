@@ -7,8 +7,8 @@ package struct ServerDocument: Sendable, Hashable {
     package let url: HTTPURL
     let headers: HTTPHeaders
 
-    /// Returns the server's time of the response: its `Date`, plus the `Age` that a cache adds; `nil` if there is no
-    /// valid date.
+    /// Returns the server's time when the response arrived: its `Date`, plus the `Age` that a cache adds; `nil` if
+    /// there is no valid date.
     ///
     /// The time is not verified.
     ///

@@ -6,7 +6,7 @@ extension ServerURL {
 }
 
 extension ServerClient {
-    /// Opens the server's update channel, an event stream that may last for any time.
+    /// Opens the server's update channel, an event stream that may stay open indefinitely.
     ///
     /// It does not reconnect after a failure or when the stream finishes. No `Last-Event-ID` is sent, so the first
     /// event describes the server's current state.

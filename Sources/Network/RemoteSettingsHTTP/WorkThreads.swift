@@ -8,7 +8,7 @@ import RemoteSettingsModel
 /// every unstructured task inside it with ``start(_:)``. Code on these threads must never block.
 ///
 /// Before iOS 18 and macOS 15, a task cannot choose its executor (``areAvailable``). Tasks then run on Swift's task
-/// pool, and code must not block a thread until a different task finishes.
+/// pool, and code must not block a thread until another task finishes.
 package final class WorkThreads: Sendable {
     private struct State {
         var jobs: [UnownedJob] = []
@@ -79,7 +79,7 @@ package final class WorkThreads: Sendable {
         init(_ run: @escaping @Sendable () -> Void) { self.run = run }
     }
 
-    /// Starts a thread for work that may block it for any time.
+    /// Starts a thread for work that may block it indefinitely.
     package static func startThread(_ body: @escaping @Sendable () -> Void) {
         let context = unsafe Unmanaged.passRetained(Body(body))
         let status = unsafe rs_start_thread(

@@ -12,8 +12,8 @@ struct ChangesetRequest {
 
     /// Parses and checks the parameters. `_expected` is mandatory.
     ///
-    /// On v1, an empty parameter counts as missing, and no parameter may be repeated. On v2, the last value of a
-    /// repeated parameter counts.
+    /// On v1, an empty parameter is treated as missing, and no parameter may be repeated. On v2, the last value of a
+    /// repeated parameter is used.
     ///
     /// - Throws: `OriginProblem` if a parameter is missing or wrong. On v2, also if ``isSatisfied``.
     init(_ query: QueryParameters, _ version: APIVersion) throws(OriginProblem) {

@@ -10,7 +10,7 @@ extension Origin {
     ///   - query: the text after the question mark.
     ///   - dictionary: the SHA-256 of a file that the client has, if it accepts a delta from it.
     ///   - withReceivedMetadata: whether changesets also contain the metadata that this server received.
-    ///   - now: the current time. The monitor redirects if `_since` is too long ago, like Mozilla's server.
+    ///   - now: the current time. The monitor redirects if `_since` is too old, like Mozilla's server.
     /// - Throws: `BundleError` if a bundle can no longer be read.
     package func prepare(
         path: Substring, query: Substring?, dictionary: SHA256Digest? = nil, withReceivedMetadata: Bool = false,
@@ -100,8 +100,8 @@ extension Origin {
         of collection: ServedCollection, _ request: ChangesetRequest, _ query: QueryParameters,
         _ withReceivedMetadata: Bool
     ) throws(BundleError) -> OriginAnswer {
-        // v1 compares numbers, so a time in the future is later than every change. v2 accepts only timestamps that the
-        // collection has had.
+        // v1 only compares numbers, so for a time in the future there are no changes. v2 accepts only timestamps that
+        // the collection has had.
         let since = request.since.map { request.version == .v1 ? min($0, collection.timestamp) : $0 }
         if let limit = request.limit {
             if let newest = try collection.changeset(since: since, limit: limit, withReceivedMetadata) {

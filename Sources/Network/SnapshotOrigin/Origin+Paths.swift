@@ -3,10 +3,10 @@ import RemoteSettingsModel
 import SnapshotBundle
 
 extension Origin {
-    /// Lists every resource that has a separate path without a query. A mirror of plain files consists of these.
+    /// Lists every resource that has its own path, without a query. A mirror of plain files consists of these.
     ///
-    /// Changesets are full ones. ``ServedCollection/delta(since:_:)`` returns the deltas, one for each state in
-    /// ``ServedCollection/history``.
+    /// Changesets are listed in full. The deltas, one for each state in ``ServedCollection/history``, are not listed;
+    /// see ``ServedCollection/delta(since:_:_:)``.
     ///
     /// A record can contain the location of a document that the server generates. Such a path is listed twice: first
     /// for the document, which the server returns at that path, and then for the attachment.

@@ -3,9 +3,9 @@ import SnapshotBundle
 /// A server's response to a request, as a value that the HTTP server sends.
 package enum OriginAnswer: Sendable {
     case resource(OriginResource)
-    /// 307, a redirect to a different URL of the same server.
+    /// 307: a redirect to another URL of this server.
     case redirect(String, OriginRoute)
-    /// 204: nothing can be newer than what the client has.
+    /// 204: there is nothing newer than the client's state.
     case noContent(OriginRoute)
     case problem(OriginProblem, OriginRoute)
     /// The path is not part of the API. The HTTP server may respond in its own way.
@@ -16,7 +16,7 @@ package enum OriginAnswer: Sendable {
 package enum PreparedAnswer: Sendable {
     case ready(OriginAnswer)
     /// The work for a delta, a list or an archive that the first request for it creates. It may take long, so the HTTP
-    /// server does it where it delays no other response.
+    /// server runs it where it does not delay other responses.
     case making(@Sendable () throws(BundleError) -> OriginAnswer)
 
     /// Returns the response, after doing the work for it if necessary. Reads bundles.

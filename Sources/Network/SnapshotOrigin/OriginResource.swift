@@ -7,7 +7,7 @@ import SnapshotBundle
 package final class OriginResource: Sendable {
     /// The time for which caches may store a response.
     package enum Freshness: Hashable, Sendable {
-        /// The number of seconds for which the response may be stored, because it changes with the collection.
+        /// The response changes with the collection, so it may be stored for only this number of seconds.
         case seconds(Int)
         /// The response never changes, because its URL identifies the content.
         case immutable
@@ -122,7 +122,7 @@ package enum OriginContent: Sendable {
     /// An entry that is deflated in its bundle. It is inflated while it is being sent.
     case packed(PackedEntry)
 
-    /// Finds an attachment in a bundle, without copying or verifying it.
+    /// Creates the content of an attachment in a bundle, without copying or verifying it.
     ///
     /// - Returns: `nil` if the bundle does not contain it.
     /// - Throws: `BundleError` if the bundle's structure is wrong.
@@ -169,7 +169,7 @@ package enum OriginContent: Sendable {
             }
         }
 
-        /// Returns the next bytes; `nil` after the last ones. Stored content is returned in its slices, deflated
+        /// Returns the next bytes; `nil` after the last ones. Uncompressed content is returned in its slices, deflated
         /// content in pieces of at most 64 KiB.
         ///
         /// - Parameter most: the largest number of bytes to return, at least 1.
@@ -187,8 +187,8 @@ package enum OriginContent: Sendable {
                 throw BundleError(
                     .damaged, file: "a bundle",
                     found: count > left
-                        ? "an entry is longer than the directory states"
-                        : "an entry is shorter than the directory states")
+                        ? "an entry is longer than the ZIP directory states"
+                        : "an entry is shorter than the ZIP directory states")
             }
             left -= count
             return count > 0 ? Bytes(piece)[0..<count] : nil

@@ -271,7 +271,7 @@ struct ConfigValueTests {
         for levels in [129, 200_000] { refused(nested(levels), "deeper than 128 levels") }
         refused(nested(130, "<!-- </array> --><?x </array>?>"), "deeper than 128 levels")
         refused(nested(130, "<string><![CDATA[</array>]]></string>"), "deeper than 128 levels")
-        refused(nested(1, "<string a=\"/>\">"), "<string> has an attribute")
+        refused(nested(1, "<string a=\"/>\">"), "<string> must not have attributes")
         refused(Data("<!DOCTYPE x [<!ENTITY a 'b'>]><plist><dict/></plist>".utf8), "the document type defines entities")
         let integer = Data("<plist version=\"1.0\"><dict><key>a</key><integer>".utf8) + [0xFC]
         refused(integer + Data("7</integer></dict></plist>".utf8), "not UTF-8")

@@ -139,11 +139,11 @@ struct BinaryPropertyList {
         return text
     }
 
-    /// Returns the range of the content of an object that states its length.
+    /// Returns the range of the content of an object with a length, such as a string or an array.
     ///
     /// - Parameters:
     ///   - size: the number of bytes of a unit.
-    ///   - units: the number of units of each counted element.
+    ///   - units: the number of units in each element that the length counts.
     private func range(
         _ start: Int, _ low: Int, of size: Int, _ units: Int = 1
     ) throws(ParameterError) -> Range<Int> {

@@ -51,7 +51,7 @@ struct DefaultsMarkup {
             if first != "<" {
                 let content = rest.prefix { $0 != "<" }
                 rest = rest[content.endIndex...]
-                guard let plain = unescaped(content) else { throw error("unknown entity") }
+                guard let plain = unescaped(content) else { throw error("an entity is not valid; write & as &amp;") }
                 tokens.append((.text(plain), line))
                 line += content.count { $0 == "\n" }
             } else if rest.starts(with: "<!--".unicodeScalars) {
@@ -63,7 +63,7 @@ struct DefaultsMarkup {
                 _ = try skip("?>", "a processing instruction")
             } else if rest.starts(with: "<!".unicodeScalars) {
                 guard !(try skip(">", "the document type")).contains("[") else {
-                    throw error("the document type defines entities")
+                    throw error("the document type defines entities, which are not supported")
                 }
             } else {
                 rest = rest.dropFirst()
@@ -72,7 +72,7 @@ struct DefaultsMarkup {
                 let name = String(tag.drop { $0 == "/" }.prefix { !$0.properties.isWhitespace && $0 != "/" })
                 guard !name.isEmpty else { throw error("a tag has no name") }
                 // An attribute value could contain a `>` that does not close the tag, so attributes are refused.
-                guard !tag.contains("=") || name == "plist" else { throw error("<\(name)> has an attribute") }
+                guard !tag.contains("=") || name == "plist" else { throw error("<\(name)> must not have attributes") }
                 tokens.append((tag.first == "/" ? .close(name) : tag.last == "/" ? .empty(name) : .open(name), at))
             }
             // A value and its key each consist of at most two tags and a text, so there are at most six tokens per
@@ -215,7 +215,7 @@ struct DefaultsMarkup {
         case .open("date")?:
             let text = try text(of: "date")
             guard let time = Timestamp(rfc3339: text) else {
-                throw error(line, "\(VisibleText.quote(text)) is not a date from 1970 on")
+                throw error(line, "\(VisibleText.quote(text)) is not an RFC 3339 date in 1970 or later")
             }
             return .date(time)
         case .open("data")?:

@@ -1,7 +1,7 @@
 import RemoteSettingsModel
 import TargetFilter
 
-/// The value of a custom signal. Signals provide the filters of parameters with information about this user or device.
+/// The value of a custom signal: information about this user or device, for use in the filters of parameters.
 public struct CustomSignalValue: Hashable, Sendable {
     enum Content: Hashable, Sendable {
         case string(ExactString)
@@ -11,7 +11,7 @@ public struct CustomSignalValue: Hashable, Sendable {
 
     let content: Content
 
-    /// Returns a string value of at most 500 characters.
+    /// Returns a string value, which may have at most 500 characters.
     public static func string(_ value: String) -> CustomSignalValue { CustomSignalValue(content: .string(value.exact)) }
     /// Returns an integer value.
     public static func integer(_ value: Int) -> CustomSignalValue { CustomSignalValue(content: .integer(Int64(value))) }
@@ -25,7 +25,7 @@ extension CustomSignalValue: ExpressibleByStringInterpolation, ExpressibleByInte
     public init(floatLiteral value: Double) { self = .double(value) }
 }
 
-/// The current signals, within Firebase's limits.
+/// The signals that the app has set. Their number and lengths are limited as in Firebase.
 struct CustomSignals: Hashable, Sendable {
     private(set) var values: [ExactString: CustomSignalValue] = [:]
 
@@ -67,12 +67,12 @@ struct CustomSignals: Hashable, Sendable {
         let bytes = JSONText.compact(candidate.json).count
         guard bytes <= Self.mostBytes else {
             throw .limitExceeded(
-                reason: "all signals together would be \(bytes) bytes, over the limit of \(Self.mostBytes)")
+                reason: "the signals would total \(bytes) bytes, over the limit of \(Self.mostBytes); remove some")
         }
         self = candidate
     }
 
-    /// The signals as members of the environment of filters.
+    /// The signals as members of `env` in filters.
     var filterValues: [ExactString: FilterValue] {
         values.mapValues { value in
             switch value.content {

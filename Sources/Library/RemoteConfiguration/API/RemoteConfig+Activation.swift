@@ -11,7 +11,7 @@ extension RemoteConfig {
         guard let collection = try? client.collection(), collection.session.trials.isSafeStart,
             collection.overridingPath == nil
         else { return chosen }
-        // Each round rejects one state.
+        // If the start must not be made with a state, that state is rejected, and the next round tries another one.
         while let layer = chosen.layer,
             !collection.session.trials.countStart(
                 of: trialSubject(collection), serving: .init(layer.snapshot), isPackaged: layer.source == .packaged)
@@ -21,7 +21,7 @@ extension RemoteConfig {
         return chosen
     }
 
-    /// Returns the newest state that may be active.
+    /// Returns the newest state that may be active, and the reasons that newer ones are not used.
     private func newestLayer() -> (layer: ParameterLayer?, problems: [String]) {
         let collection: LocalCollection
         do throws(RemoteSettingsError) {
@@ -81,11 +81,11 @@ extension RemoteConfig {
     private enum Activation {
         /// The keys whose values have changed.
         case changed(Set<ExactString>)
-        /// There is a state that the app's check has not accepted yet. Nothing was activated.
+        /// This state must pass the app's check before it can be activated. Nothing was activated.
         case unchecked(ParameterLayer)
     }
 
-    /// Activates the newest state that the app's check accepts. The check runs without the storage lock.
+    /// Activates the newest state, after the app's check has accepted it. The check runs without the storage lock.
     private func activate(_ collection: LocalCollection, before: ConfigLayers) async throws -> Set<ExactString> {
         var checked: ParameterLayer?
         while true {
@@ -104,9 +104,9 @@ extension RemoteConfig {
         }
     }
 
-    /// Activates a state under the storage lock.
+    /// Activates the newest state, unless the app has to check it first. Runs under the storage lock.
     ///
-    /// - Parameter checked: the state that the app's check has accepted.
+    /// - Parameter checked: the state that the app's check has accepted; `nil` if there is none yet.
     private func activate(
         _ collection: LocalCollection, _ index: inout StorageIndex, before: ConfigLayers,
         checked: ParameterLayer?
@@ -122,7 +122,7 @@ extension RemoteConfig {
                 throw RemoteConfigError.notParameters(reason: "\(collection.id): \(error)")
             }
         }
-        // Keep a state that another process has activated, unless no process would activate it now.
+        // Do not replace a newer state that another process has activated, unless it was rejected or cannot be used.
         let activated = index[collection.activated.key].activated
         var kept = target.flatMap { activated.isCurrent($0.snapshot) ? $0.timestamp : nil }
         if kept == nil, case let found = collection.newest(of: activated, usesPackaged: false),
@@ -136,8 +136,8 @@ extension RemoteConfig {
         let current = collection.current()
         if let snapshot = current.snapshot, current.isNewer(than: target), trial?.reason(against: snapshot) == nil {
             target = try layer(current, snapshot)
-            // The state that the catalogue lists replaces the active state, even one with a later timestamp, because
-            // that state may be in no catalogue.
+            // The state listed in the catalogue replaces any active state, even a later one, which may not be listed in
+            // any catalogue.
             if current.isOfCatalogue { kept = nil }
         }
         if let active = target, active.context != context {
@@ -185,7 +185,7 @@ extension RemoteConfig {
         let active = layers().parameters
         let context = context(collection, store.present(collection))
         let fetched: ParameterLayer?
-        // A state from a different server is replaced regardless of its timestamp.
+        // If the configured server has changed, the active state is replaced regardless of its timestamp.
         let own = active.flatMap { $0.server == collection.session.serverIdentity ? $0 : nil }
         let found = collection.current()
         if let snapshot = found.snapshot, found.isNewer(than: own), trial(collection)?.reason(against: snapshot) == nil
@@ -197,15 +197,15 @@ extension RemoteConfig {
         return ParameterLayer.differences(from: active, to: fetched)
     }
 
-    /// Sets signals, which provide the filters of parameters with information about this user or device. In filters,
-    /// each signal is a member of `env` named after the signal's key. Does I/O.
+    /// Sets signals: information about this user or device, for use in the filters of parameters. In filters, each
+    /// signal is a member of `env` with the signal's key as its name. Does I/O.
     ///
-    /// Signals are kept after a restart. They take effect at the next ``activate()`` or start. The next ``fetch()``
+    /// Signals persist across restarts. They take effect at the next ``activate()`` or start. The next ``fetch()``
     /// contacts the server, regardless of the interval. Signals cannot replace members of the service's `appContext`,
     /// `env.id` or `env.now`.
     ///
-    /// - Parameter signals: the signals to set; `nil` removes one. All others are kept. A key has at most 250
-    ///   characters, and a string at most 500. There may be 100 signals, which together use at most 1 MiB of storage.
+    /// - Parameter signals: the signals to set; `nil` removes one. Others remain set. A key may have 250 characters,
+    ///   and a string value 500. There may be 100 signals, which together use at most 1 MiB.
     /// - Throws: ``RemoteConfigCustomSignalsError`` for the first violation. No signal is set in that case.
     public func setCustomSignals(
         _ signals: [String: CustomSignalValue?]
@@ -242,10 +242,10 @@ extension CurrentState {
         return isStandIn == kept.isStandIn ? timestamp >= other : kept.isStandIn
     }
 
-    /// Returns whether this state replaces an active one.
+    /// Returns whether an activation replaces the active state with this one.
     ///
-    /// A state that the server has signed replaces a packaged one with the same timestamp, because the packaged one may
-    /// have been imported. With a catalogue, the state listed in it replaces any other.
+    /// A fetched state replaces a packaged one with the same timestamp, because the packaged one may have been
+    /// imported. With a catalogue, the state listed in it replaces any other.
     fileprivate func isNewer(than active: ParameterLayer?) -> Bool {
         guard let snapshot else { return false }
         guard let active else { return true }

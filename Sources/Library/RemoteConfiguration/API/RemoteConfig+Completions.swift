@@ -30,7 +30,7 @@ extension RemoteConfig {
 
     /// Activates values, like the asynchronous `activate()`.
     ///
-    /// - Parameter completion: called on the main actor with whether a value has changed.
+    /// - Parameter completion: called on the main actor. Its first argument is whether a value has changed.
     public func activate(completion: (@MainActor @Sendable (Bool, (any Error)?) -> Void)?) {
         Task {
             do throws(RemoteConfigError) {

@@ -157,7 +157,7 @@ extension RemoteConfig {
     /// - Throws: ``RemoteConfigError/invalidDefaults(reason:)`` if there is no such file, or if it is not a property
     ///   list with a dictionary. The current defaults then remain unchanged.
     public func setDefaults(fromPlist name: String?, in directory: String? = nil) throws(RemoteConfigError) {
-        guard let name else { throw .invalidDefaults(reason: "the name of the property list is nil") }
+        guard let name else { throw .invalidDefaults(reason: "the property list's name is nil; pass a name or path") }
         let path: String
         let content: Bytes?
         do throws(BundleError) {
@@ -177,7 +177,7 @@ extension RemoteConfig {
     ///
     /// - Parameters:
     ///   - plist: the content of the property list.
-    ///   - name: the name of the list in errors.
+    ///   - name: the name of the property list in error messages.
     /// - Throws: ``RemoteConfigError/invalidDefaults(reason:)`` if it is not a property list with a dictionary. The
     ///   current defaults then remain unchanged.
     public func setDefaults(plist: Data, name: String = "property list") throws(RemoteConfigError) {
@@ -204,7 +204,7 @@ extension RemoteConfig {
     /// dictionaries of these.
     ///
     /// An object of any other type becomes `null`. If both overloads accept the argument, as for `nil` and `[:]`, the
-    /// compiler prefers the other overload.
+    /// compiler prefers the overload for ``RemoteConfigDefault``.
     @_disfavoredOverload
     public func setDefaults(_ defaults: [String: NSObject]?) {
         replaceDefaults(

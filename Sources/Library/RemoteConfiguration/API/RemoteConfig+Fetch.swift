@@ -21,12 +21,12 @@ struct RemoteConfigFetchOutcome: Sendable {
 }
 
 extension RetryPauses {
-    /// The waits after server failures.
+    /// The pauses after server failures, during which no request is sent.
     static let afterFetches = RetryPauses(first: .seconds(120), longest: .seconds(14_400), spread: 0.5...1.5)
 }
 
 extension RemoteConfig {
-    /// Fetches newer values, unless the last success is more recent than ``RemoteConfigSettings/minimumFetchInterval``.
+    /// Fetches newer values, unless the last success was less than ``RemoteConfigSettings/minimumFetchInterval`` ago.
     /// Uses the network.
     ///
     /// Fetched values take effect when you call ``activate()``. Concurrent calls share one fetch.
@@ -43,7 +43,7 @@ extension RemoteConfig {
     /// Fetches newer values, like ``fetch()``, but with the given interval.
     ///
     /// - Parameter seconds: the minimum number of seconds between the last successful fetch and a new request. With 0,
-    ///   the call always makes a request, except during a backoff.
+    ///   the call makes a request unless a backoff or the hourly limit forbids it.
     @discardableResult
     public func fetch(withExpirationDuration seconds: Double) async throws(RemoteConfigError) -> RemoteConfigFetchStatus
     {
@@ -54,7 +54,7 @@ extension RemoteConfig {
 
     /// Fetches newer values, like ``fetch()``, and then activates them.
     ///
-    /// - Throws: ``RemoteConfigError`` if the fetch fails. Nothing is activated in that case.
+    /// - Throws: ``RemoteConfigError`` if the fetch or the activation fails. The active values then remain unchanged.
     @discardableResult
     public func fetchAndActivate() async throws(RemoteConfigError) -> RemoteConfigFetchAndActivateStatus {
         let outcome = await fetchOutcome(expiration: configSettings.minimumFetchInterval)
@@ -63,11 +63,11 @@ extension RemoteConfig {
         return outcome.askedServer ? .successFetchedFromRemote : .successUsingPreFetchedData
     }
 
-    /// The time of the last successful fetch or other sync of the collection; `nil` if there was none. It is kept after
-    /// a restart.
+    /// The time of the last successful fetch or other sync of the collection; `nil` if there was none. It persists
+    /// across restarts.
     public var lastFetchTime: Date? { keptState?.lastFetch?.date }
 
-    /// The result of the last fetch. It is kept after a restart.
+    /// The result of the last fetch. It persists across restarts.
     public var lastFetchStatus: RemoteConfigFetchStatus { keptState?.lastStatus ?? .noFetchYet }
 
     private var keptState: ConfigState? { (try? client.collection()).map(store.present) }
@@ -96,7 +96,7 @@ extension RemoteConfig {
         return nextRegularFetch(store.present(collection), collection, expiration: .interval(expiration)) == nil
     }
 
-    /// Returns the time when the interval expires; `nil` if a request is allowed now.
+    /// Returns the time when the interval expires; `nil` if the interval allows a request now.
     func nextRegularFetch(_ kept: ConfigState, _ collection: LocalCollection, expiration: Duration) -> Timestamp? {
         let now = collection.session.now
         // A time in the future was stored before the clock was set back, so it is ignored.
@@ -169,7 +169,7 @@ extension RemoteConfig {
                 throw RemoteConfigError.timeout(.seconds(timeout))
             }
             defer { group.cancelAll() }
-            // A caller whose sync is cancelled stops waiting at once.
+            // The group then waits for the cancelled sync too, but that call returns at once.
             return try await group.next()
         }
         try Task.checkCancellation()
@@ -181,7 +181,7 @@ extension RemoteConfig {
         let current = collection.current().snapshot
         await store.update(collection) { kept in
             kept.recordSuccess(collection, current: current?.timestamp)
-            // Keep the mark if a push message arrived during the fetch, because it announces a newer state.
+            // Keep the mark if a push message arrived during the fetch, because it may announce a newer state.
             if kept.stale == stale { kept.stale = nil }
         }
         var outcome = RemoteConfigFetchOutcome(status: .success, askedServer: true)
@@ -260,7 +260,7 @@ extension RemoteConfig {
 }
 
 extension SyncUptake {
-    /// Whether the server sent an unusable response.
+    /// Whether the server sent an error or an unusable response.
     ///
     /// A 404 is not a server failure, because the collection does not exist before its first publication.
     fileprivate var isServersFailure: Bool {
@@ -278,8 +278,8 @@ extension SyncUptake {
 extension RemoteConfig {
     /// Records that the server has a newer state than the fetched one. Does I/O.
     ///
-    /// The next fetch then contacts the server regardless of the interval, but not during a backoff that the server has
-    /// requested. The record is kept after a restart, until the next success.
+    /// The next fetch then contacts the server regardless of the interval, but not during a backoff. The record
+    /// persists across restarts, until the next successful fetch.
     ///
     /// - Throws: ``RemoteConfigError/storage(reason:)`` if the record cannot be stored. It is still effective in this
     ///   process.
@@ -300,7 +300,7 @@ extension RemoteConfig {
     ///
     /// It reads `CONFIG_STATE` with the value `STALE`, and `timestamp` with the timestamp of the published collection
     /// in milliseconds, as a number or string. If the app already has the state with this timestamp, the message does
-    /// not cause a fetch. A message for another `collection` is ignored.
+    /// not cause a fetch. A message that contains `collection` is ignored unless it names this collection.
     ///
     /// - Returns: whether the message concerns this remote config.
     /// - Throws: the errors of ``markStale()``.

@@ -87,7 +87,7 @@ extension RemoteConfig {
         _ = Task { @MainActor in work() }
     }
 
-    /// Starts to watch for states stored by syncs. The first listener calls this.
+    /// Starts to watch for states stored by syncs, unless an earlier call has done so.
     private func announceStores() {
         guard let collection = try? client.collection() else { return }
         let stores = collection.stores()

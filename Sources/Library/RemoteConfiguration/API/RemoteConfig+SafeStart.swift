@@ -3,8 +3,8 @@ import RemoteSettings
 import RemoteSettingsModel
 
 extension RemoteConfig {
-    /// The app's check of values before they are activated. It throws if the app cannot use them, for example because a
-    /// value cannot be decoded.
+    /// The app's check of values before they are activated. It must throw if the app cannot use them, for example
+    /// because a value cannot be decoded.
     ///
     ///     config.validate = { _, new in _ = try new.decoded(as: Settings.self) }
     ///
@@ -25,11 +25,11 @@ extension RemoteConfig {
         }
     }
 
-    /// Marks this start of the app as successful. It calls the service's `RemoteSettingsService.markStartSuccessful()`,
-    /// for this remote config and everything else that the app has read.
+    /// Marks this start of the app as successful. Like `RemoteSettingsService.markStartSuccessful()`, which it calls,
+    /// it applies to every collection that the app has read.
     ///
-    /// - Throws: ``RemoteConfigError/storage(reason:)`` if the mark cannot be stored. It is still effective in this
-    ///   process.
+    /// - Throws: ``RemoteConfigError/storage(reason:)`` if the mark cannot be stored. The mark is still effective in
+    ///   this process.
     public func markStartSuccessful() throws(RemoteConfigError) {
         do {
             try client.markStartSuccessful()
@@ -44,8 +44,8 @@ extension RemoteConfig {
     /// successfully with are active. If there are none, the packaged values are used, or else the app's defaults.
     ///
     /// - Throws: ``RemoteConfigError/storage(reason:)`` if `RemoteSettingsConfig.safeStart` is not set, if only
-    ///   defaults are in use, or if the rejection cannot be stored. In the last case it is still effective in this
-    ///   process.
+    ///   defaults are in use, or if the rejection cannot be stored. In the last case, the rejection is still effective
+    ///   in this process.
     public func rejectState() throws(RemoteConfigError) {
         try leaveState(because: "the app rejected it", toPrevious: false)
     }
@@ -64,7 +64,7 @@ extension RemoteConfig {
             let (trials, subject) = (collection.session.trials, trialSubject(collection))
             guard trials.isSafeStart else { throw RemoteSettingsError.safeStartIsOff }
             guard let active = layers().parameters, active.source != .override else {
-                throw RemoteConfigError.storage(reason: "\(collection.id): no values are active, only defaults")
+                throw RemoteConfigError.storage(reason: "\(collection.id): no fetched or packaged values are active")
             }
             let previous = collection.previous(subject).map { StateTrial.State($0) }
             let state = StateTrial.State(active.snapshot)
@@ -91,16 +91,15 @@ extension RemoteConfig {
 // MARK: - Checks before activation
 
 extension RemoteConfig {
-    /// Returns the record of the app's starts with the collection's states; `nil` if starts are not recorded.
+    /// Returns the record of the app's starts and rejected states; `nil` without safe start and the app's check.
     func trial(_ collection: LocalCollection) -> StateTrial? {
         let trials = collection.session.trials
         guard trials.isSafeStart || validate != nil else { return nil }
         return trials.trial(of: trialSubject(collection))
     }
 
-    /// Returns the kind of states whose starts are recorded. Starts with activated states and with cached states are
-    /// recorded separately. With activation at the next start, only cached states are, because they become active
-    /// directly.
+    /// Returns which record of starts to use: the one for activated states, or, with activation at the next start, the
+    /// one for synced states, because these become active without an activation.
     func trialSubject(_ collection: LocalCollection) -> StateTrials.Subject {
         activation == .onNextStart ? collection.subject : collection.activated
     }
@@ -148,7 +147,7 @@ extension RemoteConfig {
         }
     }
 
-    /// Registers the check of values before they are stored, if stored values become active at the next start.
+    /// Makes syncs check values before they store them, if stored values become active at the next start.
     private func checkBeforeStarts() {
         guard activation == .onNextStart, let collection = try? client.collection() else { return }
         collection.session.trials.addCheck(of: collection.id) { [weak self] snapshot in

@@ -37,9 +37,9 @@ extension RemoteConfig {
 
     /// A stream of the active values: the current ones, then those after each activation.
     ///
-    /// No activation is missed, but only the newest unread one is kept. Each access creates a new stream, which
-    /// finishes when the remote config is released or the service is shut down. No connection is opened. Does I/O like
-    /// the first read of a value.
+    /// Only the newest unread values are kept, so a slow reader skips older ones. Each access creates a new stream,
+    /// which finishes when the remote config is released or the service is shut down. No connection is opened. Does I/O
+    /// like the first read of a value.
     public var activations: AsyncStream<RemoteConfigSnapshot> {
         let activations = hub.activations()
         let first = Mutex<RemoteConfigSnapshot?>(snapshot())

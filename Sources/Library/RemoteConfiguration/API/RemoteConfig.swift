@@ -8,7 +8,7 @@ import FoundationEssentials
 import Foundation
 #endif
 
-/// Remote config for an app: parameters with defaults that the app fetches, activates and reads by key.
+/// The remote config of an app: parameters that the app fetches, activates and reads by key, with in-app defaults.
 ///
 /// The parameters are in a signed collection, which may be packaged with the app.
 ///
@@ -18,10 +18,10 @@ import Foundation
 ///     config["banner"].stringValue  // packaged with the app, or the default
 ///     try await config.fetchAndActivate()  // contacts the server if a fetch is due
 ///
-/// A value comes from the newest state that was activated or packaged, otherwise from the app's defaults. If there is
-/// neither, it is empty. Fetched values take effect when you call ``activate()``. Reading never uses the network, never
-/// fails, and never waits for a lock during I/O. The first read in a process does I/O, because it reads and verifies
-/// the stored or packaged state. Instances can be used from any thread.
+/// A value comes from the newest activated or packaged state, or else from the app's defaults. If neither has the key,
+/// it is empty. Fetched values take effect when you call ``activate()``. Reading never uses the network and never
+/// fails. The first read in a process does I/O, because it reads and verifies the stored or packaged state. Later reads
+/// do not wait for I/O. Instances can be used from any thread.
 ///
 /// The class is `Observable`, on Apple systems since iOS 17 and macOS 14. A SwiftUI view that reads a value is updated
 /// when an activation changes values. `withObservationTracking` works on every system. On older Apple systems, use
@@ -33,9 +33,9 @@ public final class RemoteConfig: RemoteConfigReading, Sendable {
         var defaults: [ExactString: RemoteConfigValue] = [:]
         /// The values that the app's code overrides during development.
         var overrides: [ExactString: RemoteConfigValue] = [:]
-        /// The reasons that snapshots are not used.
+        /// The reasons that snapshots were not used at the start; empty after an activation.
         var problems: [String] = []
-        /// Whether a fetch is running. It records its own result.
+        /// Whether a fetch is running. It records its own result, so `recordSync` ignores its sync.
         var isFetching = false
         /// The last fetched state that listeners have been notified of.
         var announced: Payload?
@@ -73,12 +73,11 @@ public final class RemoteConfig: RemoteConfigReading, Sendable {
     /// - Parameters:
     ///   - collection: the collection's name in the bucket of the service's configuration, or `bucket/name`. The
     ///     collection must contain only parameters.
-    ///   - service: the service that syncs, verifies and packages the collection. Its other collections are not
-    ///     affected.
+    ///   - service: the service that syncs, verifies and stores the collection. Its other collections are not affected.
     ///   - settings: the fetch interval and the time limit of a fetch.
     ///   - activation: when fetched values take effect.
-    ///   - installationID: the value of `env.id`, which decides percentage rollouts, such as the id of a user with
-    ///     several devices; `nil` for a random id that is kept in the storage directory.
+    ///   - installationID: the value of `env.id`, by which percentage rollouts select installations; `nil` for a random
+    ///     id that is kept in the storage directory. With a user's id, all of the user's devices are selected together.
     public init(
         collection: String, service: RemoteSettingsService, settings: RemoteConfigSettings = RemoteConfigSettings(),
         activation: RemoteConfigActivation = .onRequest, installationID: String? = nil
@@ -100,7 +99,7 @@ public final class RemoteConfig: RemoteConfigReading, Sendable {
 
     /// Creates the remote config that ``remoteConfig()`` returns. Call it once, when the app starts. Does no I/O.
     ///
-    /// The parameters are those of ``init(collection:service:settings:activation:installationID:)``. If it is called
+    /// For the parameters, see ``init(collection:service:settings:activation:installationID:)``. If this is called
     /// again, ``remoteConfig()`` returns the new remote config from then on. Earlier ones continue to work.
     @discardableResult
     public static func configure(
@@ -131,14 +130,14 @@ public final class RemoteConfig: RemoteConfigReading, Sendable {
         set { settings.withLock { $0 = newValue.copy } }
     }
 
-    /// Returns the value of a key, from a remote or packaged state, or else from the app's defaults. Without either, it
-    /// is empty.
+    /// Returns the value of a key, from the active remote or packaged state, or else from the app's defaults. If
+    /// neither has one, the value is empty.
     public subscript(key: String) -> RemoteConfigValue { layers().value(key) }
 
-    /// Returns the value of a key, from a remote or packaged state, or else from the app's defaults. Without either, it
-    /// is empty.
+    /// Returns the value of a key, from the active remote or packaged state, or else from the app's defaults. If
+    /// neither has one, the value is empty.
     ///
-    /// - Parameter key: the key. As in Firebase, `nil` is allowed and has no value.
+    /// - Parameter key: the key. As in Firebase, it may be `nil`; the value is then empty.
     public func configValue(forKey key: String?) -> RemoteConfigValue { key.map(layers().value) ?? .none }
 
     /// Returns a snapshot of the current values, which all belong to one state.

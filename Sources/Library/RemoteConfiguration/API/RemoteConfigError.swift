@@ -7,10 +7,10 @@ import FoundationEssentials
 import Foundation
 #endif
 
-/// The error domain of ``RemoteConfigError`` as an `NSError`, as in Firebase.
+/// The error domain of ``RemoteConfigError`` when it is bridged to `NSError`, as in Firebase.
 public let RemoteConfigErrorDomain = "com.google.remoteconfig.ErrorDomain"
-/// The key of ``RemoteConfigError/throttledUntil`` in the `userInfo` of an `NSError`, in seconds since 1970, as in
-/// Firebase.
+/// The `userInfo` key under which an `NSError` contains ``RemoteConfigError/throttledUntil``, in seconds since 1970, as
+/// in Firebase.
 public let RemoteConfigThrottledEndTimeInSecondsKey = "error_throttled_end_time_seconds"
 
 /// The reason that a call of ``RemoteConfig`` failed. Values can still be read as before.
@@ -31,9 +31,9 @@ public enum RemoteConfigError: Error, Hashable, Sendable {
     /// The values were verified but not activated: they were rejected by the app's check or by the app itself, or
     /// starts with them failed.
     case rejected(reason: String)
-    /// The state could not be written to the storage directory.
+    /// The change could not be stored, or there is no state to reject or to roll back to.
     case storage(reason: String)
-    /// Defaults could not be read.
+    /// The defaults could not be read, or contain a value that is not supported.
     case invalidDefaults(reason: String)
     /// The task was cancelled. Nothing has changed.
     case cancelled

@@ -6,15 +6,15 @@ import FoundationEssentials
 import Foundation
 #endif
 
-/// A number with the members of `NSNumber` that apps use.
+/// A number with the commonly used properties of `NSNumber`.
 ///
 /// No conversion fails: a number outside the range of a type becomes the nearest number in it. `NSNumber` would
 /// truncate the bits instead.
 public struct RemoteConfigNumber: Hashable, Sendable {
     /// The number as a `Double`, rounded if necessary.
     public let doubleValue: Double
-    /// The bits of a 64-bit integer that a `Double` cannot represent exactly; `nil` for any other number. The integer's
-    /// sign is that of the double.
+    /// The bits of a 64-bit integer that a `Double` cannot represent exactly; `nil` for any other number. They are
+    /// those of an `Int64` if ``doubleValue`` is negative, otherwise of a `UInt64`.
     private let bits: UInt64?
 
     /// Creates a number from an integer.

@@ -54,9 +54,9 @@ public struct RemoteConfigSettings: Hashable, Sendable {
     /// It protects the server from an app that fetches in a loop. Further fetches fail with
     /// ``RemoteConfigError/paused(until:reason:)``, which contains the time when the next request is allowed.
     ///
-    /// The count is kept after a restart, by the minute. Requests that did not reach a server do not count. Requests
-    /// after ``RemoteConfig/markStale()`` are counted separately, up to the same number. Syncs started by the update
-    /// channel have separate limits.
+    /// The count has a resolution of one minute and persists across restarts. Requests that did not reach a server do
+    /// not count. Requests after ``RemoteConfig/markStale()`` are counted separately, up to the same number. Syncs
+    /// started by the update channel have separate limits.
     public var fetchesPerHour: Int {
         get { current.perHour }
         set { change { $0.perHour = max(1, newValue) } }

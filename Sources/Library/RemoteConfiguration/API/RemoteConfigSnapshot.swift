@@ -31,7 +31,7 @@ public struct RemoteConfigSnapshot: Sendable {
     }
 }
 
-/// A source of values.
+/// A source of parameter values, such as a ``RemoteConfig`` or a snapshot of one.
 ///
 /// The values of a ``RemoteConfig`` change with each activation. Those of a ``RemoteConfigSnapshot`` never change.
 /// Reading never uses the network. The first read of a ``RemoteConfig`` in a process does I/O, and later reads do none.
@@ -44,8 +44,8 @@ extension RemoteConfigSnapshot: RemoteConfigReading {
     /// Returns this snapshot.
     public func snapshot() -> RemoteConfigSnapshot { self }
 
-    /// Returns the value of a key, from a remote or packaged state, or else from the app's defaults. Without either, it
-    /// is empty.
+    /// Returns the value of a key, from the active remote or packaged state, or else from the app's defaults. If
+    /// neither has one, the value is empty.
     public subscript(key: String) -> RemoteConfigValue { layers.value(key) }
 
     /// The timestamp of the collection's state that remote or packaged values come from; `nil` if there are none.
@@ -53,14 +53,14 @@ extension RemoteConfigSnapshot: RemoteConfigReading {
 }
 
 extension RemoteConfigReading {
-    /// Returns the value of a key, from a remote or packaged state, or else from the app's defaults. Without either, it
-    /// is empty.
+    /// Returns the value of a key, from the active remote or packaged state, or else from the app's defaults. If
+    /// neither has one, the value is empty.
     public subscript(key: String) -> RemoteConfigValue { snapshot().layers.value(key) }
 
-    /// Returns the value of a key, from a remote or packaged state, or else from the app's defaults. Without either, it
-    /// is empty.
+    /// Returns the value of a key, from the active remote or packaged state, or else from the app's defaults. If
+    /// neither has one, the value is empty.
     ///
-    /// - Parameter key: the key. As in Firebase, `nil` is allowed and has no value.
+    /// - Parameter key: the key. As in Firebase, it may be `nil`; the value is then empty.
     public func configValue(forKey key: String?) -> RemoteConfigValue {
         key.map { snapshot().layers.value($0) } ?? .none
     }
@@ -96,8 +96,8 @@ extension RemoteConfigReading {
         }
     }
 
-    /// Returns the keys of remote or packaged values that begin with a prefix. With `nil` or an empty prefix, it
-    /// returns all of them.
+    /// Returns the keys that begin with a prefix and have a remote or packaged value; all such keys if the prefix is
+    /// `nil` or empty.
     ///
     /// As in Firebase, the app's defaults are not included.
     public func keys(withPrefix prefix: String?) -> Set<String> {
@@ -110,7 +110,7 @@ extension RemoteConfigReading {
     public subscript(jsonValue key: String) -> RemoteSettingsJSON? { configValue(forKey: key).jsonValue }
 
     /// Returns the members of a key's value if it is an object; see ``RemoteConfigValue/jsonObject``.
-    @available(*, deprecated, message: "read configValue(forKey:).jsonObject; config[jsonValue:] is a JSONValue")
+    @available(*, deprecated, message: "use configValue(forKey:).jsonObject; config[jsonValue:] is a JSONValue")
     @_disfavoredOverload
     public subscript(jsonValue key: String) -> [String: AnyHashable]? { configValue(forKey: key).jsonObject }
 
@@ -122,13 +122,13 @@ extension RemoteConfigReading {
         try? configValue(forKey: key).decoded(decoder: decoder)
     }
 
-    /// Decodes all parameters as one type of the app, whose members are the keys.
+    /// Decodes all parameters as one type of the app, whose coding keys are the parameters' keys.
     ///
     /// Remote or packaged values take precedence over defaults. Each one is decoded as by
     /// ``RemoteConfigValue/decoded(as:decoder:)``.
     ///
     /// - Parameters:
-    ///   - type: a type whose members are the keys.
+    ///   - type: a type whose coding keys are the parameters' keys.
     ///   - decoder: the decoder. Its key strategy also applies to the parameters' keys.
     /// - Throws: `DecodingError`.
     public func decoded<Value: Decodable>(

@@ -43,7 +43,7 @@ public enum RemoteConfigFetchAndActivateStatus: Int, Hashable, Sendable, CaseIte
 public struct RemoteConfigStatus: Hashable, Sendable {
     /// A state of the collection.
     public struct State: Hashable, Sendable {
-        /// The source: ``RemoteConfigSource/remote`` or ``RemoteConfigSource/packaged``.
+        /// The source: `remote`, `packaged` or `override`.
         public var source: RemoteConfigSource
         /// The collection's timestamp.
         public var timestamp: RemoteSettingsTimestamp
@@ -51,7 +51,7 @@ public struct RemoteConfigStatus: Hashable, Sendable {
         public var age: Duration
         /// The basis of trust in the state, such as a signature under a pinned root.
         public var provenance: Provenance
-        /// The number of parameter records, including those for other apps.
+        /// The number of parameter records, including those whose filters exclude this app.
         public var records: Int
     }
 
@@ -71,7 +71,7 @@ public struct RemoteConfigStatus: Hashable, Sendable {
     public var nextFetch: RemoteSettingsTimestamp?
     /// The reason that the server is not contacted before ``nextFetch``; `nil` if the interval is the only reason.
     public var holdReason: String?
-    /// Whether a push message has announced newer values since the last successful fetch.
+    /// Whether newer values have been announced since the last successful fetch, for example by a push message.
     public var isStale: Bool
     /// The reasons that there is no active state, or that a newer one is not used.
     public var problems: [String]

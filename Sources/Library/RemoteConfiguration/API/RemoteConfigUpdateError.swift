@@ -4,14 +4,14 @@ import FoundationEssentials
 import Foundation
 #endif
 
-/// The domain of ``RemoteConfigUpdateError`` if it is bridged to `NSError`, as in Firebase.
+/// The error domain of ``RemoteConfigUpdateError`` when it is bridged to `NSError`, as in Firebase.
 public let RemoteConfigUpdateErrorDomain = "com.google.remoteconfig.update.ErrorDomain"
 
 /// The reason that published values are not announced to listeners. Fetches still work.
 ///
 /// Closed: no version adds a case.
 public enum RemoteConfigUpdateError: Error, Hashable, Sendable {
-    /// More than eleven attempts to reach the update channel failed.
+    /// More than eleven consecutive connections to the update channel failed.
     case streamError(reason: String)
     /// New values were announced, but several syncs did not find them.
     case notFetched(reason: String)

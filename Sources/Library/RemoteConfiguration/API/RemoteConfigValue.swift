@@ -13,7 +13,7 @@ import Foundation
 public enum RemoteConfigSource: String, Hashable, Sendable, CaseIterable {
     /// The value was fetched from the server and activated.
     case remote
-    /// The value was packaged with the app, and is at least as new as the activated state.
+    /// The value was packaged with the app. It is used unless a newer state has been activated.
     case packaged
     /// The value is the app's own default.
     case `default`
@@ -158,7 +158,7 @@ public struct RemoteConfigValue: Sendable {
 
     /// The bytes of the object or array that the value or its string contains; `nil` if there is none.
     ///
-    /// For a string, only its first character was checked.
+    /// For a string, only its first character was checked, so the bytes may not be valid JSON.
     var document: Bytes? {
         switch content {
         case .json(let json): json
@@ -175,7 +175,7 @@ public struct RemoteConfigValue: Sendable {
 }
 
 extension JSONValue {
-    /// The value with the types that Foundation's JSON parser returns, as far as this system has them.
+    /// The value with the types that Foundation's JSON parser returns, if they exist on this system.
     fileprivate var plain: AnyHashable {
         switch self {
         case .bool(let value): value

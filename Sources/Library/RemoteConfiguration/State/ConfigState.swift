@@ -4,7 +4,7 @@ import RemoteSettingsModel
 
 /// The data that remote config stores about a collection in the index, apart from the active snapshot.
 package struct ConfigState: Hashable, Sendable {
-    /// A random id of this installation, for percentages: `env.id`.
+    /// A random id of this installation: `env.id`, by which percentage rollouts select installations.
     var installation: String
     /// The time of the last successful fetch.
     var lastFetch: Timestamp?
@@ -13,7 +13,7 @@ package struct ConfigState: Hashable, Sendable {
     /// The collection's timestamp after the last success. If the state in use is older, the fetch interval does not
     /// apply.
     var fetched: Timestamp?
-    /// A hash of the server and the filters' environment at the last success.
+    /// A hash of the server and the filters' environment at the last success. If it changes, a fetch is due.
     var context: String?
     /// The number of server failures since the last success.
     var failures: UInt64 = 0

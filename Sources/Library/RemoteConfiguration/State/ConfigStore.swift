@@ -6,7 +6,7 @@ import RemoteSettingsModel
 /// Anyone who can write to the storage directory can change it, so every number in it is clamped where it is used. A
 /// change that cannot be written is effective in this process only.
 final class ConfigStore: Sendable {
-    /// The installation's id from the app, or a random one that is not stored yet.
+    /// The installation's id from the app, or a random one that is not stored yet; `nil` until it is needed.
     private let installation: Mutex<String?>
     private let isGiven: Bool
 
@@ -62,7 +62,7 @@ final class ConfigStore: Sendable {
             if let problem { collection.session.reportStorage(problem) }
             return value
         } catch {
-            // The task was cancelled while another process was writing.
+            // The task was cancelled while another process was writing, so the change is discarded.
             var state = present(collection)
             return change(&state)
         }

@@ -68,7 +68,7 @@ extension FetchCounts {
         return .array(minutes.flatMap { [.count($0.number), .count($0.count)] })
     }
 
-    /// Creates counts from JSON. An entry that cannot be parsed is ignored.
+    /// Creates counts from JSON. If it is not valid, there are no counts.
     init(_ json: JSONValue?) {
         let numbers = (json?.array ?? []).compactMap { $0.number?.uint64 }
         guard numbers.count.isMultiple(of: 2), numbers.count <= Int(Self.span) * 2 else { return }

@@ -11,7 +11,7 @@ public enum RemoteConfigEvent: Sendable {
     case fetchedWithoutChange
     /// A fetch has failed, or was not allowed.
     case fetchFailed(RemoteConfigError)
-    /// An activation has changed the values of these keys. All observers are notified of every activation.
+    /// An activation has changed the values of these keys. For a slow observer, several activations may be merged.
     case activated(updatedKeys: Set<String>)
 }
 
@@ -143,7 +143,7 @@ final class ObserverHub: Sendable {
         messages.finish(closures: true)
     }
 
-    /// Returns a stream with an element for each activation from now on. Several unread elements are merged into one.
+    /// Returns a stream with an element for each activation from now on. Only the newest unread element is kept.
     func activations() -> AsyncStream<RemoteConfigEvent> {
         events.stream(keeping: { event, unread in if case .activated = event { unread = [event] } })
     }

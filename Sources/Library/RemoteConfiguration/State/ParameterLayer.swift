@@ -9,7 +9,7 @@ import TargetFilter
 final class ParameterLayer: Sendable {
     private struct Memory {
         var filter: RecordFilter
-        /// The keys of the parameter set that have been read. A value is `nil` if the app's own default applies.
+        /// The values that have been read, by key. A value is `nil` if the app's own default applies.
         var values: [ExactString: RemoteConfigValue?] = [:]
     }
 
@@ -53,7 +53,7 @@ final class ParameterLayer: Sendable {
         memory = Mutex(Memory(filter: RecordFilter(context: context, limits: limits)))
     }
 
-    /// Returns the value of a key; `nil` if none of its records applies.
+    /// Returns the value of a key; `nil` if the app's own default applies.
     func value(_ key: String) -> RemoteConfigValue? {
         memory.withLock { memory -> RemoteConfigValue? in
             if let known = memory.values[key] { return known }
@@ -143,7 +143,7 @@ final class ConfigLayers: Sendable {
     /// The keys that have a value, including the app's defaults, in any order.
     var allKeys: Set<ExactString> { keys().union(defaults.keys) }
 
-    /// Returns the value of a key for the app.
+    /// Returns the value of a key, and records the read for observers.
     func value(_ key: String) -> RemoteConfigValue {
         let override = fixed[key]
         let value = override ?? parameters?.value(key) ?? defaults[key] ?? .none

@@ -26,7 +26,7 @@ package enum PropertyListDefaults {
 
     /// Returns the members of a property list's dictionary. Does no I/O.
     ///
-    /// - Parameter name: the name of the list in errors.
+    /// - Parameter name: the name of the property list in error messages.
     package static func values(_ plist: Data, name: String) throws(RemoteConfigError) -> [ExactString:
         RemoteConfigValue]
     {

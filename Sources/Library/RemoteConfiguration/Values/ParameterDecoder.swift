@@ -148,12 +148,12 @@ struct ParameterDecoder: Decoder, SingleValueDecodingContainer {
 private protocol KeyedByText {}
 extension Dictionary: KeyedByText where Key == String {}
 
-/// A decoder that decodes all parameters as one type of the app, whose members are the keys. A ``ParameterDecoder``
-/// decodes each of them.
+/// A decoder that decodes all parameters as one type of the app, whose coding keys are the parameters' keys. A
+/// ``ParameterDecoder`` decodes each parameter.
 struct ParametersDecoder: Decoder, SingleValueDecodingContainer {
     let layers: ConfigLayers
     let options: JSONDecoder
-    /// Whether the decoder's key strategy applies. It is for the members of structures only.
+    /// Whether the decoder's key strategy applies. It applies to structures, but not to dictionaries.
     var convertsKeys = true
 
     var codingPath: [any CodingKey] { [] }
@@ -239,7 +239,10 @@ private struct ParameterContainer<Key: CodingKey>: KeyedDecodingContainerProtoco
     func superDecoder() throws -> any Decoder {
         throw DecodingError.valueNotFound(
             (any Decoder).self,
-            .init(codingPath: [], debugDescription: "parameters have no superclass; pass a key for its members"))
+            .init(
+                codingPath: [],
+                debugDescription: "superDecoder() is not supported for parameters; call superDecoder(forKey:) to "
+                    + "decode the superclass from a key"))
     }
 
     func superDecoder(forKey key: Key) throws -> any Decoder { try member(key) { $0 } }

@@ -48,7 +48,7 @@ enum TextReading {
         return text[start..<end]
     }
 
-    /// Returns whether the string, if it is JSON, can only be an object or an array.
+    /// Returns whether the string begins like a JSON object or array.
     static func beginsDocument(_ text: String) -> Bool {
         let first = withoutSpace(text).first
         return first == UInt8(ascii: "{") || first == UInt8(ascii: "[")

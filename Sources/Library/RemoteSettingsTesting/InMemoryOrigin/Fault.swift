@@ -16,7 +16,7 @@ public struct Fault: Sendable {
         case redirectLoop
         /// Sends an endless body of spaces.
         case endless
-        /// Sends a gzip body that inflates to this many bytes.
+        /// Sends this many bytes with the `Content-Encoding` gzip.
         case gzipBomb(Int)
         /// Changes the first byte of the body.
         case corrupted

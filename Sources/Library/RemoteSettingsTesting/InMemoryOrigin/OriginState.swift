@@ -163,8 +163,8 @@ struct AuthoredCollection {
     /// Creates the snapshot for the server, which trusts it without verification. Clients have to verify the server's
     /// responses.
     ///
-    /// Normally the bundle contains the certificate chain and the server serves it. If a test makes the server send
-    /// false data, the bundle has no chain, so that the server does not change the URLs of chains.
+    /// Normally the bundle contains the certificate chain and the server serves it. If a test has changed the
+    /// signatures, the bundle has no chain, so that the server does not replace the chain URLs in them.
     private func snapshot(_ unverified: UnverifiedSnapshot, isSigned: Bool) throws -> Snapshot {
         guard isSigned, signatures == [SignatureForm()] else {
             return Snapshot(vouchingFor: unverified, chain: nil, provenance: .unsigned)

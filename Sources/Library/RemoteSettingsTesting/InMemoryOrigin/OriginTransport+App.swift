@@ -26,7 +26,7 @@ extension OriginTransport {
             let packed = try state.withLock { try $0.collections[collection.collection]?.packed(at: address) }
             guard let packed else {
                 throw RemoteSettingsError.other(
-                    reason: "\(collection.id): the collection was deleted")
+                    reason: "\(collection.id): the collection was deleted; create it again with create()")
             }
             bundles[collection.id] = packed.bytes
             lock.collections[collection.collection] = packed.lock

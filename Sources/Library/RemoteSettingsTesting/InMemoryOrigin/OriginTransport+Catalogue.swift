@@ -4,8 +4,7 @@ import RemoteSettingsModel
 import SnapshotBundle
 
 extension OriginTransport {
-    /// Publishes the current states of all collections with a catalogue in `publisher/catalogue`, like `rsdump
-    /// publish`.
+    /// Publishes a catalogue of the current states of all collections, in `publisher/catalogue`, like `rsdump publish`.
     ///
     /// Later writes to a collection become part of the next catalogue.
     ///
@@ -13,7 +12,7 @@ extension OriginTransport {
     ///   - publisher: the name of the publisher.
     ///   - number: the catalogue's number; `nil` for the number after the last one.
     ///   - expiresAfter: the time for which the publisher's confirmation is valid.
-    ///   - confirming: whether to only confirm the last catalogue again.
+    ///   - confirming: whether to confirm the last catalogue again instead of publishing a new one.
     ///   - omitted: the collections to leave out of the catalogue, which no real publisher should do.
     /// - Returns: the catalogue's number.
     /// - Throws: `RemoteSettingsError` if the name is not valid for a publisher.

@@ -84,7 +84,7 @@ public final class OriginTransport: HTTPTransport {
     /// Replaces the faults. The first one that matches a request is used.
     public func inject(_ faults: [Fault]) { state.withLock { $0.faults = faults } }
 
-    /// Sets whether tombstones of version 1 have a `last_modified`. By default they do.
+    /// Sets whether tombstones in version 1 of the API have a `last_modified`. By default, they do.
     package func setTombstoneTimestamps(_ areThere: Bool) { state.withLock { $0.tombstonesHaveTimestamps = areThere } }
 
     /// Makes every request fail, as without a network. With `false`, requests succeed again, and all other faults are

@@ -45,7 +45,7 @@ public final class ScriptedUpdates: UpdateSource {
         send(.event(.update(timestamp: timestamp, collections: collections)))
     }
 
-    /// Closes all connections properly.
+    /// Closes all connections without an error.
     public func end() { end(nil) }
 
     /// Closes all connections, with an error if there is one.

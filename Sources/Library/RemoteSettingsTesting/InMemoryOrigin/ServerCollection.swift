@@ -19,7 +19,7 @@ public struct ServerCollection: Sendable {
 
     /// Creates or replaces a record.
     ///
-    /// `last_modified` is the time of the write, unless the fields contain it, as in a record copied from a different
+    /// `last_modified` is the time of the write, unless the fields contain it, as in a record copied from another
     /// server.
     public func put(_ record: String, _ fields: [String: Any] = [:]) throws {
         let given = (fields["last_modified"] as? NSNumber).map { Timestamp(milliseconds: $0.uint64Value) }
@@ -62,7 +62,7 @@ public struct ServerCollection: Sendable {
         let list = (document as? [String: Any])?["data"] ?? document
         guard let records = list as? [[String: Any]] else {
             throw RemoteSettingsError.other(
-                reason: "\(id): not a JSON array of records, or an object with the array in \"data\"")
+                reason: "\(id): the JSON must be an array of records, or an object with the array in \"data\"")
         }
         var fields: [String: [String: Any]] = [:]
         for var record in records {
@@ -138,7 +138,7 @@ public struct ServerCollection: Sendable {
         try put(record, members)
     }
 
-    /// Replaces the whole collection, with a timestamp from a different server.
+    /// Replaces the whole collection, as a copy of a collection on another server.
     ///
     /// - Parameter records: the records as JSON objects, by id.
     package func load(_ records: [String: String], files: [Bytes], timestamp: Timestamp) {

@@ -128,7 +128,7 @@ public final class SteppedTime: Sendable {
         state.withLock { state in min(end, state.sleepers.values.map(\.due).min() ?? end) - state.uptime }
     }
 
-    /// Waits until a few consecutive checks have found that no more code has fallen asleep on this clock.
+    /// Waits until several consecutive checks have found that no more code has started to sleep on this clock.
     ///
     /// There are more checks on a busy machine, where tasks are scheduled later.
     public func settle() async { await settle(checks: Self.isMachineBusy ? 12 : 4) }

@@ -5,7 +5,7 @@ import SnapshotBundle
 
 /// The form of a signature in a collection's metadata. By default, the signature is valid.
 public struct SignatureForm: Sendable, Hashable {
-    /// The owner of the signing key, which also determines the certificate chain.
+    /// The signing key, which also determines the certificate chain.
     ///
     /// Open: a later version may add cases, so a `switch` needs a `default`.
     public enum Signer: Sendable, Hashable, CaseIterable {
@@ -19,7 +19,7 @@ public struct SignatureForm: Sendable, Hashable {
         case ofOtherRoot
     }
 
-    /// The owner of the signing key.
+    /// The key that makes the signature.
     public var signer = Signer.current
     /// The mode that is stated in the signature.
     public var mode = "p384ecdsa"
@@ -72,7 +72,7 @@ final class TestSigners: Sendable {
         }
         (authority, otherAuthority) = (issuers[0], issuers[1])
         guard let root = authority.root, let otherRoot = otherAuthority.root else {
-            preconditionFailure("certificates that were just made have bytes")
+            preconditionFailure("a certificate authority that was just created has no root")
         }
         (self.root, self.otherRoot) = (root, otherRoot)
     }

@@ -45,7 +45,7 @@ package final class AttachmentsURLSource: Sendable {
         }
     }
 
-    /// Makes the next call request the URL again, unless it has already changed.
+    /// Makes the next call request the URL again, unless a different one is already known.
     package func forget(_ url: AttachmentsURL) async {
         guard let task = task.withLock({ $0 }), (try? await task.value.get()) == url else { return }
         forget(task)

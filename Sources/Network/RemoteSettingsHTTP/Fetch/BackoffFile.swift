@@ -5,8 +5,8 @@ import SnapshotBundle
 package enum BackoffFile {
     private static let mostBytes = 1 << 20
 
-    /// Reads the stored backoff periods. An unreadable file counts as empty, because a server will request a backoff
-    /// again.
+    /// Reads the stored backoff periods. An unreadable file is treated as empty, because a server will request a
+    /// backoff again.
     package static func read(_ path: String, limits: Limits) -> BackoffState {
         guard let bytes = try? FileStore.read(path, limit: Self.mostBytes),
             let document = try? JSONValue(parsing: bytes, limits: limits), case .object(let members) = document

@@ -50,7 +50,7 @@ package actor ChainStore {
         return found
     }
 
-    /// Returns the readable chains that the signatures refer to, whether trusted or not.
+    /// Returns those chains that the signatures refer to and that can be parsed, whether trusted or not.
     func chains(
         on signatures: [ServedSignature], _ verdicts: [String: Result<VerifiedChain, BundleError>]
     ) async -> [CertificateChain] {
@@ -66,8 +66,8 @@ package actor ChainStore {
         return found
     }
 
-    /// Returns the reason why the chains could not be fetched, if that is the only cause of `error`; `nil` otherwise. A
-    /// backoff that a server requested also counts as such a reason.
+    /// Returns the reason why the chains could not be fetched, such as a backoff that a server requested, if that is
+    /// the only cause of `error`; `nil` otherwise.
     func cause(of error: BundleError, _ signatures: [ServedSignature]) -> HTTPError? {
         guard !error.signatures.isEmpty, error.signatures.allSatisfy({ unavailable.contains($0.x5u.exact) }) else {
             return nil

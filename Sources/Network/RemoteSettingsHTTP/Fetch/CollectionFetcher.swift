@@ -17,7 +17,7 @@ package struct CollectionFetcher: Sendable {
         var floor: Timestamp?
         /// Whether the collection is known to be signed. If so, a state without a signature is refused.
         var wasSigned: Bool
-        /// Whether to refuse different records with the same timestamp as a signed base.
+        /// Whether to refuse a state that has the timestamp of a signed base but different records.
         package var refusesEquivocation = true
         /// Whether to fetch all records if the server has nothing newer than the base.
         package var needsState = false

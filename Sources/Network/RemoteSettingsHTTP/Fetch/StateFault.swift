@@ -45,7 +45,7 @@ extension HTTPError {
     /// No signature matches a full list, and the list is probably incomplete.
     ///
     /// `total` is the number of records that the server states. If it states none (`nil`), the number of records
-    /// received looks like a page limit.
+    /// received or a `Next-Page` header suggests a page limit.
     static func cutShort(url: String, received: Int, total: Int?) -> Self {
         let sentence =
             total.map {
@@ -53,9 +53,9 @@ extension HTTPError {
                     + "\(received), "
                     + "which do not match the signature"
             }
-            ?? "the \(received) records received do not match any signature; such a round number suggests that the "
+            ?? "the \(received) records received do not match any signature; probably the "
             + "server's "
-            + "page limit (paginate_by) truncated the list"
+            + "page limit (paginate_by) has truncated the list"
         return Self(
             .cutShort, .untrusted, url: url, sentence,
             remedy: "\(unchanged); ask the server's operator to raise the limit")
@@ -75,14 +75,14 @@ extension HTTPError {
             "the server sent a state from the future: its timestamp is \(answered) (\(answered.rfc3339)), and the "
                 + "current "
                 + "time is \(now.rfc3339)",
-            remedy: "\(unchanged); check this machine's clock, and tell the server's operator")
+            remedy: "\(unchanged); check this machine's clock; if it is right, tell the server's operator")
     }
 
     package static func equivocation(_ timestamp: Timestamp) -> Self {
         Self(
             .equivocation, .rollback,
             "the server sent different records with the same timestamp as the local state, \(timestamp)",
-            remedy: "\(unchanged); ask the server's operator")
+            remedy: "\(unchanged); report this to the server's operator")
     }
 
     package static let signatureLost = Self(

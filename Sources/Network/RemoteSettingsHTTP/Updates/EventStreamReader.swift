@@ -136,7 +136,7 @@ package struct EventStreamReader: Sendable {
             data.append(Self.lineFeed)
         case "id" where !value.contains(0): id = String(decoding: value, as: UTF8.self)
         case "retry" where !value.isEmpty && value.allSatisfy { (48...57).contains($0) }:
-            // A number that does not fit into 64 bits means waiting forever.
+            // A number that does not fit into 64 bits is treated as the largest one that does.
             retryMilliseconds = UInt64(String(decoding: value, as: UTF8.self)) ?? .max
         default: break
         }

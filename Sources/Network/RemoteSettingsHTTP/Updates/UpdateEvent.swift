@@ -100,7 +100,7 @@ extension UpdateEvent {
         "\(id.map { "id: \($0)\n" } ?? "")event: \(name)\ndata: \(json)\n\n"
     }
 
-    /// Parses an event of an event stream. An event without a name counts as an `update`.
+    /// Parses an event of an event stream. An event without a name is treated as an `update`.
     ///
     /// - Returns: `nil` for an event of an unknown kind, which clients ignore.
     /// - Throws: ``FormatError`` if the data does not match the kind of event.

@@ -14,7 +14,7 @@ package struct UpdateTiming: Sendable {
         package var failures = 0
         /// The uptime before which the client does not connect.
         package var until = Duration.zero
-        /// Whether the server has requested that pause.
+        /// Whether the server has asked clients to wait until then.
         package var isAsked = false
 
         package init(failures: Int = 0, until: Duration = .zero, isAsked: Bool = false) {
@@ -75,7 +75,7 @@ package struct UpdateTiming: Sendable {
     /// The time within which a server must send its current state on a new connection. Otherwise the client requests
     /// it.
     private static let greetingTime = Duration.seconds(2)
-    /// The duration after which a connection counts as successful.
+    /// The duration after which a connection is considered successful.
     private static let successAfter = Duration.seconds(60)
     /// The longest silence of a connection that has heartbeats: three times the longest interval of known servers.
     private static let silenceAfterHeartbeat = Duration.seconds(120)
@@ -106,7 +106,7 @@ package struct UpdateTiming: Sendable {
     /// The uptime of an earlier attempt to connect, for example after a network change; `nil` for none.
     private var retryDue: Duration?
     private var lastRetry: Duration?
-    /// The uptime before which the server wants neither connections nor requests, because it asked for a pause.
+    /// The uptime before which the client neither connects nor sends requests, because the server asked it to wait.
     private var asked = Duration.zero
     private var isUnsupported = false
 
@@ -141,7 +141,7 @@ package struct UpdateTiming: Sendable {
         return steps.min { $0.due < $1.due }
     }
 
-    /// Returns whether the next step is due earlier than in a different state.
+    /// Returns whether this state's next step is due before that of another state.
     package func isDue(before other: UpdateTiming) -> Bool {
         guard let next else { return false }
         return other.next.map { next.due < $0.due } ?? true
@@ -228,7 +228,7 @@ package struct UpdateTiming: Sendable {
         let soonest = max(now, lastRetry.map { $0 + pause } ?? now)
         if isOtherNetwork, let pending, pending.attempts > 0, soonest < due { (due, lastRetry) = (soonest, soonest) }
         guard !isOpen, isOtherNetwork || !isUnsupported else { return }
-        // Also during an attempt to connect: that attempt may fail because it began before the network was ready.
+        // Set this even while connecting: that attempt may fail because it began before the network was ready.
         retryDue = soonest
     }
 
@@ -264,8 +264,8 @@ package struct UpdateTiming: Sendable {
         guard isWanted || isGreeting else { return }
         if let announced {
             guard !isHeld(announced, at: moment), announced != asking?.announced else { return }
-            // A repeated announcement is not news. But after a reconnection, the server may now have the data that it
-            // lacked.
+            // Ignore a repeated announcement, except after a reconnection, when the server may have the data that it
+            // lacked before.
             guard announced != pending?.announced || isGreeting else { return }
         }
         let older = pending
@@ -324,7 +324,7 @@ package struct UpdateTiming: Sendable {
     }
 
     /// Returns whether the state in an announcement was already fetched. If the timestamp in ``seen`` is in the future,
-    /// only an equal timestamp counts as fetched.
+    /// only an equal timestamp is considered fetched.
     private func isHeld(_ announced: Timestamp, at moment: Moment) -> Bool {
         seen.map { announced == $0 || (announced < $0 && $0 <= moment.time) } ?? false
     }

@@ -2,8 +2,8 @@ import RemoteSettingsHTTP
 import RemoteSettingsModel
 import SnapshotBundle
 
-/// The attachments that a server offers as deltas (RFC 9842). For each record, there are deltas to its newest file from
-/// the different files that it had in recent older states.
+/// The attachments that a server offers as deltas (RFC 9842). For each record, there are deltas from the other files
+/// that it had in recent states to its newest file.
 struct AttachmentDeltas: Sendable {
     struct Pair: Sendable {
         let new: Manifest.File
@@ -65,7 +65,7 @@ struct AttachmentDeltas: Sendable {
         return Dictionary(named) { first, _ in first }.sorted { $0.key < $1.key }.map { ($0.key.string, $0.value) }
     }
 
-    /// Returns a pair; `nil` if there is none.
+    /// Returns the pair of a newer and an older file; `nil` if there is none.
     ///
     /// - Parameters:
     ///   - location: the location of the newer file, percent-decoded.
@@ -74,8 +74,8 @@ struct AttachmentDeltas: Sendable {
         pairs[location]?.first { $0.old.sha256 == dictionary }
     }
 
-    /// Returns the delta of a pair. It is created on the first call and cached. Returns `nil` if the delta is not
-    /// useful, or while a different delta is being created.
+    /// Returns the delta of a pair from the cache, or creates it. Returns `nil` if the delta is not useful, or if it is
+    /// not cached while another call is creating a delta.
     ///
     /// - Parameter earlier: a delta from an earlier run. It is reused if it is a delta of this pair.
     func delta(_ pair: Pair, earlier: Bytes? = nil) throws(BundleError) -> Bytes? {

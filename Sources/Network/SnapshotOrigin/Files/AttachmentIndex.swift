@@ -4,10 +4,10 @@ import SnapshotBundle
 
 /// Finds the attachments of all collections by their location. A lookup never uses the file system.
 ///
-/// The records of one collection can contain a location that belongs to a different collection. For each location, the
-/// index prefers the collection whose name is in the location, then current states over older ones, then files that are
-/// included in the bundle, and then the first collection by name. So no collection can hide the files of a different
-/// one from clients.
+/// A record of one collection can contain a location that belongs to another collection. For each location, the index
+/// prefers the collection whose name is in the location, then current states over older ones, then files that are
+/// included in the bundle, and then the first collection by name. So no collection can hide another collection's files
+/// from clients.
 final class AttachmentIndex: Sendable {
     private final class Place: Sendable {
         let bundle: BundleReader
@@ -22,7 +22,7 @@ final class AttachmentIndex: Sendable {
             self.file = file
         }
 
-        /// Returns whether the location contains the name of this collection: `<bucket>/<collection>/…`.
+        /// Returns whether the location begins with the bucket and the name of this place's collection.
         ///
         /// The bucket in a location is often `<bucket>-workspace`, the bucket in which editors change the collection.
         func belongs(at location: String) -> Bool {
@@ -35,7 +35,7 @@ final class AttachmentIndex: Sendable {
 
         func goes(before other: Place, at location: String) -> Bool {
             let (belongs, otherBelongs) = (belongs(at: location), other.belongs(at: location))
-            // If both places refer to the same file, prefer the one whose bundle contains it.
+            // If both have the same file, or if the names do not decide, prefer the one whose bundle contains its file.
             guard file.sha256 != other.file.sha256, belongs != otherBelongs else {
                 return other.file.omitted != nil && file.omitted == nil
             }
@@ -108,8 +108,8 @@ final class AttachmentIndex: Sendable {
     private func resource(_ place: Place) throws(BundleError) -> OriginResource {
         guard let packed = try place.bundle.packedAttachment(place.file.sha256) else {
             throw BundleError(
-                .missing, file: place.bundle.name, entry: "attachments/\(place.file.sha256)", expected: "this entry",
-                found: "none")
+                .missing, file: place.bundle.name, entry: "attachments/\(place.file.sha256)", expected: "an attachment",
+                found: "no such entry")
         }
         let records: RecordTable
         if let collection = place.collection {

@@ -56,7 +56,7 @@ package final class ServedCollection: Sendable {
             bundle, signature: signature, chains: chains.map { (address.chain($0.name), $0.pem) }, limits: limits)
     }
 
-    /// Returns the bundle's payload. It is read in place if it is stored, otherwise inflated once.
+    /// Returns the bundle's payload. It is read in place if it is not compressed, otherwise inflated once.
     func payload() throws(BundleError) -> Bytes {
         try payloadBytes.get { () throws(BundleError) in try bundle.payloadText() }
     }
@@ -156,15 +156,15 @@ package final class ServedCollection: Sendable {
         Bytes(utf8: #"{"metadata":\#(metadata.json.text),"timestamp":\#(timestamp),"changes":["#)
     }
 
-    /// Returns the last bytes of a changeset, and the suffix of its entity tag. If the client requests it, and if it
-    /// differs, the changeset also contains the metadata as received, so that a mirror of a mirror has the same data.
+    /// Returns the last bytes of a changeset, and the suffix of its entity tag. If the client requests the metadata as
+    /// received, and if that differs, the changeset also contains it, so that a mirror of a mirror has the same data.
     /// See `Changeset.mirroredMetadata`.
     private func end(_ withReceivedMetadata: Bool) -> (json: Bytes, tag: String, isExtended: Bool) {
         guard withReceivedMetadata, let received = metadata.received else { return (Bytes(utf8: "]}"), "", false) }
         return (Bytes(utf8: #"],"\#(Changeset.mirroredMetadata)":\#(received.text)}"#), "-received", true)
     }
 
-    /// Identifies the metadata, which changes without a new timestamp when the server signs it again.
+    /// A hash of the metadata, which changes without a new timestamp when the records are signed again.
     private var fingerprint: Substring { SHA256Digest(hashing: metadata.json).hex.prefix(16) }
 
     private func resource(
