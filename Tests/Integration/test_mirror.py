@@ -169,7 +169,10 @@ def test_the_same_bundles_give_the_same_tree(mirror, dumps, tmp_path):
 def test_a_new_tree_takes_the_place_of_the_old_one(mirror, dumps, sample):
     assert mirror.publish(dumps).code == rsdump.DONE
     before = os.readlink(mirror.output / "current")
+    # What killed runs leave.
     (mirror.output / ".new-tree.left-over").mkdir()
+    (mirror.output / "current.00c0ffee00c0ffee").symlink_to(before)
+    (mirror.output / "on-change.json.tmp").write_text("{")
     with mirror:
         timestamp = mirror.changeset("main/regions").json()["timestamp"]
         sample.delete_record("main/regions", dumps.bundle("main/regions").records[0]["id"])

@@ -83,22 +83,18 @@ package struct StaticMirror: Sendable {
 
     /// Returns whether a name is that of a tree. A user's own folder is very unlikely to have such a name.
     private static func isTree(_ name: String) -> Bool {
-        let digits = name.utf8.dropFirst(treePrefix.utf8.count)
-        return name.hasPrefix(treePrefix) && digits.count == 32
-            && digits.allSatisfy { (0x30...0x39).contains($0) || (0x61...0x66).contains($0) }
+        name.hasPrefix(treePrefix) && isHex(name.dropFirst(treePrefix.count), digits: 32)
     }
 
     /// Returns whether a killed process may have left a file or folder with this name.
     private static func isTemporary(_ name: String) -> Bool {
-        // Accepts digits and hyphens after the dot.
-        func isUnique(_ rest: Substring) -> Bool {
-            rest.utf8.allSatisfy { (0x30...0x39).contains($0) || $0 == UInt8(ascii: "-") }
-        }
-        if name.hasPrefix("\(linkName).") { return isUnique(name.dropFirst(linkName.count + 1)) }
-        if name.hasPrefix("\(hooksName)."), name.hasSuffix(".tmp") {
-            return isUnique(name.dropFirst(hooksName.count + 1).dropLast(4))
-        }
-        return name.hasPrefix(temporaryPrefix)
+        // The digits of `FileStore.uniquePath(_:)`.
+        if name.hasPrefix("\(linkName).") { return isHex(name.dropFirst(linkName.count + 1), digits: 16) }
+        return name == "\(hooksName).tmp" || name.hasPrefix(temporaryPrefix)
+    }
+
+    private static func isHex(_ text: Substring, digits: Int) -> Bool {
+        text.utf8.count == digits && text.utf8.allSatisfy { (0x30...0x39).contains($0) || (0x61...0x66).contains($0) }
     }
 
     /// Returns the collections of the mirror in a folder, with their timestamps; empty if there is no mirror. Does I/O.

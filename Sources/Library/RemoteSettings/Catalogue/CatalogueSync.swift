@@ -280,9 +280,10 @@ struct CatalogueSync: Sendable {
     private func store(_ view: CatalogueView, _ wanted: [Wanted]) async throws -> CatalogueView {
         let (storage, key) = (session.storage, session.key(of: Catalogue.collection))
         let server = "\(try session.server.get())"
-        var shown = KnownCatalogue.Found(view: view, slot: .init())
-        var stale: [CollectionID: Set<SHA256Digest>] = [:]
+        let new = KnownCatalogue.Found(view: view, slot: .init())
+        var (shown, stale) = (new, [CollectionID: Set<SHA256Digest>]())
         let (_, problem) = try await storage.update { index in
+            (shown, stale) = (new, [:])
             // This check must be under the lock, so that a closed session cannot write after the session that replaced
             // it.
             guard !session.isClosed else { throw RemoteSettingsError.closed }
@@ -301,7 +302,8 @@ struct CatalogueSync: Sendable {
             {
                 var entry = index[key]
                 let file = CacheFile(view.snapshot, server: server, publisher: "\(publisher)")
-                session.replace(&entry.synced, by: storage.add(file), session.subject(of: Catalogue.collection))
+                let stored = storage.add(file, to: &index)
+                session.replace(&entry.synced, by: stored, session.subject(of: Catalogue.collection))
                 entry.record(view.snapshot, session)
                 let verified = try view.verified()
                 if let last = entry.newest.indices.last {
@@ -322,7 +324,7 @@ struct CatalogueSync: Sendable {
                     if fetched != nil, let before = wanted.before.snapshot, wanted.before.source == .cached {
                         stale[id] = try? storage.staleAttachments(id, from: before.records, to: snapshot.records)
                     }
-                    let stored = known ?? storage.add(CacheFile(snapshot, server: server))
+                    let stored = known ?? storage.add(CacheFile(snapshot, server: server), to: &index)
                     session.replace(
                         &entry.synced, by: stored, collection.subject, keepsOld: stale[id]?.isEmpty == false,
                         earlier?.entries[id])

@@ -37,8 +37,8 @@ extension LocalCollection {
         var entry = index[activated.key]
         let synced = entry.synced.current.flatMap { $0.state == state && session.storage.has($0) ? $0 : nil }
         let server = (try? session.server.get()).map { "\($0)" } ?? ""
-        session.replace(
-            &entry.activated, by: synced ?? session.storage.add(CacheFile(snapshot, server: server)), subject)
+        let stored = synced ?? session.storage.add(CacheFile(snapshot, server: server), to: &index)
+        session.replace(&entry.activated, by: stored, subject)
         index[activated.key] = entry
     }
 

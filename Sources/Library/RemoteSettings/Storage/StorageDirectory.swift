@@ -23,12 +23,15 @@ import Foundation
 /// | nothing can be written | this process's changes, from memory, until another process writes |
 package final class StorageDirectory: Sendable {
     private struct State {
-        /// The index as it was last read or written.
+        /// The index as it was last read or changed.
         var known: StorageIndex?
-        /// The identity of the file that `known` was read from; `nil` if there was none.
+        /// Changes with `known`.
+        var version: UInt64 = 0
+        /// The identity of the file that `known` was read from or written to; `nil` if there was none.
         var identity: FileIdentity?
-        /// The states that are not in the directory, because they are about to be written or could not be.
-        var unsaved: [SHA256Digest: Bytes] = [:]
+        /// Whether a thread of this process is writing the index, under the directory's lock. Until it has finished,
+        /// `known` is newer than the file.
+        var isWriting = false
     }
 
     package let path: String
@@ -85,16 +88,28 @@ extension StorageDirectory {
     /// If the file cannot be read at the moment, for example before the device's first unlock, the index is the last
     /// known one.
     func readIndex() -> (index: StorageIndex, problem: (any Error)?) {
+        let read = readVersion()
+        return (read.index, read.problem)
+    }
+
+    private func readVersion() -> (index: StorageIndex, version: UInt64, problem: (any Error)?) {
         do {
             let identity = try FileStore.identity(indexPath)
-            let known = state.withLock { $0.identity == identity ? $0.known : nil }
-            if let known { return (known, nil) }
+            let (known, version) = state.withLock {
+                ($0.isWriting || $0.identity == identity ? $0.known : nil, $0.version)
+            }
+            if let known { return (known, version, nil) }
             let index = try read()
-            // Changes that this process could not write are discarded once another process has written.
-            state.withLock { ($0.known, $0.identity) = (index, identity) }
-            return (index, nil)
+            return state.withLock { state in
+                // Another thread may have changed the index meanwhile. If the file is newer, the next call reads it.
+                if state.version == version, !state.isWriting {
+                    // Changes that this process could not write are discarded once another process has written.
+                    (state.known, state.version, state.identity) = (index, version &+ 1, identity)
+                }
+                return (state.known ?? index, state.version, nil)
+            }
         } catch {
-            return (state.withLock { $0.known } ?? StorageIndex(), error)
+            return state.withLock { ($0.known ?? StorageIndex(), $0.version, error) }
         }
     }
 
@@ -157,7 +172,8 @@ extension StorageDirectory {
     /// - Parameters:
     ///   - flushing: whether the change must survive a power failure or a crash of the system.
     ///   - mustBeStored: whether to discard the change and throw the error if it cannot be written.
-    ///   - change: a closure that is called once. If it throws, nothing changes.
+    ///   - change: a closure that is called again if another thread has changed the index in memory meanwhile. If it
+    ///     throws, nothing changes.
     ///   - then: a closure that is called under the same lock after the index was written.
     /// - Returns: the result of `change`, and the error if the change could not be written.
     package func update<Value>(
@@ -204,13 +220,11 @@ extension StorageDirectory {
     ) throws -> (value: Value, problem: (any Error)?)? {
         guard !isReadOnly else { return try changeInMemory(nil, mustBeStored, change) }
         let lock: DirectoryLock
-        var (old, problem) = (StorageIndex(), nil as (any Error)?)
         do {
             try prepare()
             guard let free = try DirectoryLock(path) else { return nil }
             lock = free
-            (old, problem) = readIndex()
-            if let problem { throw problem }
+            if let problem = readIndex().problem { throw problem }
         } catch let error as BundleError where error.code == .unknownVersion {
             // A later version of the library has written the index. Leave it unchanged, and keep the change in memory.
             return try changeInMemory(nil, mustBeStored, change)
@@ -218,21 +232,17 @@ extension StorageDirectory {
             return try changeInMemory(error, mustBeStored, change)
         }
         defer { withExtendedLifetime(lock) {} }
-        var new = old
-        let value: Value
-        do {
-            value = try change(&new)
-        } catch {
-            dropUnsaved(except: old)
-            throw error
-        }
+        let (old, new, value) = try apply(change, isWriting: true)
         do {
             try save(new, after: old, flushing: flushing)
             then(new)
             return (value, nil)
         } catch {
+            state.withLock { state in
+                state.isWriting = false
+                if mustBeStored, state.known == new { (state.known, state.version) = (old, state.version &+ 1) }
+            }
             guard !mustBeStored else { throw error }
-            state.withLock { $0.known = new }
             return (value, error)
         }
     }
@@ -241,33 +251,38 @@ extension StorageDirectory {
         _ problem: (any Error)?, _ mustBeStored: Bool, _ change: (inout StorageIndex) throws -> Value
     ) throws -> (value: Value, problem: (any Error)?) {
         if mustBeStored, let problem { throw problem }
-        var index = index()
-        do {
-            let value = try change(&index)
-            state.withLock { $0.known = index }
-            return (value, problem)
-        } catch {
-            dropUnsaved(except: index)
-            throw error
-        }
+        return (try apply(change, isWriting: false).value, problem)
     }
 
-    private func dropUnsaved(except index: StorageIndex) {
-        let states = index.states
-        state.withLock { state in state.unsaved = state.unsaved.filter { states.contains($0.key) } }
+    /// Changes the index in memory. Other threads see the change at once.
+    private func apply<Value>(
+        _ change: (inout StorageIndex) throws -> Value, isWriting: Bool
+    ) rethrows -> (old: StorageIndex, new: StorageIndex, value: Value) {
+        while true {
+            let (old, version, _) = readVersion()
+            var new = old
+            let value = try change(&new)
+            let isDone = state.withLock { state in
+                guard state.version == version else { return false }
+                (state.known, state.version) = (new, version &+ 1)
+                if isWriting { state.isWriting = true }
+                return true
+            }
+            if isDone { return (old, new, value) }
+        }
     }
 
     /// Writes the states that the index lists but that are not in the directory yet, then the index.
     private func save(_ new: StorageIndex, after old: StorageIndex, flushing: Bool) throws(BundleError) {
-        let (states, unsaved) = (new.states, state.withLock { $0.unsaved })
+        let states = new.states
         // Write catalogues last, because a rebuilt index must not contain a catalogue without all states that it lists.
         let catalogues = new.catalogueStates
         for file in states.subtracting(catalogues).sorted(by: { $0.hex < $1.hex }) + catalogues {
-            guard let content = unsaved[file] else { continue }
+            guard let content = new.unsaved[file] else { continue }
             try FileStore.replace(statePath(file), below: path, with: content, limit: Self.mostStateBytes(limits))
         }
         let isLost = try FileStore.identity(indexPath) == nil
-        if new != old || isLost || !unsaved.isEmpty {
+        if new != old || isLost || !new.unsaved.files.isEmpty {
             if try FileStore.isDirectory(indexPath) { try FileStore.removeTree(indexPath, below: path) }
             try FileStore.replace(
                 indexPath, below: path, with: new.bytes, limit: StorageIndex.mostBytes,
@@ -275,10 +290,10 @@ extension StorageDirectory {
         }
         let identity = try? FileStore.identity(indexPath)
         state.withLock { state in
-            (state.known, state.identity) = (new, identity)
-            state.unsaved = [:]
+            (state.identity, state.isWriting) = (identity, false)
+            for file in new.unsaved.files { state.known?.unsaved[file] = nil }
         }
-        if states != old.states || !unsaved.isEmpty { removeStates(except: states) }
+        if states != old.states || !new.unsaved.files.isEmpty { removeStates(except: states) }
     }
 
     /// Removes the states that killed processes have left behind.
@@ -305,22 +320,22 @@ extension StorageDirectory {
 // MARK: - States
 
 extension StorageDirectory {
-    /// Adds a state to the current change. Call it in a closure that changes the index.
-    func add(_ file: CacheFile) -> StoredState {
+    /// Adds a state to an index that is being changed.
+    func add(_ file: CacheFile, to index: inout StorageIndex) -> StoredState {
         let content = file.bytes
         let stored = StoredState(file, content: content, digest: SHA256Digest(hashing: content), limits: limits)
-        state.withLock { $0.unsaved[stored.file] = content }
+        index.unsaved[stored.file] = content
         return stored
     }
+
+    private func unsaved(_ stored: StoredState) -> Bytes? { state.withLock { $0.known?.unsaved[stored.file] } }
 
     /// Reads a state into private memory, so that no process can change it after it was verified.
     ///
     /// - Returns: `nil` if its file does not exist.
     func file(of stored: StoredState, _ id: CollectionID) throws -> CacheFile? {
         let path = statePath(stored.file)
-        let content =
-            try state.withLock { $0.unsaved[stored.file] }
-            ?? FileStore.read(path, limit: Self.mostStateBytes(limits))
+        let content = try unsaved(stored) ?? FileStore.read(path, limit: Self.mostStateBytes(limits))
         guard let content else { return nil }
         let file = try CacheFile(parsing: content, of: id, path: path, limits: limits)
         // If the state is unsigned, only this hash shows whether the file is intact.
@@ -332,16 +347,15 @@ extension StorageDirectory {
 
     /// Returns whether a state's file exists with the right size. Its content may be damaged.
     func has(_ stored: StoredState) -> Bool {
-        state.withLock { $0.unsaved[stored.file] != nil }
-            || (try? FileStore.size(statePath(stored.file))) == stored.size
+        unsaved(stored) != nil || (try? FileStore.size(statePath(stored.file))) == stored.size
     }
 
     /// Whether a state exists only in memory, because it could not be written.
-    var hasUnsaved: Bool { state.withLock { !$0.unsaved.isEmpty } }
+    var hasUnsaved: Bool { state.withLock { $0.known?.unsaved.files.isEmpty == false } }
 
     /// Returns whether a state's file exists and is intact. Reads all of it.
     func isWhole(_ stored: StoredState) -> Bool {
-        if state.withLock({ $0.unsaved[stored.file] != nil }) { return true }
+        if unsaved(stored) != nil { return true }
         return has(stored) && (try? FileStore.digest(of: statePath(stored.file))) == stored.file
     }
 }

@@ -37,6 +37,22 @@ package struct StorageIndex: Hashable, Sendable {
         package func isCurrent(_ snapshot: Snapshot) -> Bool { current?.state == StateTrial.State(snapshot) }
     }
 
+    /// The contents of states, by their hashes. Only the hashes are compared.
+    struct Contents: Hashable, Sendable {
+        private var bytes: [SHA256Digest: Bytes] = [:]
+
+        var files: Dictionary<SHA256Digest, Bytes>.Keys { bytes.keys }
+
+        subscript(file: SHA256Digest) -> Bytes? {
+            get { bytes[file] }
+            set { bytes[file] = newValue }
+        }
+
+        static func == (left: Self, right: Self) -> Bool { left.files == right.files }
+
+        func hash(into hasher: inout Hasher) { hasher.combine(Set(files)) }
+    }
+
     /// The newest signed state of a collection that was ever stored under one root. This record itself is not signed.
     struct Newest: Hashable, Sendable {
         let root: SHA256Digest
@@ -78,6 +94,9 @@ package struct StorageIndex: Hashable, Sendable {
     var backoff = BackoffState()
     /// Information about failed connections to the update channel, for the next start.
     var updates: UpdateFollower.Kept?
+    /// The content of states that are not in the directory, because they are about to be written or could not be. It
+    /// is not in the file.
+    var unsaved = Contents()
 
     package subscript(key: String) -> Collection {
         get { collections[key] ?? Collection() }

@@ -99,9 +99,10 @@ struct CollectionSync {
             try current.snapshot.map {
                 isCached ? try storage.staleAttachments(id, from: $0.records, to: snapshot.records) : []
             } ?? []
-        var stored = current.replaced(by: snapshot)
-        var isOvertaken = false
+        let new = current.replaced(by: snapshot)
+        var (stored, isOvertaken) = (new, false)
         let (_, problem) = try await storage.update { index in
+            (stored, isOvertaken) = (new, false)
             // This check must be under the lock, so that a closed session cannot write after the session that replaced
             // it.
             guard !session.isClosed else { throw RemoteSettingsError.closed }
@@ -117,7 +118,7 @@ struct CollectionSync {
                     return
                 }
             }
-            session.replace(&entry.synced, by: storage.add(file), subject, keepsOld: !stale.isEmpty)
+            session.replace(&entry.synced, by: storage.add(file, to: &index), subject, keepsOld: !stale.isEmpty)
             entry.record(snapshot, session)
             index[key] = entry
             index.forgetOldEnvironments(of: id, besides: key)

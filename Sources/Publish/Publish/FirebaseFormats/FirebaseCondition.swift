@@ -197,7 +197,8 @@ private struct ConditionParser {
         case .symbol(">")?: return buckets(try share(), 1_000_000)
         case .word("between")?:
             let from = try share()
-            guard tokens.popFirst() == .word("and") else { throw unexpected(next, "between A and B") }
+            let separator = tokens.popFirst()
+            guard separator == .word("and") else { throw unexpected(separator, "and") }
             let to = try share()
             guard from <= to else { throw DumpsError(problem: "the first percentage is larger than the second") }
             return buckets(from, to)

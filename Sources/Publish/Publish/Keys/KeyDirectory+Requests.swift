@@ -50,15 +50,13 @@ extension KeyDirectory {
         environment: [String: String], now: Timestamp
     ) throws -> Bytes {
         guard let name, request.name.map({ $0 == name }) ?? true else {
-            let asked = VisibleText.escape(request.name ?? "no name")
+            let asked = request.name.map { VisibleText.escape($0) }
             let digest = request.keyDigest.map { ", for the key \($0)" } ?? ""
             throw SigningKeyError(
                 "the request",
-                found: name.map { "it is for \(asked)\(digest), not for \($0)" } ?? "it is for \(asked)\(digest)",
-                remedy:
-                    "verify this with its sender over a different channel than the request; if it is correct, issue "
-                    + "the "
-                    + "certificate with: --name \(asked)")
+                found: "it is for \(asked ?? "no name")\(digest)" + (name.map { ", not for \($0)" } ?? ""),
+                remedy: "verify this with its sender over a different channel than the request; if it is correct, issue "
+                    + "the certificate with: --name \(asked ?? "NAME")")
         }
         try role.check(name, place: "the name")
         let authority = try authority(for: role, environment)

@@ -91,6 +91,14 @@ import Testing
         #expect(throws: DumpsError.self) { try FirebaseCondition(parsing: expression) }
     }
 
+    @Test func anErrorNamesTheWrongWord() {
+        #expect {
+            try FirebaseCondition(parsing: "percent between 10 or 20")
+        } throws: {
+            "\($0)".contains("or") && !"\($0)".contains("found between")
+        }
+    }
+
     @Test func sharesAreThoseOfTheCondition() throws {
         func share(_ expression: String) throws -> Int {
             let filter = try FilterExpression(parsing: FirebaseCondition(parsing: expression).filter)

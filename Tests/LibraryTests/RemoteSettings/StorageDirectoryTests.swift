@@ -1,0 +1,87 @@
+import Foundation
+import RemoteSettingsModel
+import SnapshotBundle
+import Testing
+
+@testable import RemoteSettings
+
+/// Threads of one process that change the index at the same time.
+final class StorageDirectoryTests {
+    private let folder = FileManager.default.temporaryDirectory.appending(path: "storage-\(UUID().uuidString)")
+    private let storage: StorageDirectory
+
+    init() { storage = StorageDirectory(path: folder.path) }
+
+    deinit { try? FileManager.default.removeItem(at: folder) }
+
+    private func add(_ name: String, to index: inout StorageIndex) throws {
+        let file = CacheFile(
+            collection: try CollectionID("main/\(name)"), server: "https://example.com/v1",
+            timestamp: Timestamp(milliseconds: 1), verifiedAt: nil, metadata: Bytes(utf8: "{}"), chain: nil,
+            payload: Bytes(utf8: #"{"data":[],"last_modified":"1"}"#), publisher: nil)
+        index[name].synced.current = storage.add(file, to: &index)
+    }
+
+    /// Adds a state while another thread has the directory's lock, so only in memory.
+    private func addInMemory(_ name: String) throws {
+        let (_, problem) = try storage.update(waiting: .no) { try self.add(name, to: &$0) }
+        #expect(problem != nil)
+    }
+
+    /// What a process that starts now finds.
+    private func stored() -> [String: Bool] {
+        let next = StorageDirectory(path: folder.path)
+        return next.index().collections.mapValues { $0.synced.current.map(next.isWhole) ?? false }
+    }
+
+    @Test func changesOfSeveralThreads() throws {
+        let (main, other) = ("before", "while")
+        _ = try storage.update(waiting: .no) { try add(main, to: &$0) }
+        var calls = 0
+        let (_, problem) = try storage.update(waiting: .no) { index in
+            calls += 1
+            if calls == 1 { try addInMemory(other) }
+            index[main].kept = [SHA256Digest(hashing: Bytes(utf8: "\(calls)"))]
+        } then: { _ in
+            #expect(throws: Never.self) { try self.addInMemory("after") }
+        }
+        // The change in memory came first, so the other one was applied to it.
+        #expect(problem == nil && calls == 2)
+        #expect(stored() == [main: true, other: true])
+        // The one after it is in memory until the next change.
+        #expect(Set(storage.index().collections.keys) == [main, other, "after"] && storage.hasUnsaved)
+        _ = try storage.update(waiting: .no) { $0[main].kept = [] }
+        #expect(stored() == [main: true, other: true, "after": true] && !storage.hasUnsaved)
+    }
+
+    /// A change that throws takes nothing away from what another thread has added meanwhile.
+    @Test func aChangeThatFails() throws {
+        #expect(throws: CancellationError.self) {
+            try storage.update(waiting: .no) { index in
+                try self.add("refused", to: &index)
+                try self.addInMemory("other")
+                throw CancellationError()
+            }
+        }
+        _ = try storage.update(waiting: .no) { _ in }
+        #expect(stored() == ["other": true])
+    }
+
+    /// Many threads, each with a collection of its own.
+    @Test func noStateIsLostByThreads() async throws {
+        await withTaskGroup(of: Void.self) { group in
+            for thread in 0..<8 {
+                group.addTask {
+                    for round in 0..<40 {
+                        _ = try? self.storage.update(waiting: round % 3 == 0 ? .no : .long, flushing: false) {
+                            try self.add("\(thread)-\(round)", to: &$0)
+                        }
+                    }
+                }
+            }
+        }
+        _ = try storage.update(waiting: .long) { _ in }
+        let found = stored()
+        #expect(found.count == 320 && found.values.allSatisfy(\.self))
+    }
+}
