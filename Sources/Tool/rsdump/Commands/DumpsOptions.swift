@@ -87,7 +87,10 @@ struct ServerOption: ParsableArguments {
         help: ArgumentHelp("prod, stage, dev, or a base URL (/v2 unless it includes a version).", valueName: "server"))
     var server: String?
 
-    func validate() throws {
+    func validate() throws { try Self.check(server) }
+
+    /// Throws a `ValidationError` if the server is neither a known name nor a valid URL.
+    static func check(_ server: String?) throws {
         do {
             // Accept plain HTTP for now: dumps.yaml decides whether it is allowed, and has not been read yet.
             _ = try server.map { try ServerURL($0, allowPlainHTTP: true) }

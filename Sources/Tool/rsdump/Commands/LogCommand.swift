@@ -12,7 +12,7 @@ struct LogCommand: AsyncParsableCommand {
         discussion: """
             Reads the commits of the dumps directory, newest first. Exits with 1 if there is no entry.
               rsdump log main/regions
-              rsdump log --id de --tags     releases that have a record, with its value
+              rsdump log --id de --tags     releases that contain a record, with its value
             For details, see PinsDiffsRebuilds.md in the documentation.
             """)
 
@@ -34,7 +34,7 @@ struct LogCommand: AsyncParsableCommand {
 
     @Option(
         name: .customLong("from"), parsing: .singleValue,
-        help: ArgumentHelp("A folder of copies to read instead of git; repeatable.", valueName: "folder"))
+        help: ArgumentHelp("Read copies of bundles in this folder instead of git; repeatable.", valueName: "folder"))
     var folders: [String] = []
 
     @OptionGroup var dumps: DumpsOptions

@@ -33,7 +33,7 @@ struct RefreshCommand: AsyncParsableCommand {
 
     @Option(
         help: ArgumentHelp(
-            "How long to wait for another rsdump in the directory, such as 10m.", valueName: "duration"))
+            "How long to wait if another rsdump is using the directory, such as 10m.", valueName: "duration"))
     var wait: Age?
 
     @OptionGroup var onChange: OnChangeOptions
