@@ -13,7 +13,8 @@ package enum RequestCheck {
     package static func check(_ head: HTTPRequestHead) -> Outcome {
         guard head.version.major == 1, head.version.minor <= 1 else {
             return .refused(
-                .httpVersionNotSupported, .malformed, "HTTP/\(head.version.major).\(head.version.minor)")
+                .httpVersionNotSupported, .malformed,
+                "the unsupported version HTTP/\(head.version.major).\(head.version.minor)")
         }
         // If two parties can interpret the length of a body differently, request smuggling is possible (RFC 9112 §6.1,
         // §6.3).

@@ -35,7 +35,7 @@ actor DumpsLoader {
     private let report: @Sendable (String) -> Void
     private var address: OriginAddress?
     private var loaded: [CollectionID: Loaded] = [:]
-    /// Collections that are not served yet, because a different collection of their catalogue is missing.
+    /// The loaded collections that are not served yet, because another collection of their catalogue cannot be used.
     private var incomplete: [CollectionID: Loaded] = [:]
     private var lockSeen: FileIdentity?
     /// The value of `mapped_faults_count` before the loaded bundles were read.
@@ -78,7 +78,7 @@ actor DumpsLoader {
 
     /// Loads the directory's new state, if it has changed since it was last read. Reads every byte of the new bundles.
     ///
-    /// - Returns: `nil` if the lock file has not changed and no collection has a problem, and before ``begin(at:)``.
+    /// - Returns: `nil` if the state to serve has not changed, or if ``begin(at:)`` has not been called.
     /// - Throws: `BundleError` if the lock file cannot be read.
     func reload() async throws -> ServedState? {
         // Serialize the reads explicitly: an actor accepts the next call while this one waits for git.
@@ -222,7 +222,7 @@ actor DumpsLoader {
                 let reader = try await bundle.open()
                 try reader.verifyContents()
                 readers.append(reader)
-                // Record the state only after it was read successfully, because a different copy of a damaged state may
+                // Record the state only after it was read successfully: if this copy of it is damaged, another one may
                 // be intact.
                 seen.insert(bundle.timestamp)
                 if let bytes { historyBytes[id, default: [:]][bundle.timestamp] = bytes }

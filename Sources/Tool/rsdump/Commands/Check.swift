@@ -66,8 +66,8 @@ struct CheckCommand: AsyncParsableCommand {
             "\(Counted.text(sources.count, "collection")), \(Counted.text(records, "record")): no problems")
     }
 
-    /// Throws if a collection of the dumps directory has neither a source nor a signature by a root in `dumps.yaml`.
-    /// `publish` must not sign such a collection.
+    /// Throws if a collection of the dumps directory has neither a source nor a valid signature from a root in
+    /// `dumps.yaml`. No reviewer of the sources has seen its data.
     private func checkOthers(sources: Set<CollectionID>, in dumps: ReadDumpsOptions) throws {
         guard try dumps.directory.configurationText() != nil else { return }
         let opened = try OpenDumps(dumps)

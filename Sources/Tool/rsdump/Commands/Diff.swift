@@ -153,7 +153,7 @@ extension CommandFailure {
         let failure = CommandFailure(error)
         let status: ExitStatus =
             switch (failure.status, error.failureCode) {
-            // The data from the server cannot be trusted.
+            // A usage error about one collection is caused by the server's data, not by the command line.
             case (.usage, _) where id != nil: .verificationFailed
             case (.someFailed, .program), (.someFailed, .refused), (.someFailed, nil): .usage
             case (.someFailed, _): .verificationFailed

@@ -27,7 +27,7 @@ struct KeysCommand: AsyncParsableCommand {
             Create.self, Request.self, Issue.self, Renew.self, StatusCommand.self,
         ])
 
-    /// The environment variables for keys and chains. Some may contain PEM data in place of files.
+    /// The environment variables that are set and contain keys or chains as PEM, in place of files.
     static var environment: [String: String] {
         let names = CertificateRole.allCases.map(KeyDirectory.variable) + [KeyDirectory.chainVariable]
         return ProcessInfo.processInfo.environment.filter { names.contains($0.key) && !$0.value.isEmpty }

@@ -95,7 +95,7 @@ struct MergeCommand: AsyncParsableCommand {
         let isLock = parts.last == "dumps.lock.json"
         let folder = parts.dropLast(isLock ? 1 : 2).joined(separator: "/")
         let directory = DumpsDirectory(folder.isEmpty ? "." : folder)
-        // In a rebase, git does not pass the commit. The rebase stops, and `rsdump merge` completes it.
+        // In a rebase, git does not pass the commit. The rebase then stops, and the user runs `rsdump merge`.
         guard let head = Self.merging else {
             throw CommandFailure(
                 .someFailed, "\(path): git does not report which commit it is merging; run: rsdump merge")
@@ -120,7 +120,7 @@ struct MergeCommand: AsyncParsableCommand {
     private func setUp() async throws {
         let directory = dumps.directory
         let repository = try await GitRepository(containing: directory.path)
-        // Bundle would link all of Foundation, which adds 37 MB to the program for data of ICU.
+        // `Bundle` would link all of Foundation, whose ICU data adds 37 MB to the program.
         guard let program = FileStore.program else {
             throw CommandFailure(.someFailed, "the path of this rsdump cannot be determined; run it by its full path")
         }
