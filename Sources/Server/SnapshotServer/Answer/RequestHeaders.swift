@@ -17,7 +17,7 @@ extension HTTPFields {
         return FileDelta.dictionary(dictionary)
     }
 
-    /// Whether the client prefers the metadata as received by this server (RFC 7240).
+    /// Whether the client prefers the metadata exactly as this server received it (`Prefer`, RFC 7240).
     var prefersReceivedMetadata: Bool {
         guard let name = HTTPField.Name("Prefer") else { return false }
         return elements(of: name).contains { $0.lowercased() == Changeset.mirroredMetadata }

@@ -65,7 +65,7 @@ final class ResponseCache: Sendable {
             isForOneClient: !resource.isKept, buffer: buffer)
         guard resource.isKept else { return made }
         return kept.withLock { kept in
-            // Two requests may have created it at the same time. Use the first result.
+            // Two requests may have created the variant at the same time. Use the first one.
             if let known = kept.representations[key]?.made { return known }
             kept.representations[key] = (resource, made)
             // Count the compressed variant even if its body is not cached here, because the resource itself caches it.

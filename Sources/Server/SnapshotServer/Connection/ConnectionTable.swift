@@ -7,7 +7,7 @@ import RemoteSettingsModel
 /// If there are too many, from one address or in total, the longest-idle connection is closed. Idle clients therefore
 /// never block new ones.
 final class ConnectionTable: Sendable {
-    /// One connection. It stores the time when it became idle, so that a request does not wait for the table's mutex.
+    /// One connection. It stores the time when it became idle, so that a request does not have to lock the table.
     final class Connection: Sendable {
         fileprivate let network: UInt64
         fileprivate let channel: any Channel

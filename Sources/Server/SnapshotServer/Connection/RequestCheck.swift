@@ -2,7 +2,7 @@
 import NIOHTTP1
 import RemoteSettingsModel
 
-/// Checks the head of a request beyond its syntax, so that no intermediary can interpret it differently.
+/// Checks the head of a request more strictly than the decoder does, so that a proxy cannot interpret it differently.
 package enum RequestCheck {
     package enum Outcome {
         /// The request is valid. The value is its target in origin form: a path and a query.

@@ -41,7 +41,7 @@ actor DumpsLoader {
     /// The value of `mapped_faults_count` before the loaded bundles were read.
     private var faultsSeen: UInt = 0
     private var problems: [CollectionID: String] = [:]
-    /// The bundles that were refused. They are read again only after a change.
+    /// The bundles that were refused. Each is read again only if its file or its entry in the lock file has changed.
     private var refused: [CollectionID: Refused] = [:]
     private var reading: Task<ServedState?, any Error>?
     /// The size in bytes of each older bundle that is in memory because it comes from git.
@@ -51,8 +51,8 @@ actor DumpsLoader {
     ///
     /// - Parameters:
     ///   - history: the places with older states; `nil` to offer no deltas from older states.
-    ///   - report: called with one line for each older bundle that cannot be used. A client with that state still gets
-    ///     a correct response, which is the full list.
+    ///   - report: called with one line for each problem that does not prevent serving, such as an older bundle that
+    ///     cannot be used. A client with that state then gets the full list.
     init(
         _ directory: DumpsDirectory, history: BundleHistory?, softwareVersion: String, limits: ServerLimits,
         report: @escaping @Sendable (String) -> Void

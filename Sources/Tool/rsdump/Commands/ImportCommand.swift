@@ -131,7 +131,8 @@ extension ImportCommand {
     /// Converts another system's export to a source file.
     private func importSource() throws {
         guard collections.names.isEmpty else {
-            throw CommandFailure(.usage, "\(path): specify the collection of this file with --collection")
+            throw CommandFailure(
+                .usage, "\(path): specify the collection of this file with --collection, not as an argument")
         }
         let id = try collection ?? CollectionID("main/remote-config")
         let made = try SourceImport(

@@ -324,7 +324,7 @@ extension KeysCommand {
 }
 
 extension CertificateRequest {
-    /// The text that two people compare to verify a request.
+    /// The request's key as text, which the requester and the issuer compare.
     fileprivate var keyText: String { "key \(keyDigest.map { "\($0)" } ?? "not on the curve P-384")" }
 }
 

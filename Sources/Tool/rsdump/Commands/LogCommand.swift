@@ -121,7 +121,7 @@ struct LogCommand: AsyncParsableCommand {
     private func printBlame(_ log: CollectionLog) async throws -> Bool {
         var members: [JSONValue.Member]?
         var entries: [ExactString: (entry: CollectionLog.Entry, tags: [String])] = [:]
-        // The tags of all newer entries. A value that an entry introduced is also in all later states.
+        // The tags of this entry and of all newer ones: a value that an entry introduced is also in all later states.
         var later: Set<ExactString> = []
         try await log.forEach(record: id, field: field, unusable: report) { entry in
             guard let change = entry.changes.first else { return true }

@@ -184,8 +184,8 @@ struct PublishCommand: AsyncParsableCommand {
         return try directory.signer(KeysCommand.environment) { try await program.sign($0) }
     }
 
-    /// Returns the trust policy of `dumps.yaml`. If there is none, the directory is new, and the root of the signing
-    /// key applies.
+    /// Returns the trust policy of `dumps.yaml` or, in a new directory without this file, a policy that trusts the root
+    /// of the signing key.
     private func policy(for signer: any PayloadSigner) throws -> TrustPolicy {
         guard try dumps.directory.configurationText() != nil else {
             let root = try CertificateChain(pem: signer.chain).root

@@ -87,7 +87,7 @@ struct RefreshCommand: AsyncParsableCommand {
 }
 
 extension OpenDumps {
-    /// Refuses a summary file that is also a file of the dumps directory.
+    /// Checks that the summary file is not a file of the dumps directory.
     ///
     /// - Throws: ``CommandFailure`` if the summary would overwrite a dumps file.
     fileprivate func refuseOwn(_ summary: String) throws {

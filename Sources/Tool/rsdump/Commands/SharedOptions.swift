@@ -34,7 +34,7 @@ extension FormatOption<OutputFormat> {
     }
 }
 
-/// The `--accept` option, which accepts new states although they violate guards.
+/// The `--accept` option, which accepts new states even if they violate guards.
 struct AcceptOption: ParsableArguments {
     @Option(
         name: .customLong("accept"), parsing: .singleValue,

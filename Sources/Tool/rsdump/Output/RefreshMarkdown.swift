@@ -95,7 +95,7 @@ struct RefreshMarkdown {
         return lines
     }
 
-    /// Returns a list item for each cause, with all collections that failed for it.
+    /// Returns a list item for each reason, with all collections that failed for it.
     private func failures(_ failed: [CollectionOutcome]) -> [String] {
         var groups: [[CollectionOutcome]] = []
         var positions: [Bytes: Int] = [:]
