@@ -85,8 +85,8 @@ final class ConnectionTable: Sendable {
         state.withLock { $0.uncount(connection) }
     }
 
-    /// Returns a number that identifies an IPv4 address or an IPv6 /64 network. A single client has many addresses in
-    /// its IPv6 network.
+    /// Returns a number that identifies an IPv4 address or an IPv6 /64 network. All addresses of a /64 network have the
+    /// same number, because a single client has many of them.
     static func network(_ address: SocketAddress?) -> UInt64 {
         switch address {
         case .v4(let address):

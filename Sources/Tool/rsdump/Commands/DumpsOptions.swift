@@ -7,7 +7,7 @@ import SnapshotBundle
 
 /// Parses a collection's name on the command line.
 ///
-/// - Throws: `IdentifierError`. The argument parser shows it beside the argument.
+/// - Throws: `IdentifierError`. The argument parser prints it together with the argument.
 @Sendable func collectionID(_ name: String) throws -> CollectionID { try CollectionID(name) }
 
 /// The option `--dumps`, which specifies a dumps directory.
