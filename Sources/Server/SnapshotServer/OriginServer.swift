@@ -42,8 +42,8 @@ package struct OriginServer: Sendable {
     ///
     /// - Parameters:
     ///   - now: returns the current time, for the monitor's responses and for the ages in the web UI.
-    ///   - logger: receives one message for each connection with a refusal, and every response if `logsRequests` is
-    ///     set.
+    ///   - logger: receives one message for each connection that is refused, and one for each response if
+    ///     `logsRequests` is set.
     package init(
         _ directory: DumpsDirectory, _ configuration: Configuration, limits: ServerLimits = ServerLimits(),
         now: @escaping @Sendable () -> Timestamp, logger: Logger

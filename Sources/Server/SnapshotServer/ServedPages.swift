@@ -63,7 +63,7 @@ struct DemoControl: Sendable {
 
     func answer(_ request: Request, isLoopback: Bool, now: Timestamp) async -> Response {
         // Web pages must not use this. A browser sends the header `Origin` with a form, so refuse requests that have
-        // it. Otherwise a different site's page could submit the form unnoticed.
+        // it. Otherwise any web page could submit such a form unnoticed.
         guard isLoopback, request.headers[.origin] == nil else {
             return response(
                 .forbidden, "error", .string("only programs on this machine may send this request, not web pages"))

@@ -1,14 +1,14 @@
 #if Server
 /// The limits that `rsdump serve` applies to its clients.
 package struct ServerLimits: Sendable, Hashable {
-    /// The maximum number of concurrent connections. From fifteen sixteenths of it on, each new connection replaces the
-    /// longest-idle one or, if none is idle, the one whose client has not read its response for the longest time. If
-    /// all are busy, the new connection waits until one closes. The limit is lower if the system allows fewer open
-    /// files.
+    /// The maximum number of concurrent connections. When 15/16 of them are open, each new connection replaces the one
+    /// that has been idle longest or, if none is idle, the one whose client has not read its response for the longest
+    /// time. If all are busy, the new connection waits until one closes. The limit is lower if the system allows fewer
+    /// open files.
     package var connections = 16_384
     /// The maximum number of concurrent connections from one IPv4 address or one IPv6 /64 network, not including those
-    /// that wait for updates. A new connection replaces an idle one as for ``connections``, and is refused if all are
-    /// busy. At most three quarters of ``connections``.
+    /// that wait for updates. At the limit, a new connection replaces an idle one as for ``connections``, and is
+    /// refused if all are busy. At most three quarters of ``connections``.
     package var connectionsPerAddress = 1_024
     /// The maximum size of a header field in bytes, including name and value. It also applies to the request line.
     package var headerFieldBytes = 8 << 10
@@ -16,7 +16,7 @@ package struct ServerLimits: Sendable, Hashable {
     package var headerBytes = 32 << 10
     /// The maximum number of header fields in a request.
     package var headerFields = 100
-    /// The maximum size of a request body in bytes. The server has no use for bodies: it reads and discards a body
+    /// The maximum size of a request body in bytes. The server does not use bodies: it reads and discards a body
     /// within the limit, and refuses a larger one.
     package var requestBodyBytes = 64 << 10
     /// The maximum size of a request on the wire in bytes, including overhead such as chunk extensions.
@@ -31,7 +31,7 @@ package struct ServerLimits: Sendable, Hashable {
     /// ``stallSeconds``; the next bytes are read when it has accepted all of these.
     package var pieceBytes = 64 << 10
     /// The maximum number of unsent bytes in memory for responses to individual clients. One IPv4 address or IPv6 /64
-    /// network may use at most as many as remain free. Above the limit, responses are sent in pieces of 8 KiB, which do
+    /// network may not use more than are still free. Above the limit, responses are sent in pieces of 8 KiB, which do
     /// not count, and responses that must be in memory as a whole (pages, and large files that are inflated) fail with
     /// status 503.
     package var untakenBytes = 32 << 20

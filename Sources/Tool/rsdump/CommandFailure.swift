@@ -11,7 +11,7 @@ struct CommandFailure: Error, CustomStringConvertible {
         self.description = description
     }
 
-    /// Creates a failure from any error. The exit code follows from the error's failure code.
+    /// Creates a failure from any error, with the exit code for its failure code, or 1 if it has none.
     init(_ error: any Error) {
         if let failure = error as? CommandFailure {
             self = failure

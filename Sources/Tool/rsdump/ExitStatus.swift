@@ -22,7 +22,7 @@ enum ExitStatus: Int32 {
           4  the server asked clients to wait; the error states for how long
           5  the server cannot be reached, drops connections, or returns an
              error (5xx without Retry-After)
-          6  something would change, but nothing may (--locked,
+          6  something would change, but changes are forbidden (--locked,
              embed --check)
           7  a file cannot be read or written (the disk is full, for example),
              or another rsdump is using the directory; try again later

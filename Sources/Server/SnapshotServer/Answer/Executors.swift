@@ -24,7 +24,7 @@ final class LoopExecutor: TaskExecutor {
 @available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
 final class SlowWorkExecutor: TaskExecutor {
     static let shared = SlowWorkExecutor(.singleton)
-    /// Renders the pages of the web UI, one at a time, because API responses have priority.
+    /// The executor that renders the pages of the web UI, one at a time, so that API responses have priority.
     static let pages = SlowWorkExecutor(yieldingThread())
 
     private let threads: NIOThreadPool

@@ -17,7 +17,7 @@ extension HTTPFields {
         return FileDelta.dictionary(dictionary)
     }
 
-    /// Whether the client prefers the metadata as received by this server (RFC 7240).
+    /// Whether the client prefers the metadata exactly as this server received it (`Prefer`, RFC 7240).
     var prefersReceivedMetadata: Bool {
         guard let name = HTTPField.Name("Prefer") else { return false }
         return elements(of: name).contains { $0.lowercased() == Changeset.mirroredMetadata }
@@ -35,7 +35,7 @@ extension HTTPFields {
 
     /// Returns whether the client lists a media type as acceptable (RFC 9110 §12.5.1), and not with a weight of 0.
     ///
-    /// Wildcards do not count, because a client that accepts any type is not a browser that shows a page.
+    /// Wildcards do not count: a browser that loads a page lists `text/html`, while other programs often send `*/*`.
     package func accepts(_ type: String) -> Bool {
         elements(of: .accept).contains { element in
             let parts = element.split(separator: ";", maxSplits: 1)

@@ -38,8 +38,8 @@ struct Responder: HTTPResponder {
         case slow(forPeople: Bool = false, () async -> Answer)
     }
 
-    // The stack frames of this function and of the functions that it awaits stay in memory as long as the connection.
-    // So all fast work is in synchronous functions.
+    // The memory for the stack frames of this function, and of the functions that it awaits, is kept until the
+    // connection is closed. So all fast work is in synchronous functions.
     func respond(to request: Request, context: Context) async -> Response {
         switch begin(request, context) {
         case .ready(let answer): finished(answer, request)

@@ -65,7 +65,7 @@ final class ResponseCache: Sendable {
             isForOneClient: !resource.isKept, buffer: buffer)
         guard resource.isKept else { return made }
         return kept.withLock { kept in
-            // Two requests may have created it at the same time. Use the first result.
+            // Two requests may have created the variant at the same time. Use the first one.
             if let known = kept.representations[key]?.made { return known }
             kept.representations[key] = (resource, made)
             // Count the compressed variant even if its body is not cached here, because the resource itself caches it.
@@ -138,8 +138,8 @@ extension OriginResource {
 }
 
 extension HTTPFields {
-    /// Returns the headers of every API response. They let scripts of other sites read it, and forbid browsers to guess
-    /// its type.
+    /// Returns the headers of every API response. They let scripts from other sites read it, and prevent browsers from
+    /// guessing its type.
     static func api(_ freshness: OriginResource.Freshness) -> HTTPFields {
         [
             .accessControlAllowOrigin: "*",
@@ -183,7 +183,7 @@ extension OriginContent {
                 let size = part == nil ? UntakenBytes.uncounted : client.limits.pieceBytes
                 let piece = try pieces.next(size, of: range, from: &offset)
                 guard mapped_faults_count() == faults else {
-                    throw DumpsError(.damaged, problem: "the bundle was shortened while it was being sent")
+                    throw DumpsError(.damaged, problem: "the bundle was truncated while it was being sent")
                 }
                 guard let piece else { break }
                 try await writer.write(piece)

@@ -34,8 +34,8 @@ final class RequestSizeLimit: ChannelInboundHandler {
 
 /// A deadline for the client's next action. Used only on the connection's event loop.
 ///
-/// A connection has one timer. Each request changes the deadline, but does not restart the timer. If the deadline is
-/// later when the timer fires, the timer starts again.
+/// A connection has only one timer. Setting a later deadline does not restart it: if it fires before the deadline, it
+/// starts again for the remaining time.
 final class ConnectionDeadline {
     private let eventLoop: any EventLoop
     private let missed: (Refusal) -> Void

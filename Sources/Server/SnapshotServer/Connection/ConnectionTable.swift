@@ -7,7 +7,7 @@ import RemoteSettingsModel
 /// If there are too many, from one address or in total, the longest-idle connection is closed. Idle clients therefore
 /// never block new ones.
 final class ConnectionTable: Sendable {
-    /// One connection. It stores the time when it became idle, so that a request does not wait for the table's mutex.
+    /// One connection. It stores the time when it became idle, so that a request does not have to lock the table.
     final class Connection: Sendable {
         fileprivate let network: UInt64
         fileprivate let channel: any Channel
@@ -85,8 +85,8 @@ final class ConnectionTable: Sendable {
         state.withLock { $0.uncount(connection) }
     }
 
-    /// Returns a number that identifies an IPv4 address or an IPv6 /64 network. A single client has many addresses in
-    /// its IPv6 network.
+    /// Returns a number that identifies an IPv4 address or an IPv6 /64 network. All addresses of a /64 network have the
+    /// same number, because a single client has many of them.
     static func network(_ address: SocketAddress?) -> UInt64 {
         switch address {
         case .v4(let address):

@@ -53,9 +53,9 @@ struct GuardedChannel: ServerChildChannel {
             let bytes = AdaptiveRecvByteBufferAllocator(minimum: 1024, initial: 1024, maximum: 1024)
             try options?.setOption(.recvAllocator, value: bytes)
             try options?.setOption(.maxMessagesPerRead, value: 1)
-            // Prevents a client that reads nothing from filling the memory of this process or of the kernel. A write
-            // waits until this process has passed on all earlier bytes, and the kernel accepts little until it has sent
-            // its own buffer.
+            // Prevents a client that reads nothing from filling the memory of this process or of the kernel: a write
+            // waits until this process has passed all earlier bytes to the kernel, and the kernel accepts few bytes
+            // until it has sent those that it already has.
             try options?.setOption(.writeBufferWaterMark, value: .init(low: 1, high: UntakenBytes.uncounted - 1))
             let unsent = ChannelOptions.Types.SocketOption(level: .tcp, name: .init(rawValue: TCP_NOTSENT_LOWAT))
             try options?.setOption(unsent, value: .init(clamping: limits.pieceBytes))

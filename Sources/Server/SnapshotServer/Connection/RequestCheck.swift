@@ -2,7 +2,7 @@
 import NIOHTTP1
 import RemoteSettingsModel
 
-/// Checks the head of a request beyond its syntax, so that no intermediary can interpret it differently.
+/// Checks the head of a request more strictly than the decoder does, so that a proxy cannot interpret it differently.
 package enum RequestCheck {
     package enum Outcome {
         /// The request is valid. The value is its target in origin form: a path and a query.
@@ -13,7 +13,8 @@ package enum RequestCheck {
     package static func check(_ head: HTTPRequestHead) -> Outcome {
         guard head.version.major == 1, head.version.minor <= 1 else {
             return .refused(
-                .httpVersionNotSupported, .malformed, "HTTP/\(head.version.major).\(head.version.minor)")
+                .httpVersionNotSupported, .malformed,
+                "the unsupported version HTTP/\(head.version.major).\(head.version.minor)")
         }
         // If two parties can interpret the length of a body differently, request smuggling is possible (RFC 9112 §6.1,
         // §6.3).

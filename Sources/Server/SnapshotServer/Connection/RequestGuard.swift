@@ -58,7 +58,7 @@ final class RequestGuard: ChannelDuplexHandler {
         case first
         /// The connection waits for its next request.
         case idle
-        /// The responder is working on the response. If `isLast` is true, the response closes the connection.
+        /// The responder is working on the response. If `isLast` is true, the connection is closed after it.
         case answering(HTTPRequestHead, isLast: Bool)
         /// Requests wait while other connections get their turn.
         case pausing
@@ -96,8 +96,8 @@ final class RequestGuard: ChannelDuplexHandler {
 
     /// Creates a guard.
     ///
-    /// - Parameter isForHTTP: completed with whether the first request is for the responder. If it is not, the
-    ///   responder never sees the connection.
+    /// - Parameter isForHTTP: completed with `true` if the first request is for the responder. Otherwise, it is
+    ///   completed with `false`, and the responder never sees the connection.
     init(
         _ size: RequestSizeLimit, in table: ConnectionTable, limits: ServerLimits, metrics: Metrics,
         updates: UpdateHub, isForHTTP: EventLoopPromise<Bool>, now: @escaping @Sendable () -> Timestamp,

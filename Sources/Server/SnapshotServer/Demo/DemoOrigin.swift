@@ -8,7 +8,7 @@ package actor DemoOrigin {
     /// The SHA-256 of the root certificate, for clients to pin.
     package nonisolated let root: SHA256Digest
 
-    /// The placeholder for the certificate chain's URL in the bundles. A server replaces it with a URL of its own.
+    /// The placeholder for the certificate chain's URL in the bundles. The server replaces it with its own URL.
     private static let x5u = "https://demo.invalid/chains/demo.pem"
 
     private let directory: String

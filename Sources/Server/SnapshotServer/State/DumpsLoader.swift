@@ -35,13 +35,13 @@ actor DumpsLoader {
     private let report: @Sendable (String) -> Void
     private var address: OriginAddress?
     private var loaded: [CollectionID: Loaded] = [:]
-    /// Collections that are not served yet, because another collection of their catalogue is missing.
+    /// The loaded collections that are not served yet, because another collection of their catalogue cannot be used.
     private var incomplete: [CollectionID: Loaded] = [:]
     private var lockSeen: FileIdentity?
     /// The value of `mapped_faults_count` before the loaded bundles were read.
     private var faultsSeen: UInt = 0
     private var problems: [CollectionID: String] = [:]
-    /// The bundles that were refused. They are read again only after a change.
+    /// The bundles that were refused. Each is read again only if its file or its entry in the lock file has changed.
     private var refused: [CollectionID: Refused] = [:]
     private var reading: Task<ServedState?, any Error>?
     /// The size in bytes of each older bundle that is in memory because it comes from git.
@@ -51,8 +51,8 @@ actor DumpsLoader {
     ///
     /// - Parameters:
     ///   - history: the places with older states; `nil` to offer no deltas from older states.
-    ///   - report: called with one line for each older bundle that cannot be used. A client with that state still gets
-    ///     a correct response, which is the full list.
+    ///   - report: called with one line for each problem that does not prevent serving, such as an older bundle that
+    ///     cannot be used. A client with that state then gets the full list.
     init(
         _ directory: DumpsDirectory, history: BundleHistory?, softwareVersion: String, limits: ServerLimits,
         report: @escaping @Sendable (String) -> Void
@@ -78,7 +78,7 @@ actor DumpsLoader {
 
     /// Loads the directory's new state, if it has changed since it was last read. Reads every byte of the new bundles.
     ///
-    /// - Returns: `nil` if the lock file has not changed and no collection has a problem, and before ``begin(at:)``.
+    /// - Returns: `nil` if the state to serve has not changed, or if ``begin(at:)`` has not been called.
     /// - Throws: `BundleError` if the lock file cannot be read.
     func reload() async throws -> ServedState? {
         // Serialize the reads explicitly: an actor accepts the next call while this one waits for git.
@@ -222,8 +222,8 @@ actor DumpsLoader {
                 let reader = try await bundle.open()
                 try reader.verifyContents()
                 readers.append(reader)
-                // Record the state only after it was read successfully, because another copy of a damaged state may be
-                // intact.
+                // Record the state only after it was read successfully: if this copy of it is damaged, another one may
+                // be intact.
                 seen.insert(bundle.timestamp)
                 if let bytes { historyBytes[id, default: [:]][bundle.timestamp] = bytes }
             } catch {

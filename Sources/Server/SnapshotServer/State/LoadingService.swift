@@ -43,7 +43,7 @@ struct LoadingService: Service {
                 guard let next = try await loader.reload() else { continue }
                 state.replace(with: next)
                 metrics.reloaded()
-                logger.info("loaded new bundles; now serving \(next.origin.collections.count) collections")
+                logger.info("loaded new bundles; number of collections served: \(next.origin.collections.count)")
                 for problem in next.problems.values.sorted() { logger.error("\(problem)") }
                 reported = ""
             } catch {

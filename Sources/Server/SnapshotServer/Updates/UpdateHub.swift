@@ -20,7 +20,7 @@ package final class UpdateHub: Sendable {
         var open = 0
         var openByNetwork: [UInt64: Int] = [:]
         var loops: [ObjectIdentifier: NIOLoopBound<LoopStreams>] = [:]
-        /// The number of connections when the server was asked to stop.
+        /// The number of connections when the server was asked to stop; `nil` before that.
         var openAtEnd: Int?
     }
 

@@ -55,10 +55,9 @@ struct Add: AsyncParsableCommand {
         Console.print("\(directory.configurationPath): \(count) from \(configuration.server)")
     }
 
-    /// Refuses a `--server` that differs from the server in `dumps.yaml`.
+    /// Checks that `--server` does not change the server of collections that are already in `dumps.yaml`.
     ///
-    /// - Throws: ``CommandFailure`` if --server would change the server of collections that are already in
-    ///   `dumps.yaml`.
+    /// - Throws: ``CommandFailure`` if it does.
     private func refuseOtherServer(than present: DumpsConfiguration) throws {
         guard let named = server.server, !present.collections.isEmpty,
             try !ServerURL(named, allowPlainHTTP: true).isSameServer(as: present.serverURL())

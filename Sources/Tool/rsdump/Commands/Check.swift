@@ -11,10 +11,10 @@ import SnapshotBundle
 struct CheckCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "check",
-        abstract: "Check the sources that publish reads, or the parameters that an app reads.",
+        abstract: "Check the source files of publish, or an app's parameters.",
         usage: "rsdump check [<collections> ...] [<options>]",
         discussion: """
-            Works offline and without keys. Exits with 2 if there is an error; warnings do not count.
+            Works offline. Exits with 2 if there is an error; warnings do not count.
               rsdump check
               rsdump check --parameters main/app-config --defaults Defaults.plist
             For details, see Publishing.md in the documentation.
@@ -27,11 +27,14 @@ struct CheckCommand: AsyncParsableCommand {
 
     @Option(
         help: ArgumentHelp(
-            "Compare with the app's defaults (plist, JSON or Android XML).",
+            "Also compare with the app's defaults (plist, JSON or Android XML).",
             valueName: "file"))
     var defaults: String?
 
-    @Option(help: ArgumentHelp("A directory of the app's source files; repeatable.", valueName: "dir"))
+    @Option(
+        help: ArgumentHelp(
+            "Also report parameters that no source file in this directory uses, and keys in it that do not exist; "
+                + "repeatable.", valueName: "dir"))
     var usedIn: [String] = []
 
     private var checksParameters: Bool { source.place != nil || defaults != nil || !usedIn.isEmpty }
@@ -63,8 +66,8 @@ struct CheckCommand: AsyncParsableCommand {
             "\(Counted.text(sources.count, "collection")), \(Counted.text(records, "record")): no problems")
     }
 
-    /// Throws if a collection of the dumps directory has neither a source nor a signature by a root in `dumps.yaml`.
-    /// `publish` must not sign such a collection.
+    /// Throws if a collection of the dumps directory has neither a source nor a valid signature from a root in
+    /// `dumps.yaml`. No reviewer of the sources has seen its data.
     private func checkOthers(sources: Set<CollectionID>, in dumps: ReadDumpsOptions) throws {
         guard try dumps.directory.configurationText() != nil else { return }
         let opened = try OpenDumps(dumps)

@@ -95,7 +95,7 @@ private func property(_ key: Substring) throws(ValidationError) -> String {
 extension CommandFailure {
     /// Creates a failure from a sync error.
     ///
-    /// - Parameter name: the collection that failed.
+    /// - Parameter name: the collection or the server that failed.
     init(_ error: RemoteSettingsError, _ name: String) {
         switch error {
         case .offline, .unavailable, .timedOut: self.init(.unreachable, "\(name): \(error)")

@@ -11,7 +11,7 @@ struct Diff: AsyncParsableCommand {
         abstract: "Compare two states of dumps by records, fields and attachments.",
         usage: "rsdump diff <old> [<new>] [<collections> ...] [<options>]",
         discussion: """
-            Each side is a directory or bundle, git:REV, git:REV:PATH, server, or sources:DIR.
+            Each side is a directory, a bundle, git:REV, git:REV:PATH, the word server, or sources:DIR.
               rsdump diff git:HEAD                    changes that are not committed yet
               rsdump diff dumps server main/regions   changes that a refresh would bring
               rsdump diff dumps sources:sources       changes that publish would make
@@ -62,7 +62,9 @@ struct Diff: AsyncParsableCommand {
             throw ValidationError("--stat requires --format text; the other formats always include the counts")
         }
         if server.isGiven, ![old, newer].contains(.server) {
-            throw ValidationError("--server and --trust-root require server as one of the sides")
+            throw ValidationError(
+                "--server and --trust-root apply only if one of the sides is the word server, for example: rsdump diff "
+                    + "dumps server")
         }
     }
 
@@ -151,7 +153,7 @@ extension CommandFailure {
         let failure = CommandFailure(error)
         let status: ExitStatus =
             switch (failure.status, error.failureCode) {
-            // The data from the server cannot be trusted.
+            // A usage error about one collection is caused by the server's data, not by the command line.
             case (.usage, _) where id != nil: .verificationFailed
             case (.someFailed, .program), (.someFailed, .refused), (.someFailed, nil): .usage
             case (.someFailed, _): .verificationFailed

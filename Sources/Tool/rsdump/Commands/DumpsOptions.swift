@@ -7,10 +7,10 @@ import SnapshotBundle
 
 /// Parses a collection's name on the command line.
 ///
-/// - Throws: `IdentifierError`. The argument parser shows it beside the argument.
+/// - Throws: `IdentifierError`. The argument parser prints it together with the argument.
 @Sendable func collectionID(_ name: String) throws -> CollectionID { try CollectionID(name) }
 
-/// An option that specifies a dumps directory.
+/// The option `--dumps`, which specifies a dumps directory.
 protocol DirectoryOption {
     var path: String { get }
 }
@@ -19,7 +19,7 @@ extension DirectoryOption {
     var directory: DumpsDirectory { DumpsDirectory(path.withoutTrailingSlashes) }
 }
 
-/// The `--dumps` option of commands that work on a dumps directory in the file system.
+/// The `--dumps` option of commands that can use only a directory in the file system.
 struct DumpsOptions: ParsableArguments, DirectoryOption {
     @Option(name: .customLong("dumps"), help: ArgumentHelp("The dumps directory.", valueName: "dir"))
     var path = "dumps"
@@ -30,7 +30,7 @@ struct DumpsOptions: ParsableArguments, DirectoryOption {
     }
 }
 
-/// The `--dumps` option of commands that only read a dumps directory, and may read it from a commit.
+/// The `--dumps` option of commands that only read the directory, and can read it from a git commit.
 struct ReadDumpsOptions: ParsableArguments, DirectoryOption {
     @Option(
         name: .customLong("dumps"),
@@ -87,7 +87,10 @@ struct ServerOption: ParsableArguments {
         help: ArgumentHelp("prod, stage, dev, or a base URL (/v2 unless it includes a version).", valueName: "server"))
     var server: String?
 
-    func validate() throws {
+    func validate() throws { try Self.check(server) }
+
+    /// Throws a `ValidationError` if the server is neither a known name nor a valid URL.
+    static func check(_ server: String?) throws {
         do {
             // Accept plain HTTP for now: dumps.yaml decides whether it is allowed, and has not been read yet.
             _ = try server.map { try ServerURL($0, allowPlainHTTP: true) }
@@ -138,10 +141,9 @@ struct OpenDumps {
         policy = try configuration.policy(file: directory.configurationPath)
     }
 
-    /// Calls `body` with a client for the configured server, over the network. Afterwards, closes the connections
-    /// without waiting.
+    /// Calls `body` with a client for the configured server. The client uses the network.
     ///
-    /// - Parameter onEvent: called with the events of the connection. The default shows the server's alerts.
+    /// - Parameter onEvent: called with each event of the client. The default prints the server's alerts.
     func withServer<Value>(
         jobs: Int, onEvent: @escaping @Sendable (HTTPEvent) -> Void = Console.showAlert,
         _ body: (ServerClient) async throws -> Value

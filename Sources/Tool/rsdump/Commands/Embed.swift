@@ -21,7 +21,10 @@ struct Embed: AsyncParsableCommand {
 
     @OptionGroup var dumps: ReadDumpsOptions
 
-    @OptionGroup var environment: ServerOption
+    @Option(
+        help: ArgumentHelp(
+            "Fail if a bundle is not from this server: prod, stage, dev, or a base URL.", valueName: "server"))
+    var server: String?
 
     @Option(name: .shortAndLong, help: ArgumentHelp("The folder of the C target.", valueName: "dir"))
     var output = "Sources/EmbeddedDumps"
@@ -43,6 +46,7 @@ struct Embed: AsyncParsableCommand {
     @OptionGroup var result: FormatOption<OutputFormat>
 
     func validate() throws {
+        try ServerOption.check(server)
         if types, swiftFile == nil { throw ValidationError("--types requires --swift") }
     }
 
@@ -68,7 +72,7 @@ struct Embed: AsyncParsableCommand {
                 options.schemas[id] = opened.configuration.settings(of: id).guards.schema
             }
         }
-        options.server = try environment.server.map { (text) throws(HTTPError) in
+        options.server = try server.map { (text) throws(HTTPError) in
             try ServerURL(text, allowPlainHTTP: true)
         }
         options.publisher = opened.configuration.catalogue?.publisher

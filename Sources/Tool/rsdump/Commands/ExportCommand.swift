@@ -9,11 +9,10 @@ import SnapshotOrigin
 struct ExportCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "export",
-        abstract: "Write bundles in the layout of another project.",
+        abstract: "Export bundles to another project's layout, an archive, app defaults or a static mirror.",
         usage: "rsdump export [<collections> ...] --to <layout> --output <path> [<options>]",
         discussion: """
-              rsdump export --to tar.zst --output dumps.tar.zst
-            For details, see Exchange.md in the documentation.
+            For the layouts, with examples, see Exchange.md in the documentation.
             """)
 
     @OptionGroup var collections: CollectionNames
@@ -28,7 +27,7 @@ struct ExportCommand: AsyncParsableCommand {
 
     @Option(
         help: ArgumentHelp(
-            "The field with the key (plist, json) or with the file name (files).", valueName: "field"))
+            "For plist and json: the field with the key; for files: with the file name.", valueName: "field"))
     var key: String?
 
     @Option(
@@ -40,7 +39,7 @@ struct ExportCommand: AsyncParsableCommand {
 
     @Flag(
         help: ArgumentHelp(
-            "Replace only these collections in an existing tree."
+            "Replace only these collections in an existing --output directory."
         ))
     var update = false
 
@@ -50,7 +49,13 @@ struct ExportCommand: AsyncParsableCommand {
             valueName: "url"))
     var url: String?
 
-    @OptionGroup var history: HistoryOption
+    @Option(
+        parsing: .singleValue,
+        help: ArgumentHelp(
+            "For mirror: also include older bundles, so that clients download only what changed: git for earlier "
+                + "commits, or a folder; repeatable.", valueName: "git|dir"))
+    var history: [String] = []
+
     @OptionGroup var onChange: OnChangeOptions
 
     @OptionGroup var result: FormatOption<OutputFormat>
@@ -71,7 +76,7 @@ struct ExportCommand: AsyncParsableCommand {
                     "--update and --force cannot be combined with --to mirror; a mirror is always updated")
             }
         case .layout(let layout):
-            if url != nil || !history.places.isEmpty {
+            if url != nil || !history.isEmpty {
                 throw ValidationError("--url and --history require --to mirror")
             }
             if !onChange.commands.isEmpty { throw ValidationError("--on-change requires --to mirror") }
@@ -124,7 +129,7 @@ struct ExportCommand: AsyncParsableCommand {
 
     private func publish(to folder: String) async throws {
         let directory = dumps.directory
-        let older = try await history.bundles(of: directory)
+        let older = try await olderBundles(of: directory, in: history)
         let address = try OriginAddress(url ?? "")
         let target = try FileStore.absolute(folder)
         let (report, told) = try await onChange.telling(

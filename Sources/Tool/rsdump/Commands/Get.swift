@@ -44,7 +44,7 @@ struct Get: AsyncParsableCommand {
         var absences: [CommandFailure] = []
         for client in clients {
             var records = client.getRecords()
-            // Call this again: if the first attempt failed to read the storage, the second one can succeed.
+            // If `status` finds a snapshot now, the first attempt failed only temporarily, so try again.
             if records == nil, client.status.source != .noSnapshot { records = client.getRecords() }
             if explain {
                 Console.error(SnapshotExplanation(status: client.status, catalogue: service.catalogue).text)

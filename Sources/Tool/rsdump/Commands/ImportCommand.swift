@@ -21,7 +21,7 @@ struct ImportCommand: AsyncParsableCommand {
 
     @OptionGroup var collections: CollectionNames
 
-    @Option(name: .customLong("from"), help: ArgumentHelp("The format of the source.", valueName: "format"))
+    @Option(name: .customLong("from"), help: ArgumentHelp("The format of <path>.", valueName: "format"))
     var source: ImportSource
 
     @OptionGroup var dumps: DumpsOptions
@@ -45,7 +45,11 @@ struct ImportCommand: AsyncParsableCommand {
         transform: collectionID)
     var collection: CollectionID?
 
-    @OptionGroup var sources: SourcesOptions
+    @Option(
+        help: ArgumentHelp(
+            "With --from firebase-template or defaults: the directory to which the source file is written.",
+            valueName: "dir"))
+    var sources = "sources"
 
     @Flag(help: "With --from firebase-template: skip what cannot be converted.")
     var skipUnsupported = false
@@ -127,12 +131,13 @@ extension ImportCommand {
     /// Converts another system's export to a source file.
     private func importSource() throws {
         guard collections.names.isEmpty else {
-            throw CommandFailure(.usage, "\(path): specify the collection of this file with --collection")
+            throw CommandFailure(
+                .usage, "\(path): specify the collection of this file with --collection, not as an argument")
         }
         let id = try collection ?? CollectionID("main/remote-config")
         let made = try SourceImport(
             path, as: source == .template ? .template(skipping: skipUnsupported) : .defaults, of: id,
-            into: sources.sources)
+            into: SourceDirectory(sources.withoutTrailingSlashes))
         for note in made.notes { Console.error("note: \(Console.visible(note))") }
         try result.print(
             "\(id): \(Counted.text(made.records, "record")) in \(made.file); next: rsdump check, rsdump publish",

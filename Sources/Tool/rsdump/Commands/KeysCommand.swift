@@ -27,14 +27,14 @@ struct KeysCommand: AsyncParsableCommand {
             Create.self, Request.self, Issue.self, Renew.self, StatusCommand.self,
         ])
 
-    /// The environment variables for keys and chains. Some may contain PEM data in place of files.
+    /// The environment variables that are set and contain keys or chains as PEM, in place of files.
     static var environment: [String: String] {
         let names = CertificateRole.allCases.map(KeyDirectory.variable) + [KeyDirectory.chainVariable]
         return ProcessInfo.processInfo.environment.filter { names.contains($0.key) && !$0.value.isEmpty }
     }
 
     struct DirectoryArgument: ParsableArguments {
-        @Argument(help: ArgumentHelp("The directory with the keys.", valueName: "dir"))
+        @Argument(help: ArgumentHelp("The directory of the keys.", valueName: "dir"))
         var path: String
 
         var keys: KeyDirectory { KeyDirectory(path.withoutTrailingSlashes) }
@@ -51,34 +51,24 @@ struct KeysCommand: AsyncParsableCommand {
         try output.write(pem)
     }
 
-    struct DaysOption: ParsableArguments {
-        @Option(
-            help: ArgumentHelp(
-                "How long the new certificate is valid; by default, \(KeyDirectory.Plan().signerDays), or "
-                    + "\(KeyDirectory.Plan().intermediateDays) for an intermediate.",
-                valueName: "days"))
-        var days: Int?
-
-        func validate() throws { try checkDays(days, "--days") }
-    }
-
-    /// The options for a new signing certificate: its name, lifetime and key.
+    /// The options for a new signing certificate: its key and lifetime.
     struct SignerOptions: ParsableArguments {
         @Option(
             help: ArgumentHelp(
-                "The DNS name in the signing certificate; by default, the current one, or "
-                    + "\(SignerName.remoteSettings), the default of clients.", valueName: "name"))
-        var signer: String?
-
-        @Option(
-            help: ArgumentHelp(
-                "Issue the signing certificate for this public key (PEM); create no key.", valueName: "file"))
+                "Issue the signing certificate for this public key (PEM); create no signing key.", valueName: "file"))
         var signerPublicKey: String?
 
-        @OptionGroup var validity: DaysOption
+        @Option(
+            name: .customLong("days"),
+            help: ArgumentHelp(
+                "How many days the signing certificate is valid; \(KeyDirectory.Plan().signerDays) by default.",
+                valueName: "days"))
+        var validity: Int?
 
-        var isGiven: Bool { signer != nil || signerPublicKey != nil || validity.days != nil }
-        var days: Int { validity.days ?? KeyDirectory.Plan().signerDays }
+        func validate() throws { try checkDays(validity, "--days") }
+
+        var isGiven: Bool { signerPublicKey != nil || validity != nil }
+        var days: Int { validity ?? KeyDirectory.Plan().signerDays }
 
         func key() throws -> PublicKey? { try signerPublicKey.map { try PublicKey(pem: read($0), place: $0) } }
     }
@@ -113,8 +103,16 @@ extension KeysCommand {
 
         @OptionGroup var directory: DirectoryArgument
 
-        @Option(help: ArgumentHelp("The beginning of each certificate's name.", valueName: "text"))
+        @Option(
+            help: ArgumentHelp(
+                "The beginning of the names of the root and intermediate certificates.", valueName: "text"))
         var name = KeyDirectory.Plan().name
+
+        @Option(
+            help: ArgumentHelp(
+                "The DNS name in the signing certificate; by default, \(SignerName.remoteSettings), which clients "
+                    + "expect by default.", valueName: "name"))
+        var signer: String?
 
         @OptionGroup var options: SignerOptions
 
@@ -128,7 +126,7 @@ extension KeysCommand {
         func run() async throws {
             var plan = KeyDirectory.Plan()
             plan.name = name
-            if let signer = options.signer { plan.signer = SignerName(signer) }
+            if let signer = self.signer { plan.signer = SignerName(signer) }
             plan.signerKey = try options.key()
             plan.signerDays = options.days
             let keys = directory.keys
@@ -159,7 +157,7 @@ extension KeysCommand {
     struct Request: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             commandName: "request",
-            abstract: "Create a key and a certificate request, for the holder of the issuer's key.")
+            abstract: "Create a key, and a certificate request to send to the issuer.")
 
         @OptionGroup var directory: DirectoryArgument
 
@@ -186,12 +184,13 @@ extension KeysCommand {
         static let configuration = CommandConfiguration(
             commandName: "issue",
             abstract: "Issue a certificate for a request.",
-            usage: "rsdump keys issue <dir> <request> [<options>]",
+            usage: "rsdump keys issue <dir> <request.pem> [<options>]",
             discussion: """
-                The root key issues intermediate certificates, and the intermediate key issues signing certificates.
+                Intermediate certificates are signed with the root key, and signing certificates with the \
+                intermediate key.
 
-                Without --name, the command shows the name and the key in the request, and issues nothing. Compare \
-                them with those shown to the sender of the request, and then confirm the name with --name.
+                Without --name, the command only shows the name and the key in the request. Compare them with those \
+                that keys request showed to the sender, and then issue the certificate with --name NAME.
                 """)
 
         @OptionGroup var directory: DirectoryArgument
@@ -200,7 +199,15 @@ extension KeysCommand {
         var request: String
 
         @OptionGroup var certificate: CertificateOptions
-        @OptionGroup var validity: DaysOption
+
+        @Option(
+            help: ArgumentHelp(
+                "How many days the certificate is valid; by default, \(KeyDirectory.Plan().signerDays), or "
+                    + "\(KeyDirectory.Plan().intermediateDays) for an intermediate.",
+                valueName: "days"))
+        var days: Int?
+
+        func validate() throws { try checkDays(days, "--days") }
 
         func run() async throws {
             try KeyDirectory.checkOutput(certificate.output.path)
@@ -209,7 +216,7 @@ extension KeysCommand {
             let request = try CertificateRequest(pem: read(self.request), place: self.request)
             let issued = try directory.keys.issue(
                 request, as: role.role, named: name,
-                days: validity.days ?? (role == .signer ? plan.signerDays : plan.intermediateDays),
+                days: days ?? (role == .signer ? plan.signerDays : plan.intermediateDays),
                 environment: environment, now: HTTPEnvironment.system.now())
             try put(issued, to: certificate.output)
             let end = try SigningCertificate.all(of: issued, place: self.request)[0].notAfter.rfc3339
@@ -232,6 +239,11 @@ extension KeysCommand {
 
         @OptionGroup var directory: DirectoryArgument
 
+        @Option(
+            help: ArgumentHelp(
+                "The DNS name in the signing certificate; the current one by default.", valueName: "name"))
+        var signer: String?
+
         @OptionGroup var options: SignerOptions
 
         @Flag(help: "Also renew the intermediate certificate, with the root key.")
@@ -243,13 +255,13 @@ extension KeysCommand {
 
         @Option(
             help: ArgumentHelp(
-                "With --certificate: change to the root with this SHA-256; ask its holder.",
-                valueName: "sha-256"))
+                "With --certificate, if a different root issued it, or if the directory has no root: the SHA-256 of "
+                    + "that root, from the person who holds its key.", valueName: "sha-256"))
         var root: String?
 
         func validate() throws {
             if root != nil, certificate == nil { throw ValidationError("--root requires --certificate") }
-            if certificate != nil, intermediate || options.isGiven {
+            if certificate != nil, intermediate || signer != nil || options.isGiven {
                 throw ValidationError(
                     "--certificate cannot be combined with --days, --intermediate, --signer or --signer-public-key")
             }
@@ -262,7 +274,7 @@ extension KeysCommand {
                 return try install(certificate, in: keys, at: now)
             }
             let end = try keys.renew(
-                named: options.signer.map { SignerName($0) }, for: options.key(), days: options.days,
+                named: signer.map { SignerName($0) }, for: options.key(), days: options.days,
                 includingIntermediate: intermediate ? KeyDirectory.Plan().intermediateDays : nil,
                 environment: environment, now: now)
             Console.print(
@@ -312,7 +324,7 @@ extension KeysCommand {
 }
 
 extension CertificateRequest {
-    /// The text that two people compare to verify a request.
+    /// The request's key as text, which the requester and the issuer compare.
     fileprivate var keyText: String { "key \(keyDigest.map { "\($0)" } ?? "not on the curve P-384")" }
 }
 

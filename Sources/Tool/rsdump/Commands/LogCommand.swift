@@ -12,7 +12,7 @@ struct LogCommand: AsyncParsableCommand {
         discussion: """
             Reads the commits of the dumps directory, newest first. Exits with 1 if there is no entry.
               rsdump log main/regions
-              rsdump log --id de --tags     releases that have a record, with its value
+              rsdump log --id de --tags     releases that contain a record, with its value
             For details, see PinsDiffsRebuilds.md in the documentation.
             """)
 
@@ -34,7 +34,7 @@ struct LogCommand: AsyncParsableCommand {
 
     @Option(
         name: .customLong("from"), parsing: .singleValue,
-        help: ArgumentHelp("A folder of copies to read instead of git; repeatable.", valueName: "folder"))
+        help: ArgumentHelp("Read copies of bundles in this folder instead of git; repeatable.", valueName: "folder"))
     var folders: [String] = []
 
     @OptionGroup var dumps: DumpsOptions
@@ -121,7 +121,7 @@ struct LogCommand: AsyncParsableCommand {
     private func printBlame(_ log: CollectionLog) async throws -> Bool {
         var members: [JSONValue.Member]?
         var entries: [ExactString: (entry: CollectionLog.Entry, tags: [String])] = [:]
-        // The tags of all newer entries. A value that an entry introduced is also in all later states.
+        // The tags of this entry and of all newer ones: a value that an entry introduced is also in all later states.
         var later: Set<ExactString> = []
         try await log.forEach(record: id, field: field, unusable: report) { entry in
             guard let change = entry.changes.first else { return true }

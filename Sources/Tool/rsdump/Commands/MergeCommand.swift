@@ -51,7 +51,7 @@ struct MergeCommand: AsyncParsableCommand {
         let merge = try await DumpsMerge(
             in: directory.path, with: name, ancestor: ancestor,
             policy: { try $0.policy(file: directory.configurationPath) })
-        // The hook runs in every merge, and usually has nothing to do.
+        // The git hook runs this command in every merge, and usually there is nothing to do.
         let isHook = revision == nil && Self.merging != nil
         if isHook, merge.choices.isEmpty { return }
         try await merge.write(into: directory, onlyChosen: isHook)
@@ -75,7 +75,7 @@ struct MergeCommand: AsyncParsableCommand {
         return heads.count == 1 ? heads.first.map { String($0.dropFirst("GITHEAD_".count)) } : nil
     }
 
-    /// Returns the commit being merged into `HEAD`, and the ancestor to use if it differs from git's merge base.
+    /// Returns the commit to merge into `HEAD`, and the ancestor to use; `nil` for git's merge base.
     private func other(_ directory: String) async throws -> (name: String, ancestor: String?) {
         if let revision { return (revision, nil) }
         if let head = Self.merging { return (head, nil) }
@@ -95,7 +95,7 @@ struct MergeCommand: AsyncParsableCommand {
         let isLock = parts.last == "dumps.lock.json"
         let folder = parts.dropLast(isLock ? 1 : 2).joined(separator: "/")
         let directory = DumpsDirectory(folder.isEmpty ? "." : folder)
-        // In a rebase, git does not pass the commit. The rebase stops, and `rsdump merge` completes it.
+        // In a rebase, git does not pass the commit. The rebase then stops, and the user runs `rsdump merge`.
         guard let head = Self.merging else {
             throw CommandFailure(
                 .someFailed, "\(path): git does not report which commit it is merging; run: rsdump merge")
@@ -120,7 +120,7 @@ struct MergeCommand: AsyncParsableCommand {
     private func setUp() async throws {
         let directory = dumps.directory
         let repository = try await GitRepository(containing: directory.path)
-        // Bundle would link all of Foundation, which adds 37 MB to the program for data of ICU.
+        // `Bundle` would link all of Foundation, whose ICU data adds 37 MB to the program.
         guard let program = FileStore.program else {
             throw CommandFailure(.someFailed, "the path of this rsdump cannot be determined; run it by its full path")
         }

@@ -17,7 +17,7 @@ struct OnChangeOptions: ParsableArguments {
         if commands.contains("") { throw ValidationError("--on-change is empty; give a command") }
     }
 
-    /// Changes a dumps directory and then runs the commands.
+    /// Runs `change`, which changes a dumps directory, and then the commands.
     ///
     /// - Parameter wait: how long to wait if another process is using the directory.
     func telling<Value>(
@@ -30,7 +30,7 @@ struct OnChangeOptions: ParsableArguments {
         }
     }
 
-    /// Publishes a mirror and then runs the commands.
+    /// Runs `change`, which publishes a mirror, and then the commands.
     func telling<Value>(
         ofMirror folder: String, state: () throws -> DumpsChange.State, _ change: () async throws -> Value
     ) async throws -> (Value, [ChangeHooks.Outcome]) {
@@ -67,7 +67,7 @@ struct OnChangeOptions: ParsableArguments {
     }
 }
 
-/// Describes the results of the `--on-change` commands.
+/// Descriptions of the results of the `--on-change` commands.
 enum HooksReport {
     /// Returns a short name for the command. The command line is not shown, because it may contain a secret.
     static func name(_ outcome: ChangeHooks.Outcome) -> String { "command \(outcome.position) of --on-change" }

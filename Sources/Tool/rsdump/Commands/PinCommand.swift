@@ -7,7 +7,7 @@ import RemoteSettingsModel
 struct PinCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "pin",
-        abstract: "Keep collections at one state.",
+        abstract: "Keep collections at one state, by default the current one.",
         usage: "rsdump pin [<collections> ...] [<options>]",
         discussion: """
             A refresh leaves a pinned collection unchanged and reports how far it is behind the server.
@@ -22,7 +22,7 @@ struct PinCommand: AsyncParsableCommand {
     @Flag(help: "All collections; with --remove, all that are pinned.")
     var all = false
 
-    @Flag(help: "Let the collections follow the server again.")
+    @Flag(help: "Remove the pin, so that refresh updates the collections again.")
     var remove = false
 
     @Option(

@@ -51,7 +51,7 @@ struct PublishCommand: AsyncParsableCommand {
 
     @Option(
         help: ArgumentHelp(
-            "With --rollback: the newest state at or before this time.",
+            "With --rollback: publish the newest state at or before this time.",
             valueName: "time"))
     var to: PinRequest?
 
@@ -63,7 +63,10 @@ struct PublishCommand: AsyncParsableCommand {
             valueName: "date"))
     var at: String?
 
-    @OptionGroup var server: ServerOption
+    @Option(
+        help: ArgumentHelp(
+            "The URL of your server, from which apps sync; written to dumps.yaml.", valueName: "server"))
+    var server: String?
 
     @Option(
         help: ArgumentHelp(
@@ -74,7 +77,8 @@ struct PublishCommand: AsyncParsableCommand {
     @Flag(help: "Publish no catalogue; write catalogue: off in a new dumps.yaml.")
     var noCatalogue = false
 
-    @Option(help: ArgumentHelp("Keys for a second signature, under a different root.", valueName: "dir"))
+    @Option(
+        help: ArgumentHelp("A directory with keys for a second signature, under a different root.", valueName: "dir"))
     var overlapKeys: String?
 
     @OptionGroup var onChange: OnChangeOptions
@@ -82,6 +86,7 @@ struct PublishCommand: AsyncParsableCommand {
     @OptionGroup var result: FormatOption<Diff.Format>
 
     func validate() throws {
+        try ServerOption.check(server)
         if let at, Timestamp(rfc3339: at) == nil {
             throw ValidationError("--at expects a date such as 2026-11-22 or 2026-11-22T08:00:00Z; found \(at)")
         }
@@ -139,11 +144,11 @@ struct PublishCommand: AsyncParsableCommand {
         settings.accepted = Set(accept.collections).union(rollback ? collections.names : [])
         settings.staysConfirmed = signWith != nil
         settings.isExact = at != nil
-        settings.server = server.server
+        settings.server = server
         settings.publisher = publisher.flatMap { PublisherName($0) }
         settings.declinesCatalogues = noCatalogue
         settings.suggestedPublisher = .suggested(
-            for: server.server.flatMap { try? ServerURL($0, allowPlainHTTP: true) },
+            for: server.flatMap { try? ServerURL($0, allowPlainHTTP: true) },
             chance: HTTPEnvironment.system.random())
         if let overlapKeys {
             settings.overlap = try KeyDirectory(overlapKeys.withoutTrailingSlashes).signer([:])
@@ -179,8 +184,8 @@ struct PublishCommand: AsyncParsableCommand {
         return try directory.signer(KeysCommand.environment) { try await program.sign($0) }
     }
 
-    /// Returns the trust policy of `dumps.yaml`. If there is none, the directory is new, and the root of the signing
-    /// key applies.
+    /// Returns the trust policy of `dumps.yaml` or, in a new directory without this file, a policy that trusts the root
+    /// of the signing key.
     private func policy(for signer: any PayloadSigner) throws -> TrustPolicy {
         guard try dumps.directory.configurationText() != nil else {
             let root = try CertificateChain(pem: signer.chain).root

@@ -33,7 +33,7 @@ struct RefreshCommand: AsyncParsableCommand {
 
     @Option(
         help: ArgumentHelp(
-            "How long to wait for another rsdump in the directory, such as 10m.", valueName: "duration"))
+            "How long to wait if another rsdump is using the directory, such as 10m.", valueName: "duration"))
     var wait: Age?
 
     @OptionGroup var onChange: OnChangeOptions
@@ -87,7 +87,7 @@ struct RefreshCommand: AsyncParsableCommand {
 }
 
 extension OpenDumps {
-    /// Refuses a summary file that is also a file of the dumps directory.
+    /// Checks that the summary file is not a file of the dumps directory.
     ///
     /// - Throws: ``CommandFailure`` if the summary would overwrite a dumps file.
     fileprivate func refuseOwn(_ summary: String) throws {

@@ -15,7 +15,7 @@ struct Serve: AsyncParsableCommand {
         abstract: "Serve bundles as a Remote Settings server.",
         usage: "rsdump serve [<options>]",
         discussion: """
-            Serves the v1 and v2 API, attachments, certificate chains, events, and a web UI at /.
+            Serves the v1 and v2 APIs, attachments, certificate chains, events, and a web UI at /.
               rsdump serve --watch --history git --port 8000
               rsdump serve --demo
             For details, see Server.md in the documentation.
@@ -31,14 +31,19 @@ struct Serve: AsyncParsableCommand {
 
     @Option(
         help: ArgumentHelp(
-            "The URL at which clients reach it; by default, http://HOST:PORT.",
+            "The URL at which clients reach the server; by default, http://HOST:PORT.",
             valueName: "url"))
     var publicURL: String?
 
     @Flag(help: "Serve new bundles after each refresh, without a restart.")
     var watch = false
 
-    @OptionGroup var history: HistoryOption
+    @Option(
+        parsing: .singleValue,
+        help: ArgumentHelp(
+            "Also load older bundles, so that clients download only what changed: git for earlier commits, or a "
+                + "folder; repeatable.", valueName: "git|dir"))
+    var history: [String] = []
 
     @Flag(
         help: ArgumentHelp(
@@ -50,7 +55,7 @@ struct Serve: AsyncParsableCommand {
 
     func validate() throws {
         guard (0...65_535).contains(port) else { throw ValidationError("--port expects 0 to 65535; found \(port)") }
-        guard !demo || (!watch && history.places.isEmpty) else {
+        guard !demo || (!watch && history.isEmpty) else {
             throw ValidationError(
                 "--demo cannot be combined with --watch or --history, because it makes its own collections")
         }
@@ -77,7 +82,7 @@ struct Serve: AsyncParsableCommand {
     ) async throws {
         var configuration = OriginServer.Configuration(host: host, port: port)
         configuration.publicAddress = try publicURL.map { try OriginAddress($0) }
-        configuration.history = try await history.bundles(of: directory)
+        configuration.history = try await olderBundles(of: directory, in: history)
         configuration.isWatching = watch
         configuration.logsRequests = logRequests
         configuration.softwareVersion = RSDump.version

@@ -34,12 +34,12 @@ extension FormatOption<OutputFormat> {
     }
 }
 
-/// The `--accept` option, which accepts new states although they violate guards.
+/// The `--accept` option, which accepts new states even if they violate guards.
 struct AcceptOption: ParsableArguments {
     @Option(
         name: .customLong("accept"), parsing: .singleValue,
         help: ArgumentHelp(
-            "Accept this collection's new state despite guards; repeatable.",
+            "Accept this collection's new state even if it violates guards; repeatable.",
             valueName: "collection"), transform: collectionID)
     var collections: [CollectionID] = []
 }
@@ -58,19 +58,9 @@ struct MaxAgeOption: ParsableArguments {
     var age: Age?
 }
 
-/// The `--history` option, which specifies places with older bundles.
-struct HistoryOption: ParsableArguments {
-    @Option(
-        name: .customLong("history"), parsing: .singleValue,
-        help: ArgumentHelp(
-            "Older bundles: git (for its commits) or a folder; repeatable.",
-            valueName: "git|dir"))
-    var places: [String] = []
-
-    /// Returns the older bundles; `nil` if the option is not given.
-    func bundles(of directory: DumpsDirectory) async throws(DumpsError) -> BundleHistory? {
-        places.isEmpty ? nil : try await BundleHistory(of: directory.path, in: places)
-    }
+/// Returns the older bundles in the places of `--history`; `nil` if there are none.
+func olderBundles(of directory: DumpsDirectory, in places: [String]) async throws(DumpsError) -> BundleHistory? {
+    places.isEmpty ? nil : try await BundleHistory(of: directory.path, in: places)
 }
 
 /// The `--context` option, which describes an app or a device for filters.

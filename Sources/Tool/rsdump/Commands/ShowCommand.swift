@@ -18,7 +18,7 @@ struct ShowCommand: AsyncParsableCommand {
 
     @OptionGroup var argument: BundleArgument
 
-    @Argument(help: ArgumentHelp("A record's id.", valueName: "record-id"))
+    @Argument(help: ArgumentHelp("The id of the record to show.", valueName: "record-id"))
     var recordID: String?
 
     @Flag(help: "Print all records, one JSON object per line.")

@@ -11,7 +11,7 @@ struct Status: AsyncParsableCommand {
         usage: "rsdump status [<collections> ...] [<options>]",
         discussion: """
             A bundle is outdated only if the server has newer data. Exits with 1 if a bundle is missing, over its \
-            budget, or outdated and older than --max-age (90d by default).
+            budget in dumps.yaml, or outdated and older than --max-age (90d by default).
               rsdump status --max-age 90d    before a release
             For details, see Refresh.md in the documentation.
             """)

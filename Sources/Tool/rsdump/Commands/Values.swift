@@ -78,7 +78,7 @@ struct ParameterSource: ParsableArguments {
     @Option(
         name: .customLong("parameters"),
         help: ArgumentHelp(
-            "A collection, bundle or JSON file; by default, the only collection.",
+            "A collection, bundle or JSON file with parameters; by default, the only collection in --dumps.",
             valueName: "source"))
     var place: String?
 

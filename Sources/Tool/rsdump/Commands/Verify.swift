@@ -11,7 +11,8 @@ struct Verify: AsyncParsableCommand {
         abstract: "Check every byte, hash, signature and lock entry again, offline.",
         usage: "rsdump verify [<collections> ...] [<options>]",
         discussion: """
-            Signatures are verified at the time in the lock file. Exits with 3 if anything is wrong.
+            Certificates are checked as of the time in the lock file, so an old bundle still verifies. Exits with 3 \
+            if anything is wrong.
               rsdump verify --locked
               rsdump verify --dumps git:v1.0
             For details, see PinsDiffsRebuilds.md in the documentation.

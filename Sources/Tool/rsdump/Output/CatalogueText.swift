@@ -6,8 +6,8 @@ import SnapshotBundle
 
 /// Descriptions of a catalogue for people.
 enum CatalogueText {
-    /// Returns a description of the next catalogue, such as `catalogue 13 of settings.example.org, in which main/a is
-    /// changed and main/b is removed`.
+    /// Returns a description of the next catalogue, such as `catalogue 13 of settings.example.org (changed: main/a;
+    /// removed: main/b)`.
     static func next(_ next: NextCatalogue) -> String {
         let catalogue = next.catalogue
         let name = "catalogue \(catalogue.number) of \(catalogue.publisher)"
@@ -31,8 +31,8 @@ enum CatalogueText {
         }
     }
 
-    /// Returns a description of a verified catalogue, such as `catalogue 13 of settings.example.org, made 2026-11-20T…,
-    /// confirmed until 2026-11-27T…`.
+    /// Returns a description of a verified catalogue, such as `catalogue 13 of settings.example.org, created
+    /// 2026-11-20T…, fresh until 2026-11-27T…`.
     static func sentence(_ verified: VerifiedCatalogue, at now: Timestamp, _ style: Style) -> String {
         let catalogue = verified.catalogue
         let name = "catalogue \(catalogue.number) of \(catalogue.publisher), created \(catalogue.made.rfc3339)"

@@ -1,6 +1,6 @@
 import Dumps
 
-/// A class of failures in a refresh, by the people who have to act. A job's summary explains each class.
+/// A class of a refresh's failures, by who has to act. A job's summary contains the advice for each class.
 enum FailureClass: CaseIterable {
     case signature, refused, configuration, machine, catalogue, server
 
@@ -31,16 +31,16 @@ enum FailureClass: CaseIterable {
     var advice: String {
         switch self {
         case .signature, .refused:
-            "The data may be forged, so it was rejected. Ask the server's operator, and check `trust:` in "
+            "The data may be forged, so it was rejected. Ask the server's operator about it, and check `trust:` in "
                 + "`dumps.yaml`. "
                 + "The next refresh will try again."
         case .configuration:
-            "These fail every time until you change `dumps.yaml` or run the command in the reason."
+            "These fail in every refresh until you change `dumps.yaml` or run the command that the reason gives."
         case .machine:
             "Check the disk and the files of the machine that ran this refresh. The next refresh will try again."
         case .catalogue:
-            "The publisher must act, unless the reason mentions a different collection or a setting. The next refresh "
-                + "will try again."
+            "If the reason names another collection, fix that one first. If it names `dumps.yaml` or an option, change "
+                + "it. Otherwise, the publisher must act. The next refresh will try again."
         case .server:
             "The server or the network failed. The next refresh will try again. If a failure persists, tell the "
                 + "server's operator."

@@ -13,7 +13,7 @@ enum PinText {
         var parts = ["pinned at \(at) (\(date(at)))"]
         if let server = state.serverTimestamp {
             if server == at {
-                parts.append("the same as on the server")
+                parts.append("which is the server's current state")
             } else if server < at {
                 parts.append("\(words(at.elapsed(since: server))) ahead of the server's state of \(date(server))")
             } else {

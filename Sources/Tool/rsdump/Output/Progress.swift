@@ -6,7 +6,7 @@ import RemoteSettingsModel
 final class Progress: Sendable {
     fileprivate struct Bar {
         var id: CollectionID
-        var stage = "asking"
+        var stage = "contacting the server"
         var files = 0
         var filesDone = 0
         var bytes: UInt64 = 0

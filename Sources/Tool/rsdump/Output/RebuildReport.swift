@@ -25,7 +25,7 @@ struct RebuildReport: Encodable {
             case .identical: "\(name)  \(style.green("identical")), \(outcome.entry.bundle.size) bytes"
             case .sameContent(let size, _):
                 "\(name)  \(style.yellow("same content, different bytes")): \(size) bytes, "
-                    + "\(outcome.entry.bundle.size) in the lock; the locked bundle was written by a different "
+                    + "\(outcome.entry.bundle.size) in the lock file; that bundle was written with a different "
                     + "version of zlib"
             case .different, .failed:
                 "\(name)  \(style.red("failed")): \(Console.visible(outcome.verdict.message ?? ""))"

@@ -8,7 +8,7 @@ struct RefreshMarkdown {
 
     private var report: RefreshReport { result.report }
 
-    /// The Markdown text. Lines that do not fit are replaced by their number.
+    /// The Markdown text. The lines beyond the limit are replaced by a count of them.
     var text: String {
         var page = BoundedText(limit: DiffMarkdown.defaultLimit)
         let lines = lines
@@ -95,7 +95,7 @@ struct RefreshMarkdown {
         return lines
     }
 
-    /// Returns a list item for each cause, with all collections that failed for it.
+    /// Returns a list item for each reason, with all collections that failed for it.
     private func failures(_ failed: [CollectionOutcome]) -> [String] {
         var groups: [[CollectionOutcome]] = []
         var positions: [Bytes: Int] = [:]
@@ -117,8 +117,8 @@ struct RefreshMarkdown {
         }
     }
 
-    /// Returns a list item with the failed collection and the state that it keeps. A job appends the time of the first
-    /// failure to this line.
+    /// Returns a list item with the failed collection and the state that it keeps. `scripts/nightly` appends
+    /// the day of the first failure to this line.
     private func state(_ outcome: CollectionOutcome) -> String {
         let kept =
             outcome.previous.map { "keeps its current bundle (data of \($0.rfc3339.prefix(10)))" }
@@ -145,7 +145,7 @@ struct RefreshMarkdown {
         ] + details(outcome, FailureReason(outcome))
     }
 
-    /// Returns a list item for an outcome. Its text may be untrusted, so it goes into a code span.
+    /// Returns a list item for an outcome. The text may be untrusted, so it is escaped.
     private func item(_ outcome: CollectionOutcome, _ text: String) -> String {
         "- \(MarkdownText.code("\(outcome.id)")): \(MarkdownText.prose(text))"
     }

@@ -1,7 +1,7 @@
 import RemoteSettings
 import RemoteSettingsModel
 
-/// A description of the source of a collection's records, for people.
+/// A description of where a collection's records come from, for people.
 struct SnapshotExplanation {
     let status: CollectionStatus
     /// The catalogue in use; `nil` if there is none.
@@ -32,7 +32,7 @@ struct SnapshotExplanation {
         }
         if let catalogue {
             let place = status.catalogue == catalogue.number ? "" : ", which does not list this state"
-            lines.append("catalogue     \(CatalogueText.sentence(catalogue, Style.plain))\(place)")
+            lines.append("catalogue   \(CatalogueText.sentence(catalogue, Style.plain))\(place)")
         }
         lines += status.rejected.map { "not used    \($0)" }
         return lines.map(Console.visible).joined(separator: "\n")
@@ -52,8 +52,8 @@ extension AttachmentSource {
         case .cached: "stored"
         case .packaged(let name): "packaged in \(name)"
         case .network: "downloaded now"
-        case .staleCached: "stored, from an earlier version"
-        case .stalePackaged(let name): "packaged in \(name), from an earlier version"
+        case .staleCached: "stored, for an earlier version of the record"
+        case .stalePackaged(let name): "packaged in \(name), for an earlier version of the record"
         }
     }
 }

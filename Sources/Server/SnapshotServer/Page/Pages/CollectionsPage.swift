@@ -66,7 +66,7 @@ struct CollectionsPage {
         return counts.max { ($0.value, $1.key) < ($1.value, $0.key) }?.key.string
     }
 
-    /// Writes the collections that are not served as locked, and the reasons.
+    /// Writes the collections whose bundles do not match the lock file, and the reasons.
     private func problems(_ html: inout HTMLWriter) {
         for (id, problem) in catalog.problems.sorted(by: { $0.key < $1.key }) {
             html.element(.p, .class("notice bad")) { html in

@@ -33,7 +33,7 @@ enum Frame {
                 }
                 html.element(.footer) { html in
                     html.element(.div, .class("frame")) { html in
-                        html.text("Read-only. Records are shown as plain text; no content in them is executed.")
+                        html.text("Read-only. Records are shown as plain text, and nothing in them is executed.")
                     }
                 }
             }

@@ -16,7 +16,7 @@ enum ProblemPage {
     }
 
     static func unreadable(_ reason: String, _ detail: String) -> PageAnswer {
-        .document(page("Cannot read this page", reason, detail: detail), status: 500)
+        .document(page("Cannot show this page", reason, detail: detail), status: 500)
     }
 
     private static func page(_ heading: String, _ reason: String, detail: String?) -> HTMLWriter {

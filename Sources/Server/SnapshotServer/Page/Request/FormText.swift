@@ -1,7 +1,7 @@
 #if Server
 import RemoteSettingsModel
 
-/// The query sent by a form (application/x-www-form-urlencoded, WHATWG URL §5).
+/// Parses the query that a form sends (application/x-www-form-urlencoded, WHATWG URL §5).
 enum FormText {
     /// Returns the value of the first parameter with this name; `nil` if there is none, or if its encoding is invalid.
     static func parameter(_ name: String, of query: String) -> String? {

@@ -1,5 +1,5 @@
 #if Server
-/// The selection of a collection's records shown on a page.
+/// The choice of the records that a collection's page shows: a search and a page number.
 struct RecordListing: Equatable {
     static let pageSize = 100
     /// The maximum number of records on a page if the reader asks for all. Each page is built in memory.
