@@ -276,7 +276,7 @@ package struct CertificateAuthority: Sendable {
         _ subject: DistinguishedName, _ publicKey: Certificate.PublicKey, from: Timestamp, until: Timestamp,
         at now: Timestamp, _ extensions: Certificate.Extensions
     ) throws -> SigningCertificate {
-        // If the clock is wrong by years, clients would refuse the certificate, so do not issue it.
+        // Outside an issuer's validity, clients would refuse the chain, or this machine's clock is wrong.
         for issuer in certificates where now < issuer.notBefore || now >= issuer.notAfter {
             throw SigningKeyError(
                 issuer.name,

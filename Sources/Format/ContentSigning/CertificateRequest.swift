@@ -43,7 +43,7 @@ package struct CertificateRequest: Sendable {
 
     package func pem() throws -> Bytes { Bytes(utf8: try request.serializeAsPEM().pemString + "\n") }
 
-    /// The requested name.
+    /// The requested common name; `nil` if the request has none.
     package var name: String? {
         let commonName = request.subject.lazy.joined().first { $0.type == .RDNAttributeType.commonName }
         return commonName.flatMap { String($0.value) }

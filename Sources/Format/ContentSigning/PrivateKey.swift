@@ -74,7 +74,7 @@ package struct PublicKey: Sendable {
         func refused(_ found: String) -> SigningKeyError {
             SigningKeyError(
                 place, found: found,
-                remedy: "give the file of the public key; openssl pkey -pubin -inform DER -in FILE converts it to PEM")
+                remedy: "give a PEM file of the public key; convert DER with: openssl pkey -pubin -inform DER -in FILE")
         }
         let text = PEMText.normalized(pem)
         guard !text.contains("PRIVATE KEY-----") else { throw refused("this is a private key, not a public key") }

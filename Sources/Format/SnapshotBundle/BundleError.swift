@@ -100,7 +100,7 @@ extension BundleError {
     /// Whether a system call on a path failed.
     package var isOfSystem: Bool { operation != nil }
 
-    // These are negative, because the numbers of the system are positive.
+    // Negative, to distinguish them from the system's error numbers, which are positive.
     /// The path is a pipe or a device.
     static let notRegular: Int32 = -1
     /// The path is a symbolic link.

@@ -1,4 +1,4 @@
-/// The limits for untrusted data that apps and the tool share. Limits of a single module are in that module.
+/// The limits for untrusted data that apps and the tool share. A limit that only one module uses is in that module.
 ///
 /// Data that exceeds a limit is rejected with an error that states the limit. Nothing is truncated silently.
 package struct Limits: Sendable, Hashable {
@@ -70,7 +70,7 @@ package struct Limits: Sendable, Hashable {
     /// The limits for filter expressions.
     package var filter = FilterLimits()
 
-    // Limits shared by several modules that do not have to be configurable.
+    // Limits that several modules share and that are not configurable.
 
     /// The maximum number of certificates in a chain.
     package static let chainCertificates = 8

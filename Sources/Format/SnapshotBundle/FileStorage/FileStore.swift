@@ -1,6 +1,6 @@
 import RemoteSettingsModel
 
-/// File operations. Each one is done completely or not at all.
+/// File operations. A file is replaced completely or not at all.
 package enum FileStore {
     /// Returns the content of a file; `nil` if there is no such file.
     package static func read(_ path: String, limit: Int) throws(BundleError) -> Bytes? {

@@ -91,7 +91,7 @@ package struct AttachmentsZIP: Sendable {
             guard packed <= end.directory.lowerBound else {
                 throw BundleError(
                     .malformed, file: name,
-                    found: "entries overlap: \(packed) bytes of entries in \(end.directory.lowerBound) bytes")
+                    found: "entries overlap: \(packed) bytes of them before byte \(end.directory.lowerBound)")
             }
             return entries
         }
@@ -124,7 +124,7 @@ package struct AttachmentsZIP: Sendable {
         }
     }
 
-    /// Rejects names that no server uses, as a precaution. No file is ever written under an entry's name.
+    /// Rejects entries that no server creates. This is only a precaution, because entry names never become file names.
     private static func check(_ record: RawSpan, named entry: String, file: String) throws(BundleError) {
         let suffix = ".meta.json"
         let id = entry.hasSuffix(suffix) ? String(entry.dropLast(suffix.count)) : entry

@@ -31,7 +31,7 @@ package struct BundleReader: Sendable {
         try self.init(MappedFile(copying: path, limits: limits), limits: limits)
     }
 
-    /// Reads the ZIP directory of a file that is already open. By now, its path may lead to another file.
+    /// Reads the ZIP directory of a file that is already mapped, even if its path leads to another file by now.
     package init(_ file: MappedFile, limits: Limits) throws(BundleError) {
         try self.init(file.bytes, name: file.path, limits: limits, mapping: file)
     }

@@ -59,8 +59,8 @@ extension BundleError {
     static func incompleteChain(only: CertificateLabel) -> Self {
         Self(
             .certificate,
-            "the chain has only one certificate, \(VisibleText.quote(only.subject)); it must have a leaf, "
-                + "intermediates and a root"
+            "the chain has only one certificate, \(VisibleText.quote(only.subject)); it must have at least a leaf "
+                + "and a root"
         )
     }
 
@@ -82,7 +82,7 @@ extension BundleError {
     static func notIssuedByNext(_ certificate: CertificateLabel, issuer: String, next: CertificateLabel) -> Self {
         Self(
             .certificate,
-            "\(certificate) names the issuer \(VisibleText.quote(issuer)), but \(next) follows it; a certificate is "
+            "\(certificate) was issued by \(VisibleText.quote(issuer)), but \(next) follows it; a certificate is "
                 + "missing or "
                 + "wrong")
     }
@@ -112,8 +112,8 @@ extension BundleError {
     ) -> Self {
         Self(
             .certificate,
-            "\(certificate) has expired: it was valid \(validity(notBefore, notAfter)), verified at \(time.rfc3339); "
-                + "fetch the collection again, or check the verification time")
+            "\(certificate) has expired: it was valid \(validity(notBefore, notAfter)), but the verification "
+                + "time is \(time.rfc3339); fetch the collection again, or check that time")
     }
 
     /// The certificate becomes valid after `time`, the time of verification.
@@ -122,9 +122,9 @@ extension BundleError {
     ) -> Self {
         Self(
             .certificate,
-            "\(certificate) is not valid yet: it is valid \(validity(notBefore, notAfter)), verified at "
-                + "\(time.rfc3339); "
-                + "check the verification time")
+            "\(certificate) is not valid yet: it is valid \(validity(notBefore, notAfter)), but the verification "
+                + "time is \(time.rfc3339); "
+                + "check that time")
     }
 
     /// None of the leaf's DNS names (`found`) is the expected one.
@@ -252,7 +252,7 @@ extension BundleError {
         Self(
             .untrusted,
             "the signature of \(signer) does not match these records and this timestamp: the data was changed, "
-                + "or the signature is for a different state; fetch both again")
+                + "or the signature is for a different state; fetch the collection again")
     }
 
     // MARK: Signatures of a snapshot
@@ -293,7 +293,7 @@ extension BundleError {
         Self(
             .untrusted,
             "\(collection): the timestamp, \(timestamp) (\(timestamp.rfc3339)), is more than a day after the time of "
-                + "verification, \(time.rfc3339); check the clock or the given time, or fetch the collection again")
+                + "verification, \(time.rfc3339); check the clock or the time you gave, or fetch the collection again")
     }
 
     /// The chain of a signature could not be fetched or read. Callers pass this error in place of a chain.
@@ -308,7 +308,7 @@ extension BundleError {
 
     /// All signatures in a known mode failed, for the listed reasons.
     ///
-    /// If at least one of them failed because of its chain, the error counts as one about the chain.
+    /// If at least one of them failed because of its chain, the error's code is `certificate`.
     static func noValidSignature(_ collection: CollectionID, _ failures: [SignatureFailure]) -> Self {
         Self(
             failures.contains { $0.reason.code == .certificate } ? .certificate : .untrusted,

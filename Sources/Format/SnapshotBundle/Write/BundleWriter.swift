@@ -48,7 +48,7 @@ package struct BundleWriter: Sendable {
     /// Write to a temporary file and rename it. A bundle that is in use must not be overwritten in place.
     ///
     /// - Parameter flushing: see ``OutputFile/create(path:flushing:_:)``.
-    /// - Throws: ``BundleError``, after the file was removed.
+    /// - Throws: ``BundleError``, after removing the file.
     package func write(toNewFile path: String, flushing: Bool = true) throws(BundleError) -> WrittenBundle {
         try OutputFile.create(path: path, flushing: flushing) { (descriptor) throws(BundleError) in
             try write(toDescriptor: descriptor, name: path)
@@ -134,7 +134,7 @@ extension BundleWriter {
         if snapshot.provenance.isSigned {
             guard let chain = snapshot.chain else {
                 throw BundleError(
-                    .content, file: name, entry: BundleFormat.chain, found: "the chain of a signed snapshot is missing")
+                    .content, file: name, entry: BundleFormat.chain, found: "the signed snapshot has no chain")
             }
             try check(chain.count, limit: limits.chainBytes, entry: BundleFormat.chain, file: name)
             entries.append(Self.describe(BundleFormat.chain, chain))

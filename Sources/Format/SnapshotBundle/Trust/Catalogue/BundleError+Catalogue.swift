@@ -56,8 +56,8 @@ extension BundleError {
     package static func unlisted(_ ids: [CollectionID]) -> Self {
         Self(
             .untrusted,
-            "\(Catalogue.collection): \(Counted.list(ids.sorted())) was listed before, but is now neither listed "
-                + "nor marked as removed")
+            "\(Catalogue.collection): collections of an earlier catalogue are neither listed nor marked as removed: "
+                + "\(Counted.list(ids.sorted()))")
     }
 
     /// The signing certificate was issued before that of the current catalogue.
@@ -65,8 +65,8 @@ extension BundleError {
         Self(
             .rollback,
             "\(Catalogue.collection): the catalogue was signed with a key that has since been replaced "
-                + "(certificate of \(found.rfc3339), not \(held.rfc3339) or later); the publisher must sign with the "
-                + "new key"
+                + "(its certificate is from \(found.rfc3339), not \(held.rfc3339) or later); the publisher must "
+                + "sign with the new key"
         )
     }
 
