@@ -17,7 +17,7 @@ package struct CertificateRequest: Sendable {
         place = name
     }
 
-    /// Parses the only request in PEM data. Other text around it is ignored.
+    /// Parses PEM data that contains exactly one request. Other text around it is ignored.
     ///
     /// - Throws: ``SigningKeyError`` if there is none, or more than one.
     package init(pem: Bytes, place: String) throws(SigningKeyError) {

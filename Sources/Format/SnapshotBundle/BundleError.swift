@@ -22,7 +22,7 @@ package struct BundleError: CodedError {
 
     /// Creates an error about the content of a file.
     ///
-    /// - Parameter remedy: the next step for the user; `nil` for the usual advice.
+    /// - Parameter remedy: the next step for the user; `nil` for the usual advice for this code.
     package init(
         _ code: FailureCode, file: String, entry: String? = nil, expected: String? = nil, found: String,
         remedy: String? = nil
@@ -119,7 +119,7 @@ extension BundleError {
             .storage, file: path, found: reason, remedy: remedy, operation: operation, errorNumber: errno)
     }
 
-    /// A bundle, or a file to pack into one, cannot be opened, read or mapped.
+    /// Creates an error about a bundle, or a file to pack into one, that cannot be opened, read or mapped.
     package static func unreadable(
         _ path: String, entry: String? = nil, expected: String? = nil, found: String,
         errorNumber: Int32 = 0

@@ -85,7 +85,7 @@ package struct CollectionMetadata: Hashable, Sendable {
 extension ServedSignature {
     fileprivate init?(_ value: JSONValue) {
         guard let signature = value["signature"]?.string, let x5u = value["x5u"]?.string else { return nil }
-        // Early servers omitted `mode`, because this was the only one.
+        // Early servers omitted `mode`, because `p384ecdsa` was the only one.
         self.init(signature: signature, mode: value["mode"]?.string ?? "p384ecdsa", x5u: x5u)
     }
 }

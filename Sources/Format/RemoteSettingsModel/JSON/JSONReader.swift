@@ -20,13 +20,12 @@ package struct JSONReader {
         var keys: ObjectKeys
     }
 
-    /// The document.
     package let document: Bytes
     /// The position of the next unread byte.
     package private(set) var offset = 0
     private let skipper: JSONSkipper
     private let valueLimit: Int
-    /// The number of values that the last call of ``value()`` has created.
+    /// The number of values that the latest call of ``value()`` or ``object()`` has created.
     private var values = 0
     private var scopes: [Scope] = []
 

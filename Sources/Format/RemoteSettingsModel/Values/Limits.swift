@@ -34,8 +34,8 @@ package struct Limits: Sendable, Hashable {
     package var metadataBytes = 1 << 20
     /// The maximum size of a bundle's `manifest.json`, in bytes.
     package var manifestBytes = 128 << 20
-    /// The maximum size, in bytes, for which the private copy of a bundle that other users can modify is kept in
-    /// memory. A larger copy is an unnamed file in the temporary directory.
+    /// The maximum size, in bytes, of a bundle that is copied to memory. A bundle that other users can modify is copied
+    /// before it is read. A larger copy is an unnamed file in the temporary directory.
     package var copiedBundleBytes = 16 << 20
     /// The maximum number of signatures to check in a collection's metadata.
     package var signatures = 16
@@ -46,8 +46,8 @@ package struct Limits: Sendable, Hashable {
     package var headTimeoutSeconds = 30
     /// The maximum time without a byte before the transfer of a body fails, in seconds.
     package var idleTimeoutSeconds = 30
-    /// The number of bytes by which a compressed body may exceed its limit on the wire. Compression makes a body longer
-    /// by less than a thousandth, if at all.
+    /// The number of bytes by which a compressed body may be longer than the limit for its decompressed size.
+    /// Compression makes a body longer by less than a thousandth, if at all.
     package var wireExcessBytes = 1 << 20
     /// The minimum throughput of a body, in bytes per second on the wire, averaged over `throughputSeconds` of waiting;
     /// 0 for no limit. The time that the reader spends between two reads does not count.

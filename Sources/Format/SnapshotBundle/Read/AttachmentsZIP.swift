@@ -132,7 +132,7 @@ package struct AttachmentsZIP: Sendable {
             throw refusal(entry, file: file, "the name must be a record id or RECORD-ID.meta.json")
         }
         let flags: UInt16 = record.little(8)
-        // Python does not set the type bits of a regular file.
+        // Accept 0 too, because Python does not set the type bits of a regular file.
         let type = record.little(40, as: UInt16.self) & ZIPLayout.typeMask
         guard flags & encryptedFlag == 0, [0, ZIPLayout.regularFile].contains(type) else {
             throw refusal(entry, file: file, "the entry must be an unencrypted regular file")

@@ -168,7 +168,7 @@ extension BundleReader {
         }
     }
 
-    /// Checks that there are no gaps between the entries and their data descriptors.
+    /// Checks that nothing except its data descriptor follows the data of each entry.
     private func checkPlaces() throws(BundleError) {
         for index in 0..<directory.count {
             let (entry, data, end) = try directory.open(index)

@@ -3,7 +3,7 @@ import RemoteSettingsModel
 // The reasons why a pinned root, a chain, a signature or a snapshot cannot be trusted.
 extension BundleError {
     // MARK: Configuration
-    /// A pinned root is not the SHA-256 of a certificate in hexadecimal digits.
+    /// The text of a pinned root is not a SHA-256 in hexadecimal digits.
     static func invalidRootHash(found: String, reason: String) -> Self {
         Self(
             .certificate,
@@ -148,7 +148,7 @@ extension BundleError {
             "\(certificate) is a CA certificate, but the first certificate must be an end-entity certificate")
     }
 
-    /// A certificate that issued another one has no basic constraints that allow it to (RFC 5280, section 4.2.1.9).
+    /// A certificate issued another one, but its basic constraints do not allow that (RFC 5280, section 4.2.1.9).
     static func notAnAuthority(_ certificate: CertificateLabel) -> Self {
         Self(.certificate, "\(certificate) issued the one before it, but is not a CA (basicConstraints)")
     }
@@ -168,7 +168,7 @@ extension BundleError {
         Self(.certificate, "\(certificate) has the extended key usage \(list(found)), but codeSigning is required")
     }
 
-    /// A name is not among the names that an authority is limited to (RFC 5280, section 4.2.1.10).
+    /// A name is not among those that an authority may certify (RFC 5280, section 4.2.1.10).
     static func nameNotPermitted(
         _ certificate: CertificateLabel, name: String, by issuer: CertificateLabel, permitted: [String]
     ) -> Self {
@@ -288,7 +288,7 @@ extension BundleError {
         Self(.certificate, "the certificate chain \(VisibleText.quote(x5u)) is missing; fetch and verify it first")
     }
 
-    /// The collection's timestamp is too late for the time of verification. Callers of the verification throw this.
+    /// The collection's timestamp is more than ``Limits/clockToleranceSeconds`` after the time of verification.
     static func newerThanVerification(_ collection: CollectionID, timestamp: Timestamp, time: Timestamp) -> Self {
         Self(
             .untrusted,

@@ -6,7 +6,7 @@ import RemoteSettingsModel
 /// directory, thread and order of the attachments. A different version of zlib may compress differently, but the
 /// manifest, and with it ``WrittenBundle/content``, is always the same.
 package struct BundleWriter: Sendable {
-    /// The entries to compress, where this makes them smaller. The choice has no other effect:
+    /// The entries that are compressed if that makes them smaller. The choice has no other effect:
     /// ``WrittenBundle/content`` is the same for all cases.
     package enum Compression: Sendable {
         /// All entries except the manifest, for the smallest file.
@@ -26,7 +26,7 @@ package struct BundleWriter: Sendable {
     /// Creates a writer for one snapshot.
     ///
     /// - Parameters:
-    ///   - attachments: by hash, the bytes of each attachment in the records, or the reason to omit it. The size,
+    ///   - attachments: the bytes of each attachment in the records, or the reason to omit it, by its hash. The size,
     ///     location and record ids come from the records.
     ///   - packedRecords: the snapshot's payload if it is already compressed; used only if records are compressed. The
     ///     writer does not compare it with the snapshot; ``BundleReader/verifyContents()`` does so for the finished
@@ -222,8 +222,8 @@ extension BundleReader {
     }
 }
 
-/// A payload as a bundle contains it, possibly compressed. Compression needs the most time, so it runs while the
-/// snapshot's attachments are still being downloaded.
+/// A payload in the form in which a bundle contains it, compressed if that makes it smaller. Because compression takes
+/// long, it is created while the snapshot's attachments are still being downloaded.
 package struct PackedRecords: Sendable {
     let content: PackedContent
     let bytes: Bytes

@@ -58,8 +58,8 @@ struct PayloadBlocks {
     /// Returns the minimum size of a block. Each block boundary makes the bundle larger. The loss is greater if the
     /// payload compresses well, because then each record resembles the previous ones. So the size grows with the
     /// compression ratio, which is measured on the beginning of the payload at the fastest level. The condition with
-    /// the cube keeps blocks small where the ratio is less than 3: there, boundaries cost little, and git needs only
-    /// half as much space for a changed record.
+    /// the cube keeps blocks small if the ratio is less than 3: boundaries then cost little, and git needs only half as
+    /// much space for a changed record.
     private static func least(_ payload: Bytes, file: String) throws(BundleError) -> Int {
         var least = 16 << 10
         guard payload.count > least else { return least }

@@ -52,7 +52,7 @@ extension BundleError {
                 + "confirmed at \(found.rfc3339)")
     }
 
-    /// Collections that were listed are missing and not marked as removed.
+    /// Collections of an earlier catalogue are neither listed nor marked as removed.
     package static func unlisted(_ ids: [CollectionID]) -> Self {
         Self(
             .untrusted,
@@ -79,7 +79,7 @@ extension BundleError {
                 + "ask the publisher")
     }
 
-    /// The time of the confirmation is in the future.
+    /// The time of the confirmation is more than ``Limits/clockToleranceSeconds`` in the future.
     static func confirmedAhead(found: Timestamp, now: Timestamp) -> Self {
         Self(
             .untrusted,

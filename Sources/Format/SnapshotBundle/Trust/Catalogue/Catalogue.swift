@@ -43,7 +43,7 @@ package struct Catalogue: Hashable, Sendable {
     /// The time when the publisher last confirmed that this is its current catalogue.
     package var confirmed: Timestamp
     /// The time until which the catalogue is fresh, according to the publisher. Clients use
-    /// ``freshUntil(certificateEnds:)``.
+    /// ``freshUntil(certificateEnds:)``, which may be earlier.
     package var expires: Timestamp
     /// The collections in the catalogue, with their states.
     package var entries: [CollectionID: Entry]
