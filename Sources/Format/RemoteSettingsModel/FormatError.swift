@@ -104,7 +104,7 @@ extension FormatError.Reason {
     }
 
     /// The text has more bytes than ``Limits`` allows.
-    package static func tooLong(limit: Int) -> Self { Self(.overLimit, "more than \(limit) bytes") }
+    package static func tooLong(limit: Int) -> Self { Self(.overLimit, "a value of more than \(limit) bytes") }
 
     /// An object has more members than ``Limits/jsonMembers``.
     static func tooManyMembers(limit: Int) -> Self {

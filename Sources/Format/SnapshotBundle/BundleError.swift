@@ -59,7 +59,7 @@ package struct BundleError: CodedError {
             "restore the file from version control, or run rsdump refresh --full to create it again"
         case .unknownVersion:
             "it was written by a newer rsdump; update rsdump, or restore the file from version control"
-        case .overLimit: "leave attachments out in dumps.yaml, or raise the limit if you trust the file"
+        case .overLimit: "make it smaller, for example leave attachments out in dumps.yaml; apps can raise some limits"
         case .missing: "run rsdump refresh to fetch it"
         case .content: "fetch the file again; nothing was written"
         default: nil

@@ -50,7 +50,7 @@ package struct Record: Sendable, Identifiable {
 
     /// Returns the record's attachment; `nil` if it has none.
     ///
-    /// - Throws: ``FormatError/invalidAttachment(record:problem:)`` if the attachment's member is incomplete or invalid.
+    /// - Throws: ``FormatError/invalidAttachment(record:problem:)`` if the member is incomplete or invalid.
     package func attachment() throws(FormatError) -> RecordAttachment? {
         guard mayHaveAttachment, let value = field("attachment"), value != .null else { return nil }
         return try RecordAttachment(value, record: id)

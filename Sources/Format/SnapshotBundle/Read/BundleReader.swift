@@ -59,7 +59,7 @@ package struct BundleReader: Sendable {
         guard directory.hasChain == (head.trust == .signed), directory.attachmentCount == head.attachments else {
             throw BundleError(
                 .damaged, file: name, entry: BundleFormat.manifest,
-                expected: "\(Counted.text(head.attachments, "attachment")), and chain.pem if the bundle is signed",
+                expected: "\(Counted.text(head.attachments, "attachment")), and chain.pem only if it is signed",
                 found:
                     "\(Counted.text(directory.attachmentCount, "attachment"))\(directory.hasChain ? ", chain.pem" : "")"
             )
