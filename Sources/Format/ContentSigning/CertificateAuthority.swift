@@ -21,8 +21,8 @@ package enum CertificateRole: String, CaseIterable, Sendable {
 
     /// Checks a name for a certificate of this role.
     ///
-    /// The name of a signing certificate is a DNS name, which clients compare. The names of the others are up to 64
-    /// visible characters (RFC 5280, appendix A).
+    /// The name of a signing certificate is a DNS name, because clients compare it with the signer that they expect.
+    /// Other names have up to 64 visible characters (RFC 5280, appendix A).
     ///
     /// - Parameter place: the source of the name, for the error.
     /// - Throws: ``SigningKeyError``.
@@ -276,7 +276,7 @@ package struct CertificateAuthority: Sendable {
         _ subject: DistinguishedName, _ publicKey: Certificate.PublicKey, from: Timestamp, until: Timestamp,
         at now: Timestamp, _ extensions: Certificate.Extensions
     ) throws -> SigningCertificate {
-        // If the clock is wrong by years, clients would refuse the certificate, so do not issue it.
+        // Issue nothing outside an issuer's validity: clients would refuse the chain, or this clock is wrong.
         for issuer in certificates where now < issuer.notBefore || now >= issuer.notAfter {
             throw SigningKeyError(
                 issuer.name,

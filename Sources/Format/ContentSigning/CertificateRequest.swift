@@ -17,7 +17,7 @@ package struct CertificateRequest: Sendable {
         place = name
     }
 
-    /// Parses the only request in PEM data. Other text around it is ignored.
+    /// Parses PEM data that contains exactly one request. Other text around it is ignored.
     ///
     /// - Throws: ``SigningKeyError`` if there is none, or more than one.
     package init(pem: Bytes, place: String) throws(SigningKeyError) {
@@ -43,7 +43,7 @@ package struct CertificateRequest: Sendable {
 
     package func pem() throws -> Bytes { Bytes(utf8: try request.serializeAsPEM().pemString + "\n") }
 
-    /// The requested name.
+    /// The requested common name; `nil` if the request has none.
     package var name: String? {
         let commonName = request.subject.lazy.joined().first { $0.type == .RDNAttributeType.commonName }
         return commonName.flatMap { String($0.value) }

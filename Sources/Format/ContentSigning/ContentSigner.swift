@@ -40,7 +40,7 @@ package struct ContentSigner: PayloadSigner {
         guard certificates.key.rawRepresentation == key.publicKey.p384.rawRepresentation else {
             throw SigningKeyError(
                 certificates.place, code: .untrusted, found: "the certificate is not for the signing key",
-                remedy: "use the key and the chain that were made together; rsdump keys status DIR shows what DIR has")
+                remedy: "use the key and the chain that were made together; rsdump keys status DIR lists those in DIR")
         }
         self.certificates = certificates
         self.key = key
@@ -101,12 +101,12 @@ package struct ExternalSigner: PayloadSigner {
             throw SigningKeyError(
                 certificates.place, code: .untrusted,
                 found: readings.isEmpty
-                    ? "the signer returned \(Counted.text(made.count, "byte")), which are not a signature as DER or "
-                        + "as the "
+                    ? "the signer returned \(Counted.text(made.count, "byte")), which are neither a DER signature "
+                        + "nor the "
                         + "96 bytes of r and s"
                     : "the signature does not match the key of the first certificate and the SHA-384 of the message",
                 remedy:
-                    "check the key and the hash that the signer uses; issue a certificate for its key with: rsdump "
+                    "check the key and the hash that the signer uses, or issue a certificate for its key with: rsdump "
                     + "keys renew DIR --signer-public-key FILE")
         }
         return valid.base64URL

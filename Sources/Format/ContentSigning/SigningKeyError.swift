@@ -3,7 +3,7 @@ import RemoteSettingsModel
 /// An error that explains why a key, a certificate or a certificate request cannot be created or used.
 package struct SigningKeyError: CodedError {
     package let code: FailureCode
-    /// The file, the environment variable or the directory.
+    /// The file, environment variable, directory or name that the error is about.
     let place: String
     /// A description of the expected content; `nil` if ``found`` is sufficient.
     let expected: String?

@@ -5,13 +5,13 @@
 package enum FailureCode: Hashable, Sendable {
     /// The arguments, options or configuration are wrong. The same call will fail again.
     case usage
-    /// The name is not a valid name of a collection, publisher or attachment.
+    /// A text is not a valid name of a collection, publisher or attachment.
     case invalidName
     /// The requested object does not exist.
     case missing
     /// Another process has locked the directory.
     case busy
-    /// A file of this machine could not be read or written, for example because the disk is full. The data itself may
+    /// A file on this machine could not be read or written, for example because the disk is full. The data itself may
     /// be fine.
     case storage
     /// A file or a document does not have the required format.

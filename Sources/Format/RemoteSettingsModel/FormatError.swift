@@ -104,7 +104,7 @@ extension FormatError.Reason {
     }
 
     /// The text has more bytes than ``Limits`` allows.
-    package static func tooLong(limit: Int) -> Self { Self(.overLimit, "more than \(limit) bytes") }
+    package static func tooLong(limit: Int) -> Self { Self(.overLimit, "a value of more than \(limit) bytes") }
 
     /// An object has more members than ``Limits/jsonMembers``.
     static func tooManyMembers(limit: Int) -> Self {
@@ -175,7 +175,7 @@ extension FormatError {
         Self("the metadata is for the wrong collection: expected \(expected), found \(VisibleText.excerpt(found))")
     }
 
-    /// A mirror's own metadata and the metadata that it received differ in more than the URLs of chains.
+    /// A mirror's own metadata and the metadata that it received differ in a member other than `x5u`.
     static let otherMirroredMetadata = Self(
         "a mirror may change only x5u in the metadata it received, but other members differ too")
 
@@ -199,7 +199,7 @@ extension FormatError {
 
     package static func base64(_ problem: String) -> Self { Self(.malformed, problem) }
 
-    /// A deflate or gzip stream is damaged. This sentence and the next ones are fragments that follow the word "found".
+    /// A deflate or gzip stream is damaged. This description and the next ones are fragments that follow "found".
     static let corruptStream = Self(.damaged, "a corrupt stream")
     /// The stream contains more bytes than expected.
     static let streamTooLong = Self(.damaged, "more")

@@ -22,7 +22,7 @@ package struct BundleError: CodedError {
 
     /// Creates an error about the content of a file.
     ///
-    /// - Parameter remedy: the next step for the user; `nil` for the usual advice.
+    /// - Parameter remedy: the next step for the user; `nil` for the usual advice for this code.
     package init(
         _ code: FailureCode, file: String, entry: String? = nil, expected: String? = nil, found: String,
         remedy: String? = nil
@@ -59,7 +59,7 @@ package struct BundleError: CodedError {
             "restore the file from version control, or run rsdump refresh --full to create it again"
         case .unknownVersion:
             "it was written by a newer rsdump; update rsdump, or restore the file from version control"
-        case .overLimit: "leave attachments out in dumps.yaml, or raise the limit if you trust the file"
+        case .overLimit: "make it smaller, for example leave attachments out in dumps.yaml; apps can raise some limits"
         case .missing: "run rsdump refresh to fetch it"
         case .content: "fetch the file again; nothing was written"
         default: nil
@@ -100,7 +100,7 @@ extension BundleError {
     /// Whether a system call on a path failed.
     package var isOfSystem: Bool { operation != nil }
 
-    // These are negative, because the numbers of the system are positive.
+    // Negative, to distinguish them from the system's error numbers, which are positive.
     /// The path is a pipe or a device.
     static let notRegular: Int32 = -1
     /// The path is a symbolic link.
@@ -119,7 +119,7 @@ extension BundleError {
             .storage, file: path, found: reason, remedy: remedy, operation: operation, errorNumber: errno)
     }
 
-    /// A bundle, or a file to pack into one, cannot be opened, read or mapped.
+    /// Creates an error about a bundle, or a file to pack into one, that cannot be opened, read or mapped.
     package static func unreadable(
         _ path: String, entry: String? = nil, expected: String? = nil, found: String,
         errorNumber: Int32 = 0

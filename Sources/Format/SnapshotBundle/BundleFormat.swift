@@ -12,11 +12,11 @@ enum BundleFormat {
     /// The length of `attachments/` and 64 lower-case hexadecimal digits.
     static let attachmentNameLength = 76
 
-    /// The size of a prefix that is long enough for the head of any bundle, even with the longest bucket and collection
-    /// ids.
+    /// The number of bytes at the beginning of a file that always contain the bundle's head, even with the longest
+    /// bucket and collection ids.
     static let headBytes = 1024
 
-    /// Returns the timestamp of a manifest; `nil` if it has too many digits.
+    /// Converts the number in a manifest to a timestamp; returns `nil` if it has more than 18 digits.
     static func timestamp(_ milliseconds: UInt64) -> Timestamp? {
         milliseconds < 1_000_000_000_000_000_000 ? Timestamp(milliseconds: milliseconds) : nil
     }

@@ -9,11 +9,12 @@ struct DocumentReader {
     private let entry: String?
     /// The advice for a document that does not have the required format; `nil` for the usual advice.
     private let remedy: String?
-    /// The error code for a key that a later version may have added.
+    /// The error code for an unexpected key, which a later version may have added.
     private let laterCode: FailureCode
     private var keys: [String] = []
 
-    /// Creates a reader for the `manifest.json` of a bundle. Later bundle formats have a different version number.
+    /// Creates a reader for the `manifest.json` of a bundle. A later format has a different version number, so an
+    /// unexpected key is malformed.
     init(manifest text: Bytes, file: String, limits: Limits) {
         (reader, self.file, entry) = (JSONReader(text, limits: limits), file, BundleFormat.manifest)
         (remedy, laterCode) = (nil, .malformed)

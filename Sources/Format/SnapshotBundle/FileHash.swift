@@ -3,7 +3,7 @@ import RemoteSettingsModel
 extension FileStore {
     /// Hashes a whole file with little memory.
     ///
-    /// - Returns: a hasher with the state after the file, which can hash more bytes, and the size of the file.
+    /// - Returns: a hasher that has hashed the file and can hash more bytes, and the file's size in bytes.
     package static func hash(_ path: String) throws(BundleError) -> (hasher: ContentHasher, size: Int) {
         var hasher = ContentHasher()
         var size = 0

@@ -1,6 +1,6 @@
 import RemoteSettingsModel
 
-/// The required properties of an entry in a bundle: its compression method, its size and its checksum.
+/// The properties of an entry in a bundle: its compression method, its size and its checksum.
 struct PackedContent: Hashable, Sendable {
     let isStored: Bool
     /// The size in bytes, uncompressed.

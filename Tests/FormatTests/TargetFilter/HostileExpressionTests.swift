@@ -90,7 +90,7 @@ struct HostileExpressionTests {
     func tooLarge(_ text: String) throws {
         #expect(
             try FilterExpression(parsing: text).outcome(in: Self.context)
-                == .failed(.tooLarge(what: "a string longer", limit: 65_536)))
+                == .failed(.tooLarge(what: "a string with more bytes", limit: 65_536)))
     }
 
     @Test func numbers() throws {

@@ -147,7 +147,7 @@ struct ChainVerificationTests {
         made.certificates.remove(at: 1)
         let error = failure(of: { try made.verified() })
         #expect(
-            error.tells(.certificate, "\(made.label(1)) names the issuer ", "but \(made.label(2)) follows it"),
+            error.tells(.certificate, "\(made.label(1)) was issued by ", "but \(made.label(2)) follows it"),
             "\(String(describing: error))")
     }
 

@@ -13,8 +13,8 @@ struct ErrorDescriptionTests {
                 == """
                 certificate 1 of 3 (leaf, "remote-settings.content-signature.mozilla.org") has expired: \
                 it was valid from 2026-01-01T00:00:00.000Z to 2026-03-01T00:00:00.000Z, \
-                verified at 2026-04-01T00:00:00.000Z; \
-                fetch the collection again, or check the verification time
+                but the verification time is 2026-04-01T00:00:00.000Z; \
+                fetch the collection again, or check that time
                 """)
     }
 

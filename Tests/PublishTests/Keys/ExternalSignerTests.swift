@@ -51,7 +51,7 @@ import Testing
     @Test func whatTheCertificatesKeyDidNotMakeIsRefused() async throws {
         try await withKeys { keys, _ in
             let other = P384.Signing.PrivateKey()
-            let form = "which are not a signature as DER or as the 96 bytes of r and s"
+            let form = "which are neither a DER signature nor the 96 bytes of r and s"
             let mismatch =
                 "the signature does not match the key of the first certificate and the SHA-384 of the message"
             let results: [(found: String, bytes: [UInt8])] = [

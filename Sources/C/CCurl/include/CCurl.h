@@ -7,13 +7,13 @@
 #error "libcurl 7.68 or newer is needed"
 #endif
 
-/* libcurl is loaded at the first request instead of being linked. Linked, it and the thirty or so libraries that it
-   depends on would cost every start of every app 5 to 7 ms, also of those that never ask a server.
+/* libcurl is loaded at the first request instead of being linked. Linking it, and the thirty or so libraries that it
+   depends on, would add 5 to 7 ms to every launch of every app, even if the app never sends a request.
 
-   Functions that are variadic in C, and unions, which Swift cannot import, have plain forms here. Apart from
-   rs_curl_load, each function is libcurl's function of that name, and may be called only after libcurl was loaded. */
+   Swift cannot import libcurl's variadic functions and its unions, so this header declares plain functions for them.
+   Apart from rs_curl_load, each function calls libcurl, and may be called only after rs_curl_load has succeeded. */
 
-/* Loads libcurl and initialises it, once for all threads. Returns NULL, or a text that says what went wrong. */
+/* Loads and initializes libcurl, once for all threads. Returns NULL, or a description of the error. */
 const char *rs_curl_load(void);
 
 CURL *rs_curl_easy_init(void);
@@ -32,7 +32,7 @@ CURLMcode rs_curl_multi_poll(CURLM *multi, int milliseconds);
 CURLMcode rs_curl_multi_wakeup(CURLM *multi);
 CURLMcode rs_curl_multi_set_long(CURLM *multi, CURLMoption option, long value);
 
-/* The next transfer that has ended, and how it did; NULL where there is none. */
+/* Returns the next completed transfer and stores its result in `result`. Returns NULL if there is none. */
 CURL *rs_curl_multi_next_done(CURLM *multi, CURLcode *result);
 
 typedef size_t (*rs_curl_callback)(char *bytes, size_t size, size_t count, void *context);
@@ -41,9 +41,9 @@ CURLcode rs_curl_set_long(CURL *handle, CURLoption option, long value);
 CURLcode rs_curl_set_string(CURL *handle, CURLoption option, const char *value);
 CURLcode rs_curl_set_pointer(CURL *handle, CURLoption option, void *value);
 CURLcode rs_curl_set_callback(CURL *handle, CURLoption option, rs_curl_callback value);
-/* Nothing but HTTP and HTTPS. */
+/* Allows only HTTP and HTTPS URLs. */
 CURLcode rs_curl_set_http_only(CURL *handle);
-/* The end of a transfer does not wait for a name that is still being looked up. No effect before libcurl 7.87. */
+/* Lets a transfer end without waiting for an unfinished DNS lookup. Has no effect before libcurl 7.87. */
 CURLcode rs_curl_set_quick_exit(CURL *handle);
 
 CURLcode rs_curl_get_long(CURL *handle, CURLINFO info, long *value);

@@ -9,8 +9,8 @@ package struct Changeset: Sendable {
     package let records: RecordTable
     package let tombstones: [Tombstone]
 
-    /// The member in which a mirror sends the metadata that it received, byte for byte, to clients that request it in
-    /// the header `Prefer`. Only this package uses it.
+    /// A member that is specific to this package: the metadata byte for byte as a mirror received it. The mirror sends
+    /// it only to clients that request it in the header `Prefer`.
     package static let mirroredMetadata = "mirrored_metadata"
 
     /// Parses the body of a response. Does no I/O.

@@ -53,7 +53,7 @@ package struct CollectionMetadata: Hashable, Sendable {
         (id, bucket, signatures, hasAttachmentsZip) = (nil, nil, [], false)
     }
 
-    /// Returns the members that people write. The other members identify the collection, its last change and its
+    /// Returns the members that the collection's owner sets, without those for the id, the last change and the
     /// signatures.
     ///
     /// - Throws: ``FormatError`` if the metadata was stored without parsing and is not JSON.
@@ -68,8 +68,8 @@ package struct CollectionMetadata: Hashable, Sendable {
     /// can keep the first server's metadata unchanged. The signatures are those that the mirror serves, because clients
     /// can fetch their chains.
     ///
-    /// - Throws: ``FormatError`` if `original` is not a collection's metadata, or if the two differ in more than the
-    ///   URLs of chains, because the bytes that are kept must be covered by the verification.
+    /// - Throws: ``FormatError`` if `original` is not a collection's metadata, or if a member that this package uses
+    ///   differs, apart from the URLs of chains. Otherwise the kept bytes would differ from the verified members.
     func received(as original: Bytes, limits: Limits) throws(FormatError) -> CollectionMetadata {
         let received = try CollectionMetadata(original, of: Changeset.mirroredMetadata, limits: limits)
         guard (received.id ?? id)?.exact == id?.exact, (received.bucket ?? bucket)?.exact == bucket?.exact,
@@ -85,7 +85,7 @@ package struct CollectionMetadata: Hashable, Sendable {
 extension ServedSignature {
     fileprivate init?(_ value: JSONValue) {
         guard let signature = value["signature"]?.string, let x5u = value["x5u"]?.string else { return nil }
-        // Early servers omitted `mode`, because this was the only one.
+        // Early servers omitted `mode`, because `p384ecdsa` was the only one.
         self.init(signature: signature, mode: value["mode"]?.string ?? "p384ecdsa", x5u: x5u)
     }
 }

@@ -2,7 +2,7 @@
 package struct MonitorChangeset: Sendable {
     /// The monitor's own timestamp, which is the time of the newest change.
     package let timestamp: Timestamp
-    /// The timestamp of each collection. Entries whose names are not valid ids are ignored.
+    /// The timestamp of each collection. Entries without a timestamp or valid ids are ignored.
     package let collections: [CollectionID: Timestamp]
 
     /// Parses the body of a response. Does no I/O.

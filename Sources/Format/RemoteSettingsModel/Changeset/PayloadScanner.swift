@@ -22,7 +22,7 @@ struct PayloadScanner {
         let start = position
         while let digit = byte(input), (digit &- 48) < 10 { position += 1 }
         guard let timestamp = Timestamp(input.extracting(start..<position).text) else {
-            throw .notCanonical(problem: "last_modified is not a timestamp, at byte \(start)")
+            throw .notCanonical(problem: "last_modified at byte \(start) is not a timestamp")
         }
         try pass("\"}", input)
         guard position == input.count else {

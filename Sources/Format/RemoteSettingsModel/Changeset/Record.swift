@@ -8,8 +8,8 @@ package struct Record: Sendable, Identifiable {
     /// Whether the record may have an attachment. If not, which is the usual case, the record is not searched for one.
     private let mayHaveAttachment: Bool
 
-    /// The record's id. Each access creates the string, because most of thousands of records are read without using
-    /// their ids.
+    /// The record's id. Each access creates the string, because there may be thousands of records, and most are read
+    /// without using their ids.
     package var id: String { text[idStart..<idStart + idCount].text }
 
     /// The whole record as canonical JSON.
@@ -50,7 +50,7 @@ package struct Record: Sendable, Identifiable {
 
     /// Returns the record's attachment; `nil` if it has none.
     ///
-    /// - Throws: ``FormatError/invalidAttachment(record:problem:)`` if the description of the attachment is incomplete.
+    /// - Throws: ``FormatError/invalidAttachment(record:problem:)`` if the member is incomplete or invalid.
     package func attachment() throws(FormatError) -> RecordAttachment? {
         guard mayHaveAttachment, let value = field("attachment"), value != .null else { return nil }
         return try RecordAttachment(value, record: id)

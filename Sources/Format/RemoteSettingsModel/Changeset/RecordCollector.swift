@@ -22,7 +22,7 @@ struct RecordCollector {
         }
     }
 
-    /// Parses a record that must be the whole text.
+    /// Parses a text that contains exactly one record.
     mutating func collect(record text: Bytes) throws(FormatError) {
         guard entries.count < limits.records else { throw .tooManyRecords(limit: limits.records) }
         var reader = JSONReader(text, limits: limits)

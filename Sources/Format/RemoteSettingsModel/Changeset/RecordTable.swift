@@ -2,7 +2,7 @@
 ///
 /// It is a value type. Applying a changeset creates a new table that shares the records' bytes with the old one.
 package struct RecordTable: Sendable {
-    /// The position of a record. It is small, because there may be a million of them.
+    /// The position of a record in a source. The type is compact, because a table may have a million entries.
     struct Entry: Sendable {
         /// The index of the source that contains the record.
         fileprivate(set) var source: Int32 = 0
@@ -159,7 +159,7 @@ package struct RecordTable: Sendable {
         return written
     }
 
-    /// Calls `body` for every record with its position in `bytes`, which is the only buffer of this table, and with its
+    /// Calls `body` for every record with its position in `bytes`, which must be this table's only buffer, and with its
     /// id.
     func forEachPlace(in bytes: Bytes, _ body: (_ place: Range<Int>, _ id: Span<UInt8>) -> Void) {
         bytes.withSpan { span in
@@ -211,7 +211,7 @@ extension RecordTable: RandomAccessCollection {
     package var endIndex: Int { entries.count }
 }
 
-/// A difference between two states of a collection in one record.
+/// A change to one record between two states of a collection.
 package enum RecordDifference: Sendable, Hashable {
     case created(Record)
     case updated(old: Record, new: Record)

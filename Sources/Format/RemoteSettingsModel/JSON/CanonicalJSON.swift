@@ -1,4 +1,4 @@
-/// Writes canonical JSON, which is the only form of a value that is signed.
+/// Writes canonical JSON, the form in which records are signed.
 ///
 /// The rules are those of `canonicaljson-rs` 0.9.3, which the server uses. Keys are sorted by code points. There is no
 /// white space. All characters outside printable ASCII are escaped: as `\b`, `\f`, `\n`, `\r` or `\t`, otherwise as

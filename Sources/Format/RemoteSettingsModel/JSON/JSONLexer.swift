@@ -1,4 +1,4 @@
-/// The tokens of JSON (RFC 8259), on bytes. Each function starts at `position` and advances it past the token.
+/// Scans the tokens of JSON (RFC 8259). Each function starts at `position` and advances it past the token.
 enum JSONLexer {
     /// The content of a string token, and the properties that one pass over its bytes determines.
     struct StringToken {

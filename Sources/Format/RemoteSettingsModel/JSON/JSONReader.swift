@@ -20,13 +20,12 @@ package struct JSONReader {
         var keys: ObjectKeys
     }
 
-    /// The document.
     package let document: Bytes
     /// The position of the next unread byte.
     package private(set) var offset = 0
     private let skipper: JSONSkipper
     private let valueLimit: Int
-    /// The number of values that the last call of ``value()`` has created.
+    /// The number of values that the latest call of ``value()`` or ``object()`` has created.
     private var values = 0
     private var scopes: [Scope] = []
 
@@ -196,7 +195,7 @@ package struct JSONReader {
         let start = offset
         guard document.count - start > limit else { return try skipValue() }
         let (skipper, depth) = (skipper, scopes.count)
-        // One more byte shows whether a value stops exactly at the limit.
+        // Include one more byte, to distinguish a value that ends exactly at the limit from a longer one.
         let end = start + limit + 1
         var position = start
         do throws(FormatError) {
@@ -204,8 +203,8 @@ package struct JSONReader {
                 try skipper.skip(span, &position, depth: depth)
             }
         } catch {
-            // If the limit splits a character, an escape or a literal (at most 12 bytes), the error looks like a
-            // different one.
+            // Cutting a character, an escape or a literal (at most 12 bytes) at the limit causes a misleading error, so
+            // report any error this close to the limit as `tooLong`.
             throw error.offset ?? 0 >= end - 12 ? FormatError(.tooLong(limit: limit), at: start) : error
         }
         guard position < end else { throw FormatError(.tooLong(limit: limit), at: start) }
@@ -221,7 +220,7 @@ package struct JSONReader {
         return try tree()
     }
 
-    /// Parses the next value, which must be an object. It may have as many values as in ``value()``.
+    /// Parses the next value, which must be an object. The limit for nested values is the same as in ``value()``.
     mutating func object() throws(FormatError) -> [JSONValue.Member] {
         values = 1
         return try members()

@@ -1,6 +1,6 @@
 /// Formats JSON values. Members keep their order, and numbers their original notation.
 package enum JSONText {
-    /// A style for the text of a document.
+    /// The formatting of a document.
     package struct Style {
         /// The number of spaces for each level; `nil` for one line without white space.
         var indent: Int?

@@ -26,7 +26,7 @@ public struct Mutex<Value: ~Copyable>: ~Copyable {
         unsafe lock.deallocate()
     }
 
-    /// Calls the closure with exclusive access to the value. Returns or rethrows the closure's result.
+    /// Calls the closure with exclusive access to the value. Returns the closure's result, or rethrows its error.
     @inlinable
     public borrowing func withLock<Result: ~Copyable, Failure: Error>(
         _ body: (inout sending Value) throws(Failure) -> sending Result

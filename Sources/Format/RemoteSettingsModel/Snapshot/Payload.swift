@@ -12,8 +12,8 @@ package struct Payload: Sendable {
     /// Parses a payload in one pass without copying.
     ///
     /// - Parameter records: the expected number of records; 0 if unknown.
-    /// - Throws: ``FormatError/notCanonical(problem:)`` if this package would not write such a text. The pass checks
-    ///   the structure and the ids, but not whether every value is canonical.
+    /// - Throws: ``FormatError``. The pass checks the structure, the limits, and the ids with their order, but not
+    ///   whether every value is canonical.
     package init(parsing bytes: Bytes, expecting records: Int = 0, limits: Limits) throws(FormatError) {
         var scanner = PayloadScanner(limits: limits, records: records)
         let (entries, timestamp) = try bytes.withSpan {

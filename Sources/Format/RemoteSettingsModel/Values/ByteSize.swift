@@ -33,7 +33,7 @@ package enum ByteSize {
     package static func text(_ bytes: UInt64) -> String {
         let names = ["KiB", "MiB", "GiB", "TiB"]
         guard bytes >= 1024 else { return "\(bytes) B" }
-        // Computed in two parts, because ten times the size in a record may overflow 64 bits.
+        // Computed in two parts, because multiplying a size from a record by ten may overflow 64 bits.
         var tenths = bytes / 1024 * 10 + bytes % 1024 * 10 / 1024
         var unit = 0
         while tenths >= 10240, unit < names.count - 1 {

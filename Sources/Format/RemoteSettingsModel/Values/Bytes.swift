@@ -129,8 +129,8 @@ extension Span<UInt8> {
     /// The bytes as a string. Invalid UTF-8 is replaced by U+FFFD.
     var text: String { unsafe withUnsafeBufferPointer { unsafe String(decoding: $0, as: UTF8.self) } }
 
-    /// Compares bytes; negative if these come first, and zero if they are equal. Ids and plain keys are ASCII, for
-    /// which this is also the order of code points.
+    /// Compares bytes. The result is negative if these come first, and 0 if they are equal. Ids and plain keys are
+    /// ASCII, for which this is also the order of code points.
     func compare(with other: Span<UInt8>) -> Int {
         for index in 0..<Swift.min(count, other.count) where self[index] != other[index] {
             return self[index] < other[index] ? -1 : 1

@@ -1,4 +1,4 @@
-/// Counts in words, such as `1 record` and `2 records`.
+/// Formats counts with their nouns, such as `1 record` and `2 records`.
 package enum Counted {
     /// Returns the number and its noun.
     ///

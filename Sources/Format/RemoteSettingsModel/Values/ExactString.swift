@@ -51,7 +51,7 @@ extension Dictionary where Key == ExactString {
         set { self[key.exact] = newValue }
     }
 
-    /// Creates a dictionary with exact keys from one with `String` keys, which an app has created.
+    /// Creates a dictionary with exact keys from an app's dictionary with `String` keys.
     package init(_ members: [String: Value]) {
         self.init(members.map { ($0.key.exact, $0.value) }) { first, _ in first }
     }

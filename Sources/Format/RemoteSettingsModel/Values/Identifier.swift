@@ -16,7 +16,7 @@ package enum Identifier {
     }
 
     /// The rule in words.
-    static let rule = "a letter or digit, then letters, digits, - and _ (at most 255)"
+    static let rule = "a letter or digit, then letters, digits, - and _ (at most 255 characters)"
 
     /// Checks an id.
     ///

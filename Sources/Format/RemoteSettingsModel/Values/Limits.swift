@@ -1,4 +1,4 @@
-/// The limits for untrusted data that apps and the tool share. Limits of a single module are in that module.
+/// The limits for untrusted data that apps and the tool share. A limit that only one module uses is in that module.
 ///
 /// Data that exceeds a limit is rejected with an error that states the limit. Nothing is truncated silently.
 package struct Limits: Sendable, Hashable {
@@ -34,8 +34,8 @@ package struct Limits: Sendable, Hashable {
     package var metadataBytes = 1 << 20
     /// The maximum size of a bundle's `manifest.json`, in bytes.
     package var manifestBytes = 128 << 20
-    /// The maximum size, in bytes, for which the private copy of a bundle that other users can modify is kept in
-    /// memory. A larger copy is an unnamed file in the temporary directory.
+    /// The maximum size, in bytes, of a bundle that is copied to memory. A bundle that other users can modify is copied
+    /// before it is read. A larger copy is an unnamed file in the temporary directory.
     package var copiedBundleBytes = 16 << 20
     /// The maximum number of signatures to check in a collection's metadata.
     package var signatures = 16
@@ -46,8 +46,8 @@ package struct Limits: Sendable, Hashable {
     package var headTimeoutSeconds = 30
     /// The maximum time without a byte before the transfer of a body fails, in seconds.
     package var idleTimeoutSeconds = 30
-    /// The number of bytes by which a compressed body may exceed its limit on the wire. Compression makes a body longer
-    /// by less than a thousandth, if at all.
+    /// The number of bytes by which a compressed body may be longer than the limit for its decompressed size.
+    /// Compression makes a body longer by less than a thousandth, if at all.
     package var wireExcessBytes = 1 << 20
     /// The minimum throughput of a body, in bytes per second on the wire, averaged over `throughputSeconds` of waiting;
     /// 0 for no limit. The time that the reader spends between two reads does not count.
@@ -70,7 +70,7 @@ package struct Limits: Sendable, Hashable {
     /// The limits for filter expressions.
     package var filter = FilterLimits()
 
-    // Limits shared by several modules that do not have to be configurable.
+    // Limits that several modules share and that are not configurable.
 
     /// The maximum number of certificates in a chain.
     package static let chainCertificates = 8

@@ -1,10 +1,10 @@
 #if canImport(Darwin)
-// Backports for older Apple systems: Swift's own `Array.span` requires iOS 26, and its string validation requires iOS
-// 18. The compiler prefers these declarations, because they are in a different module than Swift's own.
+// Backports for older Apple systems: the standard library's `Array.span` requires iOS 26, and its string validation
+// requires iOS 18. These declarations shadow the standard library's, as those of any other module would.
 
 extension Array where Element: BitwiseCopyable {
-    /// The elements, valid while the array does not change. An array with this type of elements is never bridged from
-    /// Objective-C.
+    /// The elements, valid while the array does not change. An array of such elements is never bridged from
+    /// Objective-C, so its storage is contiguous.
     package var span: Span<Element> {
         @_lifetime(borrow self)
         borrowing get {

@@ -1,5 +1,5 @@
-// Arithmetic on untrusted numbers. A result that is out of range becomes the type's largest or smallest value instead
-// of a trap. It is then only compared with a limit or displayed, for which this value is good enough.
+// Arithmetic on untrusted numbers. A result that is out of range becomes the type's largest or smallest value, and does
+// not trap. This is sufficient, because results are only compared with a limit or displayed.
 
 extension FixedWidthInteger {
     /// Returns the sum, or the type's highest or lowest value if the sum is out of range.

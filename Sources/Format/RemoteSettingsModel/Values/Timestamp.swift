@@ -104,8 +104,8 @@ extension Timestamp {
         milliseconds = total.partialValue
     }
 
-    /// Returns the Gregorian date of a day, by Howard Hinnant's `civil_from_days` ("chrono-Compatible Low-Level Date
-    /// Algorithms").
+    /// Returns the Gregorian date of a day, computed with Howard Hinnant's `civil_from_days` ("chrono-Compatible
+    /// Low-Level Date Algorithms").
     package static func civil(daysSince1970 days: Int) -> (year: Int, month: Int, day: Int) {
         let shifted = days + 719_468
         let era = shifted / 146_097

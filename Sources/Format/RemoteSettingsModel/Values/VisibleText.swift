@@ -1,6 +1,6 @@
 /// Makes untrusted text safe to display: visible, on one line, and of limited length.
 package enum VisibleText {
-    /// The maximum length, in bytes after escaping, of a quotation from one untrusted text.
+    /// The maximum length, in bytes after escaping, of a quoted untrusted text.
     package static let quotedBytes = 1 << 10
 
     /// Escapes each character that could control a terminal, break a line or be invisible.

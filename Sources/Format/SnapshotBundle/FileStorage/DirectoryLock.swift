@@ -1,7 +1,7 @@
 import RemoteSettingsModel
 
-/// An advisory lock on a directory, so that two refreshes never work in it at the same time. It is released when the
-/// process exits.
+/// An advisory lock on a directory, so that two processes never work in it at the same time. It is released when this
+/// object is deallocated, or when the process exits.
 ///
 /// The lock is on the directory itself (`flock`), so it needs no lock file.
 package final class DirectoryLock: Sendable {

@@ -26,7 +26,7 @@ struct FilePlace: ~Copyable {
         let parts = path.utf8.dropFirst(root.utf8.count).split(separator: UInt8(ascii: "/")).compactMap(String.init)
         guard path.utf8.starts(with: (root + "/").utf8), let last = parts.last, !parts.contains(".."),
             !parts.contains(".")
-        else { throw BundleError("find below \(root)", path, errno: EINVAL) }
+        else { throw BundleError("look below \(root) for", path, errno: EINVAL) }
         var open = unsafe systemOpen(AT_FDCWD, root, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
         if open < 0, errno == ENOENT, making {
             try FileStore.makeDirectories(root)

@@ -1,6 +1,6 @@
 import RemoteSettingsModel
 
-/// File operations. Each one is done completely or not at all.
+/// File operations. A file is replaced completely or not at all.
 package enum FileStore {
     /// Returns the content of a file; `nil` if there is no such file.
     package static func read(_ path: String, limit: Int) throws(BundleError) -> Bytes? {
@@ -405,7 +405,7 @@ package enum FileStore {
         return path + "." + String(repeating: "0", count: 16 - digits.utf8.count) + digits
     }
 
-    /// Returns the absolute path without links; `nil` if the path does not exist.
+    /// Returns the absolute path with all links resolved; `nil` if the path does not exist.
     package static func resolved(_ path: String) throws(BundleError) -> String? {
         guard let resolved = unsafe realpath(path, nil) else {
             let error = BundleError("resolve the links of", path)
@@ -449,7 +449,7 @@ package struct FileIdentity: Hashable, Sendable {
     let device: UInt64
     let inode: UInt64
     let size: Int64
-    /// The time when the file's content last changed, since 1970.
+    /// The time of the last change of the file's content, in seconds since 1970.
     package let seconds: Int64
     package let nanoseconds: Int64
 }

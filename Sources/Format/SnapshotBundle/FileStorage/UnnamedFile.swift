@@ -19,7 +19,8 @@ extension FileStore {
         return descriptor
     }
 
-    /// Opens a file without a name that has this content, at its beginning. For an empty content, it opens `/dev/null`.
+    /// Creates a file without a name that has this content, positioned at its beginning. If the content is empty, opens
+    /// `/dev/null` instead.
     ///
     /// - Returns: a descriptor, which the caller must close.
     package static func openUnnamedFile(with content: Bytes) throws(BundleError) -> Int32 {

@@ -89,7 +89,7 @@ package struct LockFile: Hashable, Sendable {
 }
 
 extension LockFile.Collection {
-    /// Creates the lock file's entry for a bundle. Entries are created only here.
+    /// Creates the lock file's entry for a bundle.
     ///
     /// - Parameters:
     ///   - bundle: a bundle with verified contents.

@@ -47,7 +47,7 @@ extension LockFile {
     /// elsewhere in a lock file.
     ///
     /// - Returns: `nil` if the lock file does not list the collection.
-    /// - Throws: the errors of ``init(parsing:path:limits:)``. Their line numbers count from the entry.
+    /// - Throws: the errors of ``init(parsing:path:limits:)``. In errors about the entry, line 1 is its first line.
     package static func collection(
         _ id: CollectionID, in text: Bytes, path: String, limits: Limits = Limits()
     ) throws(BundleError) -> Collection? {

@@ -17,7 +17,7 @@ extension Manifest {
             } catch {
                 throw BundleError(
                     .malformed, file: file, entry: "\(BundleFormat.records): record \(record.id)",
-                    found: "invalid attachment: \(error.description)")
+                    found: "\(error.description)")
             }
             guard let attachment else { continue }
             guard let size = Int(exactly: attachment.size) else {
@@ -67,7 +67,7 @@ extension Manifest {
             found: "\(right.size)")
     }
 
-    /// Returns a copy with another reason for the file's omission.
+    /// Returns a copy of a file with this omission reason; `nil` if the bundle contains the file.
     package static func file(_ file: File, omitted: OmissionReason?) -> File {
         File(
             sha256: file.sha256, size: file.size, location: file.location, records: file.records, omitted: omitted)

@@ -91,7 +91,7 @@ package struct AttachmentsZIP: Sendable {
             guard packed <= end.directory.lowerBound else {
                 throw BundleError(
                     .malformed, file: name,
-                    found: "entries overlap: \(packed) bytes of entries in \(end.directory.lowerBound) bytes")
+                    found: "entries overlap: \(packed) bytes of them before byte \(end.directory.lowerBound)")
             }
             return entries
         }
@@ -124,7 +124,7 @@ package struct AttachmentsZIP: Sendable {
         }
     }
 
-    /// Rejects names that no server uses, as a precaution. No file is ever written under an entry's name.
+    /// Rejects entries that no server creates. This is only a precaution, because entry names never become file names.
     private static func check(_ record: RawSpan, named entry: String, file: String) throws(BundleError) {
         let suffix = ".meta.json"
         let id = entry.hasSuffix(suffix) ? String(entry.dropLast(suffix.count)) : entry
@@ -132,7 +132,7 @@ package struct AttachmentsZIP: Sendable {
             throw refusal(entry, file: file, "the name must be a record id or RECORD-ID.meta.json")
         }
         let flags: UInt16 = record.little(8)
-        // Python does not set the type bits of a regular file.
+        // Accept 0 too, because Python does not set the type bits of a regular file.
         let type = record.little(40, as: UInt16.self) & ZIPLayout.typeMask
         guard flags & encryptedFlag == 0, [0, ZIPLayout.regularFile].contains(type) else {
             throw refusal(entry, file: file, "the entry must be an unencrypted regular file")

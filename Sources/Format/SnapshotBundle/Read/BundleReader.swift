@@ -31,7 +31,7 @@ package struct BundleReader: Sendable {
         try self.init(MappedFile(copying: path, limits: limits), limits: limits)
     }
 
-    /// Reads the ZIP directory of a file that is already open. By now, its path may lead to another file.
+    /// Reads the ZIP directory of a file that is already mapped, even if its path leads to another file by now.
     package init(_ file: MappedFile, limits: Limits) throws(BundleError) {
         try self.init(file.bytes, name: file.path, limits: limits, mapping: file)
     }
@@ -59,7 +59,7 @@ package struct BundleReader: Sendable {
         guard directory.hasChain == (head.trust == .signed), directory.attachmentCount == head.attachments else {
             throw BundleError(
                 .damaged, file: name, entry: BundleFormat.manifest,
-                expected: "\(Counted.text(head.attachments, "attachment")), and chain.pem if the bundle is signed",
+                expected: "\(Counted.text(head.attachments, "attachment")), and chain.pem only if it is signed",
                 found:
                     "\(Counted.text(directory.attachmentCount, "attachment"))\(directory.hasChain ? ", chain.pem" : "")"
             )

@@ -75,7 +75,7 @@ extension BundleReader {
         guard manifest.head == head else {
             throw BundleError(
                 .damaged, file: name, entry: BundleFormat.manifest,
-                found: "the manifest differs from the one at the start of the file")
+                found: "the manifest in the ZIP directory differs from the one at the start of the file")
         }
         try verify(0, size: manifestText().count, sha256: nil)
         let files = manifest.packed
@@ -107,7 +107,7 @@ extension BundleReader {
                 .damaged, file: name, entry: directory.name(at: directory.fixedCount + files.count),
                 found: "the manifest does not list this entry")
         }
-        guard let payload = payload.withLock({ $0 }) else { preconditionFailure("part 0 has failed or set it") }
+        guard let payload = payload.withLock({ $0 }) else { preconditionFailure("part 0 sets the payload or fails") }
         return (manifest, payload)
     }
 
@@ -168,7 +168,7 @@ extension BundleReader {
         }
     }
 
-    /// Checks that there are no gaps between the entries and their data descriptors.
+    /// Checks that nothing except its data descriptor follows the data of each entry.
     private func checkPlaces() throws(BundleError) {
         for index in 0..<directory.count {
             let (entry, data, end) = try directory.open(index)
@@ -231,7 +231,7 @@ extension BundleReader {
             }
             throw BundleError(
                 .damaged, file: name, entry: "\(BundleFormat.manifest): files[\(index)]",
-                expected: "the attachment in the records, \(text(wanted))", found: text(found))
+                expected: "\(text(wanted)), as in the records", found: text(found))
         }
     }
 }

@@ -14,7 +14,7 @@ package final class MappedFile: Sendable {
 
     /// Opens, maps and closes the file. Does I/O, but does not read the file's contents yet.
     ///
-    /// - Throws: ``BundleError`` from `unreadable`, with the system's message.
+    /// - Throws: an `unreadable` ``BundleError`` with the system's message.
     package init(path: String) throws(BundleError) {
         let file = try BundleError.reading { () throws(BundleError) in try ReadableFile(path) }
         defer { withExtendedLifetime(file) {} }
@@ -27,7 +27,7 @@ package final class MappedFile: Sendable {
     /// the same as those that are used. The copy is in memory. If it is larger than ``Limits/copiedBundleBytes``, it is
     /// a file without a name in the temporary directory. Does I/O.
     ///
-    /// - Throws: ``BundleError`` from `unreadable`, with the system's message.
+    /// - Throws: an `unreadable` ``BundleError`` with the system's message.
     package init(copying path: String, limits: Limits) throws(BundleError) {
         let file = try BundleError.reading { () throws(BundleError) in try ReadableFile(path) }
         defer { withExtendedLifetime(file) {} }
@@ -72,8 +72,8 @@ package final class MappedFile: Sendable {
         return bytes
     }
 
-    /// Allocates memory for a copy. In pages of 4 KiB, allocating the memory would take ten times as long as copying
-    /// the bytes, so it uses pages of 2 MiB if the system supports them. The last page may be half empty.
+    /// Allocates memory for a copy. With pages of 4 KiB, this would take ten times as long as copying the bytes, so it
+    /// uses pages of 2 MiB if the system supports them. The last one of them may be half empty.
     private static func makeMemory(_ size: Int) -> (address: UnsafeMutableRawPointer, bytes: Bytes)? {
         #if os(Linux)
         let page = 2 << 20

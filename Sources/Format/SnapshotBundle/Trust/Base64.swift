@@ -18,7 +18,7 @@ package enum Base64 {
         guard digits.count % 4 != 1, padding == 0 || (digits.count + padding) % 4 == 0,
             alphabet == .url || (digits.count + padding) % 4 == 0
         else {
-            throw .base64("\(digits.count) digits and \(padding) of padding are not a whole number of bytes")
+            throw .base64("\(digits.count) digits and \(padding) padding characters are not a whole number of bytes")
         }
 
         var bytes: [UInt8] = []

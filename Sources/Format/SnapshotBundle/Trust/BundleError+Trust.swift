@@ -3,7 +3,7 @@ import RemoteSettingsModel
 // The reasons why a pinned root, a chain, a signature or a snapshot cannot be trusted.
 extension BundleError {
     // MARK: Configuration
-    /// A pinned root is not the SHA-256 of a certificate in hexadecimal digits.
+    /// The text of a pinned root is not a SHA-256 in hexadecimal digits.
     static func invalidRootHash(found: String, reason: String) -> Self {
         Self(
             .certificate,
@@ -59,8 +59,8 @@ extension BundleError {
     static func incompleteChain(only: CertificateLabel) -> Self {
         Self(
             .certificate,
-            "the chain has only one certificate, \(VisibleText.quote(only.subject)); it must have a leaf, "
-                + "intermediates and a root"
+            "the chain has only one certificate, \(VisibleText.quote(only.subject)); it must have at least a leaf "
+                + "and a root"
         )
     }
 
@@ -82,7 +82,7 @@ extension BundleError {
     static func notIssuedByNext(_ certificate: CertificateLabel, issuer: String, next: CertificateLabel) -> Self {
         Self(
             .certificate,
-            "\(certificate) names the issuer \(VisibleText.quote(issuer)), but \(next) follows it; a certificate is "
+            "\(certificate) was issued by \(VisibleText.quote(issuer)), but \(next) follows it; a certificate is "
                 + "missing or "
                 + "wrong")
     }
@@ -112,8 +112,8 @@ extension BundleError {
     ) -> Self {
         Self(
             .certificate,
-            "\(certificate) has expired: it was valid \(validity(notBefore, notAfter)), verified at \(time.rfc3339); "
-                + "fetch the collection again, or check the verification time")
+            "\(certificate) has expired: it was valid \(validity(notBefore, notAfter)), but the verification "
+                + "time is \(time.rfc3339); fetch the collection again, or check that time")
     }
 
     /// The certificate becomes valid after `time`, the time of verification.
@@ -122,9 +122,9 @@ extension BundleError {
     ) -> Self {
         Self(
             .certificate,
-            "\(certificate) is not valid yet: it is valid \(validity(notBefore, notAfter)), verified at "
-                + "\(time.rfc3339); "
-                + "check the verification time")
+            "\(certificate) is not valid yet: it is valid \(validity(notBefore, notAfter)), but the verification "
+                + "time is \(time.rfc3339); "
+                + "check that time")
     }
 
     /// None of the leaf's DNS names (`found`) is the expected one.
@@ -148,7 +148,7 @@ extension BundleError {
             "\(certificate) is a CA certificate, but the first certificate must be an end-entity certificate")
     }
 
-    /// A certificate that issued another one has no basic constraints that allow it to (RFC 5280, section 4.2.1.9).
+    /// A certificate issued another one, but its basic constraints do not allow that (RFC 5280, section 4.2.1.9).
     static func notAnAuthority(_ certificate: CertificateLabel) -> Self {
         Self(.certificate, "\(certificate) issued the one before it, but is not a CA (basicConstraints)")
     }
@@ -168,7 +168,7 @@ extension BundleError {
         Self(.certificate, "\(certificate) has the extended key usage \(list(found)), but codeSigning is required")
     }
 
-    /// A name is not among the names that an authority is limited to (RFC 5280, section 4.2.1.10).
+    /// A name is not among those that an authority may certify (RFC 5280, section 4.2.1.10).
     static func nameNotPermitted(
         _ certificate: CertificateLabel, name: String, by issuer: CertificateLabel, permitted: [String]
     ) -> Self {
@@ -252,7 +252,7 @@ extension BundleError {
         Self(
             .untrusted,
             "the signature of \(signer) does not match these records and this timestamp: the data was changed, "
-                + "or the signature is for a different state; fetch both again")
+                + "or the signature is for a different state; fetch the collection again")
     }
 
     // MARK: Signatures of a snapshot
@@ -288,12 +288,12 @@ extension BundleError {
         Self(.certificate, "the certificate chain \(VisibleText.quote(x5u)) is missing; fetch and verify it first")
     }
 
-    /// The collection's timestamp is too late for the time of verification. Callers of the verification throw this.
+    /// The collection's timestamp is more than ``Limits/clockToleranceSeconds`` after the time of verification.
     static func newerThanVerification(_ collection: CollectionID, timestamp: Timestamp, time: Timestamp) -> Self {
         Self(
             .untrusted,
             "\(collection): the timestamp, \(timestamp) (\(timestamp.rfc3339)), is more than a day after the time of "
-                + "verification, \(time.rfc3339); check the clock or the given time, or fetch the collection again")
+                + "verification, \(time.rfc3339); check the clock or the time you gave, or fetch the collection again")
     }
 
     /// The chain of a signature could not be fetched or read. Callers pass this error in place of a chain.
@@ -308,7 +308,7 @@ extension BundleError {
 
     /// All signatures in a known mode failed, for the listed reasons.
     ///
-    /// If at least one of them failed because of its chain, the error counts as one about the chain.
+    /// If at least one of them failed because of its chain, the error's code is `certificate`.
     static func noValidSignature(_ collection: CollectionID, _ failures: [SignatureFailure]) -> Self {
         Self(
             failures.contains { $0.reason.code == .certificate } ? .certificate : .untrusted,

@@ -1,6 +1,6 @@
 import RemoteSettingsModel
 
-/// The certificates of a PEM text (RFC 7468) as DER, in the same order. Only the base64 is decoded, not the DER.
+/// The certificates of a PEM text (RFC 7468) as DER, in the same order. The DER itself is not parsed.
 struct PEMCertificates {
     let der: [[UInt8]]
 

@@ -14,7 +14,7 @@ package struct SignerName: Sendable, CustomStringConvertible {
         self.dnsName = dnsName
     }
 
-    /// The signer of all buckets except those of ``oneCRL``.
+    /// The signer of all of Mozilla's buckets except those of ``oneCRL``.
     package static let remoteSettings = SignerName("remote-settings.content-signature.mozilla.org")
     /// The signer of the buckets `security-state` and `security-state-preview`.
     package static let oneCRL = SignerName("onecrl.content-signature.mozilla.org")

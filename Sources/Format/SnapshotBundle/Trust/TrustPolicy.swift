@@ -4,7 +4,7 @@ import RemoteSettingsModel
 package struct TrustPolicy: Hashable, Sendable {
     /// The pinned roots.
     package var roots: TrustAnchors
-    /// The name in the leaf certificate; `nil` for the name in Mozilla's signatures of the collection's bucket.
+    /// The name in the leaf certificate; `nil` for ``SignerName/expected(for:)``.
     package var signer: SignerName?
     /// Whether a collection without any signature is accepted. Its bundle and its lock file entry are then marked
     /// `unsigned`.
@@ -14,8 +14,7 @@ package struct TrustPolicy: Hashable, Sendable {
     ///
     /// - Parameters:
     ///   - roots: the pinned roots.
-    ///   - signer: the name in the leaf certificate; `nil` for the name in Mozilla's signatures of the collection's
-    ///     bucket.
+    ///   - signer: the name in the leaf certificate; `nil` for ``SignerName/expected(for:)``.
     ///   - acceptsUnsigned: whether a collection without any signature is accepted.
     package init(roots: TrustAnchors, signer: SignerName? = nil, acceptsUnsigned: Bool = false) {
         self.roots = roots
@@ -34,7 +33,7 @@ public struct TrustAnchors: Hashable, Sendable {
     /// The SHA-256 of each root certificate's DER.
     package let roots: [SHA256Digest]
 
-    /// Pins roots.
+    /// Creates a list of pinned roots.
     ///
     /// - Parameter roots: the pinned hashes. With an empty list, nothing is trusted.
     package init(_ roots: [SHA256Digest]) {

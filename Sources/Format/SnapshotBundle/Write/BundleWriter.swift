@@ -6,7 +6,7 @@ import RemoteSettingsModel
 /// directory, thread and order of the attachments. A different version of zlib may compress differently, but the
 /// manifest, and with it ``WrittenBundle/content``, is always the same.
 package struct BundleWriter: Sendable {
-    /// The entries to compress, where this makes them smaller. The choice has no other effect:
+    /// The entries that are compressed if that makes them smaller. The choice has no other effect:
     /// ``WrittenBundle/content`` is the same for all cases.
     package enum Compression: Sendable {
         /// All entries except the manifest, for the smallest file.
@@ -26,7 +26,7 @@ package struct BundleWriter: Sendable {
     /// Creates a writer for one snapshot.
     ///
     /// - Parameters:
-    ///   - attachments: by hash, the bytes of each attachment in the records, or the reason to omit it. The size,
+    ///   - attachments: the bytes of each attachment in the records, or the reason to omit it, by its hash. The size,
     ///     location and record ids come from the records.
     ///   - packedRecords: the snapshot's payload if it is already compressed; used only if records are compressed. The
     ///     writer does not compare it with the snapshot; ``BundleReader/verifyContents()`` does so for the finished
@@ -48,7 +48,7 @@ package struct BundleWriter: Sendable {
     /// Write to a temporary file and rename it. A bundle that is in use must not be overwritten in place.
     ///
     /// - Parameter flushing: see ``OutputFile/create(path:flushing:_:)``.
-    /// - Throws: ``BundleError``, after the file was removed.
+    /// - Throws: ``BundleError``, after removing the file.
     package func write(toNewFile path: String, flushing: Bool = true) throws(BundleError) -> WrittenBundle {
         try OutputFile.create(path: path, flushing: flushing) { (descriptor) throws(BundleError) in
             try write(toDescriptor: descriptor, name: path)
@@ -134,7 +134,7 @@ extension BundleWriter {
         if snapshot.provenance.isSigned {
             guard let chain = snapshot.chain else {
                 throw BundleError(
-                    .content, file: name, entry: BundleFormat.chain, found: "the chain of a signed snapshot is missing")
+                    .content, file: name, entry: BundleFormat.chain, found: "the signed snapshot has no chain")
             }
             try check(chain.count, limit: limits.chainBytes, entry: BundleFormat.chain, file: name)
             entries.append(Self.describe(BundleFormat.chain, chain))
@@ -222,8 +222,8 @@ extension BundleReader {
     }
 }
 
-/// A payload as a bundle contains it, possibly compressed. Compression needs the most time, so it runs while the
-/// snapshot's attachments are still being downloaded.
+/// A payload in the form in which a bundle contains it, compressed if that makes it smaller. Because compression takes
+/// long, it is created while the snapshot's attachments are still being downloaded.
 package struct PackedRecords: Sendable {
     let content: PackedContent
     let bytes: Bytes

@@ -13,7 +13,7 @@ struct EntryWriter {
     static let wholeTrial = 4 << 20
     static let prefixTrial = 1 << 20
 
-    /// Writes bytes in memory that have no expected hash: at most 4 MiB, or any size if they are stored.
+    /// Writes bytes from memory without checking their hash. If they may be compressed, the maximum is 4 MiB.
     func write(_ name: String, _ bytes: Bytes, isStored: Bool = false) throws(BundleError) {
         let (content, packed) = (isStored ? nil : deflater)?.pack(bytes) ?? (PackedContent(stored: bytes), bytes)
         try write(name, content: content, bytes: packed)

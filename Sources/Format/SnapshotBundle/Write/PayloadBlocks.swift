@@ -9,10 +9,10 @@ import RemoteSettingsModel
 /// again, so the bytes depend neither on an earlier bundle nor on the number of cores.
 ///
 /// These rules define the bytes:
-/// - The first block begins with the payload. A record begins a further block if the previous block has at least L
-///   bytes, and if in addition the previous block has at least four times L bytes, or the hash of the record's id,
-///   modulo L, is less than the size of the record in bytes. If there are several blocks, the last one begins after the
-///   last record and contains the timestamp.
+/// - The first block begins with the payload. A record begins a new block if the current block has at least four times
+///   L bytes. It also begins one if the current block has at least L bytes, and the hash of the record's id, modulo L,
+///   is less than the size of the record in bytes. If there are several blocks, the last one begins after the last
+///   record and contains the timestamp.
 /// - L is 16,384. It is doubled, up to 524,288, as long as the square of the ratio is more than 2.5 times L / 16,384,
 ///   and its cube more than 8 times L / 16,384. The ratio is the size of the payload's first 131,072 bytes, divided by
 ///   their size after zlib has compressed them at level 1. A payload of at most 16,384 bytes is one block.
@@ -58,8 +58,8 @@ struct PayloadBlocks {
     /// Returns the minimum size of a block. Each block boundary makes the bundle larger. The loss is greater if the
     /// payload compresses well, because then each record resembles the previous ones. So the size grows with the
     /// compression ratio, which is measured on the beginning of the payload at the fastest level. The condition with
-    /// the cube keeps blocks small where the ratio is less than 3: there, boundaries cost little, and git needs only
-    /// half as much space for a changed record.
+    /// the cube keeps blocks small if the ratio is less than 3: boundaries then cost little, and git needs only half as
+    /// much space for a changed record.
     private static func least(_ payload: Bytes, file: String) throws(BundleError) -> Int {
         var least = 16 << 10
         guard payload.count > least else { return least }

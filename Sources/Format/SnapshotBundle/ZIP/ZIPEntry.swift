@@ -14,7 +14,7 @@ struct ZIPEntry {
 
     var usesDescriptor: Bool { flags & ZIPLayout.descriptorFlag != 0 }
 
-    /// Parses the record at `offset` of a directory that stops at `end`, and checks it without regard to other entries.
+    /// Parses the record at `offset` of a directory that ends at `end`, and checks it without regard to other entries.
     init(
         _ raw: RawSpan, at offset: Int, directoryEnd end: Int, file: borrowing String
     ) throws(BundleError) {
@@ -63,9 +63,9 @@ struct ZIPEntry {
             throw BundleError(
                 .malformed, file: copy file, entry: Self.text(raw, name),
                 found:
-                    "the entry must be a regular file, stored or deflated, not encrypted, without a comment: host "
-                    + "\(host), mode 0\(String(mode, radix: 8)), method \(method), flags 0x"
-                    + "\(String(flags, radix: 16)), \(compressedSize) bytes for \(size)")
+                    "the entry must be a regular file, stored or deflated, not encrypted, without a comment; found "
+                    + "host \(host), mode 0\(String(mode, radix: 8)), method \(method), flags 0x"
+                    + "\(String(flags, radix: 16)), compressed size \(compressedSize), size \(size)")
         }
     }
 

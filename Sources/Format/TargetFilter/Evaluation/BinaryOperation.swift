@@ -66,11 +66,11 @@ struct BinaryOperation {
     ) throws(FilterError) -> FilterValue {
         if case .number(let a) = left, case .number(let b) = right { return .number(a + b) }
         guard let first = Self.text(left), let second = Self.text(right) else {
-            throw wrongType(left, right, expected: "two numbers, or a string and a plain value")
+            throw wrongType(left, right, expected: "two numbers, or a string with a string, number or boolean")
         }
         switch (left, right) {
         case (.string, _), (_, .string): break
-        default: throw wrongType(left, right, expected: "two numbers, or a string and a plain value")
+        default: throw wrongType(left, right, expected: "two numbers, or a string with a string, number or boolean")
         }
         try budget.spend(text: first.utf8.count + second.utf8.count)
         let joined = first + second

@@ -39,7 +39,7 @@ package struct WorkBudget: Sendable {
     /// - Throws: ``FilterError/tooLarge(what:limit:)``.
     func check(text: String) throws(FilterError) {
         let limit = FilterLimits.textBytes
-        if text.utf8.count > limit { throw .tooLarge(what: "a string longer", limit: limit) }
+        if text.utf8.count > limit { throw .tooLarge(what: "a string with more bytes", limit: limit) }
     }
 
     /// Checks the size of a list.
@@ -47,6 +47,6 @@ package struct WorkBudget: Sendable {
     /// - Throws: ``FilterError/tooLarge(what:limit:)``.
     func check(elements: Int) throws(FilterError) {
         let limit = FilterLimits.elements
-        if elements > limit { throw .tooLarge(what: "a list longer", limit: limit) }
+        if elements > limit { throw .tooLarge(what: "a list with more elements", limit: limit) }
     }
 }

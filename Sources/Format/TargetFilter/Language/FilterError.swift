@@ -1,6 +1,6 @@
 import RemoteSettingsModel
 
-/// An error that explains why a filter expression has no value.
+/// An error that explains why a filter expression cannot be parsed or evaluated.
 ///
 /// Offsets are in bytes of UTF-8 from the start of the expression.
 package struct FilterError: CodedError {
@@ -13,7 +13,6 @@ package struct FilterError: CodedError {
     }
 }
 
-// The errors and their sentences.
 extension FilterError {
     /// The expression's text is longer than `limit` bytes.
     package static func tooLong(bytes: Int, limit: Int) -> Self {

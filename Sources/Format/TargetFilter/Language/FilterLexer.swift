@@ -29,8 +29,8 @@ struct FilterToken: Equatable {
 
 /// Splits an expression into tokens, one at a time.
 ///
-/// White space is defined by Unicode, like `\s` in a JavaScript regular expression. A `#` outside a string starts a
-/// comment that continues to the end of the line.
+/// White space is the same as `\s` in a JavaScript regular expression. A `#` outside a string starts a comment that
+/// continues to the end of the line.
 struct FilterLexer {
     private let bytes: [UInt8]
     private var position = 0

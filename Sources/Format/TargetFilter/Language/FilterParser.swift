@@ -94,7 +94,7 @@ struct FilterParser {
                 finish(last)
                 waiting.removeLast()
             }
-            // The jump comes between its operands, so reserve its position now.
+            // The jump is between the operator's two operands, so reserve its position now.
             let place = next == .and || next == .or ? program.reserve(at: token.offset) : nil
             waiting.append(WaitingOperator(operation: next, offset: token.offset, jump: place))
             try advance(operandNext: true)

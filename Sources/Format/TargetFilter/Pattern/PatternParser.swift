@@ -184,7 +184,7 @@ struct PatternParser {
         if take("B") { return .boundary(false) }
         if take("k<") {
             let name = try name()
-            guard let number = names[name] else { throw refusal("the group \(name) is used before it is defined") }
+            guard let number = names[name] else { throw refusal("no group \(name) precedes \\k") }
             return .reference(number)
         }
         if let digit = current, ("1"..."9").contains(digit), let number = number() {

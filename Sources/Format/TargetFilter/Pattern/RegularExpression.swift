@@ -43,7 +43,7 @@ struct RegularExpression {
         self.offset = offset
         guard Set(flags).count == flags.count, flags.allSatisfy({ "gimsu".contains($0) }) else {
             throw .invalidPattern(
-                problem: "the flags \(VisibleText.quote(flags)) are not supported", offset: offset)
+                problem: "the flags \(VisibleText.quote(flags)) must be different letters of gimsu", offset: offset)
         }
         let scalars = Array(pattern.unicodeScalars.prefix(FilterLimits.patternScalars + 1))
         guard scalars.count <= FilterLimits.patternScalars else {
@@ -68,8 +68,8 @@ struct RegularExpression {
         instructions.append(instruction)
     }
 
-    /// Counts the compiler's work. It has a separate limit, because repeating an empty pattern needs work but creates
-    /// no instructions.
+    /// Counts one step of the compiler's work, and checks the limit. Counting only instructions would not be
+    /// sufficient, because repeating an empty pattern needs work but creates none.
     private mutating func pay() throws(FilterError) {
         work += 1
         if work > limit {

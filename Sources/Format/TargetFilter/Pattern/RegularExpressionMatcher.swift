@@ -127,8 +127,8 @@ struct RegularExpressionMatcher {
         return nil
     }
 
-    /// Tests a lookahead. After it has succeeded, it is not tried again in another way, but its slots must be restored
-    /// when the matcher backtracks.
+    /// Tests a lookahead. After a success, the matcher does not backtrack into it, but restores its slots when it
+    /// backtracks past it.
     private mutating func look(
         from instruction: Int, at position: Int, isNegative: Bool, budget: inout WorkBudget
     ) throws(FilterError) -> Bool {

@@ -19,7 +19,7 @@ struct SampleHash {
         point = hash.finalize().prefix(6).reduce(0) { $0 << 8 | UInt64($1) }
     }
 
-    /// Returns whether the input is in the first `rate` of all points.
+    /// Returns whether the input's point is in the first part of all points, whose size is the fraction `rate`.
     ///
     /// - Returns: `nil` if `rate` is outside 0…1.
     func isBelow(_ rate: Double) -> Bool? {

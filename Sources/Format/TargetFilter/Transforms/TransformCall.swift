@@ -121,7 +121,7 @@ struct TransformCall {
         guard case .number(let rate) = argument(0) else { return .undefined }
         guard let isIn = try SampleHash(subject, budget: &budget).isBelow(rate) else {
             throw .outOfRange(
-                transform: "stableSample", expected: "a rate in 0…1", found: NumberText.text(rate), offset: offset)
+                transform: "stableSample", expected: "a rate from 0 to 1", found: NumberText.text(rate), offset: offset)
         }
         return .bool(isIn)
     }
@@ -133,7 +133,7 @@ struct TransformCall {
         let hash = try SampleHash(subject, budget: &budget)
         guard let isIn = hash.isInBucket(start: start, count: count, total: total) else {
             throw .outOfRange(
-                transform: "bucketSample", expected: "a start, a count and a total of buckets",
+                transform: "bucketSample", expected: "a start and a count of at least 0, and a total greater than 0",
                 found: [start, count, total].map(NumberText.text).joined(separator: ", "), offset: offset)
         }
         return .bool(isIn)

@@ -1,7 +1,7 @@
 /// Compares versions in Mozilla's toolkit version format (MDN, "Toolkit version format").
 ///
-/// A version consists of parts separated by dots. A part is a number, a string, a number and a string, each of which
-/// may be missing: `3pre4x` is 3, `pre`, 4, `x`. Parts are compared from left to right, and a missing part counts as 0.
+/// A version consists of parts separated by dots. A part has up to four pieces, a number, a string, a number and a
+/// string: `3pre4x` is 3, `pre`, 4, `x`. Parts are compared from left to right, and a missing part counts as 0.
 /// The four pieces of a part are compared in order: numbers by value, strings by bytes. A missing string is greater
 /// than any other, so `1.0pre1 < 1.0pre2 < 1.0`. A part `*` is greater than any number. A `+` after the first number
 /// means a prerelease of the next number: `1.0+` is `1.1pre`.

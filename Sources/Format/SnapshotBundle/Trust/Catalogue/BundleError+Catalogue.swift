@@ -52,12 +52,12 @@ extension BundleError {
                 + "confirmed at \(found.rfc3339)")
     }
 
-    /// Collections that were listed are missing and not marked as removed.
+    /// Collections of an earlier catalogue are neither listed nor marked as removed.
     package static func unlisted(_ ids: [CollectionID]) -> Self {
         Self(
             .untrusted,
-            "\(Catalogue.collection): \(Counted.list(ids.sorted())) was listed before, but is now neither listed "
-                + "nor marked as removed")
+            "\(Catalogue.collection): collections of an earlier catalogue are neither listed nor marked as removed: "
+                + "\(Counted.list(ids.sorted()))")
     }
 
     /// The signing certificate was issued before that of the current catalogue.
@@ -65,8 +65,8 @@ extension BundleError {
         Self(
             .rollback,
             "\(Catalogue.collection): the catalogue was signed with a key that has since been replaced "
-                + "(certificate of \(found.rfc3339), not \(held.rfc3339) or later); the publisher must sign with the "
-                + "new key"
+                + "(its certificate is from \(found.rfc3339), not \(held.rfc3339) or later); the publisher must "
+                + "sign with the new key"
         )
     }
 
@@ -79,7 +79,7 @@ extension BundleError {
                 + "ask the publisher")
     }
 
-    /// The time of the confirmation is in the future.
+    /// The time of the confirmation is more than ``Limits/clockToleranceSeconds`` in the future.
     static func confirmedAhead(found: Timestamp, now: Timestamp) -> Self {
         Self(
             .untrusted,

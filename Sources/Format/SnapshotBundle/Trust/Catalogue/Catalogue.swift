@@ -43,7 +43,7 @@ package struct Catalogue: Hashable, Sendable {
     /// The time when the publisher last confirmed that this is its current catalogue.
     package var confirmed: Timestamp
     /// The time until which the catalogue is fresh, according to the publisher. Clients use
-    /// ``freshUntil(certificateEnds:)``.
+    /// ``freshUntil(certificateEnds:)``, which may be earlier.
     package var expires: Timestamp
     /// The collections in the catalogue, with their states.
     package var entries: [CollectionID: Entry]
@@ -87,7 +87,7 @@ package struct Catalogue: Hashable, Sendable {
     }
 }
 
-/// The name that a publisher chose for itself. Names are compared by their characters.
+/// The name that a publisher chose for itself.
 ///
 /// It consists of 1 to 64 of the characters `a` to `z`, `0` to `9`, `.` and `-`, and begins with a letter or a digit.
 package struct PublisherName: Hashable, Sendable, CustomStringConvertible {

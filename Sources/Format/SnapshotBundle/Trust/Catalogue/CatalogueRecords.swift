@@ -25,7 +25,7 @@ extension Catalogue {
         confirmed = try Self.time("confirmed", of: catalogue)
         expires = try Self.time("expires", of: catalogue)
         guard made <= confirmed, confirmed <= expires else {
-            throw .malformed("its times are in the wrong order (made, confirmed, expires)")
+            throw .malformed("its times must be in the order made, confirmed, expires")
         }
         (entries, removed) = ([:], [:])
         for record in records where record.id != Self.catalogueID {
@@ -83,7 +83,7 @@ extension Catalogue {
         return "\(doubled(id.bucket))_-\(doubled(id.name))"
     }
 
-    /// The id and the other members of each record, except `last_modified`.
+    /// The catalogue as records: the id of each one, and its other members except `last_modified`.
     package var records: [(id: String, members: [JSONValue.Member])] {
         let catalogue: [JSONValue.Member] = [
             .init(key: "format", value: .count(Self.format)), .init(key: "publisher", value: .string("\(publisher)")),

@@ -31,8 +31,8 @@ package struct VerifiedCatalogue: Hashable, Sendable {
     /// Parses a snapshot's catalogue and finds its signing certificate. Does no I/O.
     ///
     /// - Parameter roots: the pinned roots. Among all valid signatures under any of them, the one with the newest
-    ///   certificate is used. A thief of a replaced key can add signatures and cross-certificates, but cannot make the
-    ///   key's own certificate newer.
+    ///   certificate is used. An attacker with a replaced key can add signatures and cross-certificates, but cannot
+    ///   make the key's own certificate newer.
     /// - Throws: ``BundleError/malformed(_:)`` or ``BundleError/laterFormat(_:)``.
     package init(
         _ snapshot: Snapshot, roots: TrustAnchors, limits: Limits = Limits()
@@ -67,8 +67,8 @@ package struct VerifiedCatalogue: Hashable, Sendable {
     /// Checks that this catalogue may replace one that was verified earlier.
     ///
     /// With the same certificate, numbers must not decrease. After a change to a newer certificate, any number is
-    /// accepted, even under another pinned root, because a thief of the older key could have published any number (The
-    /// Update Framework, specification 5.3.11: fast-forward attacks).
+    /// accepted, even under another pinned root, because an attacker with the older key could have published any number
+    /// (The Update Framework, specification 5.3.11: fast-forward attacks).
     ///
     /// - Throws: ``BundleError``.
     package func checkSuccession(of current: VerifiedCatalogue) throws(BundleError) {
