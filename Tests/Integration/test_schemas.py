@@ -103,5 +103,5 @@ def test_a_schema_without_end_ends(sources):
             {"metadata": {"schema": schema}, "records": {"one": {"name": "a" * 5000 + "b"}}}))
     outcome = rsdump.run("check", "--sources", sources, "--dumps", sources.parent / "dumps")
     assert outcome.code == rsdump.USAGE
-    assert outcome.err.count("the schema is too deep") == 2 and "slow.json" in outcome.err
+    assert outcome.err.count("the value or the schema is nested too deeply") == 2 and "slow.json" in outcome.err
     assert outcome.err.count("validating the collection takes more than 200000000 steps") == 1, outcome

@@ -6,7 +6,7 @@ import Testing
 @testable import RemoteSettings
 
 /// Threads of one process that change the index at the same time.
-final class StorageDirectoryTests {
+final class StorageDirectoryTests: Sendable {
     private let folder = FileManager.default.temporaryDirectory.appending(path: "storage-\(UUID().uuidString)")
     private let storage: StorageDirectory
 

@@ -55,8 +55,8 @@ extension KeyDirectory {
             throw SigningKeyError(
                 "the request",
                 found: "it is for \(asked ?? "no name")\(digest)" + (name.map { ", not for \($0)" } ?? ""),
-                remedy: "verify this with its sender over a different channel than the request; if it is correct, issue "
-                    + "the certificate with: --name \(asked ?? "NAME")")
+                remedy: "verify this with its sender over a different channel than the request; if it is correct, "
+                    + "issue the certificate with: --name \(asked ?? "NAME")")
         }
         try role.check(name, place: "the name")
         let authority = try authority(for: role, environment)
