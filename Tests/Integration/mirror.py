@@ -23,7 +23,10 @@ class Mirror(ExampleNginx):
         return re.sub(r"(?ms)^ *# >>> update channel.*?# <<<\n", "", self.with_channel(0))
 
     def with_channel(self, port):
-        return self.adapted("mirror.conf", ("listen 80;", f"listen 127.0.0.1:{self.port};"), ("/srv/mirror/", f"{self.output}/"), ("8889", f"{port}"))
+        # The example's own port first, because this server's may contain its digits.
+        return self.adapted(
+            "mirror.conf", ("127.0.0.1:8889", f"127.0.0.1:{port}"), ("listen 80;", f"listen 127.0.0.1:{self.port};"),
+            ("/srv/mirror/", f"{self.output}/"))
 
     def publish(self, dumps, *names, history=(), url=None, options=(), **how):
         options = [*options, *(word for place in history for word in ("--history", place))]

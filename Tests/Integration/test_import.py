@@ -213,7 +213,7 @@ def test_a_signed_refresh_replaces_what_was_imported(sample, tmp_path):
     changeset["changes"][0]["value"] = "another"
     path.write_text(json.dumps(changeset))
     outcome = import_("changeset", path, dumps.path)
-    assert outcome.code == rsdump.SOME_FAILED and outcome.says("it is unsigned", SETTINGS), str(outcome)
+    assert outcome.code == rsdump.SOME_FAILED and outcome.says("the new state is unsigned, but the current bundle is signed", SETTINGS), str(outcome)
     assert dumps.files() == before
 
 

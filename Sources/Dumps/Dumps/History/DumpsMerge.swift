@@ -207,12 +207,15 @@ package struct DumpsMerge: Sendable {
             keep(id, entry, of: side)
             guard number != byGit else { return }
             let isOnlySigned = Set(candidates.map(\.entry.trust.isSigned)).count > 1
+            let isOfSameTime = candidates.allSatisfy { $0.entry.timestamp == entry.timestamp }
             let reason =
                 if let problem { "the other side's bundle does not verify: \(problem)" } else if candidates.count == 1 {
                     "the other side does not have it"
                 } else if isOnlySigned { "the other state is unsigned" } else if entry.timestamp == pin {
                     "dumps.yaml pins this state"
-                } else if leading != nil { "it is from the later catalogue" } else { "it is newer" }
+                } else if leading != nil { "it is from the later catalogue" } else if isOfSameTime {
+                    "both states have the same timestamp"
+                } else { "it is newer" }
             choices.append(
                 Choice(collection: id, isTheirs: number == 1, timestamp: entry.timestamp, reason: reason))
             return

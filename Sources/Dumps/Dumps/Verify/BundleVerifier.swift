@@ -69,7 +69,9 @@ package struct BundleVerifier: Sendable {
     package func verify(_ path: String, of id: CollectionID, against entry: LockFile.Collection) throws -> BundleReader
     {
         guard try FileStore.size(path) != nil else {
-            throw BundleError.unreadable(path, found: "the bundle is missing, but the lock file lists it")
+            throw BundleError(
+                .storage, file: path, found: "the bundle is missing, but the lock file lists it",
+                remedy: "restore the file from version control, or run rsdump refresh")
         }
         return try verify(MappedFile(path: path), of: id, against: entry)
     }
@@ -133,7 +135,7 @@ package struct BundleVerifier: Sendable {
                 found: "\(head.records) and \(head.attachments), or other omitted attachments")
         }
         guard head.trust == entry.trust.kind else {
-            throw differs("trust", expected: "\(entry.trust)", found: head.trust.rawValue)
+            throw differs("trust", expected: entry.trust.kind.rawValue, found: head.trust.rawValue)
         }
         _ = try snapshot(of: bundle, payload: payload, as: entry)
         return bundle

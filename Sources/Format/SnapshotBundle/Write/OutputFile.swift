@@ -57,14 +57,14 @@ package final class OutputFile {
     package static func create<Value>(
         path: String, flushing: Bool = true, _ body: (Int32) throws(BundleError) -> Value
     ) throws(BundleError) -> Value {
-        func failure() -> BundleError {
-            BundleError(.storage, file: path, found: "cannot create the file: \(lastSystemError())")
+        func failure(_ action: String) -> BundleError {
+            BundleError(.storage, file: path, found: "cannot \(action) the file: \(lastSystemError())")
         }
         let descriptor = unsafe open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0o644)
-        guard descriptor >= 0 else { throw failure() }
+        guard descriptor >= 0 else { throw failure("create") }
         do throws(BundleError) {
             let value = try body(descriptor)
-            guard !flushing || fsync(descriptor) == 0 else { throw failure() }
+            guard !flushing || fsync(descriptor) == 0 else { throw failure("flush") }
             close(descriptor)
             return value
         } catch {

@@ -37,7 +37,10 @@ struct DirectoryCheck {
         }
         // A deflate stream expands by at most 1032 to 1 (zlib's technical notes). A larger size is false, and no memory
         // must be allocated for it.
-        guard entry.compressedSize <= directory.lowerBound, entry.size / 1032 <= entry.compressedSize else {
+        guard entry.compressedSize <= directory.lowerBound else {
+            throw failure(entry, raw, found: "\(entry.compressedSize) compressed bytes are more than the file has")
+        }
+        guard entry.size / 1032 <= entry.compressedSize else {
             throw failure(
                 entry, raw,
                 found: "\(entry.compressedSize) compressed bytes cannot decompress to \(entry.size) bytes")
@@ -49,9 +52,8 @@ struct DirectoryCheck {
             throw failure(
                 entry, raw,
                 found:
-                    "the data (\(entry.compressedSize) bytes at byte \(entry.headerOffset)) overlaps the previous "
-                    + "entry "
-                    + "or the directory")
+                    "the data (\(entry.compressedSize) bytes at byte \(entry.headerOffset)) does not follow the "
+                    + "previous entry, or overlaps the directory")
         }
         previousEnd = entry.headerOffset + smallest
         accepted += 1

@@ -132,7 +132,7 @@ struct DefaultsMarkup {
         case .empty("defaultsMap")?: (members, hasTypes) = ([], false)
         default: throw error(1, "this is neither a property list nor a <defaultsMap>")
         }
-        if let token = next() { throw error(nil, "unexpected \(token) after the end") }
+        if next() != nil { throw error(nil, "unexpected content after the end") }
         return (members, hasTypes)
     }
 

@@ -1,4 +1,5 @@
 import RemoteSettingsHTTP
+import RemoteSettingsModel
 
 /// A fault in some of the responses of an ``OriginTransport``.
 public struct Fault: Sendable {
@@ -16,7 +17,7 @@ public struct Fault: Sendable {
         case redirectLoop
         /// Sends an endless body of spaces.
         case endless
-        /// Sends this many bytes with the `Content-Encoding` gzip.
+        /// Sends 200 with a small body, encoded with gzip, that decompresses to this many bytes, rounded down to MiB.
         case gzipBomb(Int)
         /// Changes the first byte of the body.
         case corrupted
@@ -63,9 +64,19 @@ public struct Fault: Sendable {
         case .bytes(let bytes): .init(status: 200, body: bytes)
         case .redirectLoop: .init(status: 302, headers: HTTPHeaders([.init("Location", "\(url)")]))
         case .endless: .init(status: 200)
-        case .gzipBomb: .init(status: 200, headers: HTTPHeaders([.init("Content-Encoding", "gzip")]))
+        case .gzipBomb(let size):
+            .init(
+                status: 200, headers: HTTPHeaders([.init("Content-Encoding", "gzip")]),
+                body: Self.compressedSpaces(size >> 20))
         case .corrupted, .truncated, .unreachable, .none: nil
         }
+    }
+}
+
+extension Fault {
+    private static func compressedSpaces(_ mebibytes: Int) -> [UInt8] {
+        let spaces = Bytes([UInt8](repeating: UInt8(ascii: " "), count: 1 << 20))
+        return GzipMember.compress(Array(repeating: spaces, count: max(0, mebibytes)), level: 9)?.array ?? []
     }
 }
 
@@ -73,8 +84,8 @@ public struct Fault: Sendable {
 struct ReplyBody: HTTPBody {
     let url: HTTPURL
     private var pieces: [[UInt8]]
-    /// The number of spaces that follow the pieces.
-    private var padding = 0
+    /// Whether spaces follow the pieces without end.
+    private var isEndless = false
     /// The error thrown after the last byte; `nil` if the body is complete.
     private var failure: HTTPError?
 
@@ -82,8 +93,7 @@ struct ReplyBody: HTTPBody {
 
     /// The number of bytes; `Int.max` for an endless body.
     var size: Int {
-        let count = pieces.reduce(0) { $0 + $1.count }
-        return padding == .max ? .max : count + padding
+        isEndless ? .max : pieces.reduce(0) { $0 + $1.count }
     }
 
     init(_ bytes: [UInt8], of url: HTTPURL, _ fault: Fault?) {
@@ -94,8 +104,7 @@ struct ReplyBody: HTTPBody {
         case .truncated(let count) where count < bytes.count:
             failure = HTTPError(url, .truncated(expected: bytes.count, received: count))
             bytes.removeLast(bytes.count - count)
-        case .endless: padding = .max
-        case .gzipBomb(let count): padding = count
+        case .endless: isEndless = true
         default: break
         }
         pieces = stride(from: 0, to: bytes.count, by: Self.pieceSize).map { start in
@@ -109,9 +118,6 @@ struct ReplyBody: HTTPBody {
         if Task.isCancelled { throw HTTPError(url, .cancelled) }
         if let piece = pieces.popLast() { return piece }
         if let failure { throw failure }
-        guard padding > 0 else { return nil }
-        let count = min(padding, Self.pieceSize)
-        if padding != .max { padding -= count }
-        return [UInt8](repeating: UInt8(ascii: " "), count: count)
+        return isEndless ? [UInt8](repeating: UInt8(ascii: " "), count: Self.pieceSize) : nil
     }
 }

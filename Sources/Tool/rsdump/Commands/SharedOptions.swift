@@ -54,7 +54,9 @@ struct DryRunOption: ParsableArguments {
 struct MaxAgeOption: ParsableArguments {
     @Option(
         name: .customLong("max-age"),
-        help: ArgumentHelp("Fail if a bundle is outdated and older than this, such as 90d.", valueName: "age"))
+        help: ArgumentHelp(
+            "Fail if an outdated bundle, or one with an expired pin, is older than this, such as 90d.",
+            valueName: "age"))
     var age: Age?
 }
 

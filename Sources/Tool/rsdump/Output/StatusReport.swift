@@ -95,7 +95,7 @@ struct StatusReport: Encodable {
         case .fresh: ""
         case .old: style.yellow("  warning: \(overdue ?? "old")")
         case .tooOld where isOffline && overdue == nil:
-            style.red("  error: older than --max-age; run without --offline to see whether it is outdated")
+            style.red("  error: older than --max-age; only the server knows whether it is outdated")
         case .tooOld: style.red("  error: too old\(overdue.map { ", and \($0)" } ?? "")")
         case .missing: style.red("  error: no bundle")
         }
