@@ -139,7 +139,9 @@ extension DumpsError {
     static func unlisted(_ names: [CollectionID], _ file: String) -> Self {
         Self(
             file: file, problem: "the file does not list \(Counted.list(names)), but the lock file does",
-            remedy: "remove \(Counted.noun(names.count, "it", plural: "them")) with rsdump refresh, or run rsdump add")
+            remedy: "run rsdump refresh to remove the \(Counted.noun(names.count, "bundle", plural: "bundles")), "
+                + "or keep \(Counted.noun(names.count, "it", plural: "them")) with: rsdump add "
+                + (names.count == 1 ? "\(names[0])" : "BUCKET/COLLECTION…"))
     }
 
     /// Returns an error for an output that would overwrite the dumps.

@@ -60,7 +60,6 @@ package struct BundleError: CodedError {
         case .unknownVersion:
             "it was written by a newer rsdump; update rsdump, or restore the file from version control"
         case .overLimit: "make it smaller, for example leave attachments out in dumps.yaml; apps can raise some limits"
-        case .missing: "run rsdump refresh to fetch it"
         case .content: "fetch the file again; nothing was written"
         default: nil
         }

@@ -70,7 +70,7 @@ struct URLSessionTransfer: Sendable {
         var isFull = false
         answer.append(data) { isFull = true }
         guard isFull else { return }
-        let why = "more than \(Self.mostBuffered) bytes arrived before they were read"
+        let why = "the response arrived faster than it was read, and the buffer of \(Self.mostBuffered) bytes is full"
         answer.fail(HTTPError(request.url, .connection(why)))
         task.cancel()
         #else

@@ -92,7 +92,7 @@ extension DumpsError {
     }
 
     /// Clients would consider the catalogue stale before the next run is due.
-    package static func unconfirmedTooEarly(_ id: CollectionID, end: Timestamp, due: Timestamp) -> Self {
+    package static func staleTooEarly(_ id: CollectionID, end: Timestamp, due: Timestamp) -> Self {
         Self(
             file: "\(id)",
             problem:

@@ -444,7 +444,7 @@ package struct Publisher: Sendable {
     ) throws(DumpsError) {
         let due = options.time.advanced(by: settings.expiresAfter / 2)
         let end = min(catalogue.expires, chainEnd ?? catalogue.expires)
-        guard end >= due else { throw .unconfirmedTooEarly(Catalogue.collection, end: end, due: due) }
+        guard end >= due else { throw .staleTooEarly(Catalogue.collection, end: end, due: due) }
     }
 
     /// Returns the states for the next catalogue: those of all collections that verify against a configured root.

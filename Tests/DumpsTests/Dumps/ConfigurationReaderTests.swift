@@ -73,7 +73,7 @@ struct ConfigurationReaderTests {
             "include is not a filter expression"
         ),
         ("version: 1\ncollections:\n  main/x:\n  main/y:\n  main/x:", 5, "appears twice"),
-        ("version: 1\ncollections:\n  main/x:\n  main/X:", 4, "ignore case"),
+        ("version: 1\ncollections:\n  main/x:\n  main/X:", 4, "ignores case"),
         ("version: 1\nserver: prod\nversion: 1", 3, "appears twice"),
         ("version: 1\ncollections:\n\tmain/x:", 3, "not YAML"),
         ("version: 1\nserver: \"unclosed", 2, "not YAML"),

@@ -52,7 +52,7 @@ extension DumpsError {
 
     /// Returns an error for a catalogue that has been stale since the given time, according to its own confirmation or
     /// the configuration.
-    static func unconfirmed(number: UInt64, since: Timestamp) -> Self {
+    static func staleCatalogue(number: UInt64, since: Timestamp) -> Self {
         Self(
             .rollback, kind: .catalogue,
             problem: "catalogue \(number) has been stale since \(since.rfc3339), and the server has no newer one: a "

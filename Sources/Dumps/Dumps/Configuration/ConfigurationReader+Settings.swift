@@ -99,7 +99,8 @@ extension ConfigurationReader {
                 }
             case "expires-after":
                 expiresAfter = try age(value, "expires-after", "how long a confirmation is valid")
-            case "max-age": maxAge = try age(value, "max-age", "how old the last confirmation may be")
+            case "max-age":
+                maxAge = try age(value, "max-age", "the maximum time since the publisher last confirmed the catalogue")
             default: throw unknown(key, ["publisher", "expires-after", "max-age"])
             }
         }

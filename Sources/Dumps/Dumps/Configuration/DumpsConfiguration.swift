@@ -46,7 +46,7 @@ package struct DumpsConfiguration: Hashable, Sendable {
         /// Returns the time when the catalogue's freshness expired; `nil` if it is still fresh.
         ///
         /// - Parameter limit: a stricter age limit than ``maxAge``, such as one set by a command; `nil` for none.
-        package func unconfirmedSince(
+        package func staleSince(
             _ catalogue: VerifiedCatalogue, at now: Timestamp, limit: Duration? = nil
         ) -> Timestamp? {
             let confirmed = catalogue.catalogue.confirmed

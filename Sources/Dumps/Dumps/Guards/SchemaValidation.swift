@@ -6,7 +6,8 @@ struct SchemaValidation {
     private static let mostViolations = 20
     /// The maximum depth of values and references, which also stops circular references.
     private static let deepest = 200
-    /// The cost of validating a value against one schema in steps, in addition to the cost that depends on their sizes.
+    /// The fixed cost, in steps, of validating a value against one schema. The cost that depends on the sizes of the
+    /// value and the schema is added to it.
     private static let partSteps = 20
 
     let parts: [SchemaPart]

@@ -25,7 +25,9 @@ extension DumpsError {
 
     /// Returns an error for a source of older bundles that is neither `git` nor an existing folder.
     static func noPlace(_ path: String) -> Self {
-        Self(file: path, problem: "there is no such folder", remedy: "write git, or give a folder of older bundles")
+        Self(
+            file: path, problem: "there is no such folder", remedy: "give --history the word git, or an existing folder"
+        )
     }
 
     static func invalidPath(_ path: String) -> Self {

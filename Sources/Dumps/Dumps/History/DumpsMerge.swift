@@ -237,7 +237,8 @@ package struct DumpsMerge: Sendable {
         let name = "git:\(side.revision.commit.prefix(12)):\(entry.bundle.path)"
         guard let bytes = try await repository.file(entry.bundle.path, at: side.revision) else {
             throw BundleError(
-                .missing, file: name, expected: "the bundle that this commit's lock file lists", found: "none")
+                .missing, file: name, expected: "the bundle that this commit's lock file lists", found: "none",
+                remedy: "merge a different commit")
         }
         return try verifier.verify(bytes, name: name, of: id, against: entry)
     }

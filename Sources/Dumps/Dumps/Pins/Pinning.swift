@@ -133,11 +133,11 @@ package struct Pinning: Sendable {
         return (there.subtracting(here).sorted(), here.subtracting(there).sorted())
     }
 
-    /// Removes pins. Does I/O.
+    /// Removes the pins of these collections from `dumps.yaml`. Does I/O.
     ///
     /// - Returns: the removed pins.
-    /// - Throws: ``DumpsError``, also if one of the collections is not in the file, or `BundleError`. In that case,
-    ///   nothing has changed.
+    /// - Throws: ``DumpsError``, for example if `dumps.yaml` does not list one of the collections; then nothing has
+    /// changed. `BundleError` if a file cannot be read or written.
     package static func unpin(
         _ ids: [CollectionID], in directory: DumpsDirectory
     ) async throws -> [(id: CollectionID, pin: Pin?)] {

@@ -261,10 +261,10 @@ package struct Refresh: Sendable {
         }
         // A stale catalogue is a failure. The fetched states are kept, because they are newer than the earlier ones.
         if outcome.id == Catalogue.collection, outcome.error == nil, let catalogue,
-            let since = configuration.catalogue?.unconfirmedSince(catalogue, at: now)
+            let since = configuration.catalogue?.staleSince(catalogue, at: now)
         {
             let number = catalogue.catalogue.number
-            (outcome.status, outcome.error) = (.failed, .unconfirmed(number: number, since: since))
+            (outcome.status, outcome.error) = (.failed, .staleCatalogue(number: number, since: since))
         }
         // With `--locked`, a failure is never acknowledged, because it leaves unknown whether the bundle is up to date.
         if let known = planned.settings.acknowledged, !options.isLocked { outcome.acknowledge(known, at: now) }

@@ -4,13 +4,15 @@ extension UnverifiedSnapshot {
     /// Verifies the snapshot's signatures. Does no I/O and reads no clock.
     ///
     /// Signatures with a mode other than `p384ecdsa` are skipped, and so are those without a chain. Of the remaining
-    /// ones, a single valid signature is sufficient. If several are valid, the one with the newest certificate is used:
-    /// the metadata is not signed, so anyone with a replaced key can add a signature and choose the order. The payload
-    /// is hashed only once. The signature covers the records and the timestamp, but not the collection's name.
+    /// ones, a single valid signature is sufficient. If several are valid, the one with the newest leaf certificate is
+    /// used, and not the first one: the metadata is not signed, so an attacker with a retired signing key could add a
+    /// signature and put it first. The payload is hashed only once. The signature covers the records and the timestamp,
+    /// but not the collection's name.
     ///
     /// - Parameters:
-    ///   - chains: the verification result of each chain that the signatures refer to, by its `x5u` as served. A chain
-    ///     that could not be fetched is missing, or it is a failure with ``BundleError/chainUnavailable(reason:)``.
+    ///   - chains: the verification result of each chain that the signatures refer to, keyed by the signature's `x5u`,
+    ///     unchanged. A chain that could not be fetched is missing, or it is a failure with
+    ///     ``BundleError/chainUnavailable(reason:)``.
     ///   - signer: the name that the chain must be verified for; `nil` means ``SignerName/expected(for:)``.
     ///   - limits: ``Limits/signatures`` is the largest number of signatures.
     /// - Throws: ``BundleError``: `noSignatures`, `tooManySignatures`, `noChains`, `onlyUnknownModes`, or

@@ -23,9 +23,10 @@ struct EntrySource {
         return Bytes(bytes)
     }
 
-    /// Passes the bytes to `consume`, piece by piece, and checks them.
+    /// Passes the bytes to `consume`, piece by piece, and then checks their size and hash.
     ///
-    /// - Throws: ``BundleError`` with the source if its size or hash is wrong, or the error of `consume`.
+    /// - Throws: ``BundleError`` if the source is missing, cannot be read, or has the wrong size or hash; or the error
+    /// of `consume`.
     func read(_ consume: (Span<UInt8>) throws(BundleError) -> Void) throws(BundleError) {
         var hasher = ContentHasher()
         var count = 0

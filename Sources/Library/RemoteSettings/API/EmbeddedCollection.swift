@@ -228,7 +228,8 @@ final class EmbeddedRecords: Sendable {
     private func bundle(_ id: CollectionID) throws(BundleError) -> (reader: BundleReader, bytes: Bytes) {
         guard case .embedded(_, let bundles) = source.form, let bytes = bundles["\(id)"] else {
             throw BundleError(
-                .missing, file: source.name, entry: "\(id)", found: "the embedded bundle is missing")
+                .missing, file: source.name, entry: "\(id)", found: "the embedded bundle is missing",
+                remedy: "run rsdump embed again, and build the app")
         }
         return (try BundleReader(bytes: bytes, name: "\(source.name): \(id)", limits: Limits()), bytes)
     }

@@ -49,9 +49,9 @@ public struct CatalogueReading: Sendable {
 
     /// The collections that are not in the state listed in the catalogue, as `bucket/collection`, sorted.
     ///
-    /// Either the catalogue does not list the collection, or the collection was packaged in a different state and its
-    /// client was created after the last sync. In the second case, the next sync updates it to the state in the
-    /// catalogue.
+    /// For example, the catalogue does not list the collection, a local file overrides it, its stored state was
+    /// removed, or its client was created after the last sync and a different state is packaged. In the last case, the
+    /// next sync updates it to the state in the catalogue.
     public var others: [String] {
         view == nil ? [] : current.filter { !$0.value.isOfCatalogue }.keys.sorted().map { "\($0)" }
     }

@@ -57,8 +57,8 @@ public struct UptakeEvent: Hashable, Sendable {
         ///
         /// It is reported for the catalogue if ``RemoteSettingsConfig/publisher`` is set.
         case staleCatalogue = "stale_catalogue"
-        /// The server's state was verified but rejected, by the app's check, by a call of the app, or after failed
-        /// starts.
+        /// The server's state passed verification but was rejected: by the app's check, because the app called
+        /// `rejectState()`, or after failed starts.
         case rejectedError = "rejected_error"
     }
 

@@ -44,7 +44,8 @@ extension Session {
         return view
     }
 
-    /// Returns the state of a collection that this process has stored together with a catalogue.
+    /// Returns the collection's state that this process stored together with the catalogue `view`; `nil` if there is
+    /// none, or if `view` is no longer the catalogue in use.
     func prepared(_ id: CollectionID, of view: CatalogueView?) -> CurrentState? {
         guard let view else { return nil }
         return catalogue.withLock { $0.found?.view === view ? $0.found?.states[id] : nil }

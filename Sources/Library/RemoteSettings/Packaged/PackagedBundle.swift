@@ -49,8 +49,9 @@ final class PackagedBundle: Sendable {
             open = { () throws(BundleError) in
                 guard let bytes else {
                     throw BundleError(
-                        .missing, file: name, entry: "\(id)", found: "the bundle is missing, but the lock file lists it"
-                    )
+                        .missing, file: name, entry: "\(id)",
+                        found: "the bundle is missing, but the lock file lists it",
+                        remedy: "run rsdump embed again, and build the app")
                 }
                 return try BundleReader(bytes: bytes, name: "\(name): \(id)", limits: limits)
             }
@@ -64,7 +65,7 @@ final class PackagedBundle: Sendable {
         case .absent(let reason):
             isTrusted = false
             open = { () throws(BundleError) in
-                throw BundleError(.missing, file: name, found: "no packaged snapshots: \(reason)")
+                throw BundleError.noPackagedSnapshots(in: name, reason)
             }
         }
         acceptsImported = isTrusted && source.acceptsImported

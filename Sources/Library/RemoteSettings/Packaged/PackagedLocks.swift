@@ -155,11 +155,21 @@ extension PackagedSource {
         case .directory:
             guard let text = try FileStore.read(lockName, limit: Limits.lockBytes) else {
                 throw BundleError(
-                    .missing, file: lockName, found: "the lock file of the packaged snapshots is missing")
+                    .missing, file: lockName, found: "the lock file of the packaged snapshots is missing",
+                    remedy: "copy the whole dumps directory into the app")
             }
             return text
         case .absent(let reason):
-            throw BundleError(.missing, file: name, found: "no packaged snapshots: \(reason)")
+            throw BundleError.noPackagedSnapshots(in: name, reason)
         }
+    }
+}
+
+extension BundleError {
+    /// Returns an error for a source that does not exist.
+    static func noPackagedSnapshots(in name: String, _ reason: String) -> Self {
+        Self(
+            .missing, file: name, found: "no packaged snapshots: \(reason)",
+            remedy: "add the dumps directory to the app's resources")
     }
 }

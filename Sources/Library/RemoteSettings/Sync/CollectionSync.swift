@@ -239,8 +239,8 @@ extension LocalCollection {
         return isThere(stored)
     }
 
-    /// Returns whether a stored state's file exists with the right size, and its content was hashed within the last
-    /// day.
+    /// Returns whether a stored state's file exists and is intact. Hashes the content, unless this is the current state
+    /// and it was hashed within the last day; then only the size is checked.
     func isThere(_ stored: StoredState) -> Bool {
         let (storage, now, key) = (session.storage, session.now, key)
         guard storage.has(stored) else { return false }

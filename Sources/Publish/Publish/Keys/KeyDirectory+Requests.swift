@@ -105,11 +105,13 @@ extension KeyDirectory {
             guard certificates[0].isFor(key), certificates.last?.role == .root,
                 role == .signer || certificates.count == 2
             else {
-                throw refused(
-                    found: certificates[0].isFor(key)
-                        ? "the file must contain the certificate and its issuers, up to the root"
-                        : "the certificate is not for the key in \(waitingPath(role))",
-                    remedy: "install the certificate that was issued for the open request, or make a new request")
+                throw certificates[0].isFor(key)
+                    ? refused(
+                        found: "the file must contain the certificate and its issuers, up to the root",
+                        remedy: "use the whole file that rsdump keys issue wrote")
+                    : refused(
+                        found: "the certificate is not for the key in \(waitingPath(role))",
+                        remedy: "install the certificate that was issued for the open request")
             }
             let name = role == .signer ? certificates[0].dnsNames.first ?? "" : certificates[0].name
             let asked = (try? CertificateRequest(pem: waiting, place: place))?.name ?? name

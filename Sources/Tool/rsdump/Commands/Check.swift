@@ -33,8 +33,8 @@ struct CheckCommand: AsyncParsableCommand {
 
     @Option(
         help: ArgumentHelp(
-            "Also report parameters that no source file in this directory uses, and keys in it that do not exist; "
-                + "repeatable.", valueName: "dir"))
+            "Also report parameters that the app's code in this directory does not use, and keys in that code that no "
+                + "parameter has; repeatable.", valueName: "dir"))
     var usedIn: [String] = []
 
     private var checksParameters: Bool { source.place != nil || defaults != nil || !usedIn.isEmpty }

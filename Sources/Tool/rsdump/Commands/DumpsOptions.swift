@@ -84,7 +84,7 @@ struct TrustOptions: ParsableArguments {
 /// The `--server` option.
 struct ServerOption: ParsableArguments {
     @Option(
-        help: ArgumentHelp("prod, stage, dev, or a base URL (/v2 unless it includes a version).", valueName: "server"))
+        help: ArgumentHelp("The server: prod, stage, dev, or a base URL (default version: /v2).", valueName: "server"))
     var server: String?
 
     func validate() throws { try Self.check(server) }

@@ -184,7 +184,7 @@ extension KeysCommand {
         static let configuration = CommandConfiguration(
             commandName: "issue",
             abstract: "Issue a certificate for a request.",
-            usage: "rsdump keys issue <dir> <request.pem> [<options>]",
+            usage: "rsdump keys issue <dir> <request.pem> --for <role> [<options>]",
             discussion: """
                 Intermediate certificates are signed with the root key, and signing certificates with the \
                 intermediate key.

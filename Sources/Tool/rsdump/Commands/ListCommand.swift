@@ -11,8 +11,8 @@ struct ListCommand: AsyncParsableCommand {
         abstract: "List the collections that the server has.",
         discussion: """
             Each line shows a collection's name, the time of its last change, and its state in the dumps directory: \
-            current, behind, or listed in dumps.yaml but not fetched. Other collections are marked as new if they \
-            changed after the directory was last verified. The command makes one request.
+            current, behind, or not fetched (but listed in dumps.yaml). Other collections are marked as new if they \
+            changed after the newest bundle was downloaded. The command makes one request.
 
             Examples:
               rsdump list
@@ -32,7 +32,7 @@ struct ListCommand: AsyncParsableCommand {
     private enum Standing: String, Encodable {
         case current
         case behind
-        case named
+        case notFetched
         case new
         case other
     }
@@ -67,7 +67,7 @@ struct ListCommand: AsyncParsableCommand {
         let monitor = try MonitorChangeset(parsing: document.body, limits: limits)
         func standing(_ id: CollectionID, _ changed: Timestamp) -> Standing {
             if let entry = lock.collections[id] { return entry.timestamp < changed ? .behind : .current }
-            if configuration.collections.contains(where: { $0.id == id }) { return .named }
+            if configuration.collections.contains(where: { $0.id == id }) { return .notFetched }
             return lastVerified.map { $0 < changed } ?? false ? .new : .other
         }
         let rows = monitor.collections.sorted { $0.key < $1.key }.filter { id, _ in text.map("\(id)".contains) ?? true }
@@ -78,7 +78,7 @@ struct ListCommand: AsyncParsableCommand {
         let width = rows.map { "\($0.collection)".count }.max() ?? 0
         let lines = rows.map { row in
             "\("\(row.collection)".padded(to: width))  \(row.lastModified)"
-                + (row.status == .other ? "" : "  \(row.status.rawValue)")
+                + (row.status == .other ? "" : "  \(row.status == .notFetched ? "not fetched" : row.status.rawValue)")
         }
         try result.print(
             (lines + ["\(url): \(Counted.text(rows.count, "collection"))"]).joined(separator: "\n"),

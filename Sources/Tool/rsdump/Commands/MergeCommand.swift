@@ -17,7 +17,8 @@ struct MergeCommand: AsyncParsableCommand {
         usage: "rsdump merge [<options>]",
         discussion: """
             Run this after a git merge, rebase or cherry-pick stops with conflicts. For each collection, it keeps the \
-            newer state that verifies. With --setup, git does this automatically from then on.
+            newer state that verifies. With --setup, git merge does this automatically from then on; after a rebase or \
+            cherry-pick, run it yourself.
               rsdump merge && git add dumps && git commit
               rsdump merge --setup    once in each clone
             For details, see DumpsInGit.md in the documentation.

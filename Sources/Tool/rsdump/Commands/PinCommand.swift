@@ -40,7 +40,7 @@ struct PinCommand: AsyncParsableCommand {
     @Option(help: ArgumentHelp("Why it is pinned, in one line; shown by refresh and status.", valueName: "text"))
     var reason: String?
 
-    @Option(help: ArgumentHelp("The last day of the pin, such as 2026-12-31.", valueName: "date"))
+    @Option(help: ArgumentHelp("Warn about the pin after this day, such as 2026-12-31.", valueName: "date"))
     var until: String?
 
     @OptionGroup var dumps: DumpsOptions

@@ -29,7 +29,10 @@ struct RefreshCommand: AsyncParsableCommand {
 
     @OptionGroup var accept: AcceptOption
 
-    @OptionGroup var maxAge: MaxAgeOption
+    @Option(
+        name: .customLong("max-age"),
+        help: ArgumentHelp("Fail if a bundle with an expired pin is older than this, such as 90d.", valueName: "age"))
+    var maxAge: Age?
 
     @Option(
         help: ArgumentHelp(
@@ -65,7 +68,7 @@ struct RefreshCommand: AsyncParsableCommand {
         options.isDryRun = dryRun.isGiven
         options.accepted = Set(accept.collections)
         options.isLocked = locked
-        options.maxAge = maxAge.age?.duration
+        options.maxAge = maxAge?.duration
         options.wait = wait?.duration ?? .zero
         let (report, told) = try await onChange.telling(of: opened.directory, waiting: options.wait) {
             try await opened.refresh(collections.names, options: options, progress: progress)

@@ -50,16 +50,6 @@ struct DryRunOption: ParsableArguments {
     var isGiven = false
 }
 
-/// The `--max-age` option for the maximum age of a bundle.
-struct MaxAgeOption: ParsableArguments {
-    @Option(
-        name: .customLong("max-age"),
-        help: ArgumentHelp(
-            "Fail if an outdated bundle, or one with an expired pin, is older than this, such as 90d.",
-            valueName: "age"))
-    var age: Age?
-}
-
 /// Returns the older bundles in the places of `--history`; `nil` if there are none.
 func olderBundles(of directory: DumpsDirectory, in places: [String]) async throws(DumpsError) -> BundleHistory? {
     places.isEmpty ? nil : try await BundleHistory(of: directory.path, in: places)

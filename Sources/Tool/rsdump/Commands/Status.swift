@@ -11,7 +11,7 @@ struct Status: AsyncParsableCommand {
         usage: "rsdump status [<collections> ...] [<options>]",
         discussion: """
             A bundle is outdated only if the server has newer data. Exits with 1 if a bundle is missing, over its \
-            budget in dumps.yaml, or outdated and older than --max-age (90d by default).
+            budget in dumps.yaml, or outdated and older than --max-age (90d by default; no limit with --offline).
               rsdump status --max-age 90d    before a release
             For details, see Refresh.md in the documentation.
             """)
@@ -24,7 +24,12 @@ struct Status: AsyncParsableCommand {
     @Flag(help: "Do not contact the server.")
     var offline = false
 
-    @OptionGroup var maxAge: MaxAgeOption
+    @Option(
+        name: .customLong("max-age"),
+        help: ArgumentHelp(
+            "Fail if an outdated bundle, or one with an expired pin, is older than this, such as 90d; with --offline, "
+                + "any that is not pinned.", valueName: "age"))
+    var maxAge: Age?
 
     @OptionGroup var result: FormatOption<OutputFormat>
 
@@ -40,7 +45,7 @@ struct Status: AsyncParsableCommand {
         let catalogue = try CatalogueVerification(
             opened.directory, opened.configuration, policy: opened.policy, limits: opened.limits)
         let isOffline = offline || problem != nil
-        let limit = maxAge.age?.duration ?? (isOffline ? nil : .seconds(90 * 86_400))
+        let limit = maxAge?.duration ?? (isOffline ? nil : .seconds(90 * 86_400))
         let report = StatusReport(
             states: states.map { ($0, $0.freshness(at: now, maxAge: limit)) },
             unlisted: try opened.directory.unlistedCollections(opened.directory.lockFile(limits: opened.limits)),
@@ -48,7 +53,7 @@ struct Status: AsyncParsableCommand {
             sizes: await SizeComparison(opened.directory, limits: opened.limits),
             missed: await MissedRefreshes(opened.directory, limits: opened.limits),
             catalogue: catalogue,
-            unconfirmed: CatalogueText.problem(catalogue, opened.configuration, at: now, limit: maxAge.age?.duration))
+            staleCatalogue: CatalogueText.problem(catalogue, opened.configuration, at: now, limit: maxAge?.duration))
         try result.print(report.text(.output), report)
         if let problem { throw problem }
         if report.hasFailures { throw ExitStatus.someFailed.code }

@@ -12,7 +12,7 @@ struct Verify: AsyncParsableCommand {
         usage: "rsdump verify [<collections> ...] [<options>]",
         discussion: """
             Certificates are checked as of the time in the lock file, so an old bundle still verifies. Exits with 3 \
-            if anything is wrong.
+            if verification fails; otherwise with 1 if a budget or guard is violated, or if the catalogue is too old.
               rsdump verify --locked
               rsdump verify --dumps git:v1.0
             For details, see PinsDiffsRebuilds.md in the documentation.

@@ -56,7 +56,7 @@ enum CatalogueText {
         limit: Duration? = nil
     ) -> String? {
         guard let catalogue = verification?.catalogue,
-            let since = configuration.catalogue?.unconfirmedSince(catalogue, at: now, limit: limit)
+            let since = configuration.catalogue?.staleSince(catalogue, at: now, limit: limit)
         else { return nil }
         return "stale since \(since.rfc3339), last confirmed at \(catalogue.catalogue.confirmed.rfc3339): \(whyStale)"
     }

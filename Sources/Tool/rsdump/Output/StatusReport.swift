@@ -14,11 +14,11 @@ struct StatusReport: Encodable {
     /// The verification of the catalogue; `nil` if `dumps.yaml` does not require one.
     let catalogue: CatalogueVerification?
     /// The reason why the catalogue is stale; `nil` if it is fresh.
-    let unconfirmed: String?
+    let staleCatalogue: String?
 
     var hasFailures: Bool {
         states.contains { $1 == .tooOld || $1 == .missing || $0.excess != nil } || isOverTotal
-            || !(catalogue?.problems ?? []).isEmpty || unconfirmed != nil
+            || !(catalogue?.problems ?? []).isEmpty || staleCatalogue != nil
     }
 
     private var isOverTotal: Bool { sizes.total > configuration.totalBudget ?? .max }
@@ -61,7 +61,7 @@ struct StatusReport: Encodable {
         }
         if let catalogue {
             if let held = catalogue.catalogue { rows.append(CatalogueText.sentence(held, at: now, style)) }
-            if let unconfirmed { rows.append("catalogue\(style.red("  error: \(unconfirmed)"))") }
+            if let staleCatalogue { rows.append("catalogue\(style.red("  error: \(staleCatalogue)"))") }
             rows += catalogue.left.map {
                 "\($0)\(style.yellow("  warning: pinned to a state that the catalogue does not list"))"
             }
@@ -116,7 +116,7 @@ struct StatusReport: Encodable {
         try encoder.encode(members: [
             "server": configuration.server, "offline": isOffline,
             "catalogue": catalogue.map { CatalogueReport(catalogue: $0.catalogue, verification: $0, now: now) },
-            "unconfirmed": unconfirmed,
+            "staleCatalogue": staleCatalogue,
             "collections": states.map { Collection(report: self, state: $0, freshness: $1) }, "unlisted": unlisted,
             "totalBytes": sizes.total, "totalGrowthBytes": sizes.totalGrowth,
             "totalBudgetBytes": configuration.totalBudget, "growthUnknown": sizes.problem,

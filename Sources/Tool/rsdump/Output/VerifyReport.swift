@@ -57,7 +57,7 @@ struct VerifyReport: Encodable {
         }
         lines += (disagreements ?? []).map { each in
             "\("\(each.collection)".padded(to: width))  \(style.red("failed")): dumps.yaml and the lock file differ; "
-                + "with rsdump refresh, it \(each.action.sentence)"
+                + "in the next refresh, this collection \(each.action.sentence)"
                 + (each.action.isRefetch ? "; on the publishing machine, run rsdump publish --resign" : "")
         }
         for each in guarded ?? [] {

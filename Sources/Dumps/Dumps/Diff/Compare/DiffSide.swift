@@ -167,7 +167,8 @@ package struct DiffSide: Sendable {
             let name = "git:\(revision.commit.prefix(12)):\(entry.bundle.path)"
             guard let bytes = try await repository.file(entry.bundle.path, at: revision) else {
                 throw BundleError(
-                    .missing, file: name, expected: "the bundle in this commit's lock file", found: "none")
+                    .missing, file: name, expected: "the bundle in this commit's lock file", found: "none",
+                    remedy: "use a different commit")
             }
             let bundle = try BundleReader(bytes: bytes, name: name, limits: Limits())
             return try ComparedSnapshot(bundle, lockedAs: entry)

@@ -37,7 +37,7 @@ package final class FieldPath: Sendable {
         return names.reversed()
     }
 
-    /// Returns the names as visible text of limited length.
+    /// Returns the names, joined by `separator` and escaped for display, in at most `limit` bytes.
     func text(separator: String = ".", limit: Int = VisibleText.quotedBytes) -> String {
         let names = names.map { VisibleText.excerpt($0, limit: DiffLimits.nameBytes) }
         return VisibleText.excerpt(names.joined(separator: separator), limit: limit)
