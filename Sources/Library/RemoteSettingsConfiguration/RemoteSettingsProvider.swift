@@ -124,9 +124,11 @@ extension RemoteSettingsProvider: ConfigProvider {
         return try await body(stores)
     }
 
-    /// Returns a stream of the current element, followed by one for each later state with a different element.
+    /// Returns a stream that yields the current element, then a new one after each change of the state. A slow reader
+    /// gets only the newest one.
     ///
-    /// - Parameter next: a closure that returns the current element; `nil` if it is the same as the last one.
+    /// - Parameter next: a closure that receives the last yielded element, and returns the current one; `nil` if the
+    /// two are the same.
     private func updates<Element: Sendable>(
         of stores: AsyncStream<Void>, _ next: @escaping @Sendable (_ last: Element?) -> Element?
     ) -> AsyncStream<Element> {

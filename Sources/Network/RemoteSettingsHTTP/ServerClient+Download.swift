@@ -124,9 +124,9 @@ extension ServerClient {
             try decoder.finish()
             return (decoder, received)
         } catch let error as FormatError {
-            throw HTTPError(answer.url, .badEncoding("the delta cannot be used: \(error)"))
+            throw HTTPError(answer.url, .badEncoding("the delta could not be read: \(error)"))
         } catch let error as HTTPError where error.code != .cancelled {
-            throw HTTPError(answer.url, .badEncoding("the delta cannot be used: \(error.reason)"))
+            throw HTTPError(answer.url, .badEncoding("the delta could not be read: \(error.reason)"))
         }
     }
 }

@@ -11,7 +11,8 @@ extension DumpsError {
             problem:
                 "this machine's clock (\(time.rfc3339)) is more than a day behind the timestamp of the current state "
                 + "(\(present.rfc3339))",
-            remedy: "correct the clock, or restore the earlier bundle with git, then publish again")
+            remedy: "correct the clock, or restore the dumps directory from an earlier commit with git, then publish "
+                + "again")
     }
 
     /// The requested time is not later than the current timestamp.

@@ -3,7 +3,7 @@ import SnapshotBundle
 
 /// A check that a directory's bundles have the states of one catalogue, if its configuration requires a catalogue.
 package struct CatalogueVerification: Sendable {
-    /// The packaged catalogue; `nil` if there is none, or if its chain does not lead to a trusted root.
+    /// The packaged catalogue; `nil` if there is none, or if it cannot be verified. ``problems`` states why.
     package let catalogue: VerifiedCatalogue?
     /// The pinned collections whose states differ from those in the catalogue.
     package let left: [CollectionID]

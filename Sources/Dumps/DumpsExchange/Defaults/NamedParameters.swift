@@ -32,7 +32,8 @@ package struct NamedParameters {
         guard let only = collections.first, collections.count == 1 else {
             throw DumpsError(
                 .usage, directory.path, found: "the directory has \(Counted.text(collections.count, "collection"))",
-                remedy: "choose one collection with --parameters")
+                remedy: "specify a collection, a bundle or a JSON file of records with --parameters, or another "
+                    + "directory with --dumps")
         }
         return "\(only)"
     }

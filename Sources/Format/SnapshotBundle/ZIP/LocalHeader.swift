@@ -26,11 +26,11 @@ enum LocalHeader {
             raw.extracting(nameStart..<nameStart + nameLength).isEqual(to: raw.extracting(entry.name))
         else {
             throw failure(
-                "the local header has a different name than the directory: "
+                "the local header has a different name than the central directory: "
                     + "\"\(ZIPEntry.text(raw, nameStart..<nameStart + nameLength))\"")
         }
         guard raw.little(start + 6) == entry.flags, raw.little(start + 8) == entry.method else {
-            throw failure("the local header has different flags or a different method than the directory")
+            throw failure("the local header has different flags or a different method than the central directory")
         }
         let crc: UInt32 = raw.little(start + 14)
         let sizes: (UInt32, UInt32) = (raw.little(start + 18), raw.little(start + 22))
@@ -41,7 +41,7 @@ enum LocalHeader {
         }
         guard crc == entry.crc || (entry.usesDescriptor && crc == 0), agrees(sizes.0, entry.compressedSize),
             agrees(sizes.1, entry.size)
-        else { throw failure("the local header has a different checksum or size than the directory") }
+        else { throw failure("the local header has a different checksum or size than the central directory") }
         return dataStart..<dataStart + entry.compressedSize  // bounded: by the file, in DirectoryCheck
     }
 
@@ -69,7 +69,7 @@ enum LocalHeader {
             throw BundleError(
                 .malformed, file: file, entry: ZIPEntry.text(raw, entry.name),
                 found: entry.usesDescriptor
-                    ? "the data descriptor does not match the directory"
+                    ? "the data descriptor does not match the central directory"
                     : "\(range.count) unexpected bytes after the data")
         }
     }

@@ -132,7 +132,8 @@ struct DefaultsMarkup {
         case .empty("defaultsMap")?: (members, hasTypes) = ([], false)
         default: throw error(1, "this is neither a property list nor a <defaultsMap>")
         }
-        if next() != nil { throw error(nil, "unexpected content after the end") }
+        let line = line
+        if next() != nil { throw error(line, "unexpected content after the root element") }
         return (members, hasTypes)
     }
 

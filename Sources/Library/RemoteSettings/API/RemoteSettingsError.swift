@@ -32,7 +32,8 @@ public enum RemoteSettingsError: Error, Hashable, Sendable {
     case backoff(Duration)
     /// The server's data does not verify against the pinned roots, or is older than the current state.
     case untrusted(reason: String)
-    /// The server's state was rejected by the app or its check, or after failed starts.
+    /// The server's state passed verification, but was rejected: by ``RemoteSettingsConfig/validate``, because the app
+    /// called `rejectState()`, or because the app repeatedly failed to start with it.
     case rejected(reason: String)
     /// A file could not be read or written.
     case storage(reason: String)

@@ -126,7 +126,9 @@ package final class StateTrials: Sendable {
         } catch {
             isBusy.withLock { $0 = true }
             if !isGood, !isPackaged {
-                refusal = .init(state: state, reason: "the number of starts with it cannot be stored: \(error)")
+                refusal = .init(
+                    state: state,
+                    reason: "an unproven state is not used if the app start cannot be recorded: \(error)")
             }
         }
         known.withLock { known in

@@ -66,7 +66,7 @@ extension CacheFile {
         }
         guard let end else {
             throw failure(
-                "there is no line break within its first \(Self.mostHeadBytes) bytes")
+                "the header line is missing or longer than \(Self.mostHeadBytes) bytes")
         }
         let head: JSONValue
         do throws(FormatError) {
@@ -98,6 +98,6 @@ extension CacheFile {
 extension BundleError {
     /// Returns an error for a file that is not a valid cache file.
     static func cacheFile(_ path: String, _ problem: String) -> Self {
-        Self(.damaged, file: path, found: problem, remedy: "the next sync writes a new one")
+        Self(.damaged, file: path, found: problem, remedy: "the next sync writes a new file")
     }
 }

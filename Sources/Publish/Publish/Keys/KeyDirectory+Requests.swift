@@ -72,8 +72,8 @@ extension KeyDirectory {
     ///     the certificate must belong to the current root.
     /// - Returns: the role of the certificate.
     /// - Throws: ``SigningKeyError`` if the certificate does not belong to the request or to that root; `BundleError`
-    ///   if clients would not accept it at `now`, or if a file cannot be read or written. Nothing is replaced in these
-    ///   cases.
+    ///   if clients would not accept it at `now`. Nothing is replaced in these cases. `BundleError` also if a file
+    ///   cannot be read or written; the next change of the directory completes a replacement that has begun.
     package func install(
         _ pem: Bytes, place: String, changingRootTo newRoot: SHA256Digest? = nil, now: Timestamp
     ) throws -> CertificateRole {

@@ -40,7 +40,9 @@ package struct KeyReport: Sendable, Encodable {
     private static func warning(_ entry: KeyStatus.Entry, now: Timestamp, warnDays: Int) -> String? {
         guard let certificate = entry.certificate else {
             return entry.role == .signer
-                ? "no certificate; create the keys with: rsdump keys create DIR" : entry.problem
+                ? "no certificate; issue one with rsdump keys renew DIR, or create all keys in an empty directory with: "
+                    + "rsdump keys create DIR"
+                : entry.problem
         }
         let left = certificate.notAfter.elapsed(since: now)
         if now > certificate.notAfter { return "expired; \(remedy(entry))" }

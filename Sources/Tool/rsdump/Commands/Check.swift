@@ -14,7 +14,8 @@ struct CheckCommand: AsyncParsableCommand {
         abstract: "Check the source files of publish, or an app's parameters.",
         usage: "rsdump check [<collections> ...] [<options>]",
         discussion: """
-            Works offline. Exits with 2 if there is an error; warnings do not count.
+            Checks the source files or, with --parameters, --defaults or --used-in, the parameters. Works offline. \
+            Exits with 2 if there is an error; warnings do not count.
               rsdump check
               rsdump check --parameters main/app-config --defaults Defaults.plist
             For details, see Publishing.md in the documentation.

@@ -12,7 +12,7 @@ struct ExportCommand: AsyncParsableCommand {
         abstract: "Export bundles to another project's layout, an archive, app defaults or a static mirror.",
         usage: "rsdump export [<collections> ...] --to <layout> --output <path> [<options>]",
         discussion: """
-            For the layouts, with examples, see Exchange.md in the documentation.
+            --on-change requires --to mirror. For the layouts, see Exchange.md in the documentation.
             """)
 
     @OptionGroup var collections: CollectionNames
@@ -27,11 +27,11 @@ struct ExportCommand: AsyncParsableCommand {
 
     @Option(
         help: ArgumentHelp(
-            "For plist and json: the field with the key; for files: with the file name.", valueName: "field"))
+            "The field with the key (plist, json) or the attachment file name (files).", valueName: "field"))
     var key: String?
 
     @Option(
-        help: ArgumentHelp("For plist and json: the field with the value.", valueName: "field"))
+        help: ArgumentHelp("The field with the value (plist, json).", valueName: "field"))
     var value: String?
 
     @Flag(help: "Replace an existing --output, if it is a file or rsdump created it.")

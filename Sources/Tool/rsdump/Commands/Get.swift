@@ -24,7 +24,9 @@ struct Get: AsyncParsableCommand {
     @Flag(help: "Also print the records' source, age and signer to standard error.")
     var explain = false
 
-    @Option(help: ArgumentHelp("Print this record's attachment instead of the records.", valueName: "id"))
+    @Option(
+        help: ArgumentHelp(
+            "Print this record's attachment, or write it to -o, instead of the records.", valueName: "id"))
     var attachment: String?
 
     @OptionGroup var output: FileOutput

@@ -81,7 +81,7 @@ struct KeysCommand: AsyncParsableCommand {
 
         @Option(
             help: ArgumentHelp(
-                "The name in the certificate; keys issue requires it as a confirmation.", valueName: "name"))
+                "The name in the certificate; required by keys issue, optional for keys request.", valueName: "name"))
         var name: String?
 
         @OptionGroup var output: FileOutput
@@ -189,8 +189,8 @@ extension KeysCommand {
                 Intermediate certificates are signed with the root key, and signing certificates with the \
                 intermediate key.
 
-                Without --name, the command only shows the name and the key in the request. Compare them with those \
-                that keys request showed to the sender, and then issue the certificate with --name NAME.
+                Without --name, the command fails and shows the name and the key in the request. Compare them with \
+                those that keys request showed to the sender, then issue the certificate with --name NAME.
                 """)
 
         @OptionGroup var directory: DirectoryArgument
@@ -246,7 +246,7 @@ extension KeysCommand {
 
         @OptionGroup var options: SignerOptions
 
-        @Flag(help: "Also renew the intermediate certificate, with the root key.")
+        @Flag(help: "Also replace the intermediate key and certificate; requires the root key.")
         var intermediate = false
 
         @Option(

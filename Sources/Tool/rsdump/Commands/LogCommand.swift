@@ -16,7 +16,7 @@ struct LogCommand: AsyncParsableCommand {
             For details, see PinsDiffsRebuilds.md in the documentation.
             """)
 
-    @Argument(help: "The collection, as BUCKET/COLLECTION; with --id, all by default.", transform: collectionID)
+    @Argument(help: "The collection; without it, --id lists the tags that contain the record.", transform: collectionID)
     var collection: CollectionID?
 
     @Option(help: ArgumentHelp("Show only changes of the record with this id, and their values.", valueName: "id"))

@@ -22,7 +22,7 @@ struct PublishCommand: AsyncParsableCommand {
         abstract: "Sign collections from source files, and pack them into bundles.",
         usage: "rsdump publish [<collections> ...] [<options>]",
         discussion: """
-            For details, see Publishing.md in the documentation.
+            --format markdown requires --dry-run. For details, see Publishing.md in the documentation.
             """)
 
     @OptionGroup var collections: CollectionNames
@@ -59,7 +59,7 @@ struct PublishCommand: AsyncParsableCommand {
 
     @Option(
         help: ArgumentHelp(
-            "Use this time instead of now, to make a run reproducible.",
+            "Use this time instead of now, to repeat a run; signatures still differ.",
             valueName: "date"))
     var at: String?
 
@@ -74,7 +74,7 @@ struct PublishCommand: AsyncParsableCommand {
             valueName: "name"))
     var publisher: String?
 
-    @Flag(help: "Publish no catalogue; write catalogue: off in a new dumps.yaml.")
+    @Flag(help: "For a new dumps.yaml: publish no catalogue, and write catalogue: off.")
     var noCatalogue = false
 
     @Option(

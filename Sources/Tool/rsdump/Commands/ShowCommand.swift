@@ -27,7 +27,7 @@ struct ShowCommand: AsyncParsableCommand {
     @Flag(help: "List the attachments in the summary.")
     var attachments = false
 
-    @Flag(help: "Extract the record's attachment.")
+    @Flag(help: "Print the record's attachment, or write it to -o.")
     var attachment = false
 
     @OptionGroup var output: FileOutput

@@ -10,8 +10,9 @@ struct Status: AsyncParsableCommand {
         abstract: "Show how old each bundle is, and what a refresh would do.",
         usage: "rsdump status [<collections> ...] [<options>]",
         discussion: """
-            A bundle is outdated only if the server has newer data. Exits with 1 if a bundle is missing, over its \
-            budget in dumps.yaml, or outdated and older than --max-age (90d by default; no limit with --offline).
+            A bundle is outdated only if the server has newer data. Exits with 1 if one is missing, or outdated \
+            and older than --max-age (90d by default; no limit with --offline), or if a budget is exceeded or the \
+            catalogue is stale or invalid.
               rsdump status --max-age 90d    before a release
             For details, see Refresh.md in the documentation.
             """)
