@@ -86,7 +86,8 @@ package struct RedoLog: Hashable, Sendable {
         let found = lock.map { SHA256Digest(hashing: $0) }
         if found == SHA256Digest(hashing: Bytes(log.lock.text)) { return log }
         guard found == log.replaces else { return nil }
-        return try log.configuration == configuration(in: directory) ? nil : log
+        guard let replaced = log.configuration else { return log }
+        return try configuration(in: directory) == replaced ? nil : log
     }
 
     /// Returns the SHA-256 of the `dumps.yaml` in a directory, or of no bytes if there is none. Reads the file.
