@@ -29,9 +29,12 @@ package final class StorageDirectory: Sendable {
         var version: UInt64 = 0
         /// The identity of the file that `known` was read from or written to; `nil` if there was none.
         var identity: FileIdentity?
-        /// Whether a thread of this process is writing the index, under the directory's lock. Until it has finished,
-        /// `known` is newer than the file.
-        var isWriting = false
+        /// While a thread of this process writes `known`, under the directory's lock: the index that readers get. They
+        /// must not use a state that would be lost if the process were killed.
+        var before: StorageIndex?
+
+        /// The index for readers.
+        var readable: StorageIndex? { before ?? known }
     }
 
     package let path: String
@@ -88,28 +91,27 @@ extension StorageDirectory {
     /// If the file cannot be read at the moment, for example before the device's first unlock, the index is the last
     /// known one.
     func readIndex() -> (index: StorageIndex, problem: (any Error)?) {
-        let read = readVersion()
-        return (read.index, read.problem)
+        let (state, problem) = readState()
+        return (state.readable ?? StorageIndex(), problem)
     }
 
-    private func readVersion() -> (index: StorageIndex, version: UInt64, problem: (any Error)?) {
+    /// Reads the file if it has changed.
+    private func readState() -> (State, problem: (any Error)?) {
         do {
             let identity = try FileStore.identity(indexPath)
-            let (known, version) = state.withLock {
-                ($0.isWriting || $0.identity == identity ? $0.known : nil, $0.version)
-            }
-            if let known { return (known, version, nil) }
+            let known = state.withLock { $0 }
+            if known.before != nil || known.known != nil && known.identity == identity { return (known, nil) }
             let index = try read()
             return state.withLock { state in
                 // Another thread may have changed the index meanwhile. If the file is newer, the next call reads it.
-                if state.version == version, !state.isWriting {
+                if state.version == known.version, state.before == nil {
                     // Changes that this process could not write are discarded once another process has written.
-                    (state.known, state.version, state.identity) = (index, version &+ 1, identity)
+                    (state.known, state.version, state.identity) = (index, state.version &+ 1, identity)
                 }
-                return (state.known ?? index, state.version, nil)
+                return (state, nil)
             }
         } catch {
-            return state.withLock { ($0.known ?? StorageIndex(), $0.version, error) }
+            return (state.withLock { $0 }, error)
         }
     }
 
@@ -239,8 +241,8 @@ extension StorageDirectory {
             return (value, nil)
         } catch {
             state.withLock { state in
-                state.isWriting = false
-                if mustBeStored, state.known == new { (state.known, state.version) = (old, state.version &+ 1) }
+                if mustBeStored { (state.known, state.version) = (state.before, state.version &+ 1) }
+                state.before = nil
             }
             guard !mustBeStored else { throw error }
             return (value, error)
@@ -254,18 +256,26 @@ extension StorageDirectory {
         return (try apply(change, isWriting: false).value, problem)
     }
 
-    /// Changes the index in memory. Other threads see the change at once.
+    /// Changes the index in memory.
+    ///
+    /// - Parameter isWriting: whether the caller writes the index now. Readers get the change when it is written;
+    ///   otherwise they get it at once.
     private func apply<Value>(
         _ change: (inout StorageIndex) throws -> Value, isWriting: Bool
     ) rethrows -> (old: StorageIndex, new: StorageIndex, value: Value) {
         while true {
-            let (old, version, _) = readVersion()
-            var new = old
+            let read = readState().0
+            let old = read.known ?? StorageIndex()
+            var (new, before) = (old, read.before)
+            if var readable = before {
+                _ = try change(&readable)
+                before = readable
+            }
             let value = try change(&new)
             let isDone = state.withLock { state in
-                guard state.version == version else { return false }
-                (state.known, state.version) = (new, version &+ 1)
-                if isWriting { state.isWriting = true }
+                guard state.version == read.version else { return false }
+                (state.known, state.version) = (new, read.version &+ 1)
+                state.before = isWriting ? old : state.before.flatMap { _ in before }
                 return true
             }
             if isDone { return (old, new, value) }
@@ -290,7 +300,7 @@ extension StorageDirectory {
         }
         let identity = try? FileStore.identity(indexPath)
         state.withLock { state in
-            (state.identity, state.isWriting) = (identity, false)
+            (state.identity, state.before) = (identity, nil)
             for file in new.unsaved.files { state.known?.unsaved[file] = nil }
         }
         if states != old.states || !new.unsaved.files.isEmpty { removeStates(except: states) }
@@ -328,7 +338,9 @@ extension StorageDirectory {
         return stored
     }
 
-    private func unsaved(_ stored: StoredState) -> Bytes? { state.withLock { $0.known?.unsaved[stored.file] } }
+    private func unsaved(_ stored: StoredState) -> Bytes? {
+        state.withLock { $0.known?.unsaved[stored.file] ?? $0.before?.unsaved[stored.file] }
+    }
 
     /// Reads a state into private memory, so that no process can change it after it was verified.
     ///
