@@ -38,18 +38,19 @@ struct RSDump: AsyncParsableCommand {
             .init(
                 name: "Collection",
                 subcommands: [
-                    ListCommand.self, Add.self, Remove.self, PinCommand.self,
+                    ListCommand.self, AddCommand.self, RemoveCommand.self, PinCommand.self,
                 ]),
             .init(
                 name: "Dumps",
                 subcommands: [
-                    RefreshCommand.self, Status.self, Verify.self, ShowCommand.self, Diff.self, LogCommand.self,
+                    RefreshCommand.self, StatusCommand.self, VerifyCommand.self, ShowCommand.self, DiffCommand.self,
+                    LogCommand.self,
                     MergeCommand.self,
                 ]),
             .init(name: "Publishing", subcommands: [KeysCommand.self, CheckCommand.self, PublishCommand.self]),
-            .init(name: "Exchange", subcommands: [ImportCommand.self, ExportCommand.self, Embed.self]),
-            .init(name: "Server", subcommands: [Serve.self]),
-            .init(name: "App", subcommands: [Get.self, Values.self]),
+            .init(name: "Exchange", subcommands: [ImportCommand.self, ExportCommand.self, EmbedCommand.self]),
+            .init(name: "Server", subcommands: [ServeCommand.self]),
+            .init(name: "App", subcommands: [GetCommand.self, ValuesCommand.self]),
         ])
 
     /// Runs the tool like ArgumentParser's `main`, but exits with the codes of ``ExitStatus``.

@@ -176,7 +176,7 @@ extension ServerTests {
             #expect(number(client) == 1)
             try await client.sync()
             #expect(number(client) == 1 && place.server.requests.count == asked)
-            #expect("\(client.status.rejected)".contains("only packaged snapshots are used"))
+            #expect(client.status.rejected.map(\.reason) == [.packagedOnly])
             #expect(number(place.service().makeClient(collectionName: collection.name)) == 2)
         }
 

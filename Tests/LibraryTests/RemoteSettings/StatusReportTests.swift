@@ -125,7 +125,7 @@ import Testing
         let reasons: [CollectionStatus.Rejected.Reason] = [
             .older, .otherServer(found: "a", expected: "b"), .otherPublisher(found: "a", expected: "b"),
             .otherBucket(found: "a"), .unsigned, .signatureLost, .notTrusted("a"), .missing(found: Self.day), .notFound,
-            .invalidName("a"), .damaged("a"), .failedInApp("a"), .unreadableSource("a"), .unknown("a"),
+            .invalidName("a"), .damaged("a"), .failedInApp("a"), .packagedOnly, .unreadableSource("a"), .unknown("a"),
         ]
         #expect(try Self.decoded(reasons) == reasons)
         let errors: [RemoteSettingsError] = [

@@ -18,7 +18,7 @@ package struct Refresh: Sendable {
         package var isDryRun = false
         /// Whether to only report whether anything would change (`--locked`).
         package var isLocked = false
-        /// The maximum age of a bundle whose pin has expired; `nil` for any age.
+        /// The maximum age of a bundle whose pin has expired, and of the catalogue's confirmation; `nil` for any age.
         package var maxAge: Duration?
         /// The maximum number of concurrent requests and connections to servers that use HTTP/1.1.
         package var jobs = 8
@@ -261,7 +261,7 @@ package struct Refresh: Sendable {
         }
         // A stale catalogue is a failure. The fetched states are kept, because they are newer than the earlier ones.
         if outcome.id == Catalogue.collection, outcome.error == nil, let catalogue,
-            let since = configuration.catalogue?.staleSince(catalogue, at: now)
+            let since = configuration.catalogue?.staleSince(catalogue, at: now, limit: options.maxAge)
         {
             let number = catalogue.catalogue.number
             (outcome.status, outcome.error) = (.failed, .staleCatalogue(number: number, since: since))

@@ -54,6 +54,8 @@ public struct CollectionStatus: Hashable, Sendable {
             /// The state was rejected by the app's check or by the app itself, or several starts with it failed. It is
             /// not used again; a newer state is. The string gives the cause.
             case failedInApp(String)
+            /// Stored snapshots are not used because ``RemoteSettingsConfig/isPackagedOnly`` is set.
+            case packagedOnly
             /// The packaged source as a whole cannot be read.
             case unreadableSource(String)
             /// A reason that only a later version of the library has, as a sentence. It occurs only in a decoded
@@ -131,6 +133,7 @@ extension CollectionStatus.Rejected.Reason: CustomStringConvertible {
             "the lock file lists it, but the bundle is from \(found.rfc3339): the directory was only partly checked "
                 + "out or copied; restore both files from the same commit, or run rsdump refresh"
         case .failedInApp(let why): "it was rejected: \(why)"
+        case .packagedOnly: "only packaged snapshots are used (isPackagedOnly)"
         case .notFound: "the collection has not been packaged or synced yet; sync it, or check its name"
         case .notTrusted(let why), .invalidName(let why), .damaged(let why), .unreadableSource(let why),
             .unknown(let why):

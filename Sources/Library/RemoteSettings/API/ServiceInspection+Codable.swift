@@ -161,6 +161,7 @@ extension CollectionStatus.Rejected.Reason: Codable {
         case "invalidName": self = .invalidName(try member(.why))
         case "damaged": self = .damaged(try member(.why))
         case "failedInApp": self = .failedInApp(try member(.why))
+        case "packagedOnly": self = .packagedOnly
         case "unreadableSource": self = .unreadableSource(try member(.why))
         case let code: self = .unknown(try members.decodeIfPresent(String.self, forKey: .text) ?? code)
         }
@@ -179,7 +180,7 @@ extension CollectionStatus.Rejected.Reason: Codable {
         case .notTrusted(let why), .invalidName(let why), .damaged(let why), .failedInApp(let why),
             .unreadableSource(let why):
             try members.encode(why, forKey: .why)
-        case .older, .unsigned, .signatureLost, .notFound, .unknown: break
+        case .older, .unsigned, .signatureLost, .notFound, .packagedOnly, .unknown: break
         }
         try members.encode(description, forKey: .text)
     }
@@ -198,6 +199,7 @@ extension CollectionStatus.Rejected.Reason: Codable {
         case .invalidName: "invalidName"
         case .damaged: "damaged"
         case .failedInApp: "failedInApp"
+        case .packagedOnly: "packagedOnly"
         case .unreadableSource: "unreadableSource"
         case .unknown: "unknown"
         }

@@ -125,9 +125,11 @@ struct SnapshotChoice: Sendable {
                 if let served = current.timestamp {
                     throw SnapshotRefusal(isStandIn && candidate.timestamp > served ? whyItYields(candidate) : .older)
                 }
-                if case .stored = candidate, !usesStored || isPackagedOnly || trial.usesPackagedOnly {
-                    throw SnapshotRefusal(
-                        .failedInApp("only packaged snapshots are used, because of isPackagedOnly or a rejected state"))
+                if case .stored = candidate {
+                    if isPackagedOnly { throw SnapshotRefusal(.packagedOnly) }
+                    if !usesStored || trial.usesPackagedOnly {
+                        throw SnapshotRefusal(.failedInApp("starts with synced states failed, or one was rejected"))
+                    }
                 }
                 let snapshot = try verified(candidate, id, trial, hasPackage: !bundles.isEmpty, current)
                 if let reason = trial.reason(against: snapshot) { throw SnapshotRefusal(.failedInApp(reason)) }

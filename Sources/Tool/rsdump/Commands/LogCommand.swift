@@ -39,7 +39,7 @@ struct LogCommand: AsyncParsableCommand {
 
     @OptionGroup var dumps: DumpsOptions
 
-    @OptionGroup var result: FormatOption<Diff.Format>
+    @OptionGroup var result: FormatOption<DiffCommand.Format>
 
     func validate() throws {
         if blame, id == nil { throw ValidationError("--blame requires --id") }

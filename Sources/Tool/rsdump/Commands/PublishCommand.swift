@@ -83,7 +83,7 @@ struct PublishCommand: AsyncParsableCommand {
 
     @OptionGroup var onChange: OnChangeOptions
 
-    @OptionGroup var result: FormatOption<Diff.Format>
+    @OptionGroup var result: FormatOption<DiffCommand.Format>
 
     func validate() throws {
         try ServerOption.check(server)

@@ -31,7 +31,9 @@ struct RefreshCommand: AsyncParsableCommand {
 
     @Option(
         name: .customLong("max-age"),
-        help: ArgumentHelp("Fail if a bundle with an expired pin is older than this, such as 90d.", valueName: "age"))
+        help: ArgumentHelp(
+            "Fail if a bundle with an expired pin, or the catalogue's confirmation, is older than this, such as 90d.",
+            valueName: "age"))
     var maxAge: Age?
 
     @Option(

@@ -7,7 +7,7 @@ import RemoteSettingsModel
 import TargetFilter
 
 /// `rsdump values`
-struct Values: AsyncParsableCommand {
+struct ValuesCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "values",
         abstract: "Print the values of remote config parameters for a device, as JSON.",

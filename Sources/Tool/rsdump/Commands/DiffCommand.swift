@@ -5,7 +5,7 @@ import RemoteSettingsHTTP
 import RemoteSettingsModel
 
 /// `rsdump diff`
-struct Diff: AsyncParsableCommand {
+struct DiffCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "diff",
         abstract: "Compare two states of dumps by records, fields and attachments.",

@@ -4,7 +4,7 @@ import RemoteSettingsHTTP
 import RemoteSettingsModel
 
 /// `rsdump status`
-struct Status: AsyncParsableCommand {
+struct StatusCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "status",
         abstract: "Show how old each bundle is, and what a refresh would do.",
@@ -28,8 +28,8 @@ struct Status: AsyncParsableCommand {
     @Option(
         name: .customLong("max-age"),
         help: ArgumentHelp(
-            "Fail if an outdated bundle, or one with an expired pin, is older than this, such as 90d; with --offline, "
-                + "any that is not pinned.", valueName: "age"))
+            "Fail if an outdated bundle, one with an expired pin, or the catalogue's confirmation is older than this, "
+                + "such as 90d; with --offline, any bundle that is not pinned.", valueName: "age"))
     var maxAge: Age?
 
     @OptionGroup var result: FormatOption<OutputFormat>

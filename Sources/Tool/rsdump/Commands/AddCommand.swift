@@ -5,7 +5,7 @@ import RemoteSettingsModel
 import SnapshotBundle
 
 /// `rsdump add`
-struct Add: AsyncParsableCommand {
+struct AddCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "add",
         abstract: "Add collections to dumps.yaml, keeping its comments.",
@@ -68,31 +68,5 @@ struct Add: AsyncParsableCommand {
                 + "dumps directory has only one server. Add the collections to a different directory, such as --dumps "
                 + "\(dumps.directory.path)-2; or, to change the server of all "
                 + "\(Counted.text(present.collections.count, "collection")), edit server: in the file")
-    }
-}
-
-/// `rsdump remove`
-struct Remove: AsyncParsableCommand {
-    static let configuration = CommandConfiguration(
-        commandName: "remove",
-        abstract: "Remove collections from dumps.yaml, the lock file and the directory.",
-        discussion: """
-            Examples:
-              rsdump remove main/regions
-            """)
-
-    @OptionGroup var collections: SomeCollections
-
-    @OptionGroup var dumps: DumpsOptions
-
-    func run() async throws {
-        try await dumps.directory.removeCollections(collections.names)
-        for id in collections.names { Console.print("\(id): removed") }
-        let catalogue = Catalogue.collection
-        guard !collections.names.contains(catalogue),
-            try dumps.directory.configurationOrDefault().catalogue != nil,
-            try dumps.directory.lockFile(limits: Limits()).collections[catalogue] != nil
-        else { return }
-        Console.print("the catalogue still lists them until rsdump publish is run on the publishing machine")
     }
 }

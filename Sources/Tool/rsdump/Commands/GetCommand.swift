@@ -4,7 +4,7 @@ import RemoteSettingsModel
 import SnapshotBundle
 
 /// `rsdump get`
-struct Get: AsyncParsableCommand {
+struct GetCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "get",
         abstract: "Print the records that an app would get, one JSON object per line.",

@@ -5,7 +5,7 @@ import RemoteSettingsModel
 import SnapshotBundle
 
 /// `rsdump verify`
-struct Verify: AsyncParsableCommand {
+struct VerifyCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "verify",
         abstract: "Check every byte, hash, signature and lock entry again, offline.",

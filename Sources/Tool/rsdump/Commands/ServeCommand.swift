@@ -9,7 +9,7 @@ import SnapshotOrigin
 import SnapshotServer
 
 /// `rsdump serve`
-struct Serve: AsyncParsableCommand {
+struct ServeCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "serve",
         abstract: "Serve bundles as a Remote Settings server.",
@@ -125,7 +125,7 @@ private struct ConsoleLog: LogHandler {
 #else
 
 /// `rsdump serve` in a program built without the `Server` trait.
-struct Serve: ParsableCommand {
+struct ServeCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "serve", abstract: "Serve bundles as a Remote Settings server (not in this program).")
 

@@ -5,7 +5,7 @@ import RemoteSettingsHTTP
 import RemoteSettingsModel
 
 /// `rsdump embed`
-struct Embed: AsyncParsableCommand {
+struct EmbedCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "embed",
         abstract: "Write a C target that embeds bundles in a program.",
