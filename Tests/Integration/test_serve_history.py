@@ -215,7 +215,11 @@ def test_commits_that_arrive_while_it_is_watched(states, sample):
             sample.delete_record(ICONS, f"petals-{value}")
             states.refresh()
         payloads = {state.bundle(SETTINGS).timestamp: by_id(state.bundle(SETTINGS).records) for state in states.all}
-        published.git("pull", "--quiet", "--ff-only", published.root, "main", cwd=clone)
+        # The branch first, then the files: if the server sees the files of a pull before the branch has moved, it knows
+        # only the commits until then, and answers the state between them with a full list.
+        published.git("fetch", "--quiet", published.root, "main", cwd=clone)
+        published.git("update-ref", "HEAD", "FETCH_HEAD", cwd=clone)
+        published.git("checkout", "--quiet", "HEAD", "--", ".", cwd=clone)
         new = states.dumps.bundle(SETTINGS)
         deadline = time.monotonic() + 120
         taken_up = set()

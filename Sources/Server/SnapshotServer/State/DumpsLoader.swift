@@ -186,6 +186,9 @@ actor DumpsLoader {
 
     /// Returns the older states, newest first: those that were served, and those in the history, which may contain
     /// states that were never served.
+    ///
+    /// A `git pull` moves the branch after it has written the files. Until the next change, a state of the pulled
+    /// commits that was never served may therefore be unknown, and a client that has it gets the full list.
     private func older(_ id: CollectionID, before timestamp: Timestamp) async -> [BundleReader] {
         var readers = loaded[id].map { [$0.collection.bundle] + $0.collection.history } ?? []
         readers.removeAll { $0.head.timestamp >= timestamp }
