@@ -67,8 +67,29 @@ final class StorageDirectoryTests: Sendable {
         #expect(stored() == ["other": true])
     }
 
-    /// Many threads, each with a collection of its own.
+    /// A change that is in memory because it could not be written is written when it is made again.
+    @Test func aChangeThatIsMadeAgain() throws {
+        _ = try storage.update(waiting: .no) { index in
+            try add("one", to: &index)
+            try add("two", to: &index)
+        }
+        _ = try storage.update(waiting: .no) { _ in
+        } then: { _ in
+            let problem = try? self.storage.update(waiting: .no) { $0["one"] = .init() }.problem
+            #expect(problem != nil)
+        }
+        #expect(stored() == ["one": true, "two": true])
+        let (_, problem) = try storage.update(waiting: .no, mustBeStored: true) { $0["one"] = .init() }
+        #expect(problem == nil && stored() == ["two": true])
+    }
+
+    /// Many threads, each with a collection of its own, and one that only reads.
     @Test func noStateIsLostByThreads() async throws {
+        let reader = Thread { [storage] in
+            while !Thread.current.isCancelled { _ = storage.index() }
+        }
+        reader.start()
+        defer { reader.cancel() }
         await withTaskGroup(of: Void.self) { group in
             for thread in 0..<4 {
                 group.addTask {

@@ -20,7 +20,7 @@ extension DumpsDirectory {
             guard case .file(let found)? = try FileStore.kind(path) else { return .absent }
             size = found
         } catch {
-            return .damaged("\(error)")
+            return .damaged(error.sentence)
         }
         guard let held else { return .asLocked }
         guard size == held.bundle.size else {
@@ -37,7 +37,7 @@ extension DumpsDirectory {
             }
             return .asLocked
         } catch {
-            return .damaged("\(error)")
+            return .damaged(error.sentence)
         }
     }
 }

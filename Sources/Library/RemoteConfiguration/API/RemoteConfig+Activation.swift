@@ -89,9 +89,13 @@ extension RemoteConfig {
     private func activate(_ collection: LocalCollection, before: ConfigLayers) async throws -> Set<ExactString> {
         var checked: ParameterLayer?
         while true {
+            var present: ConfigLayers?
             let (activation, problem) = try await collection.session.storage.update { index in
                 try Task.checkCancellation()
-                return try activate(collection, &index, before: before, checked: checked)
+                // If this is called again, the first call has already replaced the layers.
+                let old = present ?? state.withLock { $0.layers } ?? before
+                present = old
+                return try activate(collection, &index, from: old, checked: checked)
             }
             switch activation {
             case .changed(let keys):
@@ -106,13 +110,14 @@ extension RemoteConfig {
 
     /// Activates the newest state, unless the app has to check it first. Runs under the storage lock.
     ///
-    /// - Parameter checked: the state that the app's check has accepted; `nil` if there is none yet.
+    /// - Parameters:
+    ///   - present: the layers with which the result is compared.
+    ///   - checked: the state that the app's check has accepted; `nil` if there is none yet.
     private func activate(
-        _ collection: LocalCollection, _ index: inout StorageIndex, before: ConfigLayers,
+        _ collection: LocalCollection, _ index: inout StorageIndex, from present: ConfigLayers,
         checked: ParameterLayer?
     ) throws -> Activation {
         let trial = trial(collection)
-        let present = state.withLock { $0.layers } ?? before
         var target = present.parameters.flatMap { $0.server == collection.session.serverIdentity ? $0 : nil }
         let context = context(collection, store.state(in: index, collection))
         func layer(_ found: CurrentState, _ snapshot: Snapshot) throws -> ParameterLayer {

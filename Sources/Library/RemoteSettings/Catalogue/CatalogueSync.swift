@@ -315,12 +315,16 @@ struct CatalogueSync: Sendable {
             let earlier = index[key].synced.previous
                 .flatMap { try? session.choice.snapshot(of: $0, Catalogue.collection, isKnownSigned: true) }
                 .flatMap { try? Catalogue($0.records) }
+            let listed = index.states
             for wanted in wanted {
                 guard case .success((var current, let fetched)) = wanted.state else { continue }
                 let (id, collection) = (wanted.collection.id, wanted.collection)
                 var entry = index[collection.key]
                 if current.isOfCatalogue, current.source == .cached, let snapshot = fetched ?? current.snapshot {
-                    let known = current.stored.flatMap { fetched == nil && storage.has($0) ? $0 : nil }
+                    // If the index does not list the state any more, another thread may be removing its file.
+                    let known = current.stored.flatMap {
+                        fetched == nil && listed.contains($0.file) && storage.has($0) ? $0 : nil
+                    }
                     if fetched != nil, let before = wanted.before.snapshot, wanted.before.source == .cached {
                         stale[id] = try? storage.staleAttachments(id, from: before.records, to: snapshot.records)
                     }

@@ -20,21 +20,28 @@ import Foundation
 /// | two processes store at the same time | first one, then the other: each reads and writes the index under one lock |
 /// | the index is lost or damaged | an index rebuilt from the files in `states/`, which describe themselves |
 /// | any other file is lost | any other usable state; the next sync restores the file |
-/// | nothing can be written | this process's changes, from memory, until another process writes |
+/// | nothing can be written | this process's changes, from memory, until it reads what another process has written |
 package final class StorageDirectory: Sendable {
     private struct State {
         /// The index as it was last read or changed.
         var known: StorageIndex?
         /// Changes with `known`.
         var version: UInt64 = 0
-        /// The identity of the file that `known` was read from or written to; `nil` if there was none.
+        /// The content of the file, as it was last read or written.
+        var written: StorageIndex?
+        /// The identity of the file with that content; `nil` if there was none.
         var identity: FileIdentity?
-        /// While a thread of this process writes `known`, under the directory's lock: the index that readers get. They
-        /// must not use a state that would be lost if the process were killed.
+        /// While a thread of this process changes and writes `known`, under the directory's lock: the index that
+        /// readers get. They must not use a state that would be lost if the process were killed.
         var before: StorageIndex?
 
         /// The index for readers.
         var readable: StorageIndex? { before ?? known }
+
+        /// Replaces the index. Changes that this process could not write are discarded.
+        mutating func install(_ index: StorageIndex, _ identity: FileIdentity?) {
+            (known, written, version, self.identity) = (index, index, version &+ 1, identity)
+        }
     }
 
     package let path: String
@@ -97,17 +104,16 @@ extension StorageDirectory {
 
     /// Reads the file if it has changed.
     private func readState() -> (State, problem: (any Error)?) {
+        // The file after the memory: if another thread writes in between, the version has changed.
+        let seen = state.withLock { $0 }
+        guard seen.before == nil else { return (seen, nil) }
         do {
             let identity = try FileStore.identity(indexPath)
-            let known = state.withLock { $0 }
-            if known.before != nil || known.known != nil && known.identity == identity { return (known, nil) }
+            if seen.known != nil, seen.identity == identity { return (seen, nil) }
             let index = try read()
             return state.withLock { state in
                 // Another thread may have changed the index meanwhile. If the file is newer, the next call reads it.
-                if state.version == known.version, state.before == nil {
-                    // Changes that this process could not write are discarded once another process has written.
-                    (state.known, state.version, state.identity) = (index, state.version &+ 1, identity)
-                }
+                if state.version == seen.version, state.before == nil { state.install(index, identity) }
                 return (state, nil)
             }
         } catch {
@@ -226,7 +232,7 @@ extension StorageDirectory {
             try prepare()
             guard let free = try DirectoryLock(path) else { return nil }
             lock = free
-            if let problem = readIndex().problem { throw problem }
+            try beginWriting()
         } catch let error as BundleError where error.code == .unknownVersion {
             // A later version of the library has written the index. Leave it unchanged, and keep the change in memory.
             return try changeInMemory(nil, mustBeStored, change)
@@ -234,18 +240,36 @@ extension StorageDirectory {
             return try changeInMemory(error, mustBeStored, change)
         }
         defer { withExtendedLifetime(lock) {} }
-        let (old, new, value) = try apply(change, isWriting: true)
+        let (new, value): (StorageIndex, Value)
         do {
-            try save(new, after: old, flushing: flushing)
-            then(new)
+            (new, value) = try apply(change, isWriting: true)
+        } catch {
+            state.withLock { $0.before = nil }
+            throw error
+        }
+        do {
+            then(try save(new, flushing: flushing))
             return (value, nil)
         } catch {
             state.withLock { state in
-                if mustBeStored { (state.known, state.version) = (state.before, state.version &+ 1) }
+                if mustBeStored, let before = state.before {
+                    (state.known, state.version) = (before, state.version &+ 1)
+                }
                 state.before = nil
             }
             guard !mustBeStored else { throw error }
             return (value, error)
+        }
+    }
+
+    /// Makes readers get the present index until ``save(_:flushing:)`` has ended. Call it under the directory's lock.
+    private func beginWriting() throws {
+        let identity = try FileStore.identity(indexPath)
+        let index = state.withLock { $0.known == nil || $0.identity != identity } ? try read() : nil
+        state.withLock { state in
+            // No other process or thread has the lock, so the file has not changed since.
+            if let index, state.known == nil || state.identity != identity { state.install(index, identity) }
+            state.before = state.known
         }
     }
 
@@ -259,15 +283,14 @@ extension StorageDirectory {
     /// Changes the index in memory.
     ///
     /// - Parameter isWriting: whether the caller writes the index now. Readers get the change when it is written;
-    ///   otherwise they get it at once.
+    ///   otherwise they get it at once, even while another thread writes.
     private func apply<Value>(
         _ change: (inout StorageIndex) throws -> Value, isWriting: Bool
-    ) rethrows -> (old: StorageIndex, new: StorageIndex, value: Value) {
+    ) rethrows -> (new: StorageIndex, value: Value) {
         while true {
             let read = readState().0
-            let old = read.known ?? StorageIndex()
-            var (new, before) = (old, read.before)
-            if var readable = before {
+            var (new, before) = (read.known ?? StorageIndex(), read.before)
+            if !isWriting, var readable = before {
                 _ = try change(&readable)
                 before = readable
             }
@@ -275,35 +298,58 @@ extension StorageDirectory {
             let isDone = state.withLock { state in
                 guard state.version == read.version else { return false }
                 (state.known, state.version) = (new, read.version &+ 1)
-                state.before = isWriting ? old : state.before.flatMap { _ in before }
+                if state.before != nil { state.before = before }
                 return true
             }
-            if isDone { return (old, new, value) }
+            if isDone { return (new, value) }
         }
     }
 
-    /// Writes the states that the index lists but that are not in the directory yet, then the index.
-    private func save(_ new: StorageIndex, after old: StorageIndex, flushing: Bool) throws(BundleError) {
+    /// Writes the states that the index lists but that are not in the directory yet, then the index, if its file has
+    /// other content.
+    ///
+    /// - Returns: the index with the changes that other threads have made in memory meanwhile.
+    private func save(_ new: StorageIndex, flushing: Bool) throws(BundleError) -> StorageIndex {
+        let (written, identity) = state.withLock { ($0.written, $0.identity) }
         let states = new.states
         // Write catalogues last, because a rebuilt index must not contain a catalogue without all states that it lists.
         let catalogues = new.catalogueStates
-        for file in states.subtracting(catalogues).sorted(by: { $0.hex < $1.hex }) + catalogues {
+        let unsaved = new.unsaved.files.filter(states.contains).sorted { $0.hex < $1.hex }
+        for file in unsaved.filter({ !catalogues.contains($0) }) + unsaved.filter(catalogues.contains) {
             guard let content = new.unsaved[file] else { continue }
             try FileStore.replace(statePath(file), below: path, with: content, limit: Self.mostStateBytes(limits))
         }
         let isLost = try FileStore.identity(indexPath) == nil
-        if new != old || isLost || !new.unsaved.files.isEmpty {
+        var problem: BundleError?
+        if new != written || isLost {
             if try FileStore.isDirectory(indexPath) { try FileStore.removeTree(indexPath, below: path) }
-            try FileStore.replace(
-                indexPath, below: path, with: new.bytes, limit: StorageIndex.mostBytes,
-                flushing: flushing || new.mustSurvive)
+            do throws(BundleError) {
+                try FileStore.replace(
+                    indexPath, below: path, with: new.bytes, limit: StorageIndex.mostBytes,
+                    flushing: flushing || new.mustSurvive)
+            } catch {
+                // If only the flush of the rename failed, the index is in effect.
+                guard try FileStore.identity(indexPath) != identity else { throw error }
+                problem = error
+            }
         }
+        let index = finishWriting(new)
+        if let problem { throw problem }
+        if states != written?.states || !new.unsaved.files.isEmpty { removeUnlistedStates() }
+        return index
+    }
+
+    private func finishWriting(_ new: StorageIndex) -> StorageIndex {
         let identity = try? FileStore.identity(indexPath)
-        state.withLock { state in
-            (state.identity, state.before) = (identity, nil)
-            for file in new.unsaved.files { state.known?.unsaved[file] = nil }
+        return state.withLock { state in
+            var (known, written) = (state.known ?? new, new)
+            written.unsaved = .init()
+            let missing = known.states.subtracting(written.states)
+            known.unsaved = known.unsaved.filtered(missing.contains)
+            state.install(known, identity)
+            (state.written, state.before) = (written, nil)
+            return known
         }
-        if states != old.states || !new.unsaved.files.isEmpty { removeStates(except: states) }
     }
 
     /// Removes the states that killed processes have left behind.
@@ -312,13 +358,17 @@ extension StorageDirectory {
             return
         }
         _ = try? update(waiting: .no, flushing: false) { _ in
-        } then: {
-            removeStates(except: $0.states)
+        } then: { _ in
+            removeUnlistedStates()
         }
     }
 
-    /// Removes the states that nothing refers to. A reader that was about to open one reads the index again.
-    private func removeStates(except states: Set<SHA256Digest>) {
+    /// Removes the states that neither the file of the index nor this process refers to. A reader that was about to open
+    /// one reads the index again. Call it under the directory's lock.
+    private func removeUnlistedStates() {
+        let states = state.withLock { state in
+            (state.known?.states ?? []).union(state.written?.states ?? [])
+        }
         for name in (try? FileStore.list(statesPath)) ?? [] {
             if let file = SHA256Digest(hex: name), states.contains(file) { continue }
             // A file that cannot be removed uses disk space, but does no other harm.

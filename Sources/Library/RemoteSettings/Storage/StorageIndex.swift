@@ -48,6 +48,11 @@ package struct StorageIndex: Hashable, Sendable {
             set { bytes[file] = newValue }
         }
 
+        /// Returns the contents of the files that satisfy a condition.
+        func filtered(_ isIncluded: (SHA256Digest) -> Bool) -> Self {
+            Self(bytes: bytes.filter { isIncluded($0.key) })
+        }
+
         static func == (left: Self, right: Self) -> Bool { left.files == right.files }
 
         func hash(into hasher: inout Hasher) { hasher.combine(Set(files)) }

@@ -248,8 +248,10 @@ struct SyncRun: Sendable {
             session.report("\(id)", status, trigger, timestamp: outcome.timestamp, since: began)
             session.failures.recordSuccess(of: id)
             session.recordSuccess(of: id, in: self.began)
-            for client in session.service?.liveClients ?? [] where (try? client.collection())?.id == id {
-                await client.syncObserver.withLock { $0 }?(began)
+            for client in session.service?.liveClients ?? [] {
+                guard let observer = client.syncObserver.withLock({ $0 }), (try? client.collection())?.id == id
+                else { continue }
+                await observer(began)
             }
             return CollectionSyncResult(id, .success(outcome), SyncUptake(status, nil))
         case .failure(let error):
