@@ -155,7 +155,7 @@ extension BundleError {
         case isForeign:
             ("the directory is not empty, and rsdump did not create it", "remove it, or choose a different path")
         case EFAULT:
-            ("the source file was truncated while it was being copied", "restore that file, and try again")
+            ("the file it is copied from was truncated during the copy", "restore that file, and try again")
         default: (systemError(errno), nil)
         }
     }

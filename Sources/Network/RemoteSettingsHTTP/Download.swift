@@ -6,8 +6,8 @@ package enum DownloadPart: Sendable, Hashable {
     /// The offset in the file of the bytes that follow. This part comes first, and again whenever the transfer was
     /// resumed.
     ///
-    /// After a resumption, the offset is the number of bytes received so far. If it is 0, the receiver must discard all
-    /// bytes that it has.
+    /// After a resumption, the offset is the number of bytes received so far, or 0 if the file is sent again from its
+    /// beginning. The receiver must then discard all bytes that it has.
     case start(Int)
     case bytes([UInt8])
 }

@@ -165,10 +165,10 @@ package struct Publisher: Sendable {
     }
 
     /// Checks a source in the same way as publishing does, but without a current state. It finds errors that occur only
-    /// when records are created, such as numbers that are out of range. Does I/O only for attachments. Needs neither
-    /// keys nor a dumps directory.
+    /// when records are created, such as numbers that are out of range. Does no I/O, and needs neither keys nor a dumps
+    /// directory.
     ///
-    /// - Throws: ``DumpsError``, also if attachments exceed the budget of the configuration.
+    /// - Throws: ``DumpsError``, also if attachments exceed the configuration's budget; `FormatError`.
     package static func check(
         _ source: CollectionSource, _ configuration: DumpsConfiguration, at time: Timestamp, limits: Limits = Limits()
     ) throws {
@@ -581,7 +581,7 @@ package struct Publisher: Sendable {
         guard server.hasPrefix("http") else {
             throw DumpsError(
                 file: directory.configurationPath,
-                problem: "its server, \(server), is one of Mozilla's",
+                problem: "you cannot publish for \(server), which is Mozilla's server",
                 remedy: "write your server's URL after server:, or give it with --server")
         }
         return server

@@ -101,8 +101,8 @@ package struct DumpsMerge: Sendable {
 
     /// Writes the lock file and the bundles to the dumps directory. Does I/O.
     ///
-    /// - Parameter onlyChosen: whether git itself merges the collections that only one side changed. Their bundles are
-    ///   then not written, because the files may have uncommitted changes.
+    /// - Parameter onlyChosen: whether to write only the bundles in ``choices``, because git itself merges the others,
+    ///   and their files in the work tree may have uncommitted changes.
     /// - Throws: ``DumpsError`` or `BundleError`.
     package func write(into directory: DumpsDirectory, onlyChosen: Bool) async throws {
         // The lock file in the directory may contain git's conflict markers, so it is replaced.

@@ -59,7 +59,7 @@ final class ReadableFile {
 }
 
 extension BundleError {
-    /// Calls `read` for a bundle or a file to pack into one, and converts its errors to `unreadable` ones.
+    /// Calls `read`, which reads a bundle or a file to be packed, and converts its errors to `unreadable` ones.
     static func reading<Value>(
         entry: String? = nil, _ read: () throws(BundleError) -> Value
     ) throws(BundleError) -> Value {

@@ -49,8 +49,8 @@ extension RemoteConfig {
 
     /// Adds an observer that is called on the given queue for each fetch and each activation, one call at a time.
     ///
-    /// While the queue is blocked, up to sixteen events are kept. Older fetches are dropped. Activations are merged
-    /// into one event with the keys of all of them.
+    /// While the queue is blocked, up to sixteen events are kept. Beyond that, the oldest fetch is dropped or, if there
+    /// is none, the two oldest activations are merged into one event with the keys of both.
     @discardableResult
     public func addObserver(
         on queue: DispatchQueue = .main, _ observer: @escaping @Sendable (RemoteConfigEvent) -> Void

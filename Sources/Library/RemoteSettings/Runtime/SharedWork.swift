@@ -88,8 +88,7 @@ package final class SharedWork<Key: Hashable & Sendable, Value: Sendable, Progre
                 switch event {
                 case .progress(let value): progress?(value)
                 case .end(let result): outcome = result
-                // Return even if the running work was not sufficient; otherwise `body` would run for an owner that is
-                // shut down.
+                // Return even if the running work was not sufficient: an owner that is shut down starts no more work.
                 case .left: return .failure(.closed)
                 }
             }

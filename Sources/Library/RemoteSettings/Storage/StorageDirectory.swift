@@ -363,8 +363,8 @@ extension StorageDirectory {
         }
     }
 
-    /// Removes the states that neither the file of the index nor this process refers to. A reader that was about to open
-    /// one reads the index again. Call it under the directory's lock.
+    /// Removes the states that neither the file of the index nor this process refers to. A reader that was about to
+    /// open one reads the index again. Call it under the directory's lock.
     private func removeUnlistedStates() {
         let states = state.withLock { state in
             (state.known?.states ?? []).union(state.written?.states ?? [])

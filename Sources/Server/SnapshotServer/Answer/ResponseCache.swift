@@ -21,7 +21,7 @@ final class ResponseCache: Sendable {
         let content: OriginContent
         /// Whether the content was created for one client, and stays in memory until that client has received it.
         let isForOneClient: Bool
-        /// The body, if it is small enough to be cached.
+        /// The body in memory; `nil` if it is too large, or if the cache is full.
         let buffer: ByteBuffer?
     }
 

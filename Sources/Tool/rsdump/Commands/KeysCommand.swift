@@ -233,7 +233,7 @@ extension KeysCommand {
             abstract: "Replace the signing key and certificate, or install an issued certificate.",
             usage: "rsdump keys renew <dir> [<options>]",
             discussion: """
-                Afterwards, sign the collections again with rsdump publish --resign.
+                Prints the next command, such as rsdump publish --resign.
                 For details, see Keys.md in the documentation.
                 """)
 

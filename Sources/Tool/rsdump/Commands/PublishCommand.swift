@@ -46,12 +46,12 @@ struct PublishCommand: AsyncParsableCommand {
     @Flag(help: "Only renew the catalogue's time and signature; change no data.")
     var confirm = false
 
-    @Flag(help: "Publish an earlier state from git's history as a new state.")
+    @Flag(help: "Publish the named collections' previous state, from git's history, as a new one.")
     var rollback = false
 
     @Option(
         help: ArgumentHelp(
-            "With --rollback: publish the newest state at or before this time.",
+            "With --rollback: publish the newest earlier state at or before this time.",
             valueName: "time"))
     var to: PinRequest?
 

@@ -28,7 +28,7 @@ struct StatusCommand: AsyncParsableCommand {
     @Option(
         name: .customLong("max-age"),
         help: ArgumentHelp(
-            "Fail if an outdated bundle, one with an expired pin, or the catalogue's confirmation is older than this, "
+            "Fail if an outdated bundle, one with an expired pin, or the catalogue's last renewal is older than this, "
                 + "such as 90d; with --offline, any bundle that is not pinned.", valueName: "age"))
     var maxAge: Age?
 

@@ -13,7 +13,7 @@ struct ValuesCommand: AsyncParsableCommand {
         abstract: "Print the values of remote config parameters for a device, as JSON.",
         usage: "rsdump values [<key>] [<options>]",
         discussion: """
-            Without a key, prints all parameters as KEY=VALUE lines.
+            Without a key, prints KEY=VALUE for each parameter that has a value.
               rsdump values banner_text --context locale=de-AT --context id=1
             For details, see Publishing.md in the documentation.
             """)
