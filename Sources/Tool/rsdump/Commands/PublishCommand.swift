@@ -46,7 +46,7 @@ struct PublishCommand: AsyncParsableCommand {
     @Flag(help: "Only renew the catalogue's time and signature; change no data.")
     var confirm = false
 
-    @Flag(help: "Publish the named collections' previous state, from git's history, as a new one.")
+    @Flag(help: "Publish the named collections' previous state as a new one.")
     var rollback = false
 
     @Option(
