@@ -3,7 +3,8 @@ import RemoteSettingsModel
 import SnapshotBundle
 
 /// The rules that decide which snapshot of a collection is used. See
-/// ``choose(_:from:of:usesPackaged:usesStored:isActivation:asking:accepting:)``.
+/// ``choose(_:from:of:usesPackaged:usesStored:isActivation:asking:accepting:)``. See ``StorageDirectory`` for the states
+/// that are stored after kills, lost files and concurrent syncs.
 struct SnapshotChoice: Sendable {
     /// The server that snapshots must come from.
     let server: ServerIdentity
@@ -56,8 +57,8 @@ struct SnapshotChoice: Sendable {
     ///
     /// The candidates are the packaged bundles, the stored state, and the one before it. The state listed in the
     /// catalogue comes first, then the states of the configured server, newest first, then stand-ins
-    /// (``standsIn(_:besideSigned:)``). The first candidate that is trusted and that the app has not rejected is used.
-    /// If there is none, the newest packaged one is used even if it was rejected.
+    /// (``standsIn(_:besideSigned:)``). The first candidate that is intact, trusted and not rejected by the app is
+    /// used. If there is none, the newest packaged one is used even if it was rejected.
     ///
     /// - Parameters:
     ///   - slot: the stored states.

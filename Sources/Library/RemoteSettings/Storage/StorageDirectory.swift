@@ -17,10 +17,13 @@ import Foundation
 /// | Event | State found by a reader |
 /// |---|---|
 /// | a process is killed between writing a state and the index | the earlier state; a later sync removes the new file |
+/// | the same during the first sync, when there is no index yet | the new state, as if the index were lost |
 /// | two processes store at the same time | first one, then the other: each reads and writes the index under one lock |
 /// | the index is lost or damaged | an index rebuilt from the files in `states/`, which describe themselves |
 /// | any other file is lost | any other usable state; the next sync restores the file |
 /// | nothing can be written | this process's changes, from memory, until it reads what another process has written |
+///
+/// A rebuilt index has no rejected states, counted starts, activations and schedules.
 package final class StorageDirectory: Sendable {
     private struct State {
         /// The index as it was last read or changed.
