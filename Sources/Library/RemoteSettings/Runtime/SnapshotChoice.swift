@@ -3,8 +3,9 @@ import RemoteSettingsModel
 import SnapshotBundle
 
 /// The rules that decide which snapshot of a collection is used. See
-/// ``choose(_:from:of:usesPackaged:usesStored:isActivation:asking:accepting:)``. See ``StorageDirectory`` for the states
-/// that are stored after kills, lost files and concurrent syncs.
+/// ``choose(_:from:of:usesPackaged:usesStored:isActivation:asking:accepting:)``.
+///
+/// ``StorageDirectory`` says which states are stored after kills, lost files and concurrent syncs.
 struct SnapshotChoice: Sendable {
     /// The server that snapshots must come from.
     let server: ServerIdentity
