@@ -113,12 +113,25 @@ final class StorageDirectoryTests: Sendable {
                 _ = try? storage.update(waiting: .long) { try self.add("\(round)", to: &$0) }
             }
         }
+        // A thread whose changes are in memory only, whenever the writer has the lock.
+        let other = Thread { [storage] in
+            var number = 0
+            while !Thread.current.isCancelled {
+                number += 1
+                _ = try? storage.update(waiting: .no, flushing: false) { index in
+                    index["other"].kept = [SHA256Digest(hashing: Bytes(utf8: "\(number)"))]
+                }
+            }
+        }
         writer.start()
+        other.start()
         var early: Set<String> = []
         while !writer.isFinished {
             let read = storage.index().collections.keys
             early.formUnion(Set(read).subtracting(StorageDirectory(path: folder.path).index().collections.keys))
         }
-        #expect(storage.index().collections.count == 60 && early.isEmpty)
+        other.cancel()
+        while !other.isFinished { FileStore.pause(microseconds: 1000) }
+        #expect(storage.index().collections.count == 61 && early.subtracting(["other"]).isEmpty)
     }
 }

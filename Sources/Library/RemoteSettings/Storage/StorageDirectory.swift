@@ -28,7 +28,7 @@ package final class StorageDirectory: Sendable {
     private struct State {
         /// The index as it was last read or changed.
         var known: StorageIndex?
-        /// Changes with `known`.
+        /// Changes with `known`, and when a thread begins to write.
         var version: UInt64 = 0
         /// The content of the file, as it was last read or written.
         var written: StorageIndex?
@@ -272,7 +272,8 @@ extension StorageDirectory {
         state.withLock { state in
             // No other process or thread has the lock, so the file has not changed since.
             if let index, state.known == nil || state.identity != identity { state.install(index, identity) }
-            state.before = state.known
+            // A change in memory that was begun before this is made again, for both indexes.
+            (state.before, state.version) = (state.known, state.version &+ 1)
         }
     }
 
