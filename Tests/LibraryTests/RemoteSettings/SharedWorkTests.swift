@@ -145,8 +145,11 @@ extension ServerTests {
             let client = service.makeClient(collectionName: collection.name)
             let one = Task { try await client.sync() }
             await gate.hasHeld()
+            let asked = place.server.requests.count
             let all = Task { try await service.sync() }
-            for _ in 0..<1000 { await Task.yield() }
+            // It has asked for the list of collections, so it has begun.
+            let end = ContinuousClock.now + .seconds(60)
+            while place.server.requests.count == asked, .now < end { await Task.yield() }
             if byShutdown { service.shutdown() } else { try service.updateConfig(config: place.config()) }
             await #expect(throws: RemoteSettingsError.closed) { try await one.value }
             await #expect(throws: RemoteSettingsError.closed) { try await all.value }
