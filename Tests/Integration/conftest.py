@@ -14,6 +14,10 @@ REPOSITORY = HERE.parents[1]
 for folder in (SERVERS, SERVERS / "kinto", SERVERS / "demo-collections", SERVERS / "origin"):
     sys.path.insert(0, str(folder))
 
+import machine
+
+machine.isolate()
+
 import rsdump
 import samples
 from dumps import Dumps

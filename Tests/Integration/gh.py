@@ -35,6 +35,8 @@ def parse(arguments):
 
 
 def main():
+    if sys.argv[1:] == ["auth", "token"]:
+        return
     state = json.loads(STATE.read_text()) if STATE.exists() else {}
     requests = state.setdefault("requests", [])
     state.setdefault("calls", []).append(sys.argv[1:])

@@ -38,7 +38,8 @@ class Outcome:
 
 def environment(changes=None):
     """A plain environment: what a CI job would have, so that nothing of this machine's leaks into the outcome."""
-    kept = {name: os.environ[name] for name in ("PATH", "HOME", "TMPDIR") if name in os.environ}
+    names = ("PATH", "HOME", "TMPDIR", "GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM")
+    kept = {name: os.environ[name] for name in names if name in os.environ}
     return {**kept, "LANG": "C.UTF-8", "SWIFT_BACKTRACE": "enable=no", **(changes or {})}
 
 

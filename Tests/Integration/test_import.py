@@ -71,11 +71,12 @@ def packed(tree, path):
 
 def test_all_real_collections_are_taken_and_verify(imported_real):
     names = sorted(p.relative_to(REAL_COLLECTIONS).as_posix()[:-5] for p in REAL_COLLECTIONS.glob("*/*.json"))
-    assert len(names) >= 31 and imported_real.names == names
+    assert len(names) > 20 and imported_real.names == names
     assert all(entry["trust"] == "imported" for entry in imported_real.lock["collections"].values())
     outcome = imported_real.verify()
     assert outcome.code == rsdump.DONE, str(outcome)
-    assert len(imported_real.bundle(BLOOM).attachments) == 2
+    bloom = imported_real.bundle(BLOOM)
+    assert len(bloom.attachments) == sum("attachment" in record for record in bloom.records) > 0
     for name in (BLOOM, "main/ai-window-prompts", "main/search-config-v2"):
         given = json.loads((REAL_COLLECTIONS / f"{name}.json").read_text())
         bundle = imported_real.bundle(name)
@@ -251,10 +252,13 @@ def test_the_files_rule_for_attachments_holds_for_what_it_does_not_name(tmp_path
 
 
 @pytest.mark.parametrize("budget, words", [
-    ("bundle: 100 kB", ["over the budget of 97.6 KiB", "916 KiB", "unchanged"]),
-    ("attachment: 100 kB", ["over the budget of 97.6 KiB", "916 KiB", "unchanged"]),
-    ("total: 100 kB", ["over the budget of 97.6 KiB", f"largest: {BLOOM} 1.1 MiB"])])
+    ("bundle: 100 kB", ["{largest} KiB", "unchanged"]), ("attachment: 100 kB", ["{largest} KiB", "unchanged"]),
+    ("total: 100 kB", [f"largest: {BLOOM} "])])
 def test_what_is_over_a_budget_is_not_taken(tmp_path, budget, words):
+    records = json.loads((REAL_COLLECTIONS / f"{BLOOM}.json").read_text())["data"]
+    # Debian's package is updated often, and these files with it.
+    largest = round(max(record["attachment"]["size"] for record in records if "attachment" in record) / 1024)
+    words = ["over the budget of 97.6 KiB", *(word.format(largest=largest) for word in words)]
     dumps = Dumps(tmp_path / "dumps")
     assert import_("firefox", REAL_COLLECTIONS, dumps.path, "main/password-rules").code == rsdump.DONE
     dumps.config.write_text(f"{dumps.config.read_text()}budget:\n  {budget}\n")

@@ -23,6 +23,8 @@ package struct ExternalProgram: Sendable {
     private let arguments: Arguments
     private let environment: Environment
     private let options: PlatformOptions
+    /// Waits until the time limit is over.
+    private let sleep: @Sendable (Duration) async throws -> Void
 
     /// Prepares to run a program found on the `PATH`, without a shell.
     ///
@@ -37,11 +39,15 @@ package struct ExternalProgram: Sendable {
                 return .custom(kept)
             } ?? .inherit
         options = PlatformOptions()
+        sleep = { try await Task.sleep(for: $0) }
     }
 
     /// Prepares to run a shell command, with this process's environment variables but without its terminal. If it is
     /// stopped, for example at the time limit, the processes in its group are killed too.
-    package init(shell command: String) {
+    package init(
+        shell command: String,
+        sleep: @escaping @Sendable (Duration) async throws -> Void = { try await Task.sleep(for: $0) }
+    ) {
         executable = .path("/bin/sh")
         arguments = ["-c", command]
         environment = .inherit
@@ -51,6 +57,7 @@ package struct ExternalProgram: Sendable {
             .gracefulShutDown(toProcessGroup: true, allowedDurationToNextStep: .seconds(1))
         ]
         self.options = options
+        self.sleep = sleep
     }
 
     /// Runs the program.
@@ -126,8 +133,8 @@ package struct ExternalProgram: Sendable {
         guard let seconds else { return try await Self.outcome(descriptor, started, body).get() }
         let first = await withTaskGroup(of: Result<Value, DumpsError>.self) { group in
             group.addTask { await Self.outcome(descriptor, started, body) }
-            group.addTask {
-                let isOver = (try? await Task.sleep(for: .seconds(seconds))) != nil
+            group.addTask { [sleep] in
+                let isOver = (try? await sleep(.seconds(seconds))) != nil
                 return .failure(isOver ? .late(seconds: seconds) : .programFailed("it was cancelled"))
             }
             let first = await group.next()

@@ -30,12 +30,13 @@ struct DumpStyle: Hashable, Sendable {
     /// The style of application-services' `dump-get`: serde_json's pretty form, without a newline at the end.
     static let applicationServices = DumpStyle(keys: .sorted, records: .byID, endsWithNewline: false)
 
-    /// Returns the style of Firefox's `services/settings/dumps`, as written by Firefox's update script.
+    /// Returns the style of Firefox's `services/settings/dumps`, as written by Firefox's update script since version
+    /// 153. Files that have not changed since an earlier version have members in the server's order.
     static func firefox(_ id: CollectionID) -> DumpStyle {
-        // This collection is reviewed by people, so Firefox's script sorts it.
-        id.name == "search-config-v2"
-            ? DumpStyle(keys: .sorted, records: .byTypeAndIdentifier, endsWithNewline: true)
-            : DumpStyle(keys: .served, records: .newestFirst, endsWithNewline: true)
+        // People review this collection, so Firefox's script also sorts its records.
+        DumpStyle(
+            keys: .sorted, records: id.name == "search-config-v2" ? .byTypeAndIdentifier : .newestFirst,
+            endsWithNewline: true)
     }
 }
 

@@ -26,6 +26,28 @@ enum DumpText {
         text(ordered(record, keys), indent: indent)
     }
 
+    /// Returns whether two JSON texts differ only in white space, escapes, and the order of members and records.
+    static func haveSameData(_ one: Bytes, _ other: Bytes) -> Bool {
+        guard one != other else { return true }
+        guard let one = try? sorted(one), let other = try? sorted(other) else { return false }
+        return one == other
+    }
+
+    /// Returns the value of a JSON text, with its members and, if it is the file of a collection, its records sorted.
+    private static func sorted(_ text: Bytes) throws(FormatError) -> JSONValue {
+        let value = try JSONValue(parsing: CanonicalJSON.canonicalize(text, limits: Limits()), limits: Limits())
+        if let records = value["data"]?.array, case .object(let members) = value, members.count == 2 {
+            let others = members.filter { $0.key != "data" }
+            return .object(others + [.init(key: "data", value: .array(sorted(records)))])
+        }
+        return value.array.map { .array(sorted($0)) } ?? value
+    }
+
+    private static func sorted(_ records: [JSONValue]) -> [JSONValue] {
+        records.map { (text: JSONText.compact($0), value: $0) }
+            .sorted { $0.text.lexicographicallyPrecedes($1.text) }.map(\.value)
+    }
+
     private static func text(_ value: JSONValue, indent: Int?) -> [UInt8] {
         JSONText.text(value, .init(indent: indent, strings: .shortest, number: PlainNumber.text))
     }

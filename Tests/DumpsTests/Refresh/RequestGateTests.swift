@@ -91,7 +91,7 @@ struct RequestGateTests {
         var order: [Int] { passed.withLock { $0 } }
 
         func open() { isOpen.withLock { $0 = true } }
-        func opened() async { while !isOpen.withLock({ $0 }) { await Task.yield() } }
+        func opened() async { while !isOpen.withLock({ $0 }) { try? await Task.sleep(for: .milliseconds(1)) } }
         func pass(_ number: Int) { passed.withLock { $0.append(number) } }
     }
 

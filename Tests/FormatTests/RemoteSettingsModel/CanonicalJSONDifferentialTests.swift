@@ -81,7 +81,7 @@ struct CanonicalJSONDifferentialTests {
     }
 
     /// What the server signs of a changeset's records: every one that is no tombstone, with every member.
-    @Test func generatedChangesets() throws {
+    @Test(external) func generatedChangesets() throws {
         let cases = try Self.cases(["5", "3000", "changes"])
         let regions = try CollectionID("main/regions")
         var compared = 0

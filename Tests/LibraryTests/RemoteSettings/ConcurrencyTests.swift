@@ -73,7 +73,7 @@ extension ServerTests {
             let clients = collections.map { service.makeClient(collectionName: $0.name) }
             async let updated = service.sync()
             let end = ContinuousClock.now + .seconds(60)
-            while gate.requests < 8, .now < end { await Task.yield() }
+            while gate.requests < 8, .now < end { try? await Task.sleep(for: .milliseconds(1)) }
             for _ in 0..<100 { await Task.yield() }
             #expect(gate.requests == 8)
             gate.open()

@@ -135,7 +135,7 @@ extension ServerTests {
         }
 
         /// In Mozilla's client an update of the configuration once waited for a reader that waited for it.
-        @Test(.timeLimit(.minutes(1))) func test_update_config_deadlock() async throws {
+        @Test(.timeLimit(.minutes(10))) func test_update_config_deadlock() async throws {
             let collection = try place.server.makeCollection()
             try collection.put("a")
             let service = place.service()

@@ -13,10 +13,11 @@ extension ServerTests {
         init() throws { place = try Workplace() }
 
         /// A service whose pauses between two tries of one request take no time.
-        private func service() -> RemoteSettingsService {
+        private func service(_ transport: (any HTTPTransport)? = nil) -> RemoteSettingsService {
             place.service { config in
                 config.environment = time.environment
                 config.environment.sleep = { _ in }
+                if let transport { config.transport = transport }
             }
         }
 
@@ -151,8 +152,7 @@ extension ServerTests {
             let collection = try place.server.makeCollection()
             try collection.put("a")
             let gate = GatedTransport(place.server, holding: "chains")
-            let service = place.service { $0.transport = gate }
-            let client = service.makeClient(collectionName: collection.name)
+            let client = service(gate).makeClient(collectionName: collection.name)
             place.server.inject([Fault("\(collection.name)/changeset", effect: .status(404), times: 1)])
             #expect(await client.recordsOrSync() == nil)
             #expect(client.status.recentFailure != nil)

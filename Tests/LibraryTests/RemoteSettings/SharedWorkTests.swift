@@ -93,7 +93,7 @@ extension ServerTests {
                     return .success(1)
                 }
             }
-            while !work.isUnderWay(1) { await Task.yield() }
+            while !work.isUnderWay(1) { try? await Task.sleep(for: .milliseconds(1)) }
             let owner = WorkOwner()
             owner.shutdown()
             work.leave(owner)
@@ -121,7 +121,7 @@ extension ServerTests {
                         return .success(true)
                     }
                 let first = Task { await work.run(1, outlivesCaller: outlives, body) }
-                while !work.isUnderWay(1) { await Task.yield() }
+                while !work.isUnderWay(1) { try? await Task.sleep(for: .milliseconds(1)) }
                 let second = Task { await work.run(1, outlivesCaller: false, body) }
                 for _ in 0..<1000 { await Task.yield() }
                 first.cancel()
@@ -131,7 +131,7 @@ extension ServerTests {
                 _ = await second.value
                 #expect(work.isUnderWay(1) == outlives)
                 continuation.finish()
-                while ended.withLock({ $0 }) == nil { await Task.yield() }
+                while ended.withLock({ $0 }) == nil { try? await Task.sleep(for: .milliseconds(1)) }
                 #expect(ended.withLock { $0 } == !outlives)
             }
         }
@@ -149,7 +149,7 @@ extension ServerTests {
             let all = Task { try await service.sync() }
             // It has asked for the list of collections, so it has begun.
             let end = ContinuousClock.now + .seconds(60)
-            while place.server.requests.count == asked, .now < end { await Task.yield() }
+            while place.server.requests.count == asked, .now < end { try? await Task.sleep(for: .milliseconds(1)) }
             if byShutdown { service.shutdown() } else { try service.updateConfig(config: place.config()) }
             await #expect(throws: RemoteSettingsError.closed) { try await one.value }
             await #expect(throws: RemoteSettingsError.closed) { try await all.value }

@@ -24,8 +24,10 @@ struct BodyTests {
     @Test func connectionIsUsedAgain() async throws {
         let server = try FaultyServer()
         let client = try server.client("gzip-ok")
-        for _ in 0..<20 { #expect(try await client.rootDocument().body.count == document.count) }
-        #expect(client.metrics.requests == 20)
+        // libcurl does not use a connection again that has been idle for two minutes. Beside all other tests, many
+        // requests can take that long.
+        for _ in 0..<3 { #expect(try await client.rootDocument().body.count == document.count) }
+        #expect(client.metrics.requests == 3)
         #expect(server.connections == 1)
     }
 

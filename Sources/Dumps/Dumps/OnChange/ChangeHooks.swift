@@ -29,6 +29,7 @@ package struct ChangeHooks: Sendable {
     private let directory: DumpsDirectory
     private let path: String
     private let seconds: Int
+    private let sleep: @Sendable (Duration) async throws -> Void
     private let limits: Limits
     /// The last state that each command was notified of.
     private var known: [ExactString: DumpsChange.State] = [:]
@@ -39,14 +40,17 @@ package struct ChangeHooks: Sendable {
     ///   - commands: commands for the shell.
     ///   - path: the file in the directory that records the states that the commands were notified of.
     ///   - seconds: the time limit of a command.
+    ///   - sleep: a closure that waits for that time.
     package init(
         _ commands: [String], of directory: DumpsDirectory, keeping path: String, seconds: Int = 60,
+        sleep: @escaping @Sendable (Duration) async throws -> Void = { try await Task.sleep(for: $0) },
         limits: Limits = Limits()
     ) {
         self.commands = commands
         self.directory = directory
         self.path = path
         self.seconds = seconds
+        self.sleep = sleep
         self.limits = limits
     }
 
@@ -107,7 +111,8 @@ package struct ChangeHooks: Sendable {
         guard !Task.isCancelled else { return "it was not started, because rsdump was interrupted" }
         do throws(DumpsError) {
             let input = Bytes(JSONText.compact(change.json) + [UInt8(ascii: "\n")])
-            let status = try await ExternalProgram(shell: command).runVisibly(input: input, seconds: seconds)
+            let status = try await ExternalProgram(shell: command, sleep: sleep)
+                .runVisibly(input: input, seconds: seconds)
             return status == 0 ? nil : "it exited with code \(status)"
         } catch {
             return "\(error)"

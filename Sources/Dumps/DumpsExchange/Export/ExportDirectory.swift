@@ -26,11 +26,23 @@ final class ExportDirectory {
             try isUpdate ? TemporaryDirectory(beside: path) : FileStore.makeOutputDirectory(for: path)
     }
 
-    /// Writes one file.
+    /// Writes one file. An update keeps a JSON file that differs only in its form, so that only changed data makes a
+    /// difference.
     ///
     /// - Parameter name: a path in the directory. The caller checks its untrusted components.
     func write(_ content: [UInt8], to name: String) throws {
+        let content = try presentForm(of: content, name) ?? content
         try write(to: name) { write in try write(content.span) }
+    }
+
+    /// Returns the content of a file in the directory to update if it has the same data; otherwise `nil`.
+    private func presentForm(of content: [UInt8], _ name: String) throws(BundleError) -> [UInt8]? {
+        // Indentation and escapes make a text a few times as long, at most.
+        let limit = content.count.multipliedReportingOverflow(by: 8).partialValue
+        guard isUpdate, let size = try FileStore.size("\(path)/\(name)"), size <= limit,
+            let present = try present(name, limit: limit), DumpText.haveSameData(present, Bytes(content))
+        else { return nil }
+        return present.array
     }
 
     /// Returns whether a file was already written.

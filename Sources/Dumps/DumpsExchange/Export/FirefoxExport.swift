@@ -18,7 +18,7 @@ enum FirefoxExport {
             guard try collection.put(attachment, as: name, into: directory) else { continue }
             taken.insert(file.exact)
             try directory.write(
-                DumpText.record(entry.record, keys: .served, indent: nil), to: "\(name).meta.json")
+                DumpText.record(entry.record, keys: .sorted, indent: nil), to: "\(name).meta.json")
         }
     }
 

@@ -123,6 +123,7 @@ private struct ConsoleLog: LogHandler {
     }
 }
 #else
+import ArgumentParser
 
 /// `rsdump serve` in a program built without the `Server` trait.
 struct ServeCommand: ParsableCommand {

@@ -25,17 +25,27 @@ struct ChangeHooksTests {
     func aCommandThatTakesTooLongIsEndedAndToldAgain(trap: String) async throws {
         let folder = try FileStore.makeUniqueDirectory(FileStore.temporaryDirectory + "/hooks")
         defer { try? FileStore.removeTree(folder) }
-        let (kept, late) = ("\(folder)/on-change.json", "\(folder)/late")
-        let command = "\(trap)(trap '' TERM; sleep 6; touch '\(late)') & while :; do sleep 1; done"
+        let (kept, over, late) = ("\(folder)/on-change.json", "\(folder)/over", "\(folder)/late")
+        let waits = "until [ -e '\(over)' ]; do sleep 0.1; done; touch '\(late)'"
+        let command = "\(trap)(trap '' TERM; \(waits)) & touch '\(folder)/begun'; while :; do sleep 1; done"
+        // The time of the first command is over once it has begun. The second one has all the time that it needs.
+        let isOver = Mutex(false)
+        let sleep: @Sendable (Duration) async throws -> Void = { _ in
+            while try isOver.withLock({ $0 }) || !FileStore.exists("\(folder)/begun") {
+                try await Task.sleep(for: .milliseconds(5))
+            }
+            isOver.withLock { $0 = true }
+        }
         var hooks = ChangeHooks(
-            [command, "cat >'\(folder)/told'"], of: DumpsDirectory(folder), keeping: kept, seconds: 1)
+            [command, "cat >'\(folder)/told'"], of: DumpsDirectory(folder), keeping: kept, seconds: 1, sleep: sleep)
         try await hooks.begin { try state(["main/a": 1]) }
         #expect(try !FileStore.isOpenToOthers(kept))
         let outcomes = try await hooks.finish(state(["main/a": 2]))
         #expect(outcomes.map(\.status) == ["pending", "told"])
         #expect(outcomes[0].failure?.contains("longer than 1 second") == true)
         #expect(try FileStore.read("\(folder)/told", limit: 1000)?.text.hasPrefix(#"{"timestamp":2,"#) == true)
-        try await Task.sleep(for: .seconds(6))
+        try FileStore.replace(over, with: Bytes(utf8: ""))
+        try await Task.sleep(for: .seconds(1))
         #expect(try !FileStore.exists(late))
 
         var next = ChangeHooks([command], of: DumpsDirectory(folder), keeping: kept, seconds: 0)
@@ -48,7 +58,9 @@ struct ChangeHooksTests {
         let folder = try FileStore.makeUniqueDirectory(FileStore.temporaryDirectory + "/hooks")
         defer { try? FileStore.removeTree(folder) }
         let kept = "\(folder)/on-change.json"
-        var first = ChangeHooks(["true"], of: DumpsDirectory(folder), keeping: kept)
+        var first = ChangeHooks(
+            ["true"], of: DumpsDirectory(folder), keeping: kept,
+            sleep: { _ in try await Task.sleep(for: .seconds(9999)) })
         try await first.begin { try state(["main/a": 1]) }
         var second = first
         try await second.begin { try state(["main/a": 1]) }

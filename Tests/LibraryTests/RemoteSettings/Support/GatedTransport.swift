@@ -20,14 +20,14 @@ final class GatedTransport: HTTPTransport {
 
     func open() { isOpen.withLock { $0 = true } }
 
-    func hasHeld() async { while requests == 0 { await Task.yield() } }
+    func hasHeld() async { while requests == 0 { try? await Task.sleep(for: .milliseconds(1)) } }
 
     func send(_ request: HTTPRequest) async throws(HTTPError) -> HTTPResponse {
         if "\(request.url)".contains(text) {
             count.withLock { $0 += 1 }
             while !isOpen.withLock({ $0 }) {
                 if Task.isCancelled { throw HTTPError(request.url, .cancelled) }
-                await Task.yield()
+                try? await Task.sleep(for: .milliseconds(1))
             }
         }
         return try await server.send(request)
