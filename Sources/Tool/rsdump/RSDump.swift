@@ -53,11 +53,24 @@ struct RSDump: AsyncParsableCommand {
             .init(name: "App", subcommands: [GetCommand.self, ValuesCommand.self]),
         ])
 
+    /// Refuses arguments that are not UTF-8. Swift replaces such bytes, so a command would use or create a different
+    /// file.
+    ///
+    /// - Throws: ``CommandFailure``.
+    private static func checkArguments() throws {
+        for (index, argument) in CommandLine.arguments.enumerated().dropFirst() {
+            guard let bytes = unsafe CommandLine.unsafeArgv[index], unsafe String(validatingCString: bytes) == nil
+            else { continue }
+            throw CommandFailure(.usage, "\(argument) is not UTF-8; rename the file, or use a different path")
+        }
+    }
+
     /// Runs the tool like ArgumentParser's `main`, but exits with the codes of ``ExitStatus``.
     static func main() async {
         // Without this, a signal kills the process if a mapped file is truncated while it is being read.
         _ = mapped_faults_explain(ExitStatus.someFailed.rawValue)
         do {
+            try checkArguments()
             var command = try parseAsRoot()
             if var asynchronous = command as? any AsyncParsableCommand {
                 try await asynchronous.run()

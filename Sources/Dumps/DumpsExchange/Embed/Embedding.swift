@@ -208,6 +208,7 @@ package struct Embedding: Sendable {
                 found: "it is inside the dumps directory \(directory.path), which must contain nothing else",
                 remedy: "choose a different directory, such as Sources/EmbeddedDumps")
         }
+        try FileStore.refuseLinks(onWayTo: source)
         try FileStore.checkOutput(options.swiftFile)
         let isOwn = try isGenerated(source)
         for path in try paths + litter(paths) where try FileStore.size(path) != nil {

@@ -32,7 +32,9 @@ extension RemoteSettingsService {
     @discardableResult
     public static func moveStorage(from: String, to: String) throws(RemoteSettingsError) -> Bool {
         do {
-            guard try FileStore.isDirectory(from), try FileStore.kind(to) == nil || FileStore.list(to) == [] else {
+            guard try FileStore.isDirectory(from),
+                try FileStore.kind(to) == nil || FileStore.list(to, isLossy: true) == []
+            else {
                 return false
             }
             guard let lock = try DirectoryLock(from) else {

@@ -139,7 +139,7 @@ extension StorageDirectory {
     /// Rebuilds the index from the stored states. The newest state of a collection becomes the current one.
     private func rebuilt() -> StorageIndex {
         var found: [String: [StoredState]] = [:]
-        for name in (try? FileStore.list(statesPath)) ?? [] {
+        for name in (try? FileStore.list(statesPath, isLossy: true)) ?? [] {
             guard let digest = SHA256Digest(hex: name),
                 let content = try? FileStore.read(statePath(digest), limit: Self.mostStateBytes(limits)),
                 SHA256Digest(hashing: content) == digest,
@@ -358,7 +358,9 @@ extension StorageDirectory {
 
     /// Removes the states that killed processes have left behind.
     func removeAbandonedStates() {
-        guard !isReadOnly, let names = try? FileStore.list(statesPath), names.count != index().states.count else {
+        guard !isReadOnly, let names = try? FileStore.list(statesPath, isLossy: true),
+            names.count != index().states.count
+        else {
             return
         }
         _ = try? update(waiting: .no, flushing: false) { _ in
@@ -373,7 +375,7 @@ extension StorageDirectory {
         let states = state.withLock { state in
             (state.known?.states ?? []).union(state.written?.states ?? [])
         }
-        for name in (try? FileStore.list(statesPath)) ?? [] {
+        for name in (try? FileStore.list(statesPath, isLossy: true)) ?? [] {
             if let file = SHA256Digest(hex: name), states.contains(file) { continue }
             // A file that cannot be removed uses disk space, but does no other harm.
             try? FileStore.remove("\(statesPath)/\(name)", below: path)
@@ -496,9 +498,10 @@ extension StorageDirectory {
             try FileStore.remove("\(path)/\(name)", below: path)
         }
         try FileStore.removeTree("\(path)/.chains", below: path)
-        for bucket in try FileStore.list(path) ?? [] where !["states", "attachments", "chains"].contains(bucket) {
+        for bucket in try FileStore.list(path, isLossy: true) ?? []
+        where !["states", "attachments", "chains"].contains(bucket) {
             guard try FileStore.isDirectory("\(path)/\(bucket)") else { continue }
-            for name in try FileStore.list("\(path)/\(bucket)") ?? [] {
+            for name in try FileStore.list("\(path)/\(bucket)", isLossy: true) ?? [] {
                 let parts = name.split(separator: ".", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
                 guard parts.count == 2, Self.earlierEndings.contains(parts[1]),
                     (try? CollectionID(bucket: bucket, name: parts[0])) != nil
@@ -531,7 +534,7 @@ struct ChainDirectory: ChainStore.Keeper {
     /// Removes the oldest files beyond ``Limits/keptChains``, including those left by killed processes.
     private func removeOldest(except new: String) throws(BundleError) {
         let directory = storage.chainsPath
-        guard try FileStore.isDirectory(directory), let names = try FileStore.list(directory),
+        guard try FileStore.isDirectory(directory), let names = try FileStore.list(directory, isLossy: true),
             names.count > Limits.keptChains
         else { return }
         let others = names.map { "\(directory)/\($0)" }.filter { $0 != new }

@@ -68,7 +68,8 @@ extension StorageDirectory {
         let (id, session) = (collection.id, collection.session)
         let directory = attachmentsPath(id)
         // If a symbolic link has replaced the directory, its files do not belong to the library.
-        guard try FileStore.isDirectory(directory), let names = try FileStore.list(directory), !names.isEmpty
+        guard try FileStore.isDirectory(directory), let names = try FileStore.list(directory, isLossy: true),
+            !names.isEmpty
         else { return 0 }
         let entry = index[collection.key]
         var kept = stale.union(entry.kept)

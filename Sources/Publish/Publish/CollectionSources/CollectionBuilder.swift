@@ -373,7 +373,7 @@ extension CollectionBuilder {
     ///
     /// - Returns: `nil` if there is no such file, or if its path is not allowed. A problem is then added.
     private mutating func file(_ relative: String, _ line: Int, _ file: String) -> RecordAttachment? {
-        let parts = relative.split(separator: "/", omittingEmptySubsequences: false)
+        let parts = FileStore.components(of: relative, keepingEmpty: true)
         guard !parts.isEmpty, parts.allSatisfy({ !$0.isEmpty && $0 != "." && $0 != ".." }),
             !relative.unicodeScalars.contains(where: { $0.value < 0x20 || $0 == "\\" })
         else {
