@@ -51,8 +51,10 @@ private final class RefreshPlace {
         (options.jobs, options.streams) = (jobs, jobs)
         options.accepted = accepting ? [id] : []
         options.isLocked = isLocked
+        let transaction = try await DumpsTransaction.begin(in: directory, isReadOnly: options.isReadOnly)
+        defer { try? transaction.end() }
         let refresh = Refresh(
-            directory, configuration: configuration, client: client, policy: TrustPolicy(roots: server.root),
+            transaction, configuration: configuration, client: client, policy: TrustPolicy(roots: server.root),
             options: options, now: environment.now(), onEvent: { _ in })
         let report = try await refresh.run()
         return (try #require(report.outcomes.first), report)

@@ -17,7 +17,8 @@ package struct Pinning: Sendable {
         package let hasLostSignature: Bool
     }
 
-    let directory: DumpsDirectory
+    private let transaction: DumpsTransaction
+    var directory: DumpsDirectory { transaction.directory }
     let configuration: DumpsConfiguration
     let policy: TrustPolicy
     let now: Timestamp
@@ -25,20 +26,23 @@ package struct Pinning: Sendable {
 
     /// Creates the operation.
     ///
-    /// - Parameter now: the time at which a bundle without a lock file is verified.
+    /// - Parameters:
+    ///   - transaction: a transaction in which nothing was changed yet.
+    ///   - configuration: the directory's settings, which were read after the transaction has begun.
+    ///   - now: the time at which a bundle without a lock file is verified.
     package init(
-        _ directory: DumpsDirectory, configuration: DumpsConfiguration, policy: TrustPolicy, now: Timestamp,
+        _ transaction: DumpsTransaction, configuration: DumpsConfiguration, policy: TrustPolicy, now: Timestamp,
         limits: Limits
     ) {
-        self.directory = directory
+        self.transaction = transaction
         self.configuration = configuration
         self.policy = policy
         self.now = now
         self.limits = limits
     }
 
-    /// Pins collections, all in one transaction. One that cannot be pinned does not affect the others. Does I/O, and
-    /// runs git if the state may be in a commit.
+    /// Pins collections, all in the transaction, and ends it. One that cannot be pinned does not affect the others.
+    /// Does I/O, and runs git if the state may be in a commit.
     ///
     /// - Parameters:
     ///   - path: the bundle, folder or `git:REV` to search; `nil` for the git history of the directory.
@@ -50,7 +54,6 @@ package struct Pinning: Sendable {
     package func pin(
         _ ids: [CollectionID], _ request: PinRequest, from path: String?, reason: String?, until: Timestamp?
     ) async throws -> [(id: CollectionID, result: Result<Outcome, any Error>)] {
-        let transaction = try await DumpsTransaction.begin(in: directory, limits: limits)
         defer { try? transaction.end() }
         guard let text = try directory.configurationText() else {
             throw DumpsError.notConfigured(ids, directory.configurationPath)
@@ -60,7 +63,7 @@ package struct Pinning: Sendable {
         for id in ids {
             do {
                 let outcome = try await pin(
-                    id, request, from: path, &editor, transaction, reason: reason, until: until)
+                    id, request, from: path, &editor, reason: reason, until: until)
                 results.append((id, .success(outcome)))
             } catch {
                 results.append((id, .failure(error)))
@@ -73,7 +76,7 @@ package struct Pinning: Sendable {
 
     private func pin(
         _ id: CollectionID, _ request: PinRequest, from path: String?, _ editor: inout ConfigurationEditor,
-        _ transaction: DumpsTransaction, reason: String?, until: Timestamp?
+        reason: String?, until: Timestamp?
     ) async throws -> Outcome {
         guard let settings = try configuration.selecting([id], file: directory.configurationPath).first else {
             throw DumpsError.notConfigured([id], directory.configurationPath)
@@ -135,17 +138,19 @@ package struct Pinning: Sendable {
 
     /// Removes the pins of these collections from `dumps.yaml`. Does I/O.
     ///
+    /// - Parameter ids: the collections; `nil` for all that are pinned.
     /// - Returns: the removed pins.
     /// - Throws: ``DumpsError``, for example if `dumps.yaml` does not list one of the collections; then nothing has
     /// changed. `BundleError` if a file cannot be read or written.
     package static func unpin(
-        _ ids: [CollectionID], in directory: DumpsDirectory
+        _ ids: [CollectionID]?, in directory: DumpsDirectory
     ) async throws -> [(id: CollectionID, pin: Pin?)] {
-        guard try FileStore.exists(directory.configurationPath) else {
+        if let ids, try !FileStore.exists(directory.configurationPath) {
             throw DumpsError.notConfigured(ids, directory.configurationPath)
         }
         let transaction = try await DumpsTransaction.begin(in: directory)
         defer { try? transaction.end() }
+        let ids = try ids ?? directory.configuration().collections.filter { $0.pin != nil }.map(\.id)
         return try transaction.commit { editor in try ids.map { ($0, try editor.removePin(of: $0)) } }.value
     }
 }

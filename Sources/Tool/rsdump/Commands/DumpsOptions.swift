@@ -125,7 +125,32 @@ struct OpenDumps {
     let policy: TrustPolicy
     let limits = Limits()
 
-    /// Opens the directory and reads its `dumps.yaml`.
+    /// Begins a change of the directory, and then reads its `dumps.yaml`, which another process may have changed while
+    /// this one was waiting. The caller ends the transaction.
+    ///
+    /// - Parameters:
+    ///   - duration: how long to wait if another process is using the directory, in real time.
+    ///   - isReadOnly: whether to write nothing.
+    ///   - isConfigured: whether a missing `dumps.yaml` is an error.
+    ///   - applying: replaces settings of the file with those of the options.
+    /// - Throws: the errors of `DumpsTransaction.begin`, and `DumpsError`, `BundleError`, or the error of `applying`.
+    static func begin(
+        _ dumps: some DirectoryOption, waiting duration: Duration = .seconds(1), isReadOnly: Bool = false,
+        isConfigured: Bool = true, applying: (DumpsConfiguration) throws -> DumpsConfiguration
+    ) async throws -> (DumpsTransaction, OpenDumps) {
+        // What is wrong already is told before anything is created or waited for.
+        _ = try OpenDumps(dumps, isConfigured: isConfigured, applying: applying)
+        let transaction = try await DumpsTransaction.begin(
+            in: dumps.directory, waiting: duration, isReadOnly: isReadOnly)
+        do {
+            return (transaction, try OpenDumps(dumps, isConfigured: isConfigured, applying: applying))
+        } catch {
+            try? transaction.end()
+            throw error
+        }
+    }
+
+    /// Opens the directory for reading, and reads its `dumps.yaml`.
     ///
     /// - Parameters:
     ///   - isConfigured: whether a missing `dumps.yaml` is an error.

@@ -75,7 +75,8 @@ struct ImportCommand: AsyncParsableCommand {
 
     func run() async throws {
         guard case .format(let source) = source else { return try importSource() }
-        let opened = try OpenDumps(dumps, isConfigured: false, applying: server.applied)
+        let (transaction, opened) = try await OpenDumps.begin(dumps, isConfigured: false, applying: server.applied)
+        defer { try? transaction.end() }
         var options = Import.Options(
             time: time.flatMap(Timestamp.init(rfc3339:)) ?? HTTPEnvironment.system.now())
         options.policy = opened.policy
@@ -91,7 +92,7 @@ struct ImportCommand: AsyncParsableCommand {
         }
         defer { withExtendedLifetime(commit) {} }
         if options.roots.isEmpty { options.restoredPolicy = { [path] in try $0.policy(file: "\(path): dumps.yaml") } }
-        let outcomes = try await Import(into: opened.directory, from: source, options: options)
+        let outcomes = try Import(into: transaction, from: source, options: options)
             .run(place, collections.names)
         let report = ImportReport(outcomes: outcomes)
         try result.print(report.text(.output), report)

@@ -138,7 +138,6 @@ struct PublishCommand: AsyncParsableCommand {
             try await preview(options.sources.read(collections.names), at: time)
             return
         }
-        let signer = try signer()
         var settings = Publisher.Options(time: time)
         // The states of a rollback passed validation when they were first published, so skip it.
         settings.accepted = Set(accept.collections).union(rollback ? collections.names : [])
@@ -150,12 +149,15 @@ struct PublishCommand: AsyncParsableCommand {
         settings.suggestedPublisher = .suggested(
             for: server.flatMap { try? ServerURL($0, allowPlainHTTP: true) },
             chance: HTTPEnvironment.system.random())
-        if let overlapKeys {
-            settings.overlap = try KeyDirectory(overlapKeys.withoutTrailingSlashes).signer([:])
-        }
-        let policy = try policy(for: signer)
-        let publish = Publisher(into: dumps.directory, signer: signer, policy: policy, options: settings)
         let (outcomes, hooks) = try await onChange.telling(of: dumps.directory) {
+            let transaction = try await DumpsTransaction.begin(in: dumps.directory)
+            defer { try? transaction.end() }
+            let signer = try signer()
+            if let overlapKeys {
+                settings.overlap = try KeyDirectory(overlapKeys.withoutTrailingSlashes).signer([:])
+            }
+            let policy = try policy(for: signer)
+            let publish = Publisher(into: transaction, signer: signer, policy: policy, options: settings)
             if confirm { return try await publish.confirm() }
             if resign { return try await publish.resign(collections.names) }
             return try await publish.run(
