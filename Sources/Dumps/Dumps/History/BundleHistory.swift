@@ -200,6 +200,8 @@ package struct HistoryLimits: Sendable {
     var depth = 32
     /// The maximum number of revisions that are searched.
     let revisions = 100_000
+    /// The maximum number of files in a folder that git tracks, although it must track none.
+    let trackedFiles = 10_000
     /// The time limit of one run of git, in seconds.
     var gitSeconds = 120
 

@@ -123,6 +123,20 @@ package struct GitRepository: Sendable {
         return path
     }
 
+    /// Returns the paths of the files that git tracks in a folder of the directory, sorted. They are relative to the
+    /// directory. Names that are not UTF-8 have replacement characters.
+    ///
+    /// - Parameter revision: a commit; `nil` for what the next commit would contain.
+    func tracked(below folder: String, in revision: Revision? = nil) async throws(DumpsError) -> [String] {
+        let files = bounds.trackedFiles
+        // The system's limit for a path is 4096 bytes.
+        let limit = GitCommand.Limit(bytes: files * 4096, name: "tracked files in \(folder)", allowed: files)
+        let command =
+            revision.map { ["ls-tree", "-r", "-z", "--name-only", $0.commit] } ?? ["ls-files", "-z"]
+        return try await checked(command + ["--", relative(folder)], limit: limit).split(separator: 0)
+            .map { String(decoding: $0, as: UTF8.self) }.sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) }
+    }
+
     /// Stages changed or removed files of the directory for the next commit.
     package func stage(_ files: [String]) async throws(DumpsError) {
         var paths: [String] = []
@@ -374,7 +388,7 @@ extension GitRepository {
 
     /// Returns the path with a leading `./`, so that git treats it as relative to the directory and never as an option.
     private func relative(_ path: String) throws(DumpsError) -> String {
-        let parts = path.split(separator: "/", omittingEmptySubsequences: false)
+        let parts = FileStore.components(of: path, keepingEmpty: true)
         guard parts.allSatisfy({ !$0.isEmpty && $0 != "." && $0 != ".." }), !path.utf8.contains(where: { $0 < 0x20 })
         else { throw .invalidPath(path) }
         return "./\(path)"

@@ -9,7 +9,7 @@ struct VerifyReport: Encodable {
     let catalogue: CatalogueVerification?
     let now: Timestamp
     /// The files that are not in the lock file; `nil` if this was not checked.
-    let strays: [String]?
+    let strays: [StrayFile]?
     /// The collections in the lock file that `dumps.yaml` does not list; `nil` if this was not checked.
     let unlisted: [CollectionID]?
     /// The requirements of `dumps.yaml` that the lock file does not meet; `nil` if this was not checked.
@@ -48,8 +48,7 @@ struct VerifyReport: Encodable {
             }
         }
         lines += (strays ?? []).map { stray in
-            "\(Console.visible(stray))  \(style.red("failed")): it is not in the lock file; remove it, or move it "
-                + "elsewhere"
+            "\(Console.visible(stray.path))  \(style.red("failed")): \(Console.visible(stray.problem))"
         }
         lines += (unlisted ?? []).map { id in
             "\("\(id)".padded(to: width))  \(style.red("failed")): dumps.yaml does not list it; rsdump refresh would "
