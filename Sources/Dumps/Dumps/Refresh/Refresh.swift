@@ -405,7 +405,7 @@ package struct Refresh: Sendable {
             let fetched = planned.id == Catalogue.collection ? plan.step.snapshot : nil
             let outcome = await refresher.refresh(planned, fetched: fetched)
             // The outcomes of staged bundles are reported later, because the commit may still fail.
-            if !transaction.hasStaged(planned.id) { onEvent(.finished(outcome)) }
+            onEvent(transaction.hasStaged(planned.id) ? .staged(planned.id) : .finished(outcome))
             return outcome
         }
     }

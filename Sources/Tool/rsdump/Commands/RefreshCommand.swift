@@ -111,7 +111,8 @@ extension OpenDumps {
         _ names: [CollectionID], options: Refresh.Options, progress: Progress
     ) async throws -> RefreshReport {
         try await withServer(jobs: options.jobs, onEvent: { progress.show(.http($0)) }) { client in
-            defer { progress.finish() }
+            async let _ = progress.draw { client.metrics.bodyBytes }
+            // Leaving this scope cancels the drawing, and waits until the bars are removed.
             return try await Refresh(
                 directory, configuration: configuration, client: client, policy: policy, options: options,
                 now: HTTPEnvironment.system.now(), onEvent: { progress.show($0) }
