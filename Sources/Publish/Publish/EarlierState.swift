@@ -19,8 +19,9 @@ package struct EarlierState: Sendable {
         of id: CollectionID, in directory: DumpsDirectory, to time: Timestamp? = nil, by policy: TrustPolicy,
         limits: Limits = Limits()
     ) async throws {
-        guard let held = try directory.lockFile(limits: limits).collections[id] else {
-            throw DumpsError.notLocked([id], directory.lockPath)
+        let lock = try directory.lockFile(limits: limits)
+        guard let held = lock.collections[id] else {
+            throw DumpsError.notLocked([id], directory.lockPath, known: lock.collections.keys)
         }
         let history = BundleHistory(
             [.git(try await GitRepository(containing: directory.path, limits: limits))], limits: limits)

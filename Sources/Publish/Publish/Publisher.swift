@@ -237,7 +237,9 @@ package struct Publisher: Sendable {
     package func resign(_ names: [CollectionID]) async throws -> [Outcome] {
         let lock = try directory.lockFile(limits: limits)
         let unknown = names.filter { lock.collections[$0] == nil }
-        guard unknown.isEmpty else { throw DumpsError.notLocked(unknown, directory.lockPath) }
+        guard unknown.isEmpty else {
+            throw DumpsError.notLocked(unknown, directory.lockPath, known: lock.collections.keys)
+        }
         let ids = names.isEmpty ? lock.collections.keys.sorted() : names
         guard try directory.configurationOrDefault().catalogue != nil, ids.contains(Catalogue.collection) else {
             return try await publish(ids.map { ($0, nil) }, catalogue: .none)
@@ -550,7 +552,7 @@ package struct Publisher: Sendable {
     /// Returns the current state if it verifies against a configured root now. The lock file alone is not sufficient,
     /// because anyone who proposes a change can modify it.
     private func vouchedNow(_ id: CollectionID, _ held: Held?) throws -> (held: Held, snapshot: Snapshot) {
-        guard let held else { throw DumpsError.notLocked([id], directory.lockPath) }
+        guard let held else { throw DumpsError.notLocked([id], directory.lockPath, known: []) }
         let present = try held.vouched.get()
         do throws(BundleError) {
             _ = try KeptSnapshotVerifier(policy, limits: limits).verified(

@@ -1,6 +1,7 @@
 import ArgumentParser
 import CMappedFaults
 import Dumps
+import RemoteSettingsModel
 
 /// The command-line tool.
 @main
@@ -67,7 +68,7 @@ struct RSDump: AsyncParsableCommand {
         } catch {
             switch exitCode(for: error) {
             case .validationFailure:
-                Console.error(fullMessage(for: error))
+                Console.error(unknownCommand(CommandLine.arguments.dropFirst()) ?? fullMessage(for: error))
                 exit(withError: ExitStatus.usage.code)
             // The parser reports a request for help or for the version as an error too.
             case .success: exit(withError: error)
@@ -79,5 +80,24 @@ struct RSDump: AsyncParsableCommand {
                 exit(withError: failure.status.code)
             }
         }
+    }
+
+    /// Returns a message about a misspelled command; `nil` if there is none that is similar.
+    private static func unknownCommand(_ arguments: ArraySlice<String>) -> String? {
+        var command: any ParsableCommand.Type = Self.self
+        for name in arguments where !name.hasPrefix("-") {
+            var names: [String] = []
+            var next: (any ParsableCommand.Type)?
+            for subcommand in command.configuration.subcommands {
+                names.append(subcommand._commandName)
+                if subcommand._commandName.exact == name.exact { next = subcommand }
+            }
+            guard let next else {
+                guard let similar = name.mostSimilar(in: names) else { return nil }
+                return "Error: there is no command \(VisibleText.quote(name)); did you mean \(similar)?"
+            }
+            command = next
+        }
+        return nil
     }
 }

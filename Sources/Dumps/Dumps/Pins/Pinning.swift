@@ -53,7 +53,7 @@ package struct Pinning: Sendable {
         let transaction = try await DumpsTransaction.begin(in: directory, limits: limits)
         defer { try? transaction.end() }
         guard let text = try directory.configurationText() else {
-            throw DumpsError.notConfigured(ids, directory.configurationPath)
+            throw DumpsError.notConfigured(ids, directory.configurationPath, known: [])
         }
         var editor = try ConfigurationEditor(text, file: directory.configurationPath)
         var results: [(id: CollectionID, result: Result<Outcome, any Error>)] = []
@@ -76,7 +76,7 @@ package struct Pinning: Sendable {
         _ transaction: DumpsTransaction, reason: String?, until: Timestamp?
     ) async throws -> Outcome {
         guard let settings = try configuration.selecting([id], file: directory.configurationPath).first else {
-            throw DumpsError.notConfigured([id], directory.configurationPath)
+            throw DumpsError.notConfigured([id], directory.configurationPath, known: [])
         }
         let current = transaction.before.collections[id]
         var held = current
@@ -142,7 +142,7 @@ package struct Pinning: Sendable {
         _ ids: [CollectionID], in directory: DumpsDirectory
     ) async throws -> [(id: CollectionID, pin: Pin?)] {
         guard try FileStore.exists(directory.configurationPath) else {
-            throw DumpsError.notConfigured(ids, directory.configurationPath)
+            throw DumpsError.notConfigured(ids, directory.configurationPath, known: [])
         }
         let transaction = try await DumpsTransaction.begin(in: directory)
         defer { try? transaction.end() }

@@ -102,7 +102,9 @@ package struct Refresh: Sendable {
         var settings = try configuration.selecting(names, file: directory.configurationPath)
         if configuration.catalogue != nil { settings = configuration.allCollections }
         let strangers = options.accepted.filter { id in !settings.contains { $0.id == id } }
-        guard strangers.isEmpty else { throw .notConfigured(strangers.sorted(), directory.configurationPath) }
+        guard strangers.isEmpty else {
+            throw .notConfigured(strangers.sorted(), directory.configurationPath, known: settings.map(\.id))
+        }
         return settings
     }
 

@@ -81,7 +81,8 @@ package struct Import: Sendable {
         if let missing = names.first(where: { name in !offers.contains { $0.0 == name } }) {
             throw DumpsError(
                 .usage, path, entry: "\(missing)", found: "there is no such collection",
-                remedy: "correct the name, or give no names to import all collections")
+                remedy: [missing].didYouMean(
+                    offers.map(\.0), or: "correct the name, or give no names to import all collections"))
         }
         let (isNew, configuration) = (
             try !FileStore.exists(directory.configurationPath), try directory.configurationOrDefault()

@@ -123,7 +123,7 @@ struct OpenDumps {
     let directory: DumpsDirectory
     let configuration: DumpsConfiguration
     let policy: TrustPolicy
-    let limits = Limits()
+    var limits = Limits()
 
     /// Opens the directory and reads its `dumps.yaml`.
     ///
@@ -175,9 +175,11 @@ struct BundleArgument: ParsableArguments {
         let id = bundle.hasSuffix(".zip") ? nil : try? CollectionID(bundle)
         let path = id.map(dumps.directory.bundlePath) ?? bundle
         guard try FileStore.exists(path) else {
+            let advice = "give the path of a .zip file, or BUCKET/COLLECTION and --dumps DIR"
+            let known = (try? dumps.directory.lockFile(limits: Limits()).collections.keys.sorted()) ?? []
             throw CommandFailure(
                 .usage,
-                "\(path): there is no such bundle; give the path of a .zip file, or BUCKET/COLLECTION and --dumps DIR")
+                "\(path): there is no such bundle; \([id].compactMap(\.self).didYouMean(known, or: advice))")
         }
         return try BundleReader(path: path, limits: Limits())
     }

@@ -217,8 +217,9 @@ extension DiffReport {
         let unknown = names.filter { !known.contains($0) }
         guard unknown.isEmpty else {
             throw DumpsError.notComparable(
-                "\(Counted.list(unknown)): neither \(old.name) nor \(new.name) has it; together they have "
-                    + Counted.text(known.count, "other collection"))
+                "\(Counted.list(unknown)): neither \(old.name) nor \(new.name) has it; "
+                    + unknown.didYouMean(
+                        known, or: "together they have \(Counted.text(known.count, "other collection"))"))
         }
         let only = [before.onlyCollection, after.onlyCollection].compactMap(\.self)
         var diffs: [SnapshotDiff] = []
