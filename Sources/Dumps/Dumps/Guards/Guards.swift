@@ -132,6 +132,11 @@ package struct GuardViolation: Hashable, Sendable, Encodable, CustomStringConver
 }
 
 extension Guards {
+    /// Returns whether the result for a new state depends on the earlier records.
+    func compare(_ new: RecordTable) -> Bool {
+        keepsRecords && new.isEmpty || maxRemoved != nil || maxChanged != nil || maxAdded != nil || maxGrowth != nil
+    }
+
     /// Checks a new state. Does no I/O.
     ///
     /// - Parameters:

@@ -192,7 +192,7 @@ extension Pinning {
             return try await committed(id, at: name, in: place ?? directory.path, held: held)
         }
         if case .revision(let name) = request {
-            throw DumpsError.noRevision(directory: path ?? directory.path, name: name, isShallow: false)
+            throw DumpsError.noRevision(directory: path ?? directory.path, name: name, gap: nil)
         }
         let source: BundleHistory.Source
         let places: String
@@ -203,7 +203,7 @@ extension Pinning {
             do throws(DumpsError) {
                 let repository = try await GitRepository(containing: directory.path, limits: limits)
                 (source, places) = (.git(repository), "the git history of \(directory.path)")
-                if repository.isShallow { remedy = "this clone is shallow: run git fetch --unshallow, or \(remedy)" }
+                if let gap = repository.gap { remedy = "\(gap), or \(remedy)" }
             } catch {
                 if let held, request.includes(held.timestamp) { return [.present(held)] }
                 throw error
@@ -228,8 +228,7 @@ extension Pinning {
     private func committed(
         _ id: CollectionID, at name: String, in place: String, held: LockFile.Collection?
     ) async throws -> [Candidate] {
-        let repository = try await GitRepository(containing: place, limits: limits)
-        guard let bundle = try await HistoricBundle(of: id, at: name, in: repository, limits: limits) else {
+        guard let bundle = try await HistoricBundle(of: id, at: name, in: place, limits: limits) else {
             throw DumpsError.notFound(
                 id, wanted: "of this collection in the commit \(name)", places: place, found: [],
                 remedy: "give another commit with --at or --from git:REV")

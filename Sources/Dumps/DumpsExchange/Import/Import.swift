@@ -102,7 +102,8 @@ package struct Import: Sendable {
         return outcomes
     }
 
-    /// Restores a dumps directory with its `dumps.yaml`, the entries of its lock file and the bytes of its bundles.
+    /// Restores a dumps directory with its `dumps.yaml`, the entries of its lock file, the bytes of its bundles, and
+    /// files such as `.gitattributes`.
     private func restore(
         _ source: DumpsDirectory, _ text: String, _ transaction: DumpsTransaction, from path: String
     ) throws -> [Outcome] {
@@ -124,6 +125,7 @@ package struct Import: Sendable {
                 id: id, result: result.mapError { named($0, of: path) }, snapshot: snapshot, notes: [])
         }
         guard transaction.after != transaction.before else { return outcomes }
+        for (name, content) in try source.documents() { try directory.add(document: name, content) }
         try transaction.commit(configuration, text: text)
         return outcomes
     }

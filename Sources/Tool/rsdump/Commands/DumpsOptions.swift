@@ -39,11 +39,11 @@ struct ReadDumpsOptions: ParsableArguments, DirectoryOption {
 
     /// Checks the directory out of git into a temporary one if the option refers to a commit.
     ///
-    /// - Returns: the temporary directory, which is deleted when this object is released; `nil` if the option is a
-    ///   plain directory.
-    mutating func checkOutCommit() async throws -> TemporaryDirectory? {
+    /// - Returns: the copy, which is deleted with the last reference to it; `nil` if the option is a plain directory.
+    mutating func checkOutCommit() async throws -> CommittedDumps? {
         guard case .git(let revision, let place)? = DiffSide.Place(path) else { return nil }
-        let copy = try await DumpsDirectory.checkOut(revision, of: place ?? "dumps")
+        let copy = try await CommittedDumps(revision, of: [place ?? "dumps"])
+        Console.show(copy.name, for: copy.path)
         path = copy.path
         return copy
     }
@@ -191,8 +191,7 @@ struct BundleArgument: ParsableArguments {
         }
         if name.hasSuffix(".zip") { return try await DiffSide.bundle(at: name, in: revision) }
         let id = try collectionID(name)
-        let repository = try await GitRepository(containing: dumps.directory.path)
-        guard let found = try await HistoricBundle(of: id, at: revision, in: repository) else {
+        guard let found = try await HistoricBundle(of: id, at: revision, in: dumps.directory.path) else {
             throw CommandFailure(
                 .usage, "git:\(revision): this commit has no \(dumps.directory.bundlePath(id)); give a different commit"
             )

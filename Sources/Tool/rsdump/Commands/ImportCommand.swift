@@ -84,10 +84,12 @@ struct ImportCommand: AsyncParsableCommand {
         options.server = server.server
         options.roots = try TrustAnchors(hashes: server.trust.roots).roots
         var place = path
-        var commit: TemporaryDirectory?
+        var commit: CommittedDumps?
         if source == .dumps, case .git(let revision, let other)? = DiffSide.Place(path) {
-            commit = try await DumpsDirectory.checkOut(revision, of: other ?? dumps.path)
-            place = commit?.path ?? path
+            let copy = try await CommittedDumps(
+                revision, of: other.map { [$0] } ?? (dumps.path == "dumps" ? ["dumps"] : [dumps.path, "dumps"]))
+            Console.show(copy.name, for: copy.path)
+            (commit, place) = (copy, copy.path)
         }
         defer { withExtendedLifetime(commit) {} }
         if options.roots.isEmpty { options.restoredPolicy = { [path] in try $0.policy(file: "\(path): dumps.yaml") } }

@@ -62,9 +62,7 @@ struct LogCommand: AsyncParsableCommand {
             ? try await CollectionLog(of: collection, inCommitsOf: directory, withTags: tags)
             : try await CollectionLog(of: collection, inFolders: folders)
         for problem in log.unusable { report(problem) }
-        if log.isShallow {
-            Console.error("note: this clone has only the newest commits; fetch the others with: git fetch --unshallow")
-        }
+        if let gap = log.gap { Console.error("note: \(gap)") }
         guard try await blame ? printBlame(log) : printEntries(log) else {
             let wanted = [id.map { ", record \($0)" }, field.map { ", field \($0)" }].compactMap(\.self)
             throw CommandFailure(
@@ -75,7 +73,9 @@ struct LogCommand: AsyncParsableCommand {
 
     private func printTaggedRecords(of directory: String) async throws {
         guard let id else { return }
-        let found = try await TaggedRecord.all(id: id, inTagsOf: directory, unusable: report)
+        let search = try await TaggedRecord.search(for: id, inTagsOf: directory, unusable: report)
+        for gap in search.gaps { Console.error("note: \(Console.visible(gap))") }
+        let found = search.found
         switch result.format {
         case .json: try Console.print(json: found)
         case .text, .markdown:

@@ -66,7 +66,7 @@ struct VerifyCommand: AsyncParsableCommand {
             disagreements: locked ? try disagreements(opened, outcomes, at: now) : nil,
             guarded: guards
                 ? try await verification.violations(
-                    by: opened.configuration, of: outcomes, history: await history(opened)) : nil,
+                    by: opened.configuration, of: outcomes, history: await history(opened, commit)) : nil,
             tooOld: hasLimit ? CatalogueText.problem(catalogue, opened.configuration, at: now) : nil,
             excess: try opened.directory.lockFile(limits: opened.limits).excess(over: opened.configuration.totalBudget),
             rebuilt: rebuild ? try await rebuilt(opened) : nil)
@@ -91,13 +91,15 @@ struct VerifyCommand: AsyncParsableCommand {
         return report
     }
 
-    /// Returns the earlier states that guards compare with; `nil` if git has none.
-    private func history(_ opened: OpenDumps) async -> BundleHistory? {
+    /// Returns the earlier states that guards compare with, or the reason that git has none.
+    private func history(
+        _ opened: OpenDumps, _ commit: CommittedDumps?
+    ) async -> Result<BundleHistory, DumpsError> {
+        if let commit { return .success(commit.history) }
         do throws(DumpsError) {
-            return try await BundleHistory(of: opened.directory.path, in: ["git"], limits: opened.limits)
+            return .success(try await BundleHistory(of: opened.directory.path, in: ["git"], limits: opened.limits))
         } catch {
-            Console.error("note: guards that compare with earlier states were skipped: \(error)")
-            return nil
+            return .failure(error)
         }
     }
 

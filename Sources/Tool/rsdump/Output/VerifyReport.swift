@@ -26,11 +26,11 @@ struct VerifyReport: Encodable {
 
     var isWithinBudget: Bool { excess == nil && outcomes.allSatisfy { $0.excess == nil } }
 
-    var passesGuards: Bool { (guarded ?? []).isEmpty }
+    var passesGuards: Bool { (guarded ?? []).allSatisfy(\.violations.isEmpty) }
 
     var isGood: Bool {
         outcomes.allSatisfy { $0.verdict.isGood } && (strays ?? []).isEmpty && (unlisted ?? []).isEmpty
-            && (disagreements ?? []).isEmpty
+            && (disagreements ?? []).isEmpty && (guarded ?? []).allSatisfy { $0.problem == nil }
             && (catalogue?.problems ?? []).isEmpty
     }
 
@@ -61,8 +61,9 @@ struct VerifyReport: Encodable {
                 + (each.action.isRefetch ? "; on the publishing machine, run rsdump publish --resign" : "")
         }
         for each in guarded ?? [] {
-            lines += each.violations.map {
-                "\("\(each.collection)".padded(to: width))  \(style.red("failed")): guard \(Console.visible("\($0)"))"
+            let problem = each.problem.map { "guards cannot compare it with its earlier state: \($0)" }
+            lines += (each.violations.map { "guard \($0)" } + [problem].compactMap(\.self)).map {
+                "\("\(each.collection)".padded(to: width))  \(style.red("failed")): \(Console.visible($0))"
             }
         }
         if let catalogue {
