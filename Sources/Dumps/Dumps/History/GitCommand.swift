@@ -66,10 +66,11 @@ struct GitCommand: Sendable {
             // and cannot be overridden by settings of the repository.
             "GIT_NO_LAZY_FETCH": "1", "GIT_ALLOW_PROTOCOL": "none",
         ]
-        // The variables on the second line are for the filter of Git LFS, which may download files.
+        // The variables from the second line on are for the filter of Git LFS, which may download files.
         for name in [
             "PATH", "HOME", "XDG_CONFIG_HOME", "TMPDIR", "DEVELOPER_DIR",
             "SSH_AUTH_SOCK", "HTTPS_PROXY", "https_proxy", "NO_PROXY", "no_proxy",
+            "SSL_CERT_FILE", "SSL_CERT_DIR",
         ] {
             if let value = unsafe getenv(name) { kept[name] = unsafe String(cString: value) }
         }
