@@ -40,15 +40,10 @@ struct ParameterAccessors {
             "",
             "import RemoteConfiguration", "", "extension RemoteConfigReading {",
         ]
-        var taken: Set<ExactString> = []
-        for key in parameters.keys.sorted().map(\.string) {
-            var identifier = Self.identifier(key)
-            var number = 2
-            while !taken.insert(identifier.exact).inserted {
-                identifier = "\(Self.identifier(key))\(number)"
-                number += 1
-            }
-            if taken.count > 1 { lines.append("") }
+        var names = NamesInUse()
+        for (position, key) in parameters.keys.sorted().map(\.string).enumerated() {
+            let identifier = names.unused(Self.identifier(key))
+            if position > 0 { lines.append("") }
             lines.append("    /// The parameter `\(VisibleText.escape(key.filter { $0 != "`" }))`.")
             let accessor = Self.accessor(key, parameters)
             lines.append("    public var \(Self.escaped(identifier)): \(accessor.type) { \(accessor.body) }")

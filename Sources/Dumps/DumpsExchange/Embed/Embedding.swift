@@ -129,7 +129,8 @@ package struct Embedding: Sendable {
         let bundles = try directory.lockedBundles(options.collections, keepingCatalogue: true, limits: limits)
         let whole = try directory.lockFile(limits: limits)
         var lock = whole
-        lock.collections = whole.collections.filter { id, _ in bundles.contains { $0.head.collection == id } }
+        let ids = Set(bundles.map(\.head.collection))
+        lock.collections = whole.collections.filter { id, _ in ids.contains(id) }
         try checkEnvironment(of: lock)
         var files: [(path: String, content: Bytes)] = []
         var own: Set<CollectionID> = []
