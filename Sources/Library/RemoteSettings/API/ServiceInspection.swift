@@ -84,6 +84,10 @@ extension ServiceInspection: CustomStringConvertible {
             lines.append("\(status.collection): \(current)\(served)")
             if case .override(let path) = status.source { lines.append("  OVERRIDDEN for development by \(path)") }
             lines += status.rejected.filter { $0.reason != .older }.map { "  \($0)" }
+            if status.unevaluatedRecords > 0 {
+                let omitted = Counted.text(status.unevaluatedRecords, "record")
+                lines.append("  \(omitted) omitted, because evaluating all filters takes too much work")
+            }
             if let failures = collection.failures { lines.append("  \(failures)") }
             if let recent = status.recentFailure {
                 let until = recent.nextTry.rfc3339

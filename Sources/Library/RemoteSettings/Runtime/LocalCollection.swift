@@ -31,12 +31,14 @@ package final class LocalCollection: Sendable {
         /// for again.
         var isOutdated = false
         var answer: [RemoteSettingsRecord]?
+        /// The number of records that the last read omitted because of ``FilterLimits/readSteps``.
+        var unevaluated = 0
         /// A number that increases whenever a different state comes into use, so that results computed from an older
         /// state are discarded.
         var generation = 0
 
         mutating func replace(_ current: CurrentState?) {
-            (known, isOutdated, answer) = (current, false, nil)
+            (known, isOutdated, answer, unevaluated) = (current, false, nil, 0)
             generation += 1
         }
     }
@@ -235,7 +237,7 @@ package final class LocalCollection: Sendable {
             age: current.timestamp.map { session.now.elapsed(since: $0) }, records: current.snapshot?.records.count,
             provenance: current.snapshot?.provenance, isVerifiedOnDevice: current.isVerifiedOnDevice,
             catalogue: current.isOfCatalogue ? current.view?.catalogue.number : nil, rejected: rejected,
-            recentFailure: session.failures.standing(id))
+            recentFailure: session.failures.standing(id), unevaluatedRecords: state.withLock { $0.unevaluated })
     }
 
     /// Uses a state that a sync has stored, and notifies listeners.
@@ -278,6 +280,7 @@ extension LocalCollection {
         }
         var filter = RecordFilter(context: session.filterContext, limits: session.limits.filter)
         for record in table where filter.includes(record) { records.append(RemoteSettingsRecord(record)) }
+        state.withLock { $0.unevaluated = filter.unevaluated }
         return records
     }
 
