@@ -132,7 +132,7 @@ package struct Publisher: Sendable {
     ) throws(DumpsError) -> [GuardViolation] {
         guard [.created, .updated].contains(next.status) else { return [] }
         let violations = configuration.settings(of: next.collection).guards.violations(
-            of: next.payload.records, after: present?.payload.records)
+            of: next.payload.records, after: present?.payload.records, isPublished: true)
         guard violations.isEmpty || accepted.contains(next.collection) else {
             throw .guarded(next.collection, violations, command: "rsdump publish")
         }

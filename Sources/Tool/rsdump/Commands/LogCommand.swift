@@ -139,7 +139,7 @@ struct LogCommand: AsyncParsableCommand {
         for member in members ?? [] {
             guard let (entry, tags) = entries[member.key] else { continue }
             isThere = true
-            let value = String(decoding: JSONText.compact(member.value), as: UTF8.self)
+            let value = String(decoding: JSONText.shown(member.value), as: UTF8.self)
             let when = entry.committed ?? entry.diff.new?.timestamp
             Console.print(
                 "\(Style.output.yellow(entry.name))  \(Style.output.dim(when?.rfc3339 ?? ""))  "

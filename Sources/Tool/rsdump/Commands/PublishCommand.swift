@@ -13,6 +13,18 @@ struct SourcesOptions: ParsableArguments {
     var path = "sources"
 
     var sources: SourceDirectory { SourceDirectory(path.withoutTrailingSlashes) }
+
+    /// Reads collections, and prints a warning for each file that is not used.
+    func read(_ names: [CollectionID]) throws -> [CollectionSource] { try sources.readWithWarnings(names) }
+}
+
+extension SourceDirectory {
+    /// Reads collections, and prints a warning for each file that is not used.
+    func readWithWarnings(_ names: [CollectionID]) throws -> [CollectionSource] {
+        let sources = try read(names)
+        for file in try unused(by: sources, names: names) { Console.error("warning: \(Console.visible("\(file)"))") }
+        return sources
+    }
 }
 
 /// `rsdump publish`
@@ -135,7 +147,7 @@ struct PublishCommand: AsyncParsableCommand {
                 "--at is \(time.rfc3339), more than a day from now, which apps would reject; give an earlier time")
         }
         if dryRun.isGiven {
-            try await preview(options.sources.read(collections.names), at: time)
+            try await preview(options.read(collections.names), at: time)
             return
         }
         let signer = try signer()
@@ -159,7 +171,7 @@ struct PublishCommand: AsyncParsableCommand {
             if confirm { return try await publish.confirm() }
             if resign { return try await publish.resign(collections.names) }
             return try await publish.run(
-                rollback ? try await earlierStates(policy) : options.sources.read(collections.names))
+                rollback ? try await earlierStates(policy) : options.read(collections.names))
         }
         let report = PublishReport(outcomes: outcomes, hooks: hooks)
         switch result.format {
