@@ -282,6 +282,7 @@ let package = Package(
                 .lab("RemoteSettingsModel"), .lab("SnapshotBundle"), .lab("ContentSigning"),
                 .lab("RemoteSettingsHTTP"), .lab("RemoteSettings"), .lab("RemoteSettingsBlocking"),
                 .lab("RemoteConfiguration"), .lab("RemoteSettingsTesting"),
+                .target(name: "CurlTransport", condition: .when(platforms: .withCurl, traits: ["Lab"])),
             ],
             path: "Tests/Lab/test-process"),
     ],

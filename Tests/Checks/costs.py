@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
-"""scripts/check costs: prints how large the package is, and fails above the limits that CONTRIBUTING.md lists.
+"""scripts/check costs: prints how large the package is, and fails above the limits in MOST.
 
-A line counts if it is neither empty nor only a comment.
+A line counts if it is neither empty nor only a comment. The limits of lines are those of the last landing, and only fall: lower
+them with each change that removes code.
 """
 import json
 import pathlib
@@ -12,8 +13,7 @@ import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 MOST = {
-    "error types": 20, "`package` declarations in Format and Network": 1_125, "limits": 30, "commands of `rsdump`": 24,
-    "options of `rsdump`": 117,
+    "lines of code": 52_040, "lines of tests": 49_060, "error types": 20, "commands of `rsdump`": 24, "options of `rsdump`": 117,
 }
 ERROR_TYPE = (r"^\s*(?:(?:public|package|private|fileprivate|indirect|final) )*(?:struct|enum|class|extension) "
               r"[\w.]+\s*:[^{]*\b(?:Error|CodedError)\b[^{]*\{")
@@ -51,8 +51,6 @@ def main():
         "lines of Format, Network and Library": sum(map(lines, ["Sources/Format", "Sources/Network", "Sources/Library"])),
         "lines of tests": lines("Tests"),
         "error types": count(ERROR_TYPE, "Sources"),
-        "`package` declarations in Format and Network": count(r"^\s*package ", "Sources/Format", "Sources/Network"),
-        "limits": count(r"^ +(?:package )?var \w+", "Sources", name="Limits.swift"),
         "commands of `rsdump`": len(re.findall(r"^[a-z ]+$", kept, re.MULTILINE)),
         "options of `rsdump`": len(re.findall(r"@(?:Option|Flag|Argument)\b", tool)),
     }

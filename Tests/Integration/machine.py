@@ -10,19 +10,24 @@ from git_tree import NO_SETTINGS
 
 # Programs that change what is tested, such as gh and git-lfs, are not here: a test that wants one makes its own.
 PROGRAMS = """
-    awk base64 basename bash bsdtar bunzip2 bzip2 cat cc chgrp chmod chown chromedriver chromium cmp comm cp cron crontab curl cut
-    date dd df diff dirname dpkg dpkg-deb dpkg-query du echo env expr faketime false find firefox-esr flock gcc getconf getent
-    git grep gunzip gzip head hostname id install jq kill ldd ln logger ls md5sum mkdir mkfifo mknod mktemp mount mv nginx nice nm
-    nohup nproc od openssl paste pkcs11-tool pkill printenv printf ps pwd python3 readelf readlink realpath rm rmdir run-parts
-    script sed seq setpriv setsid sh sha1sum sha256sum sleep softhsm2-util sort spin split ssh ssh-keygen ssh-keyscan sshd stat
-    stdbuf strings strip sync systemctl systemd-analyze tac tail tar tee test timeout touch tr true truncate tty umount uname uniq
-    unlink unshare unzip useradd userdel usermod wc wrk xargs xz yes zip zstd""".split()
+    arch as awk b2sum base32 base64 basename basenc bash bsdtar bunzip2 bzcat bzip2 cat cc chgrp chmod chown chromedriver
+    chromium cksum cmp comm cp cron crontab csplit curl cut date dd df diff dirname dpkg dpkg-deb dpkg-query du echo env expand
+    expr faketime false find findmnt firefox-esr flock fmt fold gcc getconf getent git gpg grep groupadd groups gunzip gzip head
+    hostname id install ip join jq kill ld ld.bfd ld.gold ldconfig ldd link ln logger ls md5sum mkdir mkfifo mknod mktemp mount
+    mv nginx nice nl nm nohup nproc numfmt od openssl paste pathchk pgrep pidof pkcs11-tool pkill printenv printf prlimit ps pwd
+    python3 readelf readlink realpath rm rmdir run-parts script sed seq setpriv setsid sh sha1sum sha224sum sha256sum sha384sum
+    sha512sum shuf sleep softhsm2-util sort spin split ssh ssh-add ssh-agent ssh-keygen ssh-keyscan sshd stat stdbuf strings
+    strip stty sum sync systemctl systemd-analyze tac tail tar tee test timeout touch tr true truncate tsort umount uname
+    unexpand uniq unlink unshare unxz unzip unzstd useradd userdel usermod users wc whoami wrk xargs xz xzcat yes zcat zdump zip
+    zstd zstdcat""".split()
 
 
 def isolate():
     """Changes this process's environment, which the processes of the tests inherit."""
     folder = pathlib.Path(tempfile.mkdtemp(prefix="machine-"))
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    # For tests that change to another user.
+    folder.chmod(0o755)
     (folder / "home").mkdir()
     (folder / "bin").mkdir()
     places = [os.environ["PATH"], "/usr/sbin", "/sbin"]

@@ -37,10 +37,12 @@ class Outcome:
 
 
 def environment(changes=None):
-    """A plain environment: what a CI job would have, so that nothing of this machine's leaks into the outcome."""
+    """A plain environment: what a CI job would have, so that nothing of this machine's leaks into the outcome, and no real server
+    is asked."""
     names = ("PATH", "HOME", "TMPDIR", "GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM")
     kept = {name: os.environ[name] for name in names if name in os.environ}
-    return {**kept, "LANG": "C.UTF-8", "SWIFT_BACKTRACE": "enable=no", **(changes or {})}
+    nobody = {"https_proxy": "http://127.0.0.1:9", "no_proxy": "localhost,127.0.0.1,::1"}
+    return {**kept, **nobody, "LANG": "C.UTF-8", "SWIFT_BACKTRACE": "enable=no", **(changes or {})}
 
 
 def start(*arguments, env=None, cwd=None):

@@ -51,5 +51,11 @@ def test_a_failure_says_since_when_and_which_name_was_meant(dumps, sample):
     regions = next(each for each in status["collections"] if each["collection"] == REGIONS)
     assert settings["missedRefreshes"] == 3 and "missedRefreshes" not in regions, settings
     assert dumps.status().says("3 later commits")
-    assert rsdump.run("add", "main/region", "--dumps", dumps.path).code == rsdump.DONE
+    added = rsdump.run("add", "main/region", "--dumps", dumps.path)
+    assert added.code == rsdump.DONE and added.says("the server does not list this collection; did you mean main/regions?")
+    assert rsdump.run("remove", ICONS, "--dumps", dumps.path).code == rsdump.DONE
+    added = rsdump.run("add", ICONS, "--dumps", dumps.path)
+    assert added.code == rsdump.DONE and "warning" not in added.err, str(added)
+    new = next(line for line in dumps.status().out.splitlines() if line.startswith(ICONS))
+    assert "no bundle" in new and "later commit" not in new, new
     assert dumps.refresh("main/region").says("did you mean main/regions?")

@@ -97,6 +97,41 @@ def test_a_mirror_writes_nothing_through_a_link(dumps, outside, tmp_path):
     check_untouched(outside)
 
 
+@pytest.mark.parametrize("place", ["Sources", "./Sources", "Sources/deeper/..", "other/../Sources", "absolute"])
+def test_no_output_goes_through_a_link_of_the_checkout(dumps, sample, tmp_path, place):
+    """A commit can carry a link to .git/hooks in place of a folder in which a nightly job writes."""
+    checkout, hooks = tmp_path / "checkout", tmp_path / "checkout/.git/hooks"
+    (hooks / "deeper").mkdir(parents=True)
+    (checkout / "other").mkdir()
+    (checkout / "Sources").symlink_to(".git/hooks")
+    place = checkout / "Sources" if place == "absolute" else place
+    icon = json.loads(rsdump.run("show", f"{dumps.path}/main/icons.zip", "--records").out.splitlines()[0])["id"]
+    assert rsdump.run("keys", "create", tmp_path / "keys").code == rsdump.DONE
+    export = ("export", "--dumps", dumps.path, "--to")
+    for command in (
+        ("embed", "--dumps", dumps.path, "--output", f"{place}/Embedded"),
+        ("embed", "--dumps", dumps.path, "--output", f"{place}/new/Embedded", "--stored"),
+        ("embed", "--dumps", dumps.path, "--output", "Embedded", "--swift", f"{place}/new/Dumps.swift"),
+        (*export, "changesets", "--output", f"{place}/export"),
+        (*export, "firefox", "--update", "--output", f"{place}/new/x"),
+        (*export, "tar.zst", "--output", f"{place}/export.tar.zst"),
+        (*export, "json", "--key", "id", "--value", "id", SETTINGS, "--output", f"{place}/new/values.json"),
+        (*export, "mirror", "--url", "http://mirror.example", "--output", f"{place}/mirror"),
+        ("verify", "--rebuild", "--dumps", dumps.path, "--output", f"{place}/rebuilt"),
+        ("refresh", "--dumps", dumps.path, "--summary", f"{place}/summary.md"),
+        ("keys", "request", tmp_path / "keys", "--for", "signer", "--output", f"{place}/request.pem"),
+        ("show", dumps.path / "main/icons.zip", icon, "--attachment", "--output", f"{place}/icon"),
+    ):
+        outcome = rsdump.run(*command, cwd=checkout)
+        assert outcome.code == rsdump.USAGE and outcome.says("symbolic link"), str(outcome)
+    assert [path.name for path in hooks.rglob("*")] == ["deeper"]
+    # The way to the checkout, and to other places, is the user's.
+    (tmp_path / "way").symlink_to(checkout)
+    for output in (tmp_path / "way/other/Embedded", "../way/../checkout/other/Embedded"):
+        outcome = rsdump.run("embed", "--dumps", dumps.path, "--output", output, cwd=checkout)
+        assert outcome.code == rsdump.DONE, str(outcome)
+
+
 @pytest.mark.parametrize("kind", ["pipe", "device", "link"])
 def test_an_output_that_is_no_file_stays(dumps, sample, outside, tmp_path, kind):
     output, keys = tmp_path / "output", tmp_path / "keys"

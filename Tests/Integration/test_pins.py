@@ -86,9 +86,8 @@ def test_a_pinned_collection_stays_and_says_how_far_behind_it_is(dumps, sample, 
         "at": at, "reason": 'until "bug 1" is fixed', "until": "2999-12-31", "overdue": False,
         "serverTimestamp": server, "behindMilliseconds": server - at, "behindDays": (server - at) // DAY}
     assert dumps.bundle_path(SETTINGS).read_bytes() == before and timestamp(dumps, SETTINGS) == at
-    days = (server - at) // DAY
-    behind = f"pinned at {at} ({day(at)}), {days} days behind the server's state of {day(server)}, until 2999-12-31"
-    assert days > 1 and behind in summary.read_text().replace("`", "") and "### Pinned" in summary.read_text()
+    behind = f"pinned at {at} ({day(at)}), older than the server's state of {day(server)}, until 2999-12-31"
+    assert behind in summary.read_text().replace("`", "") and "### Pinned" in summary.read_text()
     text_outcome = refreshed(dumps)
     assert text_outcome.says(behind, 'until "bug 1"')
     status = dumps.status("--format", "json").json()

@@ -1,7 +1,9 @@
 """The scripts and ready files around publishing, as the tools that read them judge them, and run."""
+import base64
 import json
 import os
 import pathlib
+import shutil
 import subprocess
 import sys
 
@@ -51,6 +53,50 @@ def test_proposals_get_no_keys(name):
         assert "event_name != 'pull_request'" in jobs["publish"]["if"] and jobs["publish"]["environment"] == "publish"
         # A bundle that a proposal brings is looked at too.
         assert "dumps/**" in text.split("push:")[0]
+
+
+def test_gitlabs_tokens_are_in_no_argument_and_no_file(tmp_path):
+    """The jobs' own lines, with programs that record their arguments, what they read and what git would send."""
+    jobs = YAML(typ="safe").load((EXAMPLES / "gitlab-ci.yml").read_text())
+    clone, tools = tmp_path / "clone", tmp_path / "tools"
+    subprocess.run(["git", "init", "-q", clone], check=True)
+    subprocess.run(["git", "-C", clone, "remote", "add", "origin", "https://gitlab-ci-token:JOBTOKEN@git.test/g/p.git"], check=True)
+    tools.mkdir()
+    record = f'#!/bin/bash\nprintf "%s\\n" "${{0##*/}}" "$@" >>"{tmp_path}/arguments"\n'
+    for name, more in {
+        "git": f'exec {shutil.which("git")} "$@"', "base64": 'exec /usr/bin/base64 "$@"',
+        "curl": f'cat >>"{tmp_path}/read"', "remote-settings-publish":
+            f'echo diff >diff.md; git config --get-urlmatch http.extraheader https://git.test/g/p.git >>"{tmp_path}/sent" || true',
+    }.items():
+        (tools / name).write_text(f"{record}{more}\n")
+        (tools / name).chmod(0o755)
+    environment = {
+        "PATH": f"{tools}:/usr/bin:/bin", "HOME": str(tmp_path), "GIT_CONFIG_NOSYSTEM": "1", "CI_SERVER_URL": "https://git.test",
+        "CI_SERVER_HOST": "git.test", "CI_PROJECT_PATH": "g/p", "CI_PROJECT_URL": "https://git.test/g/p", "CI_PROJECT_ID": "7",
+        "CI_API_V4_URL": "https://git.test/api/v4", "CI_MERGE_REQUEST_IID": "3"}
+
+    def run_job(name, **variables):
+        job = dict(jobs[name])
+        while (base := job.get("extends")) in jobs and base != ".rsdump":
+            job = {**jobs[base], **job, "extends": jobs[base].get("extends")}
+        done = subprocess.run(
+            ["bash", "-eo", "pipefail", "-c", "\n".join(job["script"])], cwd=clone, capture_output=True, text=True,
+            env={**environment, **{n: v for n, v in job.get("variables", {}).items() if n not in variables}, **variables})
+        assert done.returncode == 0, done.stdout + done.stderr
+
+    run_job("check", COMMENT_TOKEN="SECRET1")
+    run_job("publish", PUBLISH_TOKEN="SECRET2")
+    run_job("resign", PUBLISH_TOKEN="SECRET2")
+    run_job("resign", PUBLISH_TOKEN="SECRET2", COMMAND="confirm")
+    arguments = (tmp_path / "arguments").read_text()
+    called = [line for before, line in zip(arguments.split(), arguments.split()[1:]) if before == "remote-settings-publish"]
+    assert called == ["check", "merge", "resign", "confirm"]
+    kept = "".join(path.read_text(errors="replace") for path in clone.rglob("*") if path.is_file())
+    encoded = base64.b64encode(b"publish:SECRET2").decode()
+    for secret in ("SECRET1", "SECRET2", encoded):
+        assert secret not in arguments and secret not in kept
+    assert "JOBTOKEN" not in kept and 'header = "PRIVATE-TOKEN: SECRET1"' in (tmp_path / "read").read_text()
+    assert (tmp_path / "sent").read_text().split("\n")[:3] == [f"Authorization: Basic {encoded}"] * 3
 
 
 @pytest.mark.parametrize("name", ["publish", "publish-week", "publish-quickstart", "publish-roots"])

@@ -2,6 +2,7 @@
 import hashlib
 import io
 import json
+import shutil
 import signal
 import socket
 import subprocess
@@ -255,6 +256,66 @@ def test_a_damaged_bundle_is_reported_and_not_served(dumps):
         assert serving.metric("rsdump_collections_damaged ") == 1
         listed = {c["collection"] for c in serving.changeset("monitor/changes").json()["changes"]}
         assert "regions" not in listed and "settings" in listed
+        for prefix in ("", "/v1", "/v2"):
+            health = serving.ask(f"{prefix}/__heartbeat__?x=1")
+            assert health.status == 503 and health.json() == {"snapshots": False, "damaged": ["main/regions"]}
+            assert serving.ask(f"{prefix}/__heartbeat__", method="HEAD").status == 503
+            assert serving.ask(f"{prefix}/__lbheartbeat__").status == 200
+
+
+def test_the_heartbeat_recovers_with_the_bundle(dumps, sample, tmp_path):
+    """A pull that ends in the middle: the earlier state is served, but whoever watches the server is told."""
+    place = tmp_path / "served"
+    dumps.copy(place)
+
+    def bring(name):
+        shutil.copy(dumps.path / name, tmp_path / "new")
+        (tmp_path / "new").rename(place / name)
+
+    def wait(status):
+        while (health := serving.ask("/__heartbeat__")).status != status:
+            assert serving.process.poll() is None
+        return health
+
+    with Serving("--dumps", place, "--watch") as serving:
+        wait(200)
+        sample.patch_record("main/settings", "sync-interval", {"value": 15})
+        assert dumps.refresh().code == rsdump.DONE
+        bring("dumps.lock.json")
+        assert wait(503).json()["damaged"] == ["main/settings"]
+        assert serving.changeset("main/settings").status == 200
+        bring("main/settings.zip")
+        wait(200)
+
+
+def test_watch_waits_for_the_first_refresh(dumps, tmp_path):
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    place = tmp_path / "new"
+    for end in ("refresh", "stop"):
+        process = subprocess.Popen(
+            [rsdump.BINARY, "serve", "--watch", "--dumps", place, "--port", str(port)], stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE, text=True, env=rsdump.environment())
+        try:
+            assert "waiting for" in process.stderr.readline()
+            with pytest.raises(urllib.error.HTTPError) as failure:
+                urllib.request.urlopen(f"http://127.0.0.1:{port}/__heartbeat__", timeout=60)
+            assert failure.value.code == 503 and failure.value.headers["Retry-After"] == "1"
+            if end == "refresh":
+                dumps.copy(tmp_path / "copy")
+                (tmp_path / "copy").rename(place)
+                assert process.stdout.readline().strip() == f"http://127.0.0.1:{port}"
+                with urllib.request.urlopen(f"http://127.0.0.1:{port}/__heartbeat__", timeout=60) as answer:
+                    assert answer.status == 200
+                shutil.rmtree(place)
+            process.send_signal(signal.SIGTERM)
+            assert process.wait(60) == 0
+        finally:
+            process.kill()
+            process.wait(60)
+    without = subprocess.run(
+        [rsdump.BINARY, "serve", "--dumps", place], capture_output=True, text=True, timeout=60, env=rsdump.environment())
+    assert without.returncode == rsdump.USAGE and "dumps.lock.json" in without.stderr
 
 
 def test_nothing_is_answered_before_the_bundles_have_been_read(refreshed_real):

@@ -133,6 +133,12 @@ CURLcode rs_curl_set_callback(CURL *handle, CURLoption option, rs_curl_callback 
     return library.curl_easy_setopt_(handle, option, value);
 }
 
+CURLcode rs_curl_set_watch(CURL *handle, rs_curl_watch watch, void *context) {
+    library.curl_easy_setopt_(handle, CURLOPT_XFERINFODATA, context);
+    library.curl_easy_setopt_(handle, CURLOPT_XFERINFOFUNCTION, watch);
+    return library.curl_easy_setopt_(handle, CURLOPT_NOPROGRESS, 0L);
+}
+
 /* Options that are newer than the oldest libcurl, by their numbers: the libcurl that runs may be newer than the headers,
    and older. */
 #define OPTION_QUICK_EXIT ((CURLoption)322)

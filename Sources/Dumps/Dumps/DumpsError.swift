@@ -108,24 +108,40 @@ extension DumpsError {
         Self(file: file, problem: "the file lists no collections", remedy: "add one with: rsdump add BUCKET/COLLECTION")
     }
 
-    package static func notConfigured(_ names: [CollectionID], _ file: String) -> Self {
+    /// Returns an error for collections that `dumps.yaml` does not list.
+    ///
+    /// - Parameter known: the collections that it lists.
+    package static func notConfigured(
+        _ names: [CollectionID], _ file: String, known: some Sequence<CollectionID>
+    ) -> Self {
         Self(
             problem: "\(Counted.list(names)) \(Counted.noun(names.count, "is", plural: "are")) not in \(file)",
-            remedy: "add \(Counted.noun(names.count, "it", plural: "them")) with: rsdump add "
-                + (names.count == 1 ? "\(names[0])" : "BUCKET/COLLECTION…"))
+            remedy: names.didYouMean(
+                known,
+                or: "add \(Counted.noun(names.count, "it", plural: "them")) with: rsdump add "
+                    + (names.count == 1 ? "\(names[0])" : "BUCKET/COLLECTION…")))
     }
 
-    /// Returns an error for collections to remove that are not listed in dumps.yaml.
-    package static func notNamed(_ names: [CollectionID], _ file: String) -> Self {
+    /// Returns an error for collections to remove that `dumps.yaml` does not list.
+    ///
+    /// - Parameter known: the collections that it lists.
+    package static func notNamed(
+        _ names: [CollectionID], _ file: String, known: some Sequence<CollectionID>
+    ) -> Self {
         Self(
-            file: file, problem: "the file does not list \(Counted.list(names))",
-            remedy: "nothing was removed; correct the \(Counted.noun(names.count, "name"))")
+            file: file, problem: "the file does not list \(Counted.list(names)), and nothing was removed",
+            remedy: names.didYouMean(known, or: "correct the \(Counted.noun(names.count, "name"))"))
     }
 
-    package static func notLocked(_ names: [CollectionID], _ file: String) -> Self {
+    /// Returns an error for collections that the lock file does not list.
+    ///
+    /// - Parameter known: the collections that it lists.
+    package static func notLocked(
+        _ names: [CollectionID], _ file: String, known: some Sequence<CollectionID>
+    ) -> Self {
         Self(
             file: file, problem: "the file does not list \(Counted.list(names))",
-            remedy: "correct the name, or fetch missing bundles with: rsdump refresh")
+            remedy: names.didYouMean(known, or: "correct the name, or fetch missing bundles with: rsdump refresh"))
     }
 
     /// Returns an error for a lock file that lists no bundles.

@@ -106,6 +106,8 @@ extension BundleError {
     static let isLink: Int32 = -2
     /// The path is a directory that is not empty and was not created by a command of this tool.
     static let isForeign: Int32 = -3
+    /// The path cannot be written as a string.
+    static let notUTF8: Int32 = -4
 
     /// Creates an error about a failed system call.
     ///
@@ -130,7 +132,9 @@ extension BundleError {
 
     /// Whether the path is a pipe, a device, a link or a directory. This is a mistake of the caller and not a failure
     /// of the machine.
-    package var isWrongKind: Bool { [Self.notRegular, Self.isLink, Self.isForeign, EISDIR].contains(errorNumber) }
+    package var isWrongKind: Bool {
+        [Self.notRegular, Self.isLink, Self.isForeign, Self.notUTF8, EISDIR].contains(errorNumber)
+    }
 
     package var isMissing: Bool { errorNumber == ENOENT || errorNumber == ENOTDIR }
 
@@ -154,6 +158,7 @@ extension BundleError {
             ("it is a symbolic link, which is not followed", "give the path of its target, or remove the link")
         case isForeign:
             ("the directory is not empty, and rsdump did not create it", "remove it, or choose a different path")
+        case notUTF8: ("its name is not UTF-8", "rename it, or remove it")
         case EFAULT:
             ("the file it is copied from was truncated during the copy", "restore that file, and try again")
         default: (systemError(errno), nil)

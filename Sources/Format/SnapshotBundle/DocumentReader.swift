@@ -118,13 +118,19 @@ struct DocumentReader {
     }
 
     /// Reads the next member, which must be an array.
+    ///
+    /// - Parameter most: the largest number of elements. Set it if elements can be much shorter in the text than in
+    ///   memory.
     mutating func array<Element>(
-        _ key: String, _ read: (inout DocumentReader) throws(BundleError) -> Element
+        _ key: String, most: Int = .max, _ read: (inout DocumentReader) throws(BundleError) -> Element
     ) throws(BundleError) -> [Element] {
         try member(key) { (document) throws(BundleError) in
             try document.json { (reader) throws(FormatError) in try reader.beginArray() }
             var elements: [Element] = []
             while try document.json({ (reader) throws(FormatError) in try reader.nextElement() }) {
+                guard elements.count < most else {
+                    throw document.failure(.overLimit, expected: "at most \(most) elements", found: "more")
+                }
                 document.keys.append("[\(elements.count)]")
                 elements.append(try read(&document))
                 document.keys.removeLast()

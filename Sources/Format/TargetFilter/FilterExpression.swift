@@ -26,8 +26,20 @@ package struct FilterExpression: Sendable {
     /// - Throws: ``FilterError`` if a value has the wrong type for an operator, if a transform is unknown, or if the
     ///   evaluation exceeds ``FilterLimits``.
     package func evaluate(in context: FilterContext) throws(FilterError) -> FilterValue {
+        var budget = WorkBudget(limits)
+        return try evaluate(in: context, budget: &budget)
+    }
+
+    /// Returns the expression's value like ``evaluate(in:)``.
+    ///
+    /// - Parameter budget: the remaining work for all evaluations together.
+    func evaluate(in context: FilterContext, budget: inout WorkBudget) throws(FilterError) -> FilterValue {
+        var limits = limits
+        limits.steps = min(limits.steps, budget.left)
         var evaluator = FilterEvaluator(program, in: context, limits: limits)
-        return try evaluator.run()
+        let result = Result { () throws(FilterError) in try evaluator.run() }
+        try budget.spend(limits.steps - evaluator.budget.left)
+        return try result.get()
     }
 
     /// Returns whether the value is `true`. For any other value, and for an error, the result is `false`.

@@ -3,7 +3,7 @@ import RemoteSettingsModel
 /// Decides which records of a collection an app gets: records without a filter, and records whose filter is `true`.
 ///
 /// A collection has few distinct filters, and each is evaluated only once per `RecordFilter`. So use one value for all
-/// records with the same context.
+/// records of a read. When their filters have taken ``FilterLimits/readSteps``, the rest count as not matching.
 package struct RecordFilter: Sendable {
     /// The member of a record that contains its filter.
     package static let fieldName = "filter_expression"
@@ -17,10 +17,15 @@ package struct RecordFilter: Sendable {
     package let context: FilterContext
     private let limits: FilterLimits
     private var outcomes: [ExactString: FilterOutcome] = [:]
+    /// The remaining work for all evaluations.
+    private var budget: WorkBudget
+    /// The number of records that were excluded because the filters of the read take too much work.
+    package private(set) var unevaluated = 0
 
     package init(context: FilterContext, limits: FilterLimits = FilterLimits()) {
         self.context = context
         self.limits = limits
+        budget = WorkBudget(steps: limits.readSteps)
     }
 
     /// Returns whether `record` is for this context: it has no filter, a blank filter, or a filter that is `true`.
@@ -48,11 +53,19 @@ package struct RecordFilter: Sendable {
     package mutating func outcome(of expression: String) -> FilterOutcome {
         if expression.unicodeScalars.allSatisfy(\.properties.isWhitespace) { return .passed }
         if let known = outcomes[expression] { return known }
-        let outcome: FilterOutcome
-        do throws(FilterError) {
-            outcome = try FilterExpression(parsing: expression, limits: limits).outcome(in: context)
-        } catch {
-            outcome = .failed(error)
+        var outcome = FilterOutcome.rejected
+        if !budget.isExhausted {
+            do throws(FilterError) {
+                try budget.spend(expression.utf8.count / 4)
+                let parsed = try FilterExpression(parsing: expression, limits: limits)
+                outcome = FilterOutcome(try parsed.evaluate(in: context, budget: &budget))
+            } catch {
+                outcome = .failed(error)
+            }
+        }
+        guard !budget.isExhausted else {
+            unevaluated += 1
+            return .failed(.tooMuchWorkInRead(limit: budget.limit))
         }
         if outcomes.count < Self.rememberedOutcomes { outcomes[expression] = outcome }
         return outcome

@@ -47,12 +47,12 @@ final class CurlLoop: Sendable {
     private static let longestWait = Duration.seconds(60)
 
     private let connectionsPerHost: Int
-    private let certificateAuthorities: String?
+    private let authorities: CertificateAuthorities
     private let state = Mutex(State())
 
-    init(connectionsPerHost: Int, certificateAuthorities: String?) {
+    init(connectionsPerHost: Int, authorities: CertificateAuthorities) {
         self.connectionsPerHost = connectionsPerHost
-        self.certificateAuthorities = certificateAuthorities
+        self.authorities = authorities
     }
 
     // MARK: From any thread
@@ -154,8 +154,7 @@ final class CurlLoop: Sendable {
             return state.orders
         }
         for (id, request, answer) in orders.started {
-            transfers[id] = unsafe CurlTransfer(
-                request, answer, certificateAuthorities: certificateAuthorities, multi: multi)
+            transfers[id] = unsafe CurlTransfer(request, answer, authorities, multi: multi)
         }
         for id in orders.resumed { transfers[id]?.resume() }
         for id in orders.dropped { end(id, of: &transfers) }

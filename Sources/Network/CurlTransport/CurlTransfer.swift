@@ -1,5 +1,6 @@
 import CCurl
 import RemoteSettingsHTTP
+import RemoteSettingsModel
 
 /// One running libcurl request. It is created, used and released on the loop's thread. Releasing it cancels the
 /// request.
@@ -26,7 +27,8 @@ final class CurlTransfer {
     private let message: UnsafeMutablePointer<CChar>
 
     init(
-        _ request: HTTPRequest, _ answer: AnswerBuffer, certificateAuthorities: String?, multi: UnsafeMutableRawPointer
+        _ request: HTTPRequest, _ answer: AnswerBuffer, _ authorities: CertificateAuthorities,
+        multi: UnsafeMutableRawPointer
     ) {
         self.request = request
         self.answer = answer
@@ -39,7 +41,7 @@ final class CurlTransfer {
             answer.fail(HTTPError(request.url, .unreachable("there is not enough memory for libcurl")))
             return
         }
-        unsafe setOptions(handle, certificateAuthorities)
+        unsafe setOptions(handle, authorities)
         unsafe rs_curl_multi_add_handle(multi, handle)
     }
 
@@ -52,7 +54,7 @@ final class CurlTransfer {
         unsafe message.deallocate()
     }
 
-    private func setOptions(_ handle: UnsafeMutableRawPointer, _ certificateAuthorities: String?) {
+    private func setOptions(_ handle: UnsafeMutableRawPointer, _ authorities: CertificateAuthorities) {
         func set(_ option: CURLoption, _ value: Int) { unsafe rs_curl_set_long(handle, option, value) }
         func set(_ option: CURLoption, _ value: String) { unsafe rs_curl_set_string(handle, option, value) }
         unsafe rs_curl_set_pointer(handle, CURLOPT_ERRORBUFFER, message)
@@ -71,7 +73,15 @@ final class CurlTransfer {
         set(CURLOPT_SUPPRESS_CONNECT_HEADERS, 1)
         set(CURLOPT_BUFFERSIZE, Self.wireBuffer)
         set(CURLOPT_CONNECTTIMEOUT_MS, Int(clamping: Int64(request.headTimeout / .milliseconds(1))))
-        if let certificateAuthorities { set(CURLOPT_CAINFO, certificateAuthorities) }
+        // An `https` proxy has a certificate too.
+        if let file = authorities.file {
+            set(CURLOPT_CAINFO, file)
+            set(CURLOPT_PROXY_CAINFO, file)
+        }
+        if let directory = authorities.directory {
+            set(CURLOPT_CAPATH, directory)
+            set(CURLOPT_PROXY_CAPATH, directory)
+        }
         set(CURLOPT_PATH_AS_IS, 1)
         set(CURLOPT_URL, request.url.description)
         // Suppresses libcurl's default `Accept` field, so that only the request's headers are sent.
@@ -98,19 +108,34 @@ final class CurlTransfer {
             unsafe Unmanaged<CurlTransfer>.fromOpaque(context).takeUnretainedValue().received(piece)
             return size * count
         }
+        let watch: rs_curl_watch = { context, _, _, _, _ in
+            guard let context = unsafe context else { return 1 }
+            return unsafe Unmanaged<CurlTransfer>.fromOpaque(context).takeUnretainedValue().mayContinue() ? 0 : 1
+        }
+        unsafe rs_curl_set_watch(handle, watch, context)
     }
 
     // MARK: Receiving
 
     private func receivedHeaderLine(_ line: UnsafeRawBufferPointer) -> Bool {
-        // Header lines after a chunked body are trailers.
-        guard !answer.hasHead else { return true }
+        // Header lines after a body are trailers. libcurl keeps them in memory.
+        guard !answer.hasHead else { return head.count(line.count) }
         guard let isComplete = unsafe head.add(line) else { return false }
         if isComplete {
             answer.begin(.init(status: head.status, headers: head.headers, isMultiplexed: head.isMultiplexed))
             deadline = .now + request.idleTimeout
         }
         return true
+    }
+
+    /// Returns whether libcurl may continue.
+    ///
+    /// As long as a proxy sends the body of a refusal, which libcurl discards, this is called instead of anything else:
+    /// libcurl does not return to the loop. It also discards the headers of a proxy, but keeps them in memory.
+    private func mayContinue() -> Bool {
+        var headerBytes = 0
+        if let handle = unsafe handle { unsafe rs_curl_get_long(handle, CURLINFO_HEADER_SIZE, &headerBytes) }
+        return isInTime(.now) && head.allows(headerBytes)
     }
 
     private func received(_ bytes: UnsafeRawBufferPointer) {
@@ -188,18 +213,26 @@ final class CurlTransfer {
 
     /// Returns whether the request has timed out or could not be started.
     func isLate(at now: ContinuousClock.Instant) -> Bool {
-        guard let handle = unsafe handle else { return true }
-        guard let deadline, deadline <= now else { return false }
+        guard unsafe handle != nil else { return true }
+        guard !isInTime(now) else { return false }
+        answer.fail(HTTPError(request.url, timeout))
+        return true
+    }
+
+    private func isInTime(_ now: ContinuousClock.Instant) -> Bool { deadline.map { now < $0 } ?? true }
+
+    private var timeout: HTTPError.Reason {
         let time = answer.hasHead ? request.idleTimeout : request.headTimeout
         var asked = 0.0
-        unsafe rs_curl_get_double(handle, CURLINFO_PRETRANSFER_TIME, &asked)
+        if let handle = unsafe handle { unsafe rs_curl_get_double(handle, CURLINFO_PRETRANSFER_TIME, &asked) }
         let phase: HTTPError.TimeoutPhase = answer.hasHead ? .body : asked > 0 ? .head : .connect
-        answer.fail(HTTPError(request.url, .timeout(phase, seconds: Int(clamping: time.components.seconds))))
-        return true
+        return .timeout(phase, seconds: Int(clamping: time.components.seconds))
     }
 
     private func reason(of result: CURLcode) -> HTTPError.Reason {
         if let problem = head.problem { return .notHTTP(problem) }
+        // See `mayContinue()`.
+        if result == CURLE_ABORTED_BY_CALLBACK { return timeout }
         var number = 0
         unsafe rs_curl_get_long(handle, CURLINFO_OS_ERRNO, &number)
         let written = unsafe String(cString: message)
@@ -213,7 +246,8 @@ final class CurlTransfer {
 
 /// Collects the header lines of a response, which libcurl passes one by one.
 struct HeadLines {
-    /// The largest size of the head in bytes, including the heads of interim responses (1xx).
+    /// The largest size of the head in bytes, including the heads of interim responses (1xx), and the trailers. The
+    /// heads of a proxy's own responses count separately.
     static let mostBytes = 256 << 10
 
     private(set) var status = 0
@@ -229,8 +263,7 @@ struct HeadLines {
     ///
     /// - Returns: whether the head is complete; `nil` if it is refused.
     mutating func add(_ line: some Collection<UInt8>) -> Bool? {
-        bytes += line.count
-        guard bytes <= Self.mostBytes else { return refuse("its headers are longer than \(Self.mostBytes) bytes") }
+        guard count(line.count) else { return nil }
         let text = String(decoding: line.prefix { $0 != UInt8(ascii: "\r") && $0 != UInt8(ascii: "\n") }, as: UTF8.self)
         if text.hasPrefix("HTTP/"), let code = text.split(separator: " ").dropFirst().first {
             // An interim response (RFC 9110 §15.2) may have come before this one, so discard its fields.
@@ -239,9 +272,33 @@ struct HeadLines {
             status = Int(code) ?? 0
             guard status >= 100 else { return refuse("invalid status code \(code)") }
         } else if let colon = text.firstIndex(of: ":") {
-            headers.add(String(text[..<colon]), String(text[text.index(after: colon)...]))
+            let (name, value) = (String(text[..<colon]), String(text[text.index(after: colon)...]))
+            headers.add(name, value)
+            // libcurl would decompress such a body itself, without a limit.
+            if name.lowercased() == "transfer-encoding", !Self.isFraming(value) {
+                let codings = String(value.drop { $0 == " " || $0 == "\t" })
+                return refuse("the \(name) \(VisibleText.excerpt(codings, limit: 40)) was not requested")
+            }
         }
         return text.isEmpty && status >= 200
+    }
+
+    /// Counts the bytes of a line, which may also be a trailer.
+    ///
+    /// - Returns: whether there are not too many.
+    mutating func count(_ more: Int) -> Bool {
+        bytes = bytes.saturatingAdding(more)
+        return allows(bytes)
+    }
+
+    /// Returns whether a response may have so many bytes of headers.
+    mutating func allows(_ bytes: Int) -> Bool {
+        bytes <= Self.mostBytes || refuse("its headers are longer than \(Self.mostBytes) bytes") != nil
+    }
+
+    /// Returns whether the transfer codings change only how the body is delimited.
+    private static func isFraming(_ codings: String) -> Bool {
+        codings.lowercased().split { $0 == "," || $0.isWhitespace }.allSatisfy { $0 == "chunked" || $0 == "identity" }
     }
 
     private mutating func refuse(_ why: String) -> Bool? {

@@ -1,4 +1,5 @@
 import RemoteSettingsHTTP
+import RemoteSettingsModel
 
 /// The HTTP transport of the command-line tool, and of apps on non-Apple systems. It uses libcurl and reuses
 /// connections.
@@ -12,8 +13,9 @@ import RemoteSettingsHTTP
 ///   and the other requests on the connection continue.
 /// - If an HTTP/2 connection breaks before any byte of a request's response has arrived, the transport sends the
 ///   request again immediately, once.
-/// - Server certificates are verified against the system's certificate authorities, or against the given ones. The
-///   transport supports only `http` and `https`, and uses no cookies, `.netrc`, stored credentials or signal handlers.
+/// - Server certificates are verified against the system's certificate authorities, or those in the environment
+///   (`CertificateAuthorities`). The transport supports only `http` and `https`. It uses no cookies, `.netrc`, stored
+///   credentials or signal handlers.
 /// - Proxies come from the same environment variables as for the tool `curl`: `http_proxy` (lower case only),
 ///   `https_proxy` and `all_proxy`, and `no_proxy` for hosts that bypass the proxy.
 package final class CurlTransport: HTTPTransport {
@@ -21,13 +23,10 @@ package final class CurlTransport: HTTPTransport {
 
     /// Creates a transport. Does no I/O.
     ///
-    /// - Parameters:
-    ///   - connectionsPerHost: the largest number of connections to one host. Further requests wait for one of these,
-    ///     and the wait counts toward their time-out.
-    ///   - certificateAuthorities: the path of a PEM file that replaces the system's certificate authorities.
-    package init(connectionsPerHost: Int = 8, certificateAuthorities: String? = nil) {
-        loop = CurlLoop(
-            connectionsPerHost: max(1, connectionsPerHost), certificateAuthorities: certificateAuthorities)
+    /// - Parameter connectionsPerHost: the largest number of connections to one host. Further requests wait for one of
+    ///   these, and the wait counts toward their time-out.
+    package init(connectionsPerHost: Int = 8) {
+        loop = CurlLoop(connectionsPerHost: max(1, connectionsPerHost), authorities: .ofEnvironment)
     }
 
     deinit {
@@ -44,5 +43,20 @@ package final class CurlTransport: HTTPTransport {
         var response = HTTPResponse(status: head.status, headers: head.headers, body: body)
         response.isMultiplexed = head.isMultiplexed
         return response
+    }
+}
+
+/// The certificate authorities that replace the system's, from the same environment variables as for the tool `curl`:
+/// the PEM file `CURL_CA_BUNDLE`, or else the PEM file `SSL_CERT_FILE` and the directory `SSL_CERT_DIR`.
+struct CertificateAuthorities {
+    let file: String?
+    let directory: String?
+
+    static var ofEnvironment: Self {
+        func variable(_ name: String) -> String? {
+            unsafe getenv(name).map { unsafe String(cString: $0) }.flatMap { $0.isEmpty ? nil : $0 }
+        }
+        if let bundle = variable("CURL_CA_BUNDLE") { return Self(file: bundle, directory: nil) }
+        return Self(file: variable("SSL_CERT_FILE"), directory: variable("SSL_CERT_DIR"))
     }
 }

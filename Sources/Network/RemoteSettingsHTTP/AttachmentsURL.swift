@@ -35,7 +35,7 @@ package struct AttachmentsURL: Hashable, Sendable {
         if Self.isPlain(location) { return url.appending(path: location) }
         guard !location.isEmpty else { throw refuse("it is empty") }
         guard location.utf8.count <= 2048 else { throw refuse("it is longer than 2048 bytes") }
-        guard !location.hasPrefix("/") else { throw refuse("it must be a relative path") }
+        guard location.utf8.first != UInt8(ascii: "/") else { throw refuse("it must be a relative path") }
         guard location.utf8.allSatisfy({ $0 > 0x1F && $0 != 0x7F }) else {
             throw refuse("it contains a control character")
         }

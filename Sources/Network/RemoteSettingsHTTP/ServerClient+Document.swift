@@ -38,6 +38,10 @@ extension ServerClient {
         body.reserveCapacity(min(announced ?? 0, 4 << 20))
         while let piece = try await nextPiece(of: &answer) {
             guard piece.count <= limit - body.count else { throw HTTPError(answer.url, .tooLarge(limit: limit)) }
+            let count = body.count + piece.count
+            // While the body is copied to a larger array, it is in memory twice. So the last array is as large as the
+            // limit, and replaces one of at most half the size. Memory is used only where bytes have arrived.
+            if count > body.capacity { body.reserveCapacity(count <= limit / 8 ? count * 4 : limit) }
             body.append(contentsOf: piece)
         }
         if !answer.isCompressed, let announced, announced != body.count {

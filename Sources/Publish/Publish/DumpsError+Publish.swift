@@ -134,12 +134,16 @@ extension DumpsError {
     }
 
     /// There is no earlier state to roll back to.
-    package static func noEarlierState(_ id: CollectionID, current: Timestamp, time: Timestamp?) -> Self {
+    ///
+    /// - Parameter gap: the reason that older commits are missing, and the remedy.
+    package static func noEarlierState(
+        _ id: CollectionID, current: Timestamp, time: Timestamp?, gap: String?
+    ) -> Self {
         Self(
             file: "\(id)",
             problem: "the history of HEAD has no state before the current one (\(current.rfc3339))"
                 + (time.map { " that is not later than \($0.rfc3339)" } ?? ""),
-            remedy: "list the states with: rsdump log \(id)")
+            remedy: gap ?? "list the states with: rsdump log \(id)")
     }
 
     /// The current state has the same records as an earlier one, so it was already rolled back.

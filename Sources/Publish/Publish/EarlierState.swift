@@ -19,14 +19,16 @@ package struct EarlierState: Sendable {
         of id: CollectionID, in directory: DumpsDirectory, to time: Timestamp? = nil, by policy: TrustPolicy,
         limits: Limits = Limits()
     ) async throws {
-        guard let held = try directory.lockFile(limits: limits).collections[id] else {
-            throw DumpsError.notLocked([id], directory.lockPath)
+        let lock = try directory.lockFile(limits: limits)
+        guard let held = lock.collections[id] else {
+            throw DumpsError.notLocked([id], directory.lockPath, known: lock.collections.keys)
         }
-        let history = BundleHistory(
-            [.git(try await GitRepository(containing: directory.path, limits: limits))], limits: limits)
-        let earlier = try await history.bundles(of: id).bundles.filter { $0.timestamp < held.timestamp }
+        let history = try await BundleHistory(of: directory.path, in: ["git"], limits: limits)
+        let listing = try await history.bundles(of: id)
+        let earlier = listing.bundles.filter { $0.timestamp < held.timestamp }
         guard let wanted = earlier.first(where: { $0.timestamp <= time ?? held.timestamp }) else {
-            throw DumpsError.noEarlierState(id, current: held.timestamp, time: time)
+            throw DumpsError.noEarlierState(
+                id, current: held.timestamp, time: time, gap: listing.isCut ? history.gap : nil)
         }
         let found = try await Self.verified(wanted, policy, limits: limits)
         if time == nil, let before = earlier.first(where: { $0.timestamp < wanted.timestamp }) {

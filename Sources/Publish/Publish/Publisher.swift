@@ -59,20 +59,24 @@ package struct Publisher: Sendable {
     /// The server in a new `dumps.yaml` if none is given: `rsdump serve` on the local machine.
     private static let defaultServer = "http://127.0.0.1:8888/v1"
 
-    private let directory: DumpsDirectory
+    private let transaction: DumpsTransaction
+    private var directory: DumpsDirectory { transaction.directory }
     private let signer: any PayloadSigner
     private let policy: TrustPolicy
     private let options: Options
     private let limits: Limits
 
-    /// Creates a publisher.
+    /// Creates a publisher for one run.
     ///
-    /// - Parameter policy: the trust policy of the apps. A state is published only if this policy accepts it.
+    /// - Parameters:
+    ///   - transaction: a transaction in which nothing was changed yet. The run ends it. Whatever the run uses was read
+    ///     after the transaction has begun.
+    ///   - policy: the trust policy of the apps. A state is published only if this policy accepts it.
     package init(
-        into directory: DumpsDirectory, signer: any PayloadSigner, policy: TrustPolicy, options: Options,
+        into transaction: DumpsTransaction, signer: any PayloadSigner, policy: TrustPolicy, options: Options,
         limits: Limits = Limits()
     ) {
-        self.directory = directory
+        self.transaction = transaction
         self.signer = signer
         self.policy = policy
         self.options = options
@@ -132,7 +136,7 @@ package struct Publisher: Sendable {
     ) throws(DumpsError) -> [GuardViolation] {
         guard [.created, .updated].contains(next.status) else { return [] }
         let violations = configuration.settings(of: next.collection).guards.violations(
-            of: next.payload.records, after: present?.payload.records)
+            of: next.payload.records, after: present?.payload.records, isPublished: true)
         guard violations.isEmpty || accepted.contains(next.collection) else {
             throw .guarded(next.collection, violations, command: "rsdump publish")
         }
@@ -235,9 +239,11 @@ package struct Publisher: Sendable {
     ///
     /// - Parameter names: the collections; empty for all that are in the directory.
     package func resign(_ names: [CollectionID]) async throws -> [Outcome] {
-        let lock = try directory.lockFile(limits: limits)
+        let lock = transaction.before
         let unknown = names.filter { lock.collections[$0] == nil }
-        guard unknown.isEmpty else { throw DumpsError.notLocked(unknown, directory.lockPath) }
+        guard unknown.isEmpty else {
+            throw DumpsError.notLocked(unknown, directory.lockPath, known: lock.collections.keys)
+        }
         let ids = names.isEmpty ? lock.collections.keys.sorted() : names
         guard try directory.configurationOrDefault().catalogue != nil, ids.contains(Catalogue.collection) else {
             return try await publish(ids.map { ($0, nil) }, catalogue: .none)
@@ -258,7 +264,6 @@ package struct Publisher: Sendable {
 
     /// The values that are the same for all collections of a run.
     private struct Run {
-        let transaction: DumpsTransaction
         let verifier: BundleVerifier
         let configuration: DumpsConfiguration
         let server: String
@@ -267,6 +272,7 @@ package struct Publisher: Sendable {
     private func publish(
         _ collections: [(id: CollectionID, source: CollectionSource?)], catalogue step: CatalogueStep
     ) async throws -> [Outcome] {
+        defer { try? transaction.end() }
         let isOfCatalogue = [.confirmed, .resigned].contains(step)
         guard let first = collections.first?.id ?? (isOfCatalogue ? Catalogue.collection : nil) else { return [] }
         // A bad chain is an error for all collections, so check the chains before writing anything.
@@ -283,10 +289,8 @@ package struct Publisher: Sendable {
         let server = try self.server(written)
         let newPublisher = try written == nil ? self.newPublisher() : nil
         let configuration = written ?? Self.newConfiguration(newPublisher)
-        // Nothing is changed before the commit, so a signer that fails leaves the directory as it was.
-        let transaction = try await DumpsTransaction.begin(in: directory, limits: limits)
-        defer { try? transaction.end() }
-        // A directory that is not writable is an error of the run, not of each collection.
+        // Nothing is changed before the commit, so a signer that fails leaves the directory as it was. A directory that
+        // is not writable is an error of the run, not of each collection.
         try directory.prepareWork()
         if configuration.catalogue != nil {
             do {
@@ -296,8 +300,7 @@ package struct Publisher: Sendable {
             }
         }
         let run = Run(
-            transaction: transaction, verifier: BundleVerifier(policy, limits: limits), configuration: configuration,
-            server: server)
+            verifier: BundleVerifier(policy, limits: limits), configuration: configuration, server: server)
         var outcomes: [Outcome] = []
         for (id, source) in collections {
             if let source, configuration.catalogue != nil, id == Catalogue.collection {
@@ -364,7 +367,7 @@ package struct Publisher: Sendable {
             end = try (snapshot ?? held?.vouched.get())?.provenance.verdict?.chainNotAfter
             if let snapshot {
                 try check(snapshot)
-                let outcome = try run.transaction.take(
+                let outcome = try transaction.take(
                     .init(
                         snapshot: snapshot, attachments: source?.attachments ?? [:], origin: run.server,
                         accepted: violations.map(\.sentence)), by: run.configuration)
@@ -454,12 +457,12 @@ package struct Publisher: Sendable {
         let published = Set(outcomes.filter { (try? $0.result.get()) != nil }.map(\.id))
         let failed = Set(outcomes.map(\.id)).subtracting(published)
         var states: [CollectionID: Catalogue.Entry] = [:]
-        let entries = run.transaction.after.collections.sorted { $0.key < $1.key }
+        let entries = transaction.after.collections.sorted { $0.key < $1.key }
         for (id, entry) in entries where id != Catalogue.collection {
             let listed = present?.entries[id]
             do {
                 let state = try directory.listedState(
-                    of: id, entry, at: run.transaction.bundlePath(id), limits: limits)
+                    of: id, entry, at: transaction.bundlePath(id), limits: limits)
                 // States that this run has published and states in the previous catalogue are already verified, so
                 // verify only others.
                 if !published.contains(id), state != listed { try verifyListed(id, entry, run) }
@@ -485,7 +488,7 @@ package struct Publisher: Sendable {
 
     private func current(_ id: CollectionID, _ run: Run) throws -> Held? {
         do {
-            guard let entry = run.transaction.before.collections[id] else { return nil }
+            guard let entry = transaction.before.collections[id] else { return nil }
             let bundle = try BundleReader(path: directory.bundlePath(id), limits: limits)
             let unverified = try bundle.unverifiedSnapshot()
             let vouched: Result<Snapshot, DumpsError>
@@ -550,7 +553,7 @@ package struct Publisher: Sendable {
     /// Returns the current state if it verifies against a configured root now. The lock file alone is not sufficient,
     /// because anyone who proposes a change can modify it.
     private func vouchedNow(_ id: CollectionID, _ held: Held?) throws -> (held: Held, snapshot: Snapshot) {
-        guard let held else { throw DumpsError.notLocked([id], directory.lockPath) }
+        guard let held else { throw DumpsError.notLocked([id], directory.lockPath, known: []) }
         let present = try held.vouched.get()
         do throws(BundleError) {
             _ = try KeptSnapshotVerifier(policy, limits: limits).verified(

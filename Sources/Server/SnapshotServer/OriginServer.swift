@@ -70,13 +70,13 @@ package struct OriginServer: Sendable {
     ///   - publish: publishes a change to the directory, for `POST /demo/publish`. If it is `nil`, the response to that
     ///     request has status 405.
     ///   - whenReady: called with the first state as soon as it is served.
-    /// - Throws: `DumpsError` if there is no lock file, or if the server cannot listen on the address; `BundleError` if
-    ///   the lock file cannot be read.
+    /// - Throws: `DumpsError` if there is no lock file and the server does not watch for one, or if the server cannot
+    ///   listen on the address; `BundleError` if the lock file cannot be read.
     package func run(
         publish: (@Sendable (_ now: Timestamp) async throws -> [String])? = nil,
         whenReady: @escaping @Sendable (ServedState) -> Void
     ) async throws {
-        guard unsafe access(directory.lockPath, F_OK) == 0 else { throw DumpsError.noLock(directory.lockPath) }
+        guard configuration.isWatching || directory.hasLock else { throw DumpsError.noLock(directory.lockPath) }
         let logger = logger
         if mapped_faults_survive() != 0 {
             logger.warning("the server will crash if a bundle is truncated while it is served")
@@ -89,7 +89,7 @@ package struct OriginServer: Sendable {
         let state = StateBox(announcingTo: updates)
         let (ports, port) = AsyncStream<Int>.makeStream()
         let loading = LoadingService(
-            loader: loader, state: state, metrics: metrics, ports: ports, address: address,
+            directory: directory, loader: loader, state: state, metrics: metrics, ports: ports, address: address,
             interval: .milliseconds(limits.watchMilliseconds), isWatching: configuration.isWatching,
             logger: logger, whenReady: whenReady)
         let responder = Responder(
@@ -176,6 +176,11 @@ package struct OriginServer: Sendable {
         if unsafe setrlimit(resource, &raised) == 0 { return Int(clamping: raised.rlim_cur) }
         return Int(clamping: limit.rlim_cur)
     }
+}
+
+extension DumpsDirectory {
+    /// Whether there is a lock file, possibly at the end of a link.
+    var hasLock: Bool { unsafe access(lockPath, F_OK) == 0 }
 }
 
 extension Logger {

@@ -1,6 +1,7 @@
 import ArgumentParser
 import CMappedFaults
 import Dumps
+import RemoteSettingsModel
 
 /// The command-line tool.
 @main
@@ -53,11 +54,24 @@ struct RSDump: AsyncParsableCommand {
             .init(name: "App", subcommands: [GetCommand.self, ValuesCommand.self]),
         ])
 
+    /// Refuses arguments that are not UTF-8. Swift replaces such bytes, so a command would use or create a different
+    /// file.
+    ///
+    /// - Throws: ``CommandFailure``.
+    private static func checkArguments() throws {
+        for (index, argument) in CommandLine.arguments.enumerated().dropFirst() {
+            guard let bytes = unsafe CommandLine.unsafeArgv[index], unsafe String(validatingCString: bytes) == nil
+            else { continue }
+            throw CommandFailure(.usage, "\(argument) is not UTF-8; rename the file, or use a different path")
+        }
+    }
+
     /// Runs the tool like ArgumentParser's `main`, but exits with the codes of ``ExitStatus``.
     static func main() async {
         // Without this, a signal kills the process if a mapped file is truncated while it is being read.
         _ = mapped_faults_explain(ExitStatus.someFailed.rawValue)
         do {
+            try checkArguments()
             var command = try parseAsRoot()
             if var asynchronous = command as? any AsyncParsableCommand {
                 try await asynchronous.run()
@@ -67,7 +81,7 @@ struct RSDump: AsyncParsableCommand {
         } catch {
             switch exitCode(for: error) {
             case .validationFailure:
-                Console.error(fullMessage(for: error))
+                Console.error(unknownCommand(CommandLine.arguments.dropFirst()) ?? fullMessage(for: error))
                 exit(withError: ExitStatus.usage.code)
             // The parser reports a request for help or for the version as an error too.
             case .success: exit(withError: error)
@@ -79,5 +93,24 @@ struct RSDump: AsyncParsableCommand {
                 exit(withError: failure.status.code)
             }
         }
+    }
+
+    /// Returns a message about a misspelled command; `nil` if there is none that is similar.
+    private static func unknownCommand(_ arguments: ArraySlice<String>) -> String? {
+        var command: any ParsableCommand.Type = Self.self
+        for name in arguments where !name.hasPrefix("-") {
+            var names: [String] = []
+            var next: (any ParsableCommand.Type)?
+            for subcommand in command.configuration.subcommands {
+                names.append(subcommand._commandName)
+                if subcommand._commandName.exact == name.exact { next = subcommand }
+            }
+            guard let next else {
+                guard let similar = name.mostSimilar(in: names) else { return nil }
+                return "Error: there is no command \(VisibleText.quote(name)); did you mean \(similar)?"
+            }
+            command = next
+        }
+        return nil
     }
 }

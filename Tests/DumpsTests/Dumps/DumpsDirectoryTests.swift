@@ -69,7 +69,7 @@ struct DumpsDirectoryTests {
         let folder = FileManager.default.temporaryDirectory.appending(path: "dumps-\(UUID().uuidString)")
         defer { try? FileManager.default.removeItem(at: folder) }
         let directory = DumpsDirectory(folder.path)
-        await #expect(throws: DumpsError.notNamed([], directory.configurationPath)) {
+        await #expect(throws: DumpsError.notNamed([], directory.configurationPath, known: [])) {
             try await directory.removeCollections([])
         }
         #expect(try !FileStore.exists(directory.path))

@@ -169,6 +169,61 @@ final class DumpsTransactionTests {
         #expect(try files() == before)
     }
 
+    /// What a pull request can carry: 3,000,000 times one id were 900 MB and 40 s.
+    @Test func aLogListsEachCollectionOnce() async throws {
+        let lock = try await commit(1, in: directory)
+        func text(_ staged: String, _ removed: String = "") -> Bytes {
+            let log = RedoLog(replaces: nil, staged: [], removed: [], lock: lock)
+            return Bytes(
+                utf8: Bytes(log.text).text.replacing(#""staged": []"#, with: #""staged": [\#(staged)]"#)
+                    .replacing(#""removed": []"#, with: #""removed": [\#(removed)]"#))
+        }
+        #expect(try RedoLog(parsing: text(#""main/a", "main/b""#, #""main/c""#), path: "log").collections.count == 3)
+        for (staged, removed) in [
+            (#""main/a", "main/a""#, ""), (#""main/b", "main/a""#, ""), ("", #""main/a", "main/a""#),
+        ] {
+            let error = #expect(throws: BundleError.self) { try RedoLog(parsing: text(staged, removed), path: "log") }
+            #expect(error?.description.contains("without duplicates") == true)
+        }
+        let many = (0..<270_000).map { "\"a/\(String($0, radix: 36))\"" }.sorted().joined(separator: ",")
+        let error = #expect(throws: BundleError.self) { try RedoLog(parsing: text(many), path: "log") }
+        #expect(error?.code == .overLimit)
+        // A refresh drops it.
+        try directory.prepareWork()
+        try FileStore.replace(directory.redoLogPath, with: text(#""main/a", "main/a""#))
+        try await DumpsTransaction.begin(in: directory).end()
+        #expect(try FileStore.list(directory.workPath) == nil)
+    }
+
+    /// The file of a change that was interrupted before it took effect, and what git tracks in the work directory.
+    @Test func aLogWithoutEffectIsStray() async throws {
+        let yaml = "version: 1\nserver: dev\ncollections:\n"
+        let lock = try await commit(1, in: directory, text: yaml)
+        #expect(try directory.strayFiles(tracked: [], at: "dumps").isEmpty)
+        let log = RedoLog(
+            replaces: SHA256Digest(hashing: Bytes(lock.text)), configuration: SHA256Digest(hashing: Bytes(utf8: yaml)),
+            staged: [], removed: [second], lock: LockFile())
+        try directory.prepareWork()
+        try FileStore.replace(directory.redoLogPath, with: Bytes(log.text))
+        #expect(try directory.strayFiles(tracked: [], at: "dumps").map(\.path) == [".rsdump/next.json"])
+        let tracked = [".rsdump/next.json", ".rsdump/other"]
+        let strays = try directory.strayFiles(tracked: tracked, at: "it's")
+        #expect(strays.map(\.path) == tracked)
+        #expect(strays.allSatisfy { $0.problem.hasSuffix(#"git rm -r 'it'\''s/.rsdump'"#) })
+    }
+
+    /// Nothing that ends later undoes what another process has done since.
+    @Test func aTransactionEndsOnce() async throws {
+        let transaction = try await DumpsTransaction.begin(in: directory)
+        try transaction.end()
+        try directory.prepareWork()
+        try transaction.end()
+        #expect(try FileStore.isDirectory(directory.workPath))
+        let reader = try await DumpsTransaction.begin(in: directory, isReadOnly: true)
+        try reader.end()
+        #expect(try FileStore.isDirectory(directory.workPath))
+    }
+
     /// Somebody has removed the work directory's bundle: the collection keeps its state.
     @Test func aStagedBundleThatIsGone() async throws {
         let lock = try await commit(1, in: directory)

@@ -42,6 +42,30 @@ struct RecordTypeTests {
         }
     }
 
+    /// An object may have 100,000 members, and all of their names may be reduced to the same Swift name.
+    @Test(.timeLimit(.minutes(1))) func manyMembersWithTheSameName() throws {
+        var names = NamesInUse(["member"])
+        let found = (0..<30_000).map { _ in names.unused("member") }
+        #expect(found.first == "member2" && found.last == "member30001")
+        #expect(names.unused("`default`") == "`default`" && names.unused("`default`") == "default2")
+        #expect(names.unused("default2") == "default22")
+        let members = (0..<2000).map { number in
+            let letters = "\(number)".unicodeScalars.compactMap { Unicode.Scalar($0.value + 0x400) }
+            return JSONValue.Member(key: String(String.UnicodeScalarView(letters)), value: 1)
+        }
+        let type = RecordType(named: "ARecord", records: [.object(members)], schema: nil)
+        let declaration = type.declaration(collection: "main/a")
+        #expect(declaration.contains("case member2000 = \"\\u{431}\\u{439}\\u{439}\\u{439}\""))
+    }
+
+    @Test(.timeLimit(.minutes(1))) func manyMembersAreCompared() throws {
+        let members = (0..<100_000).map { JSONValue.Member(key: "m\($0)", value: 1) }
+        let schema = JSONValue.members(["properties": .object(members.map { .init(key: $0.key, value: [:]) })])
+        let type = Self.type([.object(members)], schema: schema)
+        #expect(type.misfit(of: .object(members.reversed())) == nil)
+        #expect(type.misfit(of: .object(members.dropLast()))?.path == ["m99999"])
+    }
+
     @Test func objectsWhoseKeysAreDataAreDictionaries() {
         let records: [JSONValue] = ["de", "fr", "it", "es"].enumerated().map { number, language in
             ["id": .string("\(number)"), "last_modified": 1, "labels": .object([.init(key: language, value: "x")])]

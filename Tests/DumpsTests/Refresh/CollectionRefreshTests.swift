@@ -51,8 +51,10 @@ private final class RefreshPlace {
         (options.jobs, options.streams) = (jobs, jobs)
         options.accepted = accepting ? [id] : []
         options.isLocked = isLocked
+        let transaction = try await DumpsTransaction.begin(in: directory, isReadOnly: options.isReadOnly)
+        defer { try? transaction.end() }
         let refresh = Refresh(
-            directory, configuration: configuration, client: client, policy: TrustPolicy(roots: server.root),
+            transaction, configuration: configuration, client: client, policy: TrustPolicy(roots: server.root),
             options: options, now: environment.now(), onEvent: { _ in })
         let report = try await refresh.run()
         return (try #require(report.outcomes.first), report)
@@ -125,6 +127,23 @@ struct CollectionRefreshTests {
         place.settings.budget.bundle = 1
         place.server.inject([])
         #expect(try await place.refresh(isLocked: true).0.status != .acknowledged)
+    }
+
+    /// What may be an attack is looked at again after a month at most.
+    @Test func anInvalidSignatureIsNotAcknowledgedForEver() async throws {
+        try await place.refresh()
+        place.collection.sign([SignatureForm(isTampered: true)])
+        try place.collection.put("b")
+        let now = HTTPEnvironment.system.now()
+        for (until, isAcknowledged) in [
+            (try #require(Pin.date("9999-12-31")), false), (now.advanced(by: .seconds(31 * 86_400)), false),
+            (now.advanced(by: .seconds(29 * 86_400)), true),
+        ] {
+            place.settings.acknowledged = Acknowledgement(kind: .signature, until: until)
+            let outcome = try await place.refresh().0
+            #expect(outcome.status == (isAcknowledged ? .acknowledged : .failed) && outcome.error?.kind == .signature)
+            #expect(outcome.notes.contains { $0.contains("at most 30 days") } == !isAcknowledged)
+        }
     }
 
     /// However many requests run at once, and in whatever order their answers come.

@@ -90,7 +90,38 @@ struct VisibleTextTests {
         let excerpt = VisibleText.excerpt(text, limit: 100)
         #expect(excerpt.utf8.count <= 100 && VisibleText.excerpt(excerpt, limit: 100) == excerpt)
         #expect(VisibleText.excerpt(text, limit: .max) == VisibleText.escape(text))
-        #expect(!VisibleText.quote(text).unicodeScalars.contains(where: VisibleText.isInvisible))
+        let quoted = VisibleText.quote(text)
+        #expect(VisibleText.escape(quoted) == quoted)
+    }
+
+    @Test(arguments: [
+        0x3164, 0x115F, 0x1160, 0xFFA0, 0x2800, 0x34F, 0x180B, 0x180E, 0x17B4, 0xE0100, 0xE01EF, 0xFE00, 0xFE0E, 0xFE0F,
+        0x200B, 0x200D, 0x2065, 0xFFF0, 0xE0000, 0xE0FFF, 0xAD, 0x202E, 0x1D173,
+    ])
+    func `Invisible characters are escaped`(value: UInt32) throws {
+        let scalar = String(try #require(Unicode.Scalar(value)))
+        let escape = "\\u{\(String(value, radix: 16))}"
+        for text in ["*", "a*b", "1*", "é*é", "a*😀"] {
+            let expected = text.replacing("*", with: escape)
+            #expect(VisibleText.escape(text.replacing("*", with: scalar)).exact == expected.exact)
+        }
+    }
+
+    @Test(arguments: [
+        "❤️", "👩‍👩‍👧", "❤️‍🔥", "👁️‍🗨️", "👍🏽", "👩🏽‍🚀", "⌚︎", "🇸🇪", "©️", "é", "日本", "ελ",
+    ])
+    func `Emoji are not escaped`(text: String) { #expect(VisibleText.escape("a\(text)b").exact == "a\(text)b".exact) }
+
+    @Test func `What is invisible in an emoji is escaped`() {
+        for (text, expected) in [
+            ("😀\u{FE0F}", "😀\\u{fe0f}"), ("😀\u{200D}", "😀\\u{200d}"), ("😀\u{200D}a", "😀\\u{200d}a"),
+            ("❤\u{FE0F}\u{FE0F}", "❤\u{FE0F}\\u{fe0f}"), ("❤\u{FE0E}", "❤\\u{fe0e}"),
+            ("👩\u{200D}\u{200D}👧", "👩\\u{200d}\\u{200d}👧"), ("1\u{FE0F}", "1\\u{fe0f}"),
+        ] { #expect(VisibleText.escape(text).exact == expected.exact) }
+        for limit in 40..<80 {
+            let excerpt = VisibleText.excerpt(String(repeating: "👩\u{200D}", count: 50) + "👧", limit: limit)
+            #expect(VisibleText.escape(excerpt).exact == excerpt.exact && excerpt.utf8.count <= limit)
+        }
     }
 
     @Test func `A text that was cut says so`() {

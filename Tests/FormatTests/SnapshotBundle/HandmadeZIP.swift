@@ -15,6 +15,12 @@ struct HandmadeZIP {
         var mode: UInt16 = 0o100644
         var host: UInt8 = 3
         var comment: [UInt8] = []
+        /// The version needed to extract, in the directory and in the local header.
+        var version: UInt16 = 20
+        var localVersion: UInt16 = 20
+        /// Extra fields, in the directory and in the local header.
+        var extra: [UInt8] = []
+        var localExtra: [UInt8] = []
         var hasDescriptor = false
         var isZIP64 = false
         /// What the local header says, where that differs.
@@ -66,23 +72,24 @@ struct HandmadeZIP {
             let flags = entry.flags | (entry.hasDescriptor ? 8 : 0)
             let (packed, size) = (UInt32(truncatingIfNeeded: entry.data.count), UInt32(truncatingIfNeeded: entry.size))
             let localName = Array((entry.localName ?? entry.name).utf8)
-            file += little(0x0403_4B50 as UInt32) + little(20 as UInt16) + little(flags)
+            file += little(0x0403_4B50 as UInt32) + little(entry.localVersion) + little(flags)
             file += little(entry.localMethod ?? entry.method) + little(0 as UInt32)
             file += little(entry.hasDescriptor ? 0 : entry.crc)
             file += little(entry.hasDescriptor ? 0 : packed)
             file += little(entry.hasDescriptor ? 0 : entry.localSize ?? size)
-            file += little(UInt16(localName.count)) + little(0 as UInt16) + localName + entry.data
+            file += little(UInt16(localName.count)) + little(UInt16(entry.localExtra.count))
+            file += localName + entry.localExtra + entry.data
             if entry.hasDescriptor {
                 file += little(0x0807_4B50 as UInt32) + little(entry.crc) + little(packed) + little(size)
             }
             file += entry.gap
 
-            var extra: [UInt8] = []
+            var extra = entry.extra
             if entry.isZIP64 {
-                extra = little(1 as UInt16) + little(24 as UInt16) + little(UInt64(entry.size))
+                extra += little(1 as UInt16) + little(24 as UInt16) + little(UInt64(entry.size))
                 extra += little(UInt64(entry.data.count)) + little(UInt64(entry.offset ?? offset))
             }
-            directory += little(0x0201_4B50 as UInt32) + [20, entry.host] + little(20 as UInt16) + little(flags)
+            directory += little(0x0201_4B50 as UInt32) + [20, entry.host] + little(entry.version) + little(flags)
             directory += little(entry.method) + little(0 as UInt32) + little(entry.crc)
             directory += little(entry.isZIP64 ? .max : entry.directoryPackedSize ?? packed)
             directory += little(entry.isZIP64 ? .max : size)

@@ -119,6 +119,33 @@ import Testing
         #expect(try refusal { $0.entries[1].localSize = 7 }?.code == .malformed)
     }
 
+    /// An extra field or a version that makes `unzip` read another name, or skip the entry.
+    @Test func onlyKnownExtraFieldsAndVersionsAreAccepted() throws {
+        // Info-ZIP's Unicode path (0x7075): version 1, a checksum of the name, and the name to use instead.
+        let path: [UInt8] = [0x75, 0x70, 9, 0, 1, 0, 0, 0, 0, 0x65, 0x76, 0x69, 0x6C]
+        let times: [UInt8] = [0x55, 0x54, 1, 0, 0]
+        let truncated: [UInt8] = [0x55, 0x54, 2, 0, 0]
+        let unneeded: [UInt8] = [1, 0, 8, 0, 1, 0, 0, 0, 0, 0, 0, 0]
+        for wrong in [
+            path, times + path, truncated, times + times, [0x55], [0x55, 0x54, 0, 0, 0], unneeded + unneeded,
+        ] {
+            #expect(try refusal { $0.entries[1].extra = wrong }?.code == .malformed)
+            #expect(try refusal { $0.entries[1].localExtra = wrong }?.code == .malformed)
+            #expect(try refusal { $0.entries[4].localExtra = wrong }?.code == .malformed)
+        }
+        for version in [46, 51, 63, 0x8014] as [UInt16] {
+            #expect(try refusal { $0.entries[1].version = version }?.code == .malformed)
+            #expect(try refusal { $0.entries[1].localVersion = version }?.code == .malformed)
+        }
+        let accepted = try refusal { zip in
+            for index in zip.entries.indices {
+                (zip.entries[index].extra, zip.entries[index].localExtra) = (times, times)
+                (zip.entries[index].version, zip.entries[index].localVersion) = (45, 10)
+            }
+        }
+        #expect(accepted == nil)
+    }
+
     @Test func overlappingAndStrayDataIsRefused() throws {
         #expect(try refusal { $0.entries[2].offset = 0 }?.code == .malformed)
         #expect(try refusal { $0.entries[5].offset = 1 << 30 }?.code == .malformed)

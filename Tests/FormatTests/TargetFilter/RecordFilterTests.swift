@@ -32,6 +32,42 @@ struct RecordFilterTests {
         #expect(RecordFilter.includes(record: record, context: context) == expected.isIncluded)
     }
 
+    /// All filters of a read share one budget. Outcomes that are already known cost nothing.
+    @Test func filtersOfAReadShareABudget() throws {
+        var limits = FilterLimits()
+        limits.readSteps = 1000
+        var filter = RecordFilter(context: context, limits: limits)
+        #expect(filter.outcome(of: "env.beta") == .passed)
+        var outcomes: [FilterOutcome] = []
+        for number in 0..<500 { outcomes.append(filter.outcome(of: "env.beta && \(number) < 1000")) }
+        let passed = outcomes.prefix { $0 == .passed }.count
+        #expect((10..<490).contains(passed))
+        #expect(outcomes[passed...].allSatisfy { $0 == .failed(.tooMuchWorkInRead(limit: 1000)) })
+        #expect(filter.unevaluated == 500 - passed)
+        #expect(filter.outcome(of: "env.beta") == .passed && filter.outcome(of: " ") == .passed)
+        #expect(filter.unevaluated == 500 - passed)
+    }
+
+    /// A single costly filter excludes only its record.
+    @Test func aCostlyFilterLeavesTheOthers() throws {
+        var limits = FilterLimits()
+        (limits.steps, limits.readSteps) = (100, 10_000)
+        var filter = RecordFilter(context: context, limits: limits)
+        let costly = "[" + String(repeating: "1,", count: 300) + "]|length == 300"
+        #expect(filter.outcome(of: costly) == .failed(.tooMuchWork(limit: 100)))
+        #expect(filter.outcome(of: "env.beta") == .passed && filter.unevaluated == 0)
+    }
+
+    /// Patterns that alone stay just below the limit of one evaluation.
+    @Test(.timeLimit(.minutes(1))) func manyCostlyPatterns() throws {
+        let text = String(repeating: "a", count: 2000)
+        var filter = RecordFilter(context: .app(custom: ["text": .string(text)]))
+        for number in 0..<20_000 {
+            _ = filter.outcome(of: "env.text|regExpMatch('(a|a|a|a|a|a)*\(number)') == null")
+        }
+        #expect(filter.unevaluated > 15_000)
+    }
+
     /// The outcome of a filter is not reused for a filter that Swift's strings cannot tell apart from it.
     @Test func spellingsAreDistinct() throws {
         let (one, two) = ("caf\u{E9}", "cafe\u{301}")

@@ -49,6 +49,11 @@ struct TestProcess {
         case ("storage", _): try await StorageProcess.run(arguments)
         case ("catalogue", _): try await CatalogueProcess.run(arguments)
         case ("config", _): try await ConfigProcess.run(arguments)
+        #if !canImport(Darwin)
+        case ("request", 3):
+            guard let seconds = Int(arguments[2]) else { exit(2) }
+            await RequestProcess.run(arguments[1], seconds: seconds)
+        #endif
         case ("author", 2):
             var author = try SoakAuthor(directory: arguments[1])
             try author.run()

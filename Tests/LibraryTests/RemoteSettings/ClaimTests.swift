@@ -2,6 +2,7 @@ import Foundation
 import RemoteSettingsHTTP
 import RemoteSettingsModel
 import RemoteSettingsTesting
+import SnapshotBundle
 import Testing
 
 @testable import RemoteSettings
@@ -73,6 +74,110 @@ extension ServerTests {
             #expect(client(collection).getRecords()?.map(\.id) == ["a"])
         }
 
+        /// Puts a file in the place of the stored state, under its right name.
+        private func replace(_ collection: ServerCollection, _ change: (String) throws -> String) throws {
+            let file = try place.files.file(collection.id)
+            let content = Data(try change(String(decoding: Data(contentsOf: file), as: UTF8.self)).utf8)
+            let digest = SHA256Digest(hashing: Bytes([UInt8](content)))
+            try content.write(to: file.deletingLastPathComponent().appending(path: digest.hex))
+            try claim(collection) {
+                StoredState(file: digest, size: content.count, state: $0.state, server: $0.server, root: $0.root)
+            }
+        }
+
+        enum Unusable: CaseIterable {
+            case ofALaterFormat, withoutChain, forged, ofAnotherServer
+
+            func made(of text: String) throws -> String {
+                switch self {
+                case .ofALaterFormat: text.replacing(#""format":1,"#, with: #""format":2,"#)
+                case .withoutChain: text.replacing(try Regex(#","verifiedAt":.*"chain":"[^"]*""#), with: "")
+                case .forged: text.replacing(#""id":"a""#, with: #""id":"x""#)
+                case .ofAnotherServer: text.replacing("https://settings.test", with: "https://settings.else")
+                }
+            }
+        }
+
+        /// A state that no read accepts does not count as stored for the next process, even if that one syncs before it
+        /// reads, as every process before it.
+        @Test(arguments: Unusable.allCases) func aStateThatNoReadAccepts(_ kind: Unusable) async throws {
+            let collection = try place.server.makeCollection()
+            try collection.put("a")
+            try await client(collection).sync()
+            try replace(collection) { text in
+                let made = try kind.made(of: text)
+                #expect(made != text)
+                return made
+            }
+            let first = client(collection)
+            #expect(try await fetches(collection, by: first) == 0)
+            #expect(first.getRecords() == nil)
+            let next = client(collection)
+            #expect(try await fetches(collection, by: next) == 1)
+            #expect(next.getRecords()?.map(\.id) == ["a"])
+            #expect(place.files.states.count == 1)
+            #expect(try await fetches(collection, by: client(collection)) == 0)
+        }
+
+        /// A sync does not refuse for another process: what it verifies itself is up to date.
+        @Test func aStateThatOneProcessHasRefused() async throws {
+            let collection = try place.server.makeCollection()
+            try collection.put("a")
+            try await client(collection).sync()
+            try place.files.change { index in
+                let key = index.key(collection.id)
+                index[key].refused = index[key].synced.current?.file
+            }
+            let reader = client(collection)
+            #expect(try await fetches(collection, by: reader) == 0)
+            #expect(reader.getRecords()?.map(\.id) == ["a"])
+            let schedule = SyncSchedule(every: .seconds(3600))
+            #expect(try await pause(after: schedule, reader) > .seconds(3000))
+        }
+
+        /// The pause after a sync by a schedule.
+        private func pause(after schedule: SyncSchedule, _ client: RemoteSettingsClient) async throws -> Duration {
+            let collection = try client.collection()
+            _ = try await schedule.begin(collection.session, [collection])
+            try await client.sync()
+            await schedule.end(collection.session)
+            return schedule.pause(collection.session, [collection])
+        }
+
+        /// The index lists a state that cannot be used, is newer than the server's, and is not needed: a package is up
+        /// to date. The sync forgets it, and a schedule does not sync again at once because of it.
+        @Test(arguments: [false, true]) func aStateThatNobodyNeeds(isMissing: Bool) async throws {
+            let collection = try place.server.makeCollection()
+            try collection.put("a")
+            let dumps = try await place.package([collection])
+            try await client(collection).sync()
+            if isMissing {
+                try FileManager.default.removeItem(at: place.files.file(collection.id))
+            } else {
+                try replace(collection) { try Unusable.forged.made(of: $0) }
+            }
+            try claim(collection, timestamp: collection.timestamp().advanced(by: .milliseconds(1)))
+            let reader = client(collection) { $0.packaged = [.directory(dumps)] }
+            #expect(reader.getRecords()?.map(\.id) == ["a"])
+            let schedule = SyncSchedule(every: .seconds(3600))
+            #expect(try schedule.pause(reader.collection().session, [reader.collection()]) <= .zero)
+            #expect(try await pause(after: schedule, reader) > .seconds(3000))
+            let index = try place.files.index()
+            #expect(index[index.key(collection.id)].synced.current == nil)
+        }
+
+        /// The same with a package that is as new as the missing state.
+        @Test func aMissingStateThatIsPackaged() async throws {
+            let collection = try place.server.makeCollection()
+            try collection.put("a")
+            let dumps = try await place.package([collection])
+            try await client(collection).sync()
+            try FileManager.default.removeItem(at: place.files.file(collection.id))
+            let reader = client(collection) { $0.packaged = [.directory(dumps)] }
+            let schedule = SyncSchedule(every: .seconds(3600))
+            #expect(try await pause(after: schedule, reader) > .seconds(3000))
+        }
+
         @Test func oldStateUnderTheServersTimestamp() async throws {
             let collection = try place.server.makeCollection()
             try collection.put("a")
@@ -110,6 +215,31 @@ extension ServerTests {
             #expect(client(collection).getRecords()?.map(\.id) == ["a"])
             #expect(try await fetches(collection, by: client(collection)) == 0)
             #expect(reader.getRecords()?.map(\.id) == ["a"])
+        }
+
+        /// The index is not signed: that it knows of a newer state holds an honest server back for a day.
+        @Test func claimThatThereWasANewerState() async throws {
+            let collection = try place.server.makeCollection()
+            try collection.put("a")
+            try await client(collection).sync()
+            let now = HTTPEnvironment.system.now
+            try place.files.change { index in
+                let key = index.key(collection.id)
+                index[key].newest = index[key].newest.map {
+                    .init(root: $0.root, timestamp: now().advanced(by: .seconds(20 * 3600)))
+                }
+            }
+            try collection.put("b")
+            for hours: Int64 in [0, 23] {
+                let reader = client(collection) { config in
+                    config.environment.now = { now().advanced(by: .seconds(hours * 3600)) }
+                }
+                let error = await #expect(throws: RemoteSettingsError.self) { try await reader.sync() }
+                #expect("\(error as Any)".contains("older state"))
+            }
+            let reader = client(collection) { $0.environment.now = { now().advanced(by: .seconds(25 * 3600)) } }
+            try await reader.sync()
+            #expect(reader.getRecords()?.map(\.id) == ["a", "b"])
         }
 
         @Test func claimToBeNewerThanTheServer() async throws {

@@ -66,28 +66,59 @@ import Testing
         #expect(client.syncFailures == nil)
     }
 
-    /// What the layout of an earlier version has left is not read, and the next sync removes it, and nothing else.
-    @Test func theEarlierLayoutIsIgnoredAndRemoved() async throws {
+    /// An app that has its own files where the library stores data keeps them all, whatever they are called.
+    @Test func filesOfTheAppStay() async throws {
         let collection = try place.server.makeCollection()
-        try collection.put("a")
-        let files = FileManager.default
-        let ours = [
-            ".backoff.json", ".syncs.json", ".schedule.json", ".updates.json", ".chains/x.pem", "main/a.snapshot",
-            "main/a.previous", "main/a.config", "main/a.attachments/00",
+        try collection.attach(Data("file".utf8), to: "a")
+        for number in 0...Limits.keptChains { try write("chains/\(number).pem") }
+        let first = place.service().makeClient(collectionName: collection.name)
+        try await first.sync()
+        try await first.downloadAttachments()
+        let folder = "attachments/\(collection.id)"
+        let foreign = [
+            ".backoff.json", ".chains/x.pem", "Preferences/user.config", "logs/app.previous", "main/a.snapshot",
+            "main/x.attachments/photo.jpg", "states/notes.txt", "states/old.tmp", "chains/mine.pem",
+            "attachments/photo.jpg", "attachments/album/photo.jpg", "\(folder)/photo.jpg",
+            "\(folder)/album/photo.jpg",
         ]
-        let others = [".mine", "main/mine", "main/mine.txt", "mine/a.snapshot.bak"]
-        for name in ours + others {
-            let path = URL(fileURLWithPath: "\(place.storage)/\(name)")
-            try files.createDirectory(at: path.deletingLastPathComponent(), withIntermediateDirectories: true)
-            try Data("x".utf8).write(to: path)
+        for name in foreign { try write(name) }
+        // What killed processes have left.
+        let hash = String(repeating: "0", count: 64)
+        let left = ["states/\(hash)", "states/\(hash).tmp", "\(folder)/\(hash).0123456789abcdef.part"]
+        for name in left { try write(name) }
+        let log = Mutex<[RemoteSettingsLogEntry]>([])
+        var entries: [RemoteSettingsLogEntry] { log.withLock { $0 }.filter { $0.message.contains("did not write") } }
+        let service = place.service { config in
+            config.log = { entry in log.withLock { $0.append(entry) } }
+            let now = config.environment.now
+            config.environment.now = { now().advanced(by: .seconds(200_000)) }
         }
-        let client = place.service().makeClient(collectionName: collection.name)
-        #expect(client.getRecords() == nil)
-        try await client.sync()
-        #expect(client.getRecords()?.count == 1)
-        for name in ours { #expect(!files.fileExists(atPath: "\(place.storage)/\(name)"), "\(name)") }
-        for name in others { #expect(files.fileExists(atPath: "\(place.storage)/\(name)"), "\(name)") }
+        let client = service.makeClient(collectionName: collection.name)
+        for name in ["b", "c"] {
+            try collection.put(name)
+            try await client.sync()
+        }
+        #expect(entries.count == 1 && entries.first?.message.contains(#"".backoff.json""#) == true, "\(entries)")
+        for name in left { #expect(!isThere(name), "\(name)") }
+        try await client.resetStorage()
+        try await service.resetStorage()
+        for name in foreign + (0...Limits.keptChains).map({ "chains/\($0).pem" }) { #expect(isThere(name), "\(name)") }
+        // What is in the place of the index is not removed either.
+        try FileManager.default.removeItem(atPath: "\(place.storage)/index.json")
+        try write("index.json/mine.txt")
+        await #expect(throws: RemoteSettingsError.self) {
+            try await place.service().makeClient(collectionName: collection.name).sync()
+        }
+        #expect(isThere("index.json/mine.txt"))
     }
+
+    private func write(_ name: String) throws {
+        let path = URL(fileURLWithPath: "\(place.storage)/\(name)")
+        try FileManager.default.createDirectory(at: path.deletingLastPathComponent(), withIntermediateDirectories: true)
+        try Data("x".utf8).write(to: path)
+    }
+
+    private func isThere(_ name: String) -> Bool { FileManager.default.fileExists(atPath: "\(place.storage)/\(name)") }
 
     @Test func aDamagedJournalIsEmpty() async throws {
         let collection = try place.server.makeCollection()

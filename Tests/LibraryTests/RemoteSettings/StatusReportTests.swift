@@ -145,6 +145,23 @@ import Testing
         }
     }
 
+    @Test func recordsOverTheBudgetOfFiltersAreCounted() async throws {
+        let place = try Workplace()
+        let collection = try place.server.makeCollection()
+        for number in 0..<200 { try collection.put("r\(number)", ["filter_expression": "\(number) < 1000"]) }
+        try collection.put("unfiltered", [:])
+        let service = place.service { $0.limits.all.filter.readSteps = 400 }
+        let client = service.makeClient(collectionName: collection.name)
+        try await client.sync()
+        let records = try #require(client.getRecords())
+        let status = try #require(service.inspect().collections.first).status
+        #expect(records.contains { $0.id == "unfiltered" } && records.count > 10)
+        #expect(status.unevaluatedRecords == 201 - records.count && status.unevaluatedRecords > 0)
+        #expect(try Self.decoded(status) == status)
+        #expect("\(service.inspect())".contains("records omitted, because evaluating all filters takes too much work"))
+        #expect(try Self.decoded(Self.inspection).collections.allSatisfy { $0.status.unevaluatedRecords == 0 })
+    }
+
     /// Paths may name a person.
     @Test func onlyTheLastComponentOfAPathIsReported() throws {
         let sources: [CollectionStatus.Source] = [.packaged("/Users/jane/App/dumps"), .override("/Users/jane/x.json")]

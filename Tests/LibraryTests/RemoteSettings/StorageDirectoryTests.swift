@@ -67,6 +67,21 @@ final class StorageDirectoryTests: Sendable {
         #expect(stored() == ["other": true])
     }
 
+    /// An index that every reader would refuse does not replace one that they accept.
+    @Test func anIndexThatIsTooLarge() throws {
+        _ = try storage.update(waiting: .no) { try add("main", to: &$0) }
+        let (_, problem) = try storage.update(waiting: .no) { index in
+            index.configs["main/config"] = .array(Array(repeating: .null, count: 1 << 18))
+        }
+        #expect("\(problem as Any)".contains("262144"))
+        #expect(stored() == ["main": true])
+        #expect(throws: BundleError.self) {
+            try storage.update(waiting: .no, mustBeStored: true) { try add("other", to: &$0) }
+        }
+        _ = try storage.update(waiting: .no) { $0.configs = [:] }
+        #expect(stored() == ["main": true] && !storage.hasUnsaved)
+    }
+
     /// A change that is in memory because it could not be written is written when it is made again.
     @Test func aChangeThatIsMadeAgain() throws {
         _ = try storage.update(waiting: .no) { index in

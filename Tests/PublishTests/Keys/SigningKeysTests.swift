@@ -199,6 +199,22 @@ import Testing
         }
     }
 
+    /// The new signing certificate would have expired already.
+    @Test func aRenewalThatFailsReplacesNoIntermediate() throws {
+        try inDirectory { keys in
+            _ = try keys.create(.init(), now: now)
+            let paths = [CertificateRole.intermediate, .signer].flatMap {
+                [keys.keyPath($0), keys.certificatePath($0)]
+            }
+            func files() throws -> [Bytes?] { try paths.map { try FileStore.read($0, limit: 65_536) } }
+            let before = try files()
+            #expect(throws: (any Error).self) {
+                try keys.renew(named: nil, days: -2, includingIntermediate: 1000, environment: [:], now: now)
+            }
+            #expect(try files() == before)
+        }
+    }
+
     @Test(arguments: ["Grüße.example.org", "", "a..b", "-\u{0D}", "a b", String(repeating: "a", count: 65), "\u{10}"])
     func aSignersNameIsADNSName(_ name: String) throws {
         try inDirectory { keys in

@@ -86,7 +86,8 @@ import Testing
                 try FileStore.removeTree(place.dumps.path)
                 let policy = TrustPolicy(roots: TrustAnchors([place.trusted]))
                 let publish = Publisher(
-                    into: place.dumps, signer: try place.keys.signer([:]), policy: policy, options: .init(time: now),
+                    into: try await .begin(in: place.dumps), signer: try place.keys.signer([:]), policy: policy,
+                    options: .init(time: now),
                     limits: limits)
                 let sources = try SourceDirectory(place.sources.path, limits: limits).read()
                 for outcome in try await publish.run(sources) { _ = try outcome.result.get() }

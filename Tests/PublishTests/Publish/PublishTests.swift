@@ -153,7 +153,7 @@ import Testing
         #expect(try await place.publish(at: later).status == .unchanged)
         try place.verify()
         let unknown = try CollectionID("main/unknown")
-        await #expect(throws: DumpsError.notLocked([unknown], place.dumps.lockPath)) {
+        await #expect(throws: DumpsError.notLocked([unknown], place.dumps.lockPath, known: [])) {
             try await place.publisher(.init(time: later)).resign([unknown])
         }
     }

@@ -290,16 +290,13 @@ import Testing
         try await place.run(at: days(1))
         let before = try place.files()
         try place.write("records: {a: {v: 3}}")
-        let publisher = Publisher(
-            into: place.dumps, signer: old, policy: TrustPolicy(roots: TrustAnchors([place.trusted])),
-            options: .init(time: days(2)))
         await #expect {
-            try await publisher.run(place.sources.read())
+            try await place.publisher(.init(time: days(2)), signer: old).run(place.sources.read())
         } throws: {
             "\($0)".contains("sign with the newer keys")
         }
         await #expect {
-            try await publisher.confirm()
+            try await place.publisher(.init(time: days(2)), signer: old).confirm()
         } throws: {
             "\($0)".contains("sign with the newer keys")
         }

@@ -30,11 +30,12 @@ final class PublishingPlace {
 
     var sources: SourceDirectory { SourceDirectory("\(root)/sources") }
 
+    /// A publisher for one run.
     func publisher(
         _ options: Publisher.Options, roots: [SHA256Digest]? = nil, signer: (any PayloadSigner)? = nil
-    ) throws -> Publisher {
+    ) async throws -> Publisher {
         Publisher(
-            into: dumps, signer: try signer ?? keys.signer([:]),
+            into: try await .begin(in: dumps), signer: try signer ?? keys.signer([:]),
             policy: TrustPolicy(roots: TrustAnchors(roots ?? [trusted])),
             options: options)
     }

@@ -86,17 +86,18 @@ import Testing
         let (place, other) = (try PublishingPlace(at: now), try PublishingPlace(at: now))
         try place.write("records: {a: {v: 1}}")
         try await place.publish(at: now)
-        let publisher = Publisher(
-            into: place.dumps, signer: try other.keys.signer([:]),
-            policy: TrustPolicy(roots: TrustAnchors([other.trusted])), options: .init(time: days(1)))
-        let outcome = try #require(try await publisher.resign([]).first)
+        func publisher() async throws -> Publisher {
+            try await place.publisher(
+                .init(time: days(1)), roots: [other.trusted], signer: try other.keys.signer([:]))
+        }
+        let outcome = try #require(try await publisher().resign([]).first)
         #expect {
             try outcome.result.get()
         } throws: {
             ($0 as? DumpsError)?.code == .untrusted
         }
         // From its source it becomes the new root's, with nothing of what it was but a timestamp that goes forward.
-        let state = try #require(try await publisher.run(place.sources.read()).first).result.get()
+        let state = try #require(try await publisher().run(place.sources.read()).first).result.get()
         #expect(state.status == .updated && state.timestamp == days(1))
         try place.verify(roots: [other.trusted])
     }
@@ -180,9 +181,8 @@ import Testing
         options.overlap = try other.keys.signer([:])
         _ = try #require(try await place.publisher(options).resign([]).first).result.get()
         // Only the new root from now on, though the lock still speaks of the old one.
-        let publisher = Publisher(
-            into: place.dumps, signer: try other.keys.signer([:]),
-            policy: TrustPolicy(roots: TrustAnchors([other.trusted])), options: .init(time: days(2)))
+        let publisher = try await place.publisher(
+            .init(time: days(2)), roots: [other.trusted], signer: try other.keys.signer([:]))
         #expect(try #require(try await publisher.resign([]).first).result.get().status == .resigned)
         try check("B", [[other.trusted], [place.trusted, other.trusted]])
         #expect(throws: (any Error).self) { try place.verify(roots: [place.trusted]) }

@@ -92,10 +92,10 @@ import Testing
 
     private func publisher(
         _ place: PublishingPlace, _ token: Token, at time: Timestamp, staysConfirmed: Bool = true
-    ) throws -> Publisher {
+    ) async throws -> Publisher {
         var options = Publisher.Options(time: time)
         options.staysConfirmed = staysConfirmed
-        return try place.publisher(options, signer: place.keys.signer([:]) { try await token.sign($0) })
+        return try await place.publisher(options, signer: place.keys.signer([:]) { try await token.sign($0) })
     }
 
     @Test func eachStateIsSignedOnce() async throws {

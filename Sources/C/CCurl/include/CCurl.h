@@ -41,6 +41,10 @@ CURLcode rs_curl_set_long(CURL *handle, CURLoption option, long value);
 CURLcode rs_curl_set_string(CURL *handle, CURLoption option, const char *value);
 CURLcode rs_curl_set_pointer(CURL *handle, CURLoption option, void *value);
 CURLcode rs_curl_set_callback(CURL *handle, CURLoption option, rs_curl_callback value);
+/* Sets a function that is called whenever libcurl has done something, even if it has only read bytes that it discards.
+   If it returns anything but 0, the transfer fails with CURLE_ABORTED_BY_CALLBACK. */
+typedef int (*rs_curl_watch)(void *context, curl_off_t, curl_off_t, curl_off_t, curl_off_t);
+CURLcode rs_curl_set_watch(CURL *handle, rs_curl_watch watch, void *context);
 /* Allows only HTTP and HTTPS URLs. */
 CURLcode rs_curl_set_http_only(CURL *handle);
 /* Lets a transfer end without waiting for an unfinished DNS lookup. Has no effect before libcurl 7.87. */

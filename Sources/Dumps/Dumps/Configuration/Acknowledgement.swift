@@ -66,6 +66,21 @@ extension FailureKind {
     }
 }
 
+extension FailureKind {
+    /// The largest number of days for which the failure can be acknowledged in advance; `nil` if there is no limit.
+    ///
+    /// These failures may be an attack, and withhold all updates of the collection as long as they last. A person must
+    /// look at them again.
+    var mostAcknowledgedDays: Int? {
+        switch self {
+        case .equivocation, .future, .rollback, .signature, .signatureLost: 30
+        case .attachment, .backoff, .budget, .bundle, .cancelled, .catalogue, .changeset, .configuration, .file, .gone,
+            .guarded, .http, .pin, .stale, .undelivered, .unknown, .unreachable:
+            nil
+        }
+    }
+}
+
 /// The setting in `dumps.yaml` that marks a collection's failure as known, so that it does not fail the whole refresh.
 package struct Acknowledgement: Hashable, Sendable {
     package var kind: FailureKind
@@ -81,6 +96,14 @@ package struct Acknowledgement: Hashable, Sendable {
 
     /// Returns whether the last day has passed in UTC.
     package func isOver(at now: Timestamp) -> Bool { Pin.isOver(until, at: now) }
+
+    /// Returns the limit in days that the last day exceeds; `nil` if it does not exceed one.
+    func exceededDays(at now: Timestamp) -> Int? {
+        guard let days = kind.mostAcknowledgedDays, until > now.advanced(by: .seconds(days * 86_400)) else {
+            return nil
+        }
+        return days
+    }
 }
 
 extension Acknowledgement: Encodable {

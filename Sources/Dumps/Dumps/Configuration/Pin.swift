@@ -30,15 +30,9 @@ package struct Pin: Hashable, Sendable {
         text.utf8.count == 10 ? Timestamp(rfc3339: text) : nil
     }
 
-    /// Returns whether a string is valid as a reason: one line of 1 to 500 characters without control characters.
+    /// Returns whether a string is valid as a reason: one line of 1 to 500 visible characters.
     package static func isReason(_ text: String) -> Bool {
-        (1...500).contains(text.count)
-            && text.unicodeScalars.allSatisfy { scalar in
-                switch scalar.properties.generalCategory {
-                case .control, .format, .lineSeparator, .paragraphSeparator, .surrogate: false
-                default: true
-                }
-            }
+        (1...500).contains(text.count) && VisibleText.escape(text).exact == text.exact
     }
 }
 

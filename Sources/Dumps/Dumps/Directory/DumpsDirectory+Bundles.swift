@@ -56,7 +56,7 @@ extension DumpsDirectory {
     ) throws -> [BundleReader] {
         let lock = try lockFile(limits: limits)
         let unknown = names.filter { lock.collections[$0] == nil }
-        guard unknown.isEmpty else { throw DumpsError.notLocked(unknown, lockPath) }
+        guard unknown.isEmpty else { throw DumpsError.notLocked(unknown, lockPath, known: lock.collections.keys) }
         guard !lock.collections.isEmpty else { throw DumpsError.nothingLocked(lockPath) }
         let unlisted = try unlistedCollections(lock)
         guard unlisted.isEmpty else { throw DumpsError.unlisted(unlisted, configurationPath) }

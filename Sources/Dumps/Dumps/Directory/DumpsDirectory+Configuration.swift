@@ -56,11 +56,14 @@ extension DumpsDirectory {
     /// - Throws: ``DumpsError``, also if the file does not list one of them; `BundleError` if the lock file cannot be
     ///   read. In that case, nothing has changed.
     package func removeCollections(_ ids: [CollectionID]) async throws {
-        guard try FileStore.exists(configurationPath) else { throw DumpsError.notNamed(ids, configurationPath) }
+        guard try FileStore.exists(configurationPath) else {
+            throw DumpsError.notNamed(ids, configurationPath, known: [])
+        }
         let transaction = try await DumpsTransaction.begin(in: self)
         defer { try? transaction.end() }
         // With `catalogue:`, the catalogue belongs to the directory even if the file does not list it.
-        let hasCatalogue = try configuration().catalogue != nil
+        let configuration = try configuration()
+        let hasCatalogue = configuration.catalogue != nil
         try transaction.remove(ids)
         try transaction.commit { editor in
             let missing = try ids.filter { id in
@@ -69,7 +72,9 @@ extension DumpsDirectory {
                 try !editor.remove(id) && !(hasCatalogue && id == Catalogue.collection)
                     && !transaction.recovered.contains(id)
             }
-            guard missing.isEmpty else { throw DumpsError.notNamed(missing, configurationPath) }
+            guard missing.isEmpty else {
+                throw DumpsError.notNamed(missing, configurationPath, known: configuration.collections.map(\.id))
+            }
         }
     }
 

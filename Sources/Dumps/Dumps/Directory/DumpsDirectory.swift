@@ -62,20 +62,22 @@ package struct DumpsDirectory: Sendable {
         return try FileStore.size(path) == nil ? nil : FileStore.digest(of: path)
     }
 
-    package var workPath: String { "\(path)/.rsdump" }
+    /// The name of the work directory.
+    static let workName = ".rsdump"
+    package var workPath: String { "\(path)/\(Self.workName)" }
     var stagingPath: String { "\(workPath)/staging" }
 
     /// Returns the base name of a collection's work files. Ids contain no dots, so no two collections share a name.
-    private func workName(_ id: CollectionID) -> String { "\(id.bucket).\(id.name)" }
+    private func baseName(_ id: CollectionID) -> String { "\(id.bucket).\(id.name)" }
 
     /// Returns the path at which a bundle is written before it is renamed to its final path.
     package func packPath(_ id: CollectionID) -> String { "\(path)/\(RedoLog.packPath(of: id))" }
 
     /// Returns the path of the server's ZIP file of attachments while it is being read.
-    package func serverZIPPath(_ id: CollectionID) -> String { "\(workPath)/\(workName(id)).server.zip.tmp" }
+    package func serverZIPPath(_ id: CollectionID) -> String { "\(workPath)/\(baseName(id)).server.zip.tmp" }
 
     /// Returns the directory in which a collection's attachments are stored before they are packed.
-    package func stagedPath(_ id: CollectionID) -> String { "\(stagingPath)/\(workName(id))" }
+    package func stagedPath(_ id: CollectionID) -> String { "\(stagingPath)/\(baseName(id))" }
 
     /// Returns the path at which an attachment is stored before it is packed.
     package func stagedPath(_ digest: SHA256Digest, of id: CollectionID) -> String { "\(stagedPath(id))/\(digest)" }
@@ -164,15 +166,13 @@ extension DumpsDirectory {
 
     /// Removes temporary files, such as bundles that were staged but never committed.
     func discardStaged() throws(BundleError) {
-        for name in try FileStore.list(workPath) ?? [] where name.hasSuffix(".tmp") {
-            try FileStore.remove("\(workPath)/\(name)", below: path)
-        }
+        try FileStore.removeChildren(of: workPath, below: path) { $0.hasSuffix(".tmp") }
     }
 
     /// Removes the work directory if it contains nothing that is still needed.
     package func removeIdleWork() throws(BundleError) {
         try refuseLinks()
-        let left = try FileStore.list(workPath) ?? []
+        let left = try FileStore.list(workPath, isLossy: true) ?? []
         if left.allSatisfy({ $0 == ".gitignore" }) { try FileStore.removeTree(workPath, below: path) }
     }
 

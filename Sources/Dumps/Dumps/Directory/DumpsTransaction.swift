@@ -3,9 +3,10 @@ import SnapshotBundle
 
 /// A change to a dumps directory: to its bundles, its lock file and its `dumps.yaml`. No other code writes them.
 ///
-/// ``begin(in:waiting:replacing:isReadOnly:limits:)`` locks the directory and finishes a commit that was killed. Then
-/// bundles are staged, that is, packed beside the current ones. ``commit(_:text:)`` makes all of them current, or none.
-/// ``end(keepingDownloads:)`` removes temporary files.
+/// ``begin(in:waiting:isReadOnly:limits:replacing:)`` locks the directory and finishes a commit that was killed. Only
+/// then is read what the change depends on: `dumps.yaml`, keys and bundles, which another process may have changed
+/// while this one was waiting. Then bundles are staged, that is, packed beside the current ones. ``commit(_:text:)``
+/// makes all of them current, or none. ``end(keepingDownloads:)`` removes temporary files.
 ///
 /// Even if the process is killed, every reader sees either the old state or the new one. This depends on the redo log
 /// (`RedoLog`): as long as it has no effect, the next transaction discards the staged bundles; afterwards, the next
@@ -15,11 +16,12 @@ package final class DumpsTransaction: Sendable {
     package let directory: DumpsDirectory
     /// The lock file before the change.
     package let before: LockFile
-    /// The collections of a killed commit that was finished by ``begin(in:waiting:replacing:isReadOnly:limits:)``.
+    /// The collections of a killed commit that was finished by ``begin(in:waiting:isReadOnly:limits:replacing:)``.
     package let recovered: [CollectionID]
     let limits: Limits
     private let lock: Mutex<DirectoryLock?>
     private let isNewDirectory: Bool
+    private let isReadOnly: Bool
     private let next: Mutex<Next>
 
     /// The state that the commit makes current.
@@ -31,13 +33,14 @@ package final class DumpsTransaction: Sendable {
 
     private init(
         _ directory: DumpsDirectory, lock: DirectoryLock, before: LockFile, recovered: [CollectionID],
-        isNewDirectory: Bool, limits: Limits
+        isNewDirectory: Bool, isReadOnly: Bool, limits: Limits
     ) {
         self.directory = directory
         self.lock = Mutex(lock)
         self.before = before
         self.recovered = recovered
         self.isNewDirectory = isNewDirectory
+        self.isReadOnly = isReadOnly
         self.limits = limits
         next = Mutex(Next(lock: before))
     }
@@ -46,14 +49,14 @@ package final class DumpsTransaction: Sendable {
     ///
     /// - Parameters:
     ///   - duration: how long to wait if another process is using the directory, in real time.
-    ///   - lock: the lock file before the change, if the one in the directory cannot be parsed because it contains
-    ///     git's conflict markers.
     ///   - isReadOnly: whether to write nothing, not even to finish a killed commit.
+    ///   - lock: returns the lock file before the change, if the one in the directory cannot be parsed because it
+    ///     contains git's conflict markers; `nil` otherwise. It is called when the directory is locked.
     /// - Throws: ``DumpsError`` if another process is still working in the directory; `BundleError` if the lock file
     ///   cannot be read; `CancellationError`.
     package static func begin(
-        in directory: DumpsDirectory, waiting duration: Duration = .seconds(1), replacing lock: LockFile? = nil,
-        isReadOnly: Bool = false, limits: Limits = Limits()
+        in directory: DumpsDirectory, waiting duration: Duration = .seconds(1), isReadOnly: Bool = false,
+        limits: Limits = Limits(), replacing lock: () async throws -> LockFile? = { nil }
     ) async throws -> DumpsTransaction {
         let isNew = try !isReadOnly && !FileStore.isDirectory(directory.path)
         if isNew { try FileStore.makeDirectories(directory.path) }
@@ -63,9 +66,10 @@ package final class DumpsTransaction: Sendable {
                 try isReadOnly
                 ? RedoLog.read(in: directory.path, limits: limits)?.collections ?? []
                 : directory.finishCommit(limits: limits)
+            let before = try await lock() ?? directory.readableLock(limits: limits).lock
             return DumpsTransaction(
-                directory, lock: exclusive, before: try lock ?? directory.readableLock(limits: limits).lock,
-                recovered: recovered, isNewDirectory: isNew, limits: limits)
+                directory, lock: exclusive, before: before, recovered: recovered, isNewDirectory: isNew,
+                isReadOnly: isReadOnly, limits: limits)
         } catch {
             if isNew { try? FileStore.removeIfEmpty(directory.path) }
             throw error
@@ -207,6 +211,7 @@ extension DumpsTransaction {
     ///   `BundleError` for a failed write: if the redo log already has effect, the next transaction finishes the
     ///   commit.
     package func commit(_ configuration: DumpsConfiguration?, text: String? = nil) throws {
+        precondition(lock.withLock { $0 != nil }, "the transaction has ended")
         var next = self.next.withLock { $0 }
         if let configuration {
             if !next.staged.isEmpty, let excess = next.lock.excess(over: configuration.totalBudget) {
@@ -248,15 +253,18 @@ extension DumpsTransaction {
     /// Removes temporary files, and the directory itself if it was created for this transaction and is still empty.
     /// Then unlocks it. Does I/O.
     ///
-    /// If a commit could not be finished, all files that the next transaction needs for it are kept.
+    /// If a commit could not be finished, all files that the next transaction needs for it are kept. Does nothing if
+    /// the transaction has already ended.
     ///
     /// - Parameter keepingDownloads: whether to keep downloads for the next refresh, because a collection failed.
     package func end(keepingDownloads: Bool = true) throws(BundleError) {
+        guard lock.withLock({ $0 != nil }) else { return }
+        defer { lock.withLock { $0 = nil } }
+        guard !isReadOnly else { return }
         if try FileStore.isDirectory(directory.workPath), try !FileStore.exists(directory.redoLogPath) {
             try directory.finishWork(keepingDownloads: keepingDownloads)
         }
         if isNewDirectory { try FileStore.removeIfEmpty(directory.path) }
-        lock.withLock { $0 = nil }
     }
 }
 

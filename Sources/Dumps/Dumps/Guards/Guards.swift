@@ -61,7 +61,8 @@ package struct Guards: Hashable, Sendable {
         }
     }
 
-    /// Whether a collection that had records must keep at least one. This guard is the only one that is on by default.
+    /// Whether a collection that had records must keep at least one, and a newly published one must have one. This
+    /// guard is the only one that is on by default.
     var keepsRecords = true
     var minRecords: Int?
     var maxRemoved: Limit?
@@ -132,20 +133,29 @@ package struct GuardViolation: Hashable, Sendable, Encodable, CustomStringConver
 }
 
 extension Guards {
+    /// Returns whether the result for a new state depends on the earlier records.
+    func compare(_ new: RecordTable) -> Bool {
+        keepsRecords && new.isEmpty || maxRemoved != nil || maxChanged != nil || maxAdded != nil || maxGrowth != nil
+    }
+
     /// Checks a new state. Does no I/O.
     ///
     /// - Parameters:
     ///   - old: the earlier records; `nil` if there are none, or if they cannot be read. In that case, guards that
     ///     compare the states are skipped.
     ///   - oldCount: the number of earlier records, even if they cannot be read.
+    ///   - isPublished: whether the new state is made from sources. A collection without records and without an earlier
+    ///     state is then probably a mistake.
     /// - Returns: the violations, in the order of ``Name``.
     package func violations(
-        of new: RecordTable, after old: RecordTable?, oldCount: Int? = nil, limits: Limits = Limits()
+        of new: RecordTable, after old: RecordTable?, oldCount: Int? = nil, isPublished: Bool = false,
+        limits: Limits = Limits()
     ) -> [GuardViolation] {
         var found: [GuardViolation] = []
-        if keepsRecords, let count = old?.count ?? oldCount, count > 0, new.isEmpty {
-            found.append(
-                .init(.notEmptied, found: "all \(count) records are gone", limit: "at least 1 is required", ids: []))
+        let count = old?.count ?? oldCount
+        if keepsRecords, new.isEmpty, count.map({ $0 > 0 }) ?? isPublished {
+            let words = count.map { "all \($0) records are gone" } ?? "the new collection has no records"
+            found.append(.init(.notEmptied, found: words, limit: "at least 1 is required", ids: []))
         }
         if let minRecords, new.count < minRecords {
             found.append(

@@ -139,7 +139,7 @@ struct SchemaValidation {
 
     private mutating func validate(_ members: [JSONValue.Member], _ part: SchemaPart) {
         check(members.count, part.propertyCount, "members")
-        if !part.required.isEmpty || !part.dependencies.isEmpty { checkPresence(members, part) }
+        let keys = part.required.isEmpty && part.dependencies.isEmpty ? [] : checkPresence(members, part)
         for member in members {
             guard spend(1 + member.key.utf8.count / 16) else { return }
             var isKnown = false
@@ -169,18 +169,20 @@ struct SchemaValidation {
             }
             if let names = part.propertyNames { validate(at: member.key, .string(member.key), names) }
         }
-        for dependency in part.dependencies {
-            guard let number = dependency.part,
-                members.contains(where: { $0.key.exact == dependency.key.exact })
-            else { continue }
+        for dependency in part.dependencies where keys.contains(dependency.key.exact) {
+            guard let number = dependency.part else { continue }
             if spend(members.count) { validate(.object(members), number) }
         }
     }
 
     /// Checks `required`, and `dependencies` that list members.
-    private mutating func checkPresence(_ members: [JSONValue.Member], _ part: SchemaPart) {
+    ///
+    /// - Returns: the keys of the members; empty if the budget is exhausted.
+    private mutating func checkPresence(_ members: [JSONValue.Member], _ part: SchemaPart) -> Set<ExactString> {
         let size = members.reduce(0) { $0 + 1 + $1.key.utf8.count / 16 }
-        guard spend(size + part.required.count + part.dependencies.reduce(0) { $0 + 1 + $1.keys.count }) else { return }
+        guard spend(size + part.required.count + part.dependencies.reduce(0) { $0 + 1 + $1.keys.count }) else {
+            return []
+        }
         let keys = Set(members.map(\.key.exact))
         for key in part.required where !keys.contains(key.exact) { report("the member \(key) is missing") }
         for dependency in part.dependencies where keys.contains(dependency.key.exact) {
@@ -188,6 +190,7 @@ struct SchemaValidation {
                 report("the member \(key) is missing; it is required with \(dependency.key)")
             }
         }
+        return keys
     }
 
     private mutating func validate(_ elements: [JSONValue], _ part: SchemaPart) {

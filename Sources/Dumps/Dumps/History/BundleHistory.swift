@@ -4,8 +4,8 @@ import SnapshotBundle
 /// Older bundles of collections, in git repositories, folders and single files.
 package struct BundleHistory: Sendable {
     package enum Source: Sendable {
-        /// The commits up to `HEAD`.
-        case git(GitRepository)
+        /// The commits up to a given one; `nil` for `HEAD`.
+        case git(GitRepository, upTo: GitRepository.Revision? = nil)
         /// A bundle, or a folder of bundles at any depth. File names are ignored, because each manifest identifies its
         /// bundle. Hidden folders and links are skipped.
         case path(String)
@@ -18,6 +18,8 @@ package struct BundleHistory: Sendable {
         package var bundles: [HistoricBundle] = []
         /// The files that look like bundles but cannot be read.
         package var unusable: [DumpsError] = []
+        /// Whether older bundles may be missing, because the clone is shallow.
+        package var isCut = false
     }
 
     private let sources: [Source]
@@ -49,6 +51,11 @@ package struct BundleHistory: Sendable {
         self.init(sources, limits: limits)
     }
 
+    /// The reason that older bundles may be missing, and the remedy; `nil` if all are there.
+    package var gap: String? {
+        sources.lazy.compactMap { if case .git(let repository, _) = $0 { repository.gap } else { nil } }.first
+    }
+
     /// Finds a collection's bundles.
     ///
     /// It reads lock files and the first bytes of files, and reads a whole bundle only if these do not contain its
@@ -60,7 +67,7 @@ package struct BundleHistory: Sendable {
         var listing = Listing()
         for source in sources {
             switch source {
-            case .git(let repository): try await find(id, in: repository, &listing)
+            case .git(let repository, let newest): try await find(id, in: repository, upTo: newest, &listing)
             case .path(let path): try find(id, at: path, &listing)
             }
         }
@@ -70,10 +77,12 @@ package struct BundleHistory: Sendable {
     }
 
     private func find(
-        _ id: CollectionID, in repository: GitRepository, _ listing: inout Listing
+        _ id: CollectionID, in repository: GitRepository, upTo newest: GitRepository.Revision?,
+        _ listing: inout Listing
     ) async throws(DumpsError) {
         let path = LockFile.Bundle.path(of: id)
-        let revisions = try await repository.revisions(touching: path)
+        let revisions = try await repository.revisions(touching: path, upTo: newest?.commit ?? "HEAD")
+        if try await repository.isCut(revisions) { listing.isCut = true }
         let blobs = try await repository.blobs([path, GitRepository.lockPath], at: revisions)
         let entries = try await entries(
             of: id, in: Set(blobs.indices.lazy.filter { $0 % 2 == 1 }.compactMap { blobs[$0] }), repository)
@@ -200,6 +209,8 @@ package struct HistoryLimits: Sendable {
     var depth = 32
     /// The maximum number of revisions that are searched.
     let revisions = 100_000
+    /// The maximum number of files in a folder that git tracks, although it must track none.
+    let trackedFiles = 10_000
     /// The time limit of one run of git, in seconds.
     var gitSeconds = 120
 

@@ -31,12 +31,12 @@ package struct CollectionLog: Sendable {
     private let limits: Limits
     private let repository: GitRepository?
     private let versions: [Version]
-    private let tags: [GitRepository.Blob: [String]]
+    private let tags: GitRepository.Tags?
     /// The files that look like bundles but cannot be read.
     package private(set) var unusable: [DumpsError] = []
 
-    /// Whether older commits are missing because the clone is shallow.
-    package var isShallow: Bool { repository?.isShallow ?? false }
+    /// The reason that older states may be missing, and the remedy; `nil` if all are there.
+    package var gap: String? { repository?.gap ?? tags?.gap }
 
     /// Finds the states in the commits up to `HEAD`. Runs git.
     ///
@@ -59,7 +59,7 @@ package struct CollectionLog: Sendable {
         }
         self.versions = versions
         self.repository = repository
-        tags = withTags ? try await repository.tags(of: path) : [:]
+        tags = withTags ? try await repository.tags(of: path) : nil
     }
 
     /// Finds the states in folders of bundles, and sorts them by timestamp. Does I/O.
@@ -73,7 +73,7 @@ package struct CollectionLog: Sendable {
         versions = listing.bundles.map { Version(place: $0.origin, blob: nil, copy: $0) }
         unusable = listing.unusable
         repository = nil
-        tags = [:]
+        tags = nil
     }
 
     /// Calls `visit` for each change, newest first, until it returns `false`. At most two states are in memory at once.
@@ -100,7 +100,7 @@ package struct CollectionLog: Sendable {
                 continue
             }
             if let newer {
-                waiting.formUnion(newer.version.blob.flatMap { tags[$0] }?.map(\.exact) ?? [])
+                waiting.formUnion(newer.version.blob.flatMap { tags?.files[$0] }?.map(\.exact) ?? [])
                 if let diff = SnapshotDiff(from: older, to: newer.state), diff.status != .same,
                     let changes = diff.changes(of: record, field: field)
                 {

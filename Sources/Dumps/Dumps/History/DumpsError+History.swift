@@ -16,11 +16,12 @@ extension DumpsError {
     }
 
     /// Returns an error for a name that does not refer to a commit of the repository.
-    static func noRevision(directory: String, name: String, isShallow: Bool) -> Self {
+    ///
+    /// - Parameter gap: the reason that older commits are missing, and the remedy.
+    static func noRevision(directory: String, name: String, gap: String?) -> Self {
         Self(
             file: directory, problem: "there is no commit named \(VisibleText.quote(name))",
-            remedy: isShallow
-                ? "this clone is shallow; run git fetch --unshallow" : "list the commits with: git log")
+            remedy: gap ?? "list the commits with: git log")
     }
 
     /// Returns an error for a source of older bundles that is neither `git` nor an existing folder.
@@ -64,11 +65,11 @@ extension DumpsError {
     }
 
     /// Returns an error for a common ancestor that is missing because the clone is shallow.
-    static func noAncestor(directory: String) -> Self {
+    ///
+    /// - Parameter gap: the reason that older commits are missing, and the remedy.
+    static func noAncestor(directory: String, gap: String) -> Self {
         Self(
-            .program, file: directory,
-            problem: "this clone has only the newest commits, which do not include the common ancestor of both sides",
-            remedy: "fetch the older commits with: git fetch --unshallow")
+            .program, file: directory, problem: "the common ancestor of both sides is missing", remedy: gap)
     }
 
     /// Returns an error for a search that exceeds a limit.

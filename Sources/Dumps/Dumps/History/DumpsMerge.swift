@@ -99,15 +99,32 @@ package struct DumpsMerge: Sendable {
         return try await repository.file(LockFile.Bundle.path(of: id), at: revision)
     }
 
-    /// Writes the lock file and the bundles to the dumps directory. Does I/O.
+    /// Makes the choices and writes the lock file and the bundles to the dumps directory, in one transaction. Does I/O
+    /// and runs git.
     ///
-    /// - Parameter onlyChosen: whether to write only the bundles in ``choices``, because git itself merges the others,
-    ///   and their files in the work tree may have uncommitted changes.
+    /// - Parameters:
+    ///   - onlyChosen: whether to write only the bundles in ``choices``, because git itself merges the others, and
+    ///     their files in the work tree may have uncommitted changes.
+    ///   - choose: reads both commits and makes the choices. It is called when the directory is locked.
     /// - Throws: ``DumpsError`` or `BundleError`.
-    package func write(into directory: DumpsDirectory, onlyChosen: Bool) async throws {
+    package static func write(
+        into directory: DumpsDirectory, onlyChosen: Bool, _ choose: () async throws -> DumpsMerge
+    ) async throws -> DumpsMerge {
+        var chosen: DumpsMerge?
         // The lock file in the directory may contain git's conflict markers, so it is replaced.
-        let transaction = try await DumpsTransaction.begin(in: directory, replacing: ours.lock, limits: limits)
+        let transaction = try await DumpsTransaction.begin(in: directory) {
+            let merge = try await choose()
+            chosen = merge
+            return merge.ours.lock
+        }
         defer { try? transaction.end() }
+        guard let merge = chosen else { preconditionFailure("begin calls its closure") }
+        if !onlyChosen || !merge.choices.isEmpty { try await merge.write(in: transaction, onlyChosen: onlyChosen) }
+        return merge
+    }
+
+    private func write(in transaction: DumpsTransaction, onlyChosen: Bool) async throws {
+        let directory = transaction.directory
         transaction.keep(lock)
         let chosen = Set(choices.map(\.collection))
         for id in lock.collections.keys.sorted() where !onlyChosen || chosen.contains(id) {

@@ -4,10 +4,10 @@ import RemoteSettingsModel
 /// output and time. Only a filter configured by the user, such as Git LFS, may use the network.
 ///
 /// Aliases, pagers and signature settings have no effect on the commands that it runs. Variables such as `GIT_DIR` are
-/// not passed on, so that the repository depends only on the directory. A directory that itself looks like a bare
-/// repository is refused: a commit can contain such a repository instead of a dumps directory, and its settings can
-/// name programs to run. Thanks to the time limit, a named pipe in place of a repository's file cannot block git
-/// forever.
+/// not passed on, so that the repository depends only on the directory; those that name the user's settings and trusted
+/// directories are. In a work tree, a directory that itself looks like a bare repository is refused: a commit can
+/// contain such a repository instead of a dumps directory, and its settings can name programs to run. Thanks to the
+/// time limit, a named pipe in place of a repository's file cannot block git forever.
 struct GitCommand: Sendable {
     struct Result {
         let status: Int32
@@ -19,6 +19,8 @@ struct GitCommand: Sendable {
     let directory: String
     /// The time limit of one run, in seconds.
     let seconds: Int
+    /// Whether a bare repository is used.
+    let allowsBare: Bool
 
     /// Runs git.
     ///
@@ -29,8 +31,9 @@ struct GitCommand: Sendable {
     ///   limit, or `program` if it could not be started or was stopped.
     func run(_ arguments: [String], input: [UInt8] = [], limit: Limit) async throws(DumpsError) -> Result {
         let program = ExternalProgram(
-            "git", ["-C", directory, "--no-pager", "-c", "safe.bareRepository=explicit"] + arguments,
-            environment: Self.environment)
+            "git",
+            ["-C", directory, "--no-pager", "-c", "safe.bareRepository=\(allowsBare ? "all" : "explicit")"] + arguments,
+            environment: Self.environment { name in unsafe getenv(name).map { unsafe String(cString: $0) } })
         do throws(DumpsError) {
             let finished = try await program.run(input: Bytes(input), mostOutput: limit.bytes, seconds: seconds)
             let message = String(decoding: finished.errors.utf8.prefix(500), as: UTF8.self).split(
@@ -56,8 +59,10 @@ struct GitCommand: Sendable {
         let allowed: Int
     }
 
-    /// The environment variables for git. Those that would change its results are left out.
-    private static var environment: [String: String] {
+    /// Returns the environment variables for git. Those that would change its results are left out.
+    ///
+    /// - Parameter value: returns the value of a variable of this process.
+    static func environment(_ value: (String) -> String?) -> [String: String] {
         var kept = [
             "LC_ALL": "C", "GIT_TERMINAL_PROMPT": "0", "GIT_OPTIONAL_LOCKS": "0", "GIT_NO_REPLACE_OBJECTS": "1",
             "GIT_LITERAL_PATHSPECS": "1",
@@ -66,13 +71,27 @@ struct GitCommand: Sendable {
             // and cannot be overridden by settings of the repository.
             "GIT_NO_LAZY_FETCH": "1", "GIT_ALLOW_PROTOCOL": "none",
         ]
-        // The variables on the second line are for the filter of Git LFS, which may download files.
+        // The variables from the second line on are for the filter of Git LFS, which may download files.
         for name in [
             "PATH", "HOME", "XDG_CONFIG_HOME", "TMPDIR", "DEVELOPER_DIR",
             "SSH_AUTH_SOCK", "HTTPS_PROXY", "https_proxy", "NO_PROXY", "no_proxy",
+            "SSL_CERT_FILE", "SSL_CERT_DIR",
+            "GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM", "GIT_CONFIG_NOSYSTEM",
         ] {
-            if let value = unsafe getenv(name) { kept[name] = unsafe String(cString: value) }
+            if let value = value(name) { kept[name] = value }
         }
+        // Of the settings in the environment, only the trusted directories are passed on. They decide whether git reads
+        // the repository at all.
+        var count = 0
+        for number in 0..<min(max(0, value("GIT_CONFIG_COUNT").flatMap { Int($0) } ?? 0), 1000) {
+            guard value("GIT_CONFIG_KEY_\(number)")?.lowercased() == "safe.directory",
+                let directory = value("GIT_CONFIG_VALUE_\(number)")
+            else { continue }
+            kept["GIT_CONFIG_KEY_\(count)"] = "safe.directory"
+            kept["GIT_CONFIG_VALUE_\(count)"] = directory
+            count += 1  // bounded: by the loop
+        }
+        if count > 0 { kept["GIT_CONFIG_COUNT"] = "\(count)" }
         return kept
     }
 }

@@ -1,8 +1,8 @@
 import RemoteSettingsModel
 import SnapshotBundle
 
-/// The git repository that contains a dumps directory, for reading older states. Only ``set(_:to:)`` and ``stage(_:)``
-/// change it.
+/// The git repository that contains a dumps directory, or contained it in an earlier commit, for reading older states.
+/// Only ``set(_:to:)`` and ``stage(_:)`` change it.
 ///
 /// Each call runs `git`, without a shell and without the network. Variables such as `GIT_DIR` have no effect. If a file
 /// in a commit is a Git LFS pointer, the file is read through git's filter, which may download it.
@@ -37,35 +37,119 @@ package struct GitRepository: Sendable {
         let shown: String
     }
 
-    /// The dumps directory. Paths are relative to it.
+    /// The dumps directory, as given by the user. Paths are relative to it.
     let directory: String
+    /// Whether the directory exists in the file system.
+    let isPresent: Bool
+    /// The names of the folders between the place where git runs, or the top of a bare repository, and the directory.
+    private let inside: [String]
+    private let isBare: Bool
     /// Whether older commits are missing because the clone is shallow, as is common in continuous integration.
-    package let isShallow: Bool
+    let isShallow: Bool
     private let git: GitCommand
     private let limits: Limits
     private let bounds: HistoryLimits
 
-    /// Finds the repository whose work tree contains the directory.
+    /// Finds the repository that contains the directory: in its work tree, or in the commits of a bare repository. The
+    /// directory may be missing, because it was moved or deleted; then its nearest existing parent is in the
+    /// repository.
     ///
     /// - Throws: ``DumpsError`` if git is not installed or there is no repository.
     package init(
         containing directory: String, limits: Limits = Limits(), bounds: HistoryLimits = HistoryLimits()
     ) async throws(DumpsError) {
         guard !directory.utf8.contains(0) else { throw .invalidPath(directory) }
-        let git = GitCommand(directory: directory.isEmpty ? "." : directory, seconds: bounds.gitSeconds)
+        var (base, inside) = (directory.isEmpty ? "." : directory, [String]())
+        func goUp() {
+            let parts = Self.parts(base)
+            inside = parts.suffix(1) + inside
+            base = (base.utf8.first == UInt8(ascii: "/") ? "/" : "") + parts.dropLast().joined(separator: "/")
+            if base.isEmpty { base = "." }
+        }
+        while try !Self.isDirectory(base), base != "/", base != "." { goUp() }
+        isPresent = inside.isEmpty
+        var place = try await Self.place(base, directory, bounds)
+        // A folder of a bare repository, such as hooks, is not the folder with this name in its commits.
+        while place.isBare, !place.isTop, base != "/", base != "." {
+            goUp()
+            place = try await Self.place(base, directory, bounds)
+        }
+        (git, isBare, isShallow) = (place.git, place.isBare, place.isShallow)
+        self.directory = directory
+        self.inside = inside
+        self.limits = limits
+        self.bounds = bounds
+    }
+
+    /// Finds the repository that contains a folder.
+    ///
+    /// - Parameter directory: the dumps directory, for errors.
+    private static func place(
+        _ folder: String, _ directory: String, _ bounds: HistoryLimits
+    ) async throws(DumpsError) -> (git: GitCommand, isBare: Bool, isShallow: Bool, isTop: Bool) {
+        let git = GitCommand(directory: folder, seconds: bounds.gitSeconds, allowsBare: try !isInWorkTree(folder))
         let answer = try await git.run(
-            ["rev-parse", "--is-inside-work-tree", "--is-shallow-repository"], limit: Self.short)
+            ["rev-parse", "--is-inside-work-tree", "--is-shallow-repository", "--is-bare-repository", "--git-dir"],
+            limit: short)
         let words = answer.output.split(separator: UInt8(ascii: "\n")).map { String(decoding: $0, as: UTF8.self) }
-        guard answer.status == 0, words.count == 2, words[0] == "true" else {
+        guard answer.status == 0, words.count >= 4, words[0] == "true" || words[2] == "true" else {
             let problem =
                 answer.message.isEmpty ? "it is in a git repository, but outside the work tree" : answer.message
             throw .noRepository(directory: directory, problem: problem)
         }
-        self.directory = directory
-        self.git = git
-        self.limits = limits
-        self.bounds = bounds
-        isShallow = words[1] == "true"
+        return (git, words[0] != "true", words[1] == "true", words[3] == ".")
+    }
+
+    /// Finds a file of a dumps directory in a commit. A directory that does not exist now may have existed at this path
+    /// from the current directory or, as in git, from the top of the repository.
+    ///
+    /// - Returns: the commit, and the repository with the directory that contains the file. If there is none, the
+    ///   directory is relative to the current one.
+    static func finding(
+        _ file: String, of directory: String, at name: String, limits: Limits = Limits()
+    ) async throws(DumpsError) -> (repository: GitRepository, revision: Revision, isFound: Bool) {
+        let here = try await GitRepository(containing: directory, limits: limits)
+        let revision = try await here.revision(name)
+        if try await here.blobs([file], at: [revision]).first ?? nil != nil { return (here, revision, true) }
+        guard !here.isPresent, !here.isBare, directory.utf8.first != UInt8(ascii: "/") else {
+            return (here, revision, false)
+        }
+        let top = try await GitRepository(here, atTop: here.place(["--show-toplevel"]))
+        guard try await top.blobs([file], at: [revision]).first ?? nil != nil else { return (here, revision, false) }
+        return (top, revision, true)
+    }
+
+    /// Creates the same repository with its directory's path taken from the top of the work tree.
+    private init(_ other: GitRepository, atTop top: String) {
+        inside = Self.parts(other.directory)
+        git = GitCommand(directory: top, seconds: other.git.seconds, allowsBare: false)
+        (directory, isPresent, isBare, isShallow) = (other.directory, false, false, other.isShallow)
+        (limits, bounds) = (other.limits, other.bounds)
+    }
+
+    /// Returns the names in a path, without empty ones and `.`.
+    private static func parts(_ path: String) -> [String] {
+        path.utf8.split(separator: UInt8(ascii: "/")).compactMap(String.init).filter { $0 != "." }
+    }
+
+    /// Follows links, as git does.
+    private static func isDirectory(_ path: String) throws(DumpsError) -> Bool {
+        try Result { () throws(BundleError) in
+            try FileStore.resolved(path).map { path throws(BundleError) in try FileStore.isDirectory(path) } ?? false
+        }.mapError(DumpsError.file).get()
+    }
+
+    /// Returns whether a folder or one of its parents contains `.git`. Below it, a bare repository may have come with a
+    /// commit, and is not used.
+    private static func isInWorkTree(_ folder: String) throws(DumpsError) -> Bool {
+        try Result { () throws(BundleError) in
+            guard var place = try FileStore.resolved(folder) else { return true }
+            while try FileStore.kind("\(place)/.git") == nil {
+                if place == "/" { return false }
+                place = FileStore.parent(of: place)
+            }
+            return true
+        }.mapError(DumpsError.file).get()
     }
 
     private static let short = GitCommand.Limit(bytes: 64 << 10, name: "bytes", allowed: 64 << 10)
@@ -75,7 +159,7 @@ package struct GitRepository: Sendable {
     /// - Throws: ``DumpsError``, also if the name does not refer to a commit.
     package func revision(_ name: String) async throws(DumpsError) -> Revision {
         guard let commit = try await commit(name) else {
-            throw .noRevision(directory: directory, name: name, isShallow: isShallow)
+            throw .noRevision(directory: directory, name: name, gap: gap)
         }
         let answer = try await checked(["rev-list", "--no-walk", "--timestamp", commit], limit: Self.short)
         guard let revision = Self.revisions(answer).first else {
@@ -89,10 +173,27 @@ package struct GitRepository: Sendable {
         let answer = try await git.run(["merge-base", one, other], limit: Self.short)
         let commit = String(decoding: answer.output.prefix { $0 != 0x0A }, as: UTF8.self)
         guard answer.status == 0, !commit.isEmpty else {
-            if isShallow { throw .noAncestor(directory: directory) }
+            if let gap { throw .noAncestor(directory: directory, gap: gap) }
             return nil
         }
         return commit
+    }
+
+    /// Returns whether older commits with these files may be missing: whether one of the commits is the oldest of a
+    /// shallow clone.
+    ///
+    /// - Parameter revisions: the commits that changed the files.
+    func isCut(_ revisions: [Revision]) async throws(DumpsError) -> Bool {
+        guard isShallow, let newest = revisions.first else { return false }
+        let limit = GitCommand.Limit(bytes: bounds.revisions * 66, name: "commits", allowed: bounds.revisions)
+        let oldest = try await checked(["rev-list", "--max-parents=0", newest.commit], limit: limit)
+            .split(separator: UInt8(ascii: "\n")).map { String(decoding: $0, as: UTF8.self) }
+        return !Set(oldest).isDisjoint(with: revisions.map(\.commit))
+    }
+
+    /// The reason that older commits are missing, and the remedy; `nil` if the clone has all commits.
+    package var gap: String? {
+        isShallow ? "this clone has only the newest commits; fetch the others with: git fetch --unshallow" : nil
     }
 
     /// Returns the names that refer to a commit, in the given order.
@@ -109,7 +210,7 @@ package struct GitRepository: Sendable {
     func hook(_ name: String) async throws(DumpsError) -> (path: String, isOwn: Bool, directory: String) {
         let path = try await place(["--path-format=absolute", "--git-path", "hooks/\(name)"])
         let common = try await place(["--path-format=absolute", "--git-common-dir"])
-        var prefix = try await place(["--show-prefix"])
+        var prefix = try await place(["--show-prefix"]) + inside.joined(separator: "/")
         if prefix.hasSuffix("/") { prefix.removeLast() }
         return (path, path == "\(common)/hooks/\(name)", prefix.isEmpty ? "." : prefix)
     }
@@ -121,6 +222,20 @@ package struct GitRepository: Sendable {
             throw .git(directory: directory, command: "rev-parse", problem: "it did not print a path in UTF-8")
         }
         return path
+    }
+
+    /// Returns the paths of the files that git tracks in a folder of the directory, sorted. They are relative to the
+    /// directory. Names that are not UTF-8 have replacement characters.
+    ///
+    /// - Parameter revision: a commit; `nil` for what the next commit would contain.
+    func tracked(below folder: String, in revision: Revision? = nil) async throws(DumpsError) -> [String] {
+        let files = bounds.trackedFiles
+        // The system's limit for a path is 4096 bytes.
+        let limit = GitCommand.Limit(bytes: files * 4096, name: "tracked files in \(folder)", allowed: files)
+        let command =
+            revision.map { ["ls-tree", "-r", "-z", "--name-only", $0.commit] } ?? ["ls-files", "-z"]
+        return try await checked(command + ["--", relative(folder)], limit: limit).split(separator: 0)
+            .map { String(decoding: $0, as: UTF8.self) }.sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) }
     }
 
     /// Stages changed or removed files of the directory for the next commit.
@@ -145,14 +260,28 @@ package struct GitRepository: Sendable {
     package func revisions(
         touching path: String, upTo name: String = "HEAD"
     ) async throws(DumpsError) -> [Revision] {
-        let path = path.isEmpty ? "." : try relative(path)
+        let path = try relative(path)
         guard let commit = try await commit(name) else {
             if name == "HEAD" { return [] }
-            throw .noRevision(directory: directory, name: name, isShallow: isShallow)
+            throw .noRevision(directory: directory, name: name, gap: gap)
         }
         // A line has at most 20 digits, a space, 64 digits and a line feed.
         let limit = GitCommand.Limit(bytes: bounds.revisions * 86, name: "commits", allowed: bounds.revisions)
         return Self.revisions(try await checked(["rev-list", "--timestamp", commit, "--", path], limit: limit))
+    }
+
+    /// Returns the files of the directory in a commit, at any depth, and whether each is a regular file. The bytes of
+    /// names that are not UTF-8 are replaced.
+    func files(at revision: Revision) async throws(DumpsError) -> [(path: String, isRegular: Bool)] {
+        let directory = try relative("")
+        let limit = GitCommand.Limit(bytes: 64 << 20, name: "bytes in the names of files", allowed: 64 << 20)
+        let tree =
+            revision.commit + (directory == "." && isBare ? "^{tree}" : ":\(directory == "." ? "./" : directory)")
+        return try await checked(["ls-tree", "-r", "-z", "--full-tree", tree], limit: limit)
+            .split(separator: 0).compactMap { line in
+                guard let tab = line.firstIndex(of: 0x09) else { return nil }
+                return (String(decoding: line[(tab + 1)...], as: UTF8.self), line.starts(with: "100".utf8))
+            }
     }
 
     /// Returns a file's bytes in a commit; `nil` if the commit does not contain the file.
@@ -345,19 +474,32 @@ extension GitRepository {
     /// The maximum number of bytes that one process reads.
     static let chunkBytes = 16 << 20
 
-    /// Returns the tags of the repository, grouped by the file at a path in their commits.
+    /// The tags of a repository, by the file at one path in their commits.
+    struct Tags {
+        /// The names of the tags whose commits have a file at the path, sorted.
+        var files: [Blob: [String]] = [:]
+        /// The names of the other tags, sorted.
+        var others: [String] = []
+
+        /// The reason that no tag is found, and the remedy; `nil` if there are tags.
+        var gap: String? {
+            files.isEmpty && others.isEmpty ? "this clone has no tags; fetch them with: git fetch --tags" : nil
+        }
+    }
+
+    /// Finds the file at a path in the commit of each tag.
     ///
     /// - Throws: ``DumpsError``
-    func tags(of path: String) async throws(DumpsError) -> [Blob: [String]] {
+    func tags(of path: String) async throws(DumpsError) -> Tags {
         let limit = GitCommand.Limit(bytes: bounds.revisions * 512, name: "tags", allowed: bounds.revisions)
         let names = try await checked(["for-each-ref", "--format=%(refname:strip=2)", "refs/tags"], limit: limit)
-            .split(separator: UInt8(ascii: "\n")).map { String(decoding: $0, as: UTF8.self) }
+            .split(separator: UInt8(ascii: "\n")).map { String(decoding: $0, as: UTF8.self) }.sorted()
         let commits = names.map { Revision(commit: "refs/tags/\($0)", time: Timestamp(milliseconds: 0)) }
-        var tags: [Blob: [String]] = [:]
+        var tags = Tags()
         for (name, blob) in zip(names, try await blobs([path], at: commits)) {
-            if let blob { tags[blob, default: []].append(name) }
+            if let blob { tags.files[blob, default: []].append(name) } else { tags.others.append(name) }
         }
-        return tags.mapValues { $0.sorted() }
+        return tags
     }
 
     private func commit(_ name: String) async throws(DumpsError) -> String? {
@@ -372,12 +514,22 @@ extension GitRepository {
         return commit.utf8.count >= 40 && commit.allSatisfy(\.isHexDigit) ? commit : nil
     }
 
-    /// Returns the path with a leading `./`, so that git treats it as relative to the directory and never as an option.
+    /// Returns a path below the directory as an argument for git; for an empty path, that of the directory.
+    ///
+    /// The leading `./` makes it relative to the folder in which git runs, and never an option. A bare repository has
+    /// no such folder.
     private func relative(_ path: String) throws(DumpsError) -> String {
-        let parts = path.split(separator: "/", omittingEmptySubsequences: false)
-        guard parts.allSatisfy({ !$0.isEmpty && $0 != "." && $0 != ".." }), !path.utf8.contains(where: { $0 < 0x20 })
-        else { throw .invalidPath(path) }
-        return "./\(path)"
+        guard path.isEmpty || Self.isBelow(path), inside.isEmpty || Self.isBelow(inside.joined(separator: "/")) else {
+            throw .invalidPath(path)
+        }
+        let parts = inside + (path.isEmpty ? [] : [path])
+        return parts.isEmpty ? "." : (isBare ? "" : "./") + parts.joined(separator: "/")
+    }
+
+    /// Returns whether a path leads to a file below the directory, and has no control characters.
+    static func isBelow(_ path: String) -> Bool {
+        FileStore.components(of: path, keepingEmpty: true).allSatisfy { !$0.isEmpty && $0 != "." && $0 != ".." }
+            && !path.utf8.contains { $0 < 0x20 }
     }
 
     private func checked(

@@ -54,5 +54,5 @@ package struct GitSetup {
     }
 
     /// Returns a string quoted for a shell.
-    private static func quoted(_ text: String) -> String { "'" + text.replacing("'", with: "'\\''") + "'" }
+    static func quoted(_ text: String) -> String { "'" + text.replacing("'", with: "'\\''") + "'" }
 }

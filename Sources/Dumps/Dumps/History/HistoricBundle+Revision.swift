@@ -4,13 +4,15 @@ import SnapshotBundle
 extension HistoricBundle {
     /// Finds the bundle of a collection in a commit; returns `nil` if the commit does not contain it. Runs git.
     ///
-    /// - Parameter name: a tag, a branch or another name of a commit.
+    /// - Parameters:
+    ///   - name: a tag, a branch or another name of a commit.
+    ///   - directory: the dumps directory, which may be missing now.
     /// - Throws: ``DumpsError``, also if the name does not refer to a commit, or if the file is not a bundle.
     package init?(
-        of collection: CollectionID, at name: String, in repository: GitRepository, limits: Limits = Limits()
+        of collection: CollectionID, at name: String, in directory: String, limits: Limits = Limits()
     ) async throws(DumpsError) {
         let path = LockFile.Bundle.path(of: collection)
-        let revision = try await repository.revision(name)
+        let (repository, revision, _) = try await GitRepository.finding(path, of: directory, at: name, limits: limits)
         guard let blob = try await repository.blobs([path], at: [revision]).first ?? nil else { return nil }
         let bytes = try await repository.contents(blob, of: path, at: revision)
         let head = try Result { () throws(BundleError) in
@@ -22,33 +24,62 @@ extension HistoricBundle {
     }
 }
 
-extension DumpsDirectory {
-    /// Writes the dumps directory of a commit to a temporary directory: the lock file, its bundles and `dumps.yaml`.
+/// A copy of the dumps directory of a commit, in a temporary directory that is deleted with the last reference to it.
+package struct CommittedDumps: Sendable {
+    /// The place as a string that ``DiffSide/Place`` accepts, for messages.
+    package let name: String
+    package var path: String { copy.path }
+    /// The commits up to this one.
+    package var history: BundleHistory { BundleHistory([.git(repository, upTo: revision)], limits: limits) }
+
+    private let copy: TemporaryDirectory
+    private let repository: GitRepository
+    private let revision: GitRepository.Revision
+    private let limits: Limits
+
+    /// Copies the files that a dumps directory may contain: the lock file, its bundles, `dumps.yaml` and files such as
+    /// `.gitattributes`. Any other file is copied without its content, so that a check for unexpected files finds it.
     /// Runs git, and does I/O.
     ///
     /// - Parameters:
     ///   - name: a tag, a branch or another name of a commit.
-    ///   - directory: the dumps directory in the work tree.
-    /// - Returns: the copy. It is deleted when nothing refers to it any more.
-    /// - Throws: ``DumpsError``, also if the commit contains no dumps at this path, or `BundleError`.
-    package static func checkOut(
-        _ name: String, of directory: String, limits: Limits = Limits()
-    ) async throws -> TemporaryDirectory {
-        let repository = try await GitRepository(containing: directory, limits: limits)
-        let revision = try await repository.revision(name)
-        guard let lock = try await repository.lock(at: revision) else {
+    ///   - directories: the possible dumps directories, which may be missing now. The first one that the commit has is
+    ///     copied.
+    /// - Throws: ``DumpsError``, also if the commit contains no dumps at these paths, or `BundleError`.
+    package init(_ name: String, of directories: [String], limits: Limits = Limits()) async throws {
+        var found: (repository: GitRepository, revision: GitRepository.Revision)?
+        for directory in directories where found == nil {
+            let (repository, revision, isFound) = try await GitRepository.finding(
+                GitRepository.lockPath, of: directory, at: name, limits: limits)
+            if isFound { found = (repository, revision) }
+        }
+        guard let (repository, revision) = found, let lock = try await repository.lock(at: revision) else {
+            let files = directories.map { "\($0)/\(GitRepository.lockPath)" }.joined(separator: " and no ")
             throw DumpsError.notComparable(
-                "git:\(name): this commit has no \(directory)/dumps.lock.json; find a commit that has one with: git "
-                    + "log -- \(directory)")
+                "git:\(name): this commit has no \(files); find a commit that has one with: git log -- "
+                    + directories.joined(separator: " "))
         }
-        let copy = try TemporaryDirectory()
-        let files = ["dumps.yaml", "dumps.lock.json"] + lock.collections.values.map(\.bundle.path).sorted()
-        for file in files {
-            guard let bytes = try await repository.file(file, at: revision) else { continue }
+        self.name = "git:\(name):\(repository.directory)"
+        (self.repository, self.revision, self.limits) = (repository, revision, limits)
+        copy = try TemporaryDirectory()
+        let bundles = Set(lock.collections.values.map(\.bundle.path))
+        for (file, isRegular) in try await repository.files(at: revision) where !file.utf8.starts(with: ".rsdump/".utf8)
+        {
+            guard GitRepository.isBelow(file) else {
+                throw DumpsError.notComparable(
+                    "\(self.name): this commit has a file with an invalid name, \(VisibleText.quote(file)); use a "
+                        + "different commit")
+            }
             let path = "\(copy.path)/\(file)"
+            let isKnown = bundles.contains(file) || DumpsDirectory.isAllowed(file)
+            guard isRegular else {
+                // A link, for example, is never allowed. A folder in its place is not either.
+                try FileStore.makeDirectories(path, below: copy.path)
+                continue
+            }
+            let bytes = isKnown ? try await repository.file(file, at: revision) : nil
             try FileStore.makeDirectories(FileStore.parent(of: path), below: copy.path)
-            try FileStore.replace(path, below: copy.path, with: bytes, flushing: false)
+            try FileStore.replace(path, below: copy.path, with: bytes ?? Bytes(), flushing: false)
         }
-        return copy
     }
 }

@@ -8,6 +8,14 @@ package struct TaggedRecord: Sendable {
     package let tags: [String]
     package let record: Record
 
+    /// The result of a search.
+    package struct Search: Sendable {
+        /// Each distinct value of the record, sorted by collection and tags.
+        package var found: [TaggedRecord] = []
+        /// The reasons that tags or values may be missing, and remedies.
+        package var gaps: [String] = []
+    }
+
     /// Finds a record in the tags' commits, in every collection that their lock files list. Runs git, and verifies
     /// nothing.
     ///
@@ -15,17 +23,24 @@ package struct TaggedRecord: Sendable {
     ///   - directory: the dumps directory.
     ///   - unusable: a closure that is called with the error for each lock file or bundle that cannot be read and is
     ///     skipped.
-    /// - Returns: each distinct value of the record, sorted by collection and tags.
     /// - Throws: ``DumpsError``
-    package static func all(
-        id: String, inTagsOf directory: String, limits: Limits = Limits(), unusable: (any Error) -> Void
-    ) async throws(DumpsError) -> [TaggedRecord] {
+    package static func search(
+        for id: String, inTagsOf directory: String, limits: Limits = Limits(), unusable: (any Error) -> Void
+    ) async throws(DumpsError) -> Search {
         let repository = try await GitRepository(containing: directory, limits: limits)
-        var found: [TaggedRecord] = []
-        for collection in try await collections(in: repository, limits, unusable).sorted() {
+        let locks = try await repository.tags(of: GitRepository.lockPath)
+        var search = Search(gaps: [repository.gap, locks.gap].compactMap(\.self))
+        if let one = locks.others.last {
+            search.gaps.append(
+                "\(Counted.text(locks.others.count, "tag")), such as \(one), "
+                    + "\(Counted.noun(locks.others.count, "has", plural: "have")) no "
+                    + "\(directory)/\(GitRepository.lockPath); if the directory was moved, give its former path with "
+                    + "--dumps")
+        }
+        for collection in try await collections(in: repository, locks.files, limits, unusable).sorted() {
             let path = LockFile.Bundle.path(of: collection)
             var tags: [Bytes: (record: Record, tags: [String])] = [:]
-            for (bundle, names) in try await repository.tags(of: path) {
+            for (bundle, names) in try await repository.tags(of: path).files {
                 let place = "git:\(names[0]):\(directory)/\(path)"
                 try repository.check(bundle, at: place)
                 try await repository.read([bundle]) { _, bytes in
@@ -38,17 +53,19 @@ package struct TaggedRecord: Sendable {
                     }
                 }
             }
-            found += tags.values.map { TaggedRecord(collection: collection, tags: $0.tags.sorted(), record: $0.record) }
-                .sorted { $0.tags.lexicographicallyPrecedes($1.tags) }
+            search.found += tags.values.map {
+                TaggedRecord(collection: collection, tags: $0.tags.sorted(), record: $0.record)
+            }
+            .sorted { $0.tags.lexicographicallyPrecedes($1.tags) }
         }
-        return found
+        return search
     }
 
     private static func collections(
-        in repository: GitRepository, _ limits: Limits, _ unusable: (any Error) -> Void
+        in repository: GitRepository, _ locks: [GitRepository.Blob: [String]], _ limits: Limits,
+        _ unusable: (any Error) -> Void
     ) async throws(DumpsError) -> Set<CollectionID> {
         var collections: Set<CollectionID> = []
-        let locks = try await repository.tags(of: GitRepository.lockPath)
         try await repository.read(Set(locks.keys.filter { $0.size <= Limits.lockBytes })) { lock, text in
             do {
                 let place = "git:\(locks[lock]?.first ?? ""):\(repository.directory)/\(GitRepository.lockPath)"

@@ -17,7 +17,8 @@ package struct Pinning: Sendable {
         package let hasLostSignature: Bool
     }
 
-    let directory: DumpsDirectory
+    private let transaction: DumpsTransaction
+    var directory: DumpsDirectory { transaction.directory }
     let configuration: DumpsConfiguration
     let policy: TrustPolicy
     let now: Timestamp
@@ -25,20 +26,23 @@ package struct Pinning: Sendable {
 
     /// Creates the operation.
     ///
-    /// - Parameter now: the time at which a bundle without a lock file is verified.
+    /// - Parameters:
+    ///   - transaction: a transaction in which nothing was changed yet.
+    ///   - configuration: the directory's settings, which were read after the transaction has begun.
+    ///   - now: the time at which a bundle without a lock file is verified.
     package init(
-        _ directory: DumpsDirectory, configuration: DumpsConfiguration, policy: TrustPolicy, now: Timestamp,
+        _ transaction: DumpsTransaction, configuration: DumpsConfiguration, policy: TrustPolicy, now: Timestamp,
         limits: Limits
     ) {
-        self.directory = directory
+        self.transaction = transaction
         self.configuration = configuration
         self.policy = policy
         self.now = now
         self.limits = limits
     }
 
-    /// Pins collections, all in one transaction. One that cannot be pinned does not affect the others. Does I/O, and
-    /// runs git if the state may be in a commit.
+    /// Pins collections, all in the transaction, and ends it. One that cannot be pinned does not affect the others.
+    /// Does I/O, and runs git if the state may be in a commit.
     ///
     /// - Parameters:
     ///   - path: the bundle, folder or `git:REV` to search; `nil` for the git history of the directory.
@@ -50,17 +54,16 @@ package struct Pinning: Sendable {
     package func pin(
         _ ids: [CollectionID], _ request: PinRequest, from path: String?, reason: String?, until: Timestamp?
     ) async throws -> [(id: CollectionID, result: Result<Outcome, any Error>)] {
-        let transaction = try await DumpsTransaction.begin(in: directory, limits: limits)
         defer { try? transaction.end() }
         guard let text = try directory.configurationText() else {
-            throw DumpsError.notConfigured(ids, directory.configurationPath)
+            throw DumpsError.notConfigured(ids, directory.configurationPath, known: [])
         }
         var editor = try ConfigurationEditor(text, file: directory.configurationPath)
         var results: [(id: CollectionID, result: Result<Outcome, any Error>)] = []
         for id in ids {
             do {
                 let outcome = try await pin(
-                    id, request, from: path, &editor, transaction, reason: reason, until: until)
+                    id, request, from: path, &editor, reason: reason, until: until)
                 results.append((id, .success(outcome)))
             } catch {
                 results.append((id, .failure(error)))
@@ -73,10 +76,10 @@ package struct Pinning: Sendable {
 
     private func pin(
         _ id: CollectionID, _ request: PinRequest, from path: String?, _ editor: inout ConfigurationEditor,
-        _ transaction: DumpsTransaction, reason: String?, until: Timestamp?
+        reason: String?, until: Timestamp?
     ) async throws -> Outcome {
         guard let settings = try configuration.selecting([id], file: directory.configurationPath).first else {
-            throw DumpsError.notConfigured([id], directory.configurationPath)
+            throw DumpsError.notConfigured([id], directory.configurationPath, known: [])
         }
         let current = transaction.before.collections[id]
         var held = current
@@ -135,17 +138,19 @@ package struct Pinning: Sendable {
 
     /// Removes the pins of these collections from `dumps.yaml`. Does I/O.
     ///
+    /// - Parameter ids: the collections; `nil` for all that are pinned.
     /// - Returns: the removed pins.
     /// - Throws: ``DumpsError``, for example if `dumps.yaml` does not list one of the collections; then nothing has
     /// changed. `BundleError` if a file cannot be read or written.
     package static func unpin(
-        _ ids: [CollectionID], in directory: DumpsDirectory
+        _ ids: [CollectionID]?, in directory: DumpsDirectory
     ) async throws -> [(id: CollectionID, pin: Pin?)] {
-        guard try FileStore.exists(directory.configurationPath) else {
-            throw DumpsError.notConfigured(ids, directory.configurationPath)
+        if let ids, try !FileStore.exists(directory.configurationPath) {
+            throw DumpsError.notConfigured(ids, directory.configurationPath, known: [])
         }
         let transaction = try await DumpsTransaction.begin(in: directory)
         defer { try? transaction.end() }
+        let ids = try ids ?? directory.configuration().collections.filter { $0.pin != nil }.map(\.id)
         return try transaction.commit { editor in try ids.map { ($0, try editor.removePin(of: $0)) } }.value
     }
 }
@@ -192,7 +197,7 @@ extension Pinning {
             return try await committed(id, at: name, in: place ?? directory.path, held: held)
         }
         if case .revision(let name) = request {
-            throw DumpsError.noRevision(directory: path ?? directory.path, name: name, isShallow: false)
+            throw DumpsError.noRevision(directory: path ?? directory.path, name: name, gap: nil)
         }
         let source: BundleHistory.Source
         let places: String
@@ -203,7 +208,7 @@ extension Pinning {
             do throws(DumpsError) {
                 let repository = try await GitRepository(containing: directory.path, limits: limits)
                 (source, places) = (.git(repository), "the git history of \(directory.path)")
-                if repository.isShallow { remedy = "this clone is shallow: run git fetch --unshallow, or \(remedy)" }
+                if let gap = repository.gap { remedy = "\(gap), or \(remedy)" }
             } catch {
                 if let held, request.includes(held.timestamp) { return [.present(held)] }
                 throw error
@@ -228,8 +233,7 @@ extension Pinning {
     private func committed(
         _ id: CollectionID, at name: String, in place: String, held: LockFile.Collection?
     ) async throws -> [Candidate] {
-        let repository = try await GitRepository(containing: place, limits: limits)
-        guard let bundle = try await HistoricBundle(of: id, at: name, in: repository, limits: limits) else {
+        guard let bundle = try await HistoricBundle(of: id, at: name, in: place, limits: limits) else {
             throw DumpsError.notFound(
                 id, wanted: "of this collection in the commit \(name)", places: place, found: [],
                 remedy: "give another commit with --at or --from git:REV")

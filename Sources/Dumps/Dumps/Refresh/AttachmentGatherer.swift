@@ -142,6 +142,7 @@ struct AttachmentGatherer: Sendable {
                 case .start(let start) where start == offset: break
                 case .start:
                     try file.restart()
+                    onEvent(.received(id, bytes: -offset))
                     offset = 0
                 case .bytes(let bytes):
                     try file.write(bytes)
@@ -208,6 +209,7 @@ struct AttachmentGatherer: Sendable {
                 case .start(let start) where start == offset: break
                 case .start:
                     try file.restart()
+                    onEvent(.received(id, bytes: -offset))
                     offset = 0
                 case .bytes(let piece):
                     try file.write(piece)

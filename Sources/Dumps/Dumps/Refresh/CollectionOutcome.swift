@@ -67,7 +67,7 @@ package struct CollectionOutcome: Sendable {
 
 extension CollectionOutcome {
     /// Marks a failure as acknowledged, so that it does not fail the refresh. Adds a note if `acknowledged:` has
-    /// expired, concerns another failure, or is no longer needed.
+    /// expired, lasts too long, concerns another failure, or is no longer needed.
     mutating func acknowledge(_ known: Acknowledgement, at now: Timestamp) {
         guard status == .failed, let error else {
             if status != .planned {
@@ -81,6 +81,11 @@ extension CollectionOutcome {
             notes.append("this failure is new: \(error.kind.rawValue); dumps.yaml acknowledges \(known.kind.rawValue)")
         } else if known.isOver(at: now) {
             notes.append("its failure was acknowledged only until \(Pin.dateText(known.until))")
+        } else if let days = known.exceededDays(at: now) {
+            let latest = Pin.dateText(now.advanced(by: .seconds(days * 86_400)))
+            notes.append(
+                "a \(known.kind.rawValue) failure can be acknowledged for at most \(days) days in advance; in "
+                    + "dumps.yaml, write until: \(latest), or an earlier date")
         } else {
             (status, acknowledgement) = (.acknowledged, known)
         }

@@ -15,13 +15,14 @@ package struct MissedRefreshes: Sendable {
     }
 
     /// Returns the number of commits made after the server's state was published, and the time of the first; `nil` if
-    /// there is none, or if the bundle has that state.
+    /// there is none, or if the bundle is not older than that state.
     ///
-    /// - Parameter current: the bundle's timestamp; `nil` if there is no bundle.
+    /// - Parameter current: the bundle's timestamp; `nil` if there is no bundle. Then `dumps.yaml` may have listed the
+    ///   collection only since the last commit, so none of them need have had it.
     package func since(
         _ serverTimestamp: Timestamp?, bundle current: Timestamp?
     ) -> (count: Int, first: Timestamp)? {
-        guard let serverTimestamp, serverTimestamp != current else { return nil }
+        guard let serverTimestamp, let current, serverTimestamp > current else { return nil }
         let missed = commits.prefix { $0 > serverTimestamp }
         return missed.last.map { (missed.count, $0) }
     }

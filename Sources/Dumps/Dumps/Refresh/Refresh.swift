@@ -25,13 +25,15 @@ package struct Refresh: Sendable {
         /// The maximum number of concurrent requests to servers that use HTTP/2, over one connection. RFC 9113, section
         /// 6.5.2, recommends that servers allow at least 100.
         package var streams = 100
-        /// How long to wait if another rsdump is using the directory.
-        package var wait = Duration.zero
+
+        /// Whether nothing is written.
+        package var isReadOnly: Bool { isDryRun || isLocked }
 
         package init() {}
     }
 
-    private let directory: DumpsDirectory
+    private let transaction: DumpsTransaction
+    private var directory: DumpsDirectory { transaction.directory }
     private let configuration: DumpsConfiguration
     private let client: ServerClient
     private let policy: TrustPolicy
@@ -43,13 +45,15 @@ package struct Refresh: Sendable {
     /// Creates a refresh.
     ///
     /// - Parameters:
+    ///   - transaction: a transaction in which nothing was changed yet. It must be read-only if the options are.
+    ///   - configuration: the directory's settings, and the command's. They were read after the transaction has begun.
     ///   - now: the time at which chains are verified, which becomes `verifiedAt` in the lock file.
     ///   - onEvent: a closure that receives the progress. It is called on any task and must not block.
     package init(
-        _ directory: DumpsDirectory, configuration: DumpsConfiguration, client: ServerClient, policy: TrustPolicy,
+        _ transaction: DumpsTransaction, configuration: DumpsConfiguration, client: ServerClient, policy: TrustPolicy,
         options: Options, now: Timestamp, onEvent: @escaping @Sendable (RefreshEvent) -> Void
     ) {
-        self.directory = directory
+        self.transaction = transaction
         self.configuration = configuration
         self.client = client
         self.policy = policy
@@ -59,7 +63,8 @@ package struct Refresh: Sendable {
         self.onEvent = onEvent
     }
 
-    /// Refreshes the named collections, or all configured ones if there are no names. Does I/O and uses the network.
+    /// Refreshes the named collections, or all configured ones if there are no names, and ends the transaction. Does
+    /// I/O and uses the network.
     ///
     /// If the configuration requires a catalogue, either its whole set of states is used or none. All configured
     /// collections are then refreshed, regardless of the names, and only to the states that the publisher's catalogue
@@ -69,22 +74,20 @@ package struct Refresh: Sendable {
     ///   be read or written. Errors of single collections are in their outcomes.
     package func run(_ names: [CollectionID] = []) async throws -> RefreshReport {
         let settings = try selected(names)
-        let transaction = try await DumpsTransaction.begin(
-            in: directory, waiting: options.wait, isReadOnly: !isWriting, limits: limits)
         let unlisted = try directory.unlistedCollections(transaction.before)
         try transaction.remove(unlisted)
         var plan: Plan
         var results: [CollectionOutcome]
         do {
-            plan = try await surveyAndPlan(settings, transaction)
-            results = try await refreshEach(plan, transaction)
+            plan = try await surveyAndPlan(settings)
+            results = try await refreshEach(plan)
             if isWriting, let newest = results.newestOtherState,
                 // The server has published in the meantime, or a cache is outdated. Request everything again, and
                 // require states that are at least as new as the newest one seen.
-                let again = try? await surveyAndPlan(settings, transaction, expecting: newest),
-                let others = try? await refreshEach(again, transaction, keeping: results)
+                let again = try? await surveyAndPlan(settings, expecting: newest)
             {
-                (plan, results) = (again, others)
+                // After a failure, the staged bundles may be those of neither attempt, so none of them is used.
+                (plan, results) = (again, try await refreshEach(again, keeping: results))
             }
         } catch {
             if isWriting {
@@ -94,15 +97,17 @@ package struct Refresh: Sendable {
             throw error
         }
         let staged = Set(results.map(\.id).filter(transaction.hasStaged))
-        let refusal = isWriting ? try commit(plan, results, staged, transaction) : nil
-        return try await report(plan, results, staged, refusal, transaction, unlisted: unlisted)
+        let refusal = isWriting ? try commit(plan, results, staged) : nil
+        return try await report(plan, results, staged, refusal, unlisted: unlisted)
     }
 
     private func selected(_ names: [CollectionID]) throws(DumpsError) -> [DumpsConfiguration.Collection] {
         var settings = try configuration.selecting(names, file: directory.configurationPath)
         if configuration.catalogue != nil { settings = configuration.allCollections }
         let strangers = options.accepted.filter { id in !settings.contains { $0.id == id } }
-        guard strangers.isEmpty else { throw .notConfigured(strangers.sorted(), directory.configurationPath) }
+        guard strangers.isEmpty else {
+            throw .notConfigured(strangers.sorted(), directory.configurationPath, known: settings.map(\.id))
+        }
         return settings
     }
 
@@ -115,7 +120,7 @@ package struct Refresh: Sendable {
     }
 
     private func surveyAndPlan(
-        _ settings: [DumpsConfiguration.Collection], _ transaction: DumpsTransaction, expecting newest: Timestamp? = nil
+        _ settings: [DumpsConfiguration.Collection], expecting newest: Timestamp? = nil
     ) async throws -> Plan {
         let survey = Survey(directory, configuration: configuration, policy: policy, now: now, limits: limits)
         let (collections, monitor) = try await survey.planned(
@@ -140,7 +145,7 @@ package struct Refresh: Sendable {
     ///   right state.
     /// - Returns: the outcomes so far. The packed bundles are not committed yet.
     private func refreshEach(
-        _ plan: Plan, _ transaction: DumpsTransaction, keeping known: [CollectionOutcome] = []
+        _ plan: Plan, keeping known: [CollectionOutcome] = []
     ) async throws -> [CollectionOutcome] {
         if options.isLocked { return await compare(plan) }
         if options.isDryRun {
@@ -148,7 +153,7 @@ package struct Refresh: Sendable {
                 outcomeWithoutWork($0, plan.step) ?? CollectionOutcome($0, status: .planned)
             }
         }
-        return try await work(plan, transaction, keeping: known)
+        return try await work(plan, keeping: known)
     }
 
     /// Makes the staged bundles current. If they belong to one catalogue, either all of them or none become current.
@@ -156,9 +161,9 @@ package struct Refresh: Sendable {
     ///
     /// - Returns: the reason that none could become current; `nil` on success.
     private func commit(
-        _ plan: Plan, _ results: [CollectionOutcome], _ staged: Set<CollectionID>, _ transaction: DumpsTransaction
+        _ plan: Plan, _ results: [CollectionOutcome], _ staged: Set<CollectionID>
     ) throws -> DumpsError? {
-        let refusal = try commitError(plan, results, transaction)
+        let refusal = try commitError(plan, results)
         if refusal == nil {
             // The commit is already complete, so a download that cannot be removed is not a failure.
             for id in staged { try? directory.removeDownloads(of: id) }
@@ -175,9 +180,7 @@ package struct Refresh: Sendable {
     ///
     /// - Returns: the reason that nothing could be committed: the bundles exceed their budget, or the catalogue is
     ///   incomplete.
-    private func commitError(
-        _ plan: Plan, _ results: [CollectionOutcome], _ transaction: DumpsTransaction
-    ) throws -> DumpsError? {
+    private func commitError(_ plan: Plan, _ results: [CollectionOutcome]) throws -> DumpsError? {
         // A collection that is pinned, or that the catalogue does not list, does not prevent the commit of the others.
         let missing = zip(plan.collections, results).filter { planned, result in
             result.status == .failed && planned.problem == nil && planned.settings.pin == nil
@@ -199,7 +202,7 @@ package struct Refresh: Sendable {
 
     private func report(
         _ plan: Plan, _ results: [CollectionOutcome], _ staged: Set<CollectionID>, _ refusal: DumpsError?,
-        _ transaction: DumpsTransaction, unlisted: [CollectionID]
+        unlisted: [CollectionID]
     ) async throws -> RefreshReport {
         let lock = try directory.readableLock(limits: limits).lock
         let catalogue = catalogue(after: lock, plan)
@@ -289,7 +292,7 @@ package struct Refresh: Sendable {
         return (try? directory.packagedCatalogue(lock, by: verifier, limits: limits)) ?? nil
     }
 
-    private var isWriting: Bool { !options.isDryRun && !options.isLocked }
+    private var isWriting: Bool { !options.isReadOnly }
 
     /// Returns the outcome of a collection that needs no work; `nil` for the others.
     private func outcomeWithoutWork(_ planned: PlannedCollection, _ step: CatalogueStep.Result) -> CollectionOutcome? {
@@ -370,7 +373,7 @@ package struct Refresh: Sendable {
     }
 
     private func work(
-        _ plan: Plan, _ transaction: DumpsTransaction, keeping known: [CollectionOutcome]
+        _ plan: Plan, keeping known: [CollectionOutcome]
     ) async throws -> [CollectionOutcome] {
         // Create the directory here, before collections are refreshed concurrently.
         if plan.collections.contains(where: { $0.action.needsWork }) { try directory.prepareWork() }
@@ -405,7 +408,7 @@ package struct Refresh: Sendable {
             let fetched = planned.id == Catalogue.collection ? plan.step.snapshot : nil
             let outcome = await refresher.refresh(planned, fetched: fetched)
             // The outcomes of staged bundles are reported later, because the commit may still fail.
-            if !transaction.hasStaged(planned.id) { onEvent(.finished(outcome)) }
+            onEvent(transaction.hasStaged(planned.id) ? .staged(planned.id) : .finished(outcome))
             return outcome
         }
     }

@@ -113,7 +113,7 @@ extension DumpsConfiguration {
             return allCollections
         }
         let unknown = names.filter { name in !allCollections.contains { $0.id == name } }
-        guard unknown.isEmpty else { throw .notConfigured(unknown, file) }
+        guard unknown.isEmpty else { throw .notConfigured(unknown, file, known: allCollections.map(\.id)) }
         return allCollections.filter { names.contains($0.id) }
     }
 }

@@ -6,27 +6,44 @@ extension Verification {
     package struct Guarded: Sendable, Encodable {
         package let collection: CollectionID
         package let violations: [GuardViolation]
+        /// The reason that guards could not compare the bundle with its earlier state; `nil` if they could.
+        package let problem: String?
     }
 
     /// Checks the bundles that passed verification against the configured guards. Does I/O.
     ///
     /// Violations that the lock file records as accepted are left out.
     ///
-    /// - Parameter history: the earlier states to compare with; `nil` to skip the guards that need them.
+    /// - Parameters:
+    ///   - history: the earlier states to compare with, or the error for which there is no history.
+    /// - Returns: the bundles that violate guards, or that cannot be compared with their earlier states.
     package func violations(
-        by configuration: DumpsConfiguration, of outcomes: [Outcome], history: BundleHistory?
+        by configuration: DumpsConfiguration, of outcomes: [Outcome], history: Result<BundleHistory, DumpsError>
     ) async throws -> [Guarded] {
         var found: [Guarded] = []
         for outcome in outcomes where outcome.verdict.isGood && outcome.id != Catalogue.collection {
             guard let entry = outcome.entry else { continue }
             let bundle = try BundleReader(path: directory.bundlePath(outcome.id), limits: limits)
-            let earlier = try await history?.bundles(of: outcome.id).bundles.first { $0.timestamp < entry.timestamp }
-            let violations = configuration.settings(of: outcome.id).guards.violations(
-                of: try bundle.payload().records, after: try await earlier?.open().payload().records, limits: limits
+            let records = try bundle.payload().records
+            let guards = configuration.settings(of: outcome.id).guards
+            var (earlier, problem): (HistoricBundle?, String?)
+            switch history {
+            case .success(let history):
+                let listing = try await history.bundles(of: outcome.id)
+                earlier = listing.bundles.first { $0.timestamp < entry.timestamp }
+                problem = listing.unusable.first.map { "\($0)" } ?? (listing.isCut ? history.gap : nil)
+            case .failure(let error):
+                problem = [error.file, error.problem].filter { !$0.isEmpty }.joined(separator: ": ")
+            }
+            if earlier != nil || !guards.compare(records) { problem = nil }
+            let violations = guards.violations(
+                of: records, after: try await earlier?.open().payload().records, limits: limits
             ).filter { violation in
                 !entry.accepted.contains { $0.hasPrefix("\(violation.guarding.rawValue):") }
             }
-            if !violations.isEmpty { found.append(Guarded(collection: outcome.id, violations: violations)) }
+            if !violations.isEmpty || problem != nil {
+                found.append(Guarded(collection: outcome.id, violations: violations, problem: problem))
+            }
         }
         return found
     }

@@ -45,7 +45,9 @@ package struct Rebuild: Sendable {
     package func run(_ names: [CollectionID]) async throws -> [Outcome] {
         let lock = try directory.lockFile(limits: limits)
         let unknown = names.filter { lock.collections[$0] == nil }
-        guard unknown.isEmpty else { throw DumpsError.notLocked(unknown, directory.lockPath) }
+        guard unknown.isEmpty else {
+            throw DumpsError.notLocked(unknown, directory.lockPath, known: lock.collections.keys)
+        }
         let wanted = lock.collections.filter { names.isEmpty || names.contains($0.key) }
         return await wanted.sorted { $0.key < $1.key }.concurrentMap { id, entry in
             do {

@@ -46,7 +46,9 @@ package struct Verification: Sendable {
         let known = Set(lock.collections.keys).union(configured.map(\.id)).union(next.collections.keys)
         let wanted = names.isEmpty ? known.sorted() : names
         let unknown = wanted.filter { !known.contains($0) }
-        guard unknown.isEmpty else { throw DumpsError.notConfigured(unknown, directory.configurationPath) }
+        guard unknown.isEmpty else {
+            throw DumpsError.notConfigured(unknown, directory.configurationPath, known: known)
+        }
         let settings = Dictionary(uniqueKeysWithValues: configured.map { ($0.id, $0) })
         return await wanted.sorted().concurrentMap { id in
             if let entry = next.collections[id], staged.contains(id) || entry != lock.collections[id] {

@@ -40,15 +40,10 @@ struct ParameterAccessors {
             "",
             "import RemoteConfiguration", "", "extension RemoteConfigReading {",
         ]
-        var taken: Set<ExactString> = []
-        for key in parameters.keys.sorted().map(\.string) {
-            var identifier = Self.identifier(key)
-            var number = 2
-            while !taken.insert(identifier.exact).inserted {
-                identifier = "\(Self.identifier(key))\(number)"
-                number += 1
-            }
-            if taken.count > 1 { lines.append("") }
+        var names = NamesInUse()
+        for (position, key) in parameters.keys.sorted().map(\.string).enumerated() {
+            let identifier = names.unused(Self.identifier(key))
+            if position > 0 { lines.append("") }
             lines.append("    /// The parameter `\(VisibleText.escape(key.filter { $0 != "`" }))`.")
             let accessor = Self.accessor(key, parameters)
             lines.append("    public var \(Self.escaped(identifier)): \(accessor.type) { \(accessor.body) }")
@@ -129,15 +124,17 @@ package enum PlainJSON {
         guard let value = try? JSONValue(parsing: json, limits: Limits()) else { return json.text }
         let style = JSONText.Style(indent: nil, strings: .terminal) { PlainNumber.text($0) }
         var text = ""
-        for scalar in String(decoding: JSONText.text(value, style), as: UTF8.self).unicodeScalars {
-            guard VisibleText.isInvisible(scalar) else {
+        VisibleText.forEachCharacter(in: String(decoding: JSONText.text(value, style), as: UTF8.self)) {
+            scalar, isInvisible, _ in
+            guard isInvisible else {
                 text.unicodeScalars.append(scalar)
-                continue
+                return true
             }
             for unit in UTF16.encode(scalar) ?? UTF16.EncodedScalar() {
                 let digits = String(unit, radix: 16)
                 text += "\\u\(String(repeating: "0", count: 4 - digits.utf8.count))\(digits)"
             }
+            return true
         }
         return text
     }

@@ -142,14 +142,12 @@ package struct EmbeddedTarget: Sendable {
         let own = collections.filter { $0 != Catalogue.collection }
         let plain = Dictionary(grouping: own) { SwiftName.of($0.name) }
         let unique = Set(plain.filter { $0.value.count == 1 }.keys)
-        var taken = unique
+        var taken = NamesInUse(Set(unique.map(\.exact)))
         return own.map { id in
             let name = SwiftName.of(id.name)
             // If several collections would get the same name, it is prefixed with the bucket. If the result is still
             // not unique, as for a-b and a_b, a number is appended.
-            return (
-                id, unique.contains(name) ? name : SwiftName.unused(SwiftName.of("\(id.bucket)-\(id.name)"), &taken)
-            )
+            return (id, unique.contains(name) ? name : taken.unused(SwiftName.of("\(id.bucket)-\(id.name)")))
         }
     }
 

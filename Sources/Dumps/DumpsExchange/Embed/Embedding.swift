@@ -129,7 +129,8 @@ package struct Embedding: Sendable {
         let bundles = try directory.lockedBundles(options.collections, keepingCatalogue: true, limits: limits)
         let whole = try directory.lockFile(limits: limits)
         var lock = whole
-        lock.collections = whole.collections.filter { id, _ in bundles.contains { $0.head.collection == id } }
+        let ids = Set(bundles.map(\.head.collection))
+        lock.collections = whole.collections.filter { id, _ in ids.contains(id) }
         try checkEnvironment(of: lock)
         var files: [(path: String, content: Bytes)] = []
         var own: Set<CollectionID> = []
@@ -208,6 +209,7 @@ package struct Embedding: Sendable {
                 found: "it is inside the dumps directory \(directory.path), which must contain nothing else",
                 remedy: "choose a different directory, such as Sources/EmbeddedDumps")
         }
+        try FileStore.refuseLinks(onWayTo: source)
         try FileStore.checkOutput(options.swiftFile)
         let isOwn = try isGenerated(source)
         for path in try paths + litter(paths) where try FileStore.size(path) != nil {

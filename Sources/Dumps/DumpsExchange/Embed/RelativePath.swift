@@ -6,18 +6,10 @@ enum RelativePath {
     ///
     /// - Throws: `BundleError` if the working directory is unknown.
     static func way(from folder: String, to target: String) throws(BundleError) -> String {
-        let start = try parts(folder)
-        let end = try parts(target)
-        let common = zip(start, end).prefix { $0 == $1 }.count
+        let start = FileStore.plainComponents(of: try FileStore.absolute(folder))
+        let end = FileStore.plainComponents(of: try FileStore.absolute(target))
+        let common = zip(start, end).prefix { $0.utf8.elementsEqual($1.utf8) }.count
         let way = Array(repeating: "..", count: start.count - common) + end[common...]
         return way.isEmpty ? "." : way.joined(separator: "/")
-    }
-
-    private static func parts(_ path: String) throws(BundleError) -> [String] {
-        var parts: [String] = []
-        for part in try FileStore.absolute(path).split(separator: "/") where part != "." {
-            if part == ".." { _ = parts.popLast() } else { parts.append(String(part)) }
-        }
-        return parts
     }
 }

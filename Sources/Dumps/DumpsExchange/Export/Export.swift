@@ -111,6 +111,7 @@ package struct Export: Sendable {
                 .usage, output, found: "the export would overwrite files of the dumps directory \(directory.path)",
                 remedy: "choose a different --output")
         }
+        try FileStore.refuseLinks(onWayTo: output)
         if [.link, .other].contains(try FileStore.kind(output)) {
             throw DumpsError(
                 .usage, output, found: "it is a link, a pipe or a device, not a file or directory",

@@ -34,20 +34,28 @@ package struct Import: Sendable {
         package let notes: [String]
     }
 
-    private let directory: DumpsDirectory
+    private let transaction: DumpsTransaction
+    private var directory: DumpsDirectory { transaction.directory }
     let format: ImportFormat
     let options: Options
     let limits: Limits
 
-    package init(into directory: DumpsDirectory, from format: ImportFormat, options: Options, limits: Limits = Limits())
-    {
-        self.directory = directory
+    /// Creates an import.
+    ///
+    /// - Parameters:
+    ///   - transaction: a transaction in which nothing was changed yet.
+    ///   - options: their policy is that of the settings that were read after the transaction has begun.
+    package init(
+        into transaction: DumpsTransaction, from format: ImportFormat, options: Options, limits: Limits = Limits()
+    ) {
+        self.transaction = transaction
         self.format = format
         self.options = options
         self.limits = limits
     }
 
-    /// Imports the named collections, or all, and adds them to `dumps.yaml`. Does I/O; uses no network.
+    /// Imports the named collections, or all, adds them to `dumps.yaml`, and ends the transaction. Does I/O; uses no
+    /// network.
     ///
     /// If the dumps directory does not exist yet and all collections of another one are imported, that directory is
     /// restored exactly, with its `dumps.yaml`.
@@ -56,8 +64,7 @@ package struct Import: Sendable {
     /// - Throws: `DumpsError`, also if all bundles together would be too large or if the directory is busy;
     ///   `BundleError` for an archive that is damaged or unsafe. In these cases, nothing has changed. An error of a
     ///   single collection is in its outcome.
-    package func run(_ path: String, _ names: [CollectionID] = []) async throws -> [Outcome] {
-        let transaction = try await DumpsTransaction.begin(in: directory, limits: limits)
+    package func run(_ path: String, _ names: [CollectionID] = []) throws -> [Outcome] {
         defer { try? transaction.end() }
         try directory.makeScratch()
         do {
@@ -66,22 +73,21 @@ package struct Import: Sendable {
             {
                 let source = DumpsDirectory(try root(of: path, scratch: directory.scratchPath))
                 if let text = try source.configurationText() {
-                    return try restore(source, text, transaction, from: path)
+                    return try restore(source, text, from: path)
                 }
             }
-            return try take(offers(path, names, for: transaction), from: path, names, transaction)
+            return try take(offers(path, names), from: path, names)
         } catch {
             throw named(error, of: path)
         }
     }
 
-    private func take(
-        _ offers: [Offered], from path: String, _ names: [CollectionID], _ transaction: DumpsTransaction
-    ) throws -> [Outcome] {
+    private func take(_ offers: [Offered], from path: String, _ names: [CollectionID]) throws -> [Outcome] {
         if let missing = names.first(where: { name in !offers.contains { $0.0 == name } }) {
             throw DumpsError(
                 .usage, path, entry: "\(missing)", found: "there is no such collection",
-                remedy: "correct the name, or give no names to import all collections")
+                remedy: [missing].didYouMean(
+                    offers.map(\.0), or: "correct the name, or give no names to import all collections"))
         }
         let (isNew, configuration) = (
             try !FileStore.exists(directory.configurationPath), try directory.configurationOrDefault()
@@ -101,10 +107,9 @@ package struct Import: Sendable {
         return outcomes
     }
 
-    /// Restores a dumps directory with its `dumps.yaml`, the entries of its lock file and the bytes of its bundles.
-    private func restore(
-        _ source: DumpsDirectory, _ text: String, _ transaction: DumpsTransaction, from path: String
-    ) throws -> [Outcome] {
+    /// Restores a dumps directory with its `dumps.yaml`, the entries of its lock file, the bytes of its bundles, and
+    /// files such as `.gitattributes`.
+    private func restore(_ source: DumpsDirectory, _ text: String, from path: String) throws -> [Outcome] {
         let configuration = try source.configuration()
         let verifier = BundleVerifier(
             try options.restoredPolicy.map { try $0(configuration) } ?? options.policy, limits: limits)
@@ -123,6 +128,7 @@ package struct Import: Sendable {
                 id: id, result: result.mapError { named($0, of: path) }, snapshot: snapshot, notes: [])
         }
         guard transaction.after != transaction.before else { return outcomes }
+        for (name, content) in try source.documents() { try directory.add(document: name, content) }
         try transaction.commit(configuration, text: text)
         return outcomes
     }
@@ -150,15 +156,16 @@ package struct Import: Sendable {
         let root = "\(directory.scratchPath)/"
         func entry(_ place: String, _ inner: String?) -> String? {
             // The first component is the folder into which the tree was unpacked.
-            let name = place.dropFirst(root.utf8.count).split(separator: "/").dropFirst().joined(separator: "/")
+            let inside = String(Substring(place.utf8.dropFirst(root.utf8.count)))
+            let name = FileStore.components(of: inside).dropFirst().joined(separator: "/")
             let parts = [name, inner ?? ""].filter { !$0.isEmpty }
             let isDirectory = (try? FileStore.isDirectory(place)) ?? false
             return parts.isEmpty ? nil : parts.joined(separator: isDirectory ? "/" : ": ")
         }
         switch error {
-        case let error as DumpsError where error.file.hasPrefix(root):
+        case let error as DumpsError where error.file.utf8.starts(with: root.utf8):
             return error.moved(to: path, entry: entry(error.file, error.entry))
-        case let error as BundleError where error.file.hasPrefix(root) && !error.isOfSystem:
+        case let error as BundleError where error.file.utf8.starts(with: root.utf8) && !error.isOfSystem:
             return BundleError(
                 error.code, file: path, entry: entry(error.file, error.entry), expected: error.expected,
                 found: error.found, remedy: error.remedy)
@@ -168,9 +175,7 @@ package struct Import: Sendable {
 
     private typealias Offered = (CollectionID, Result<DumpsTransaction.Offer, any Error>, notes: [String])
 
-    private func offers(
-        _ path: String, _ names: [CollectionID], for transaction: DumpsTransaction
-    ) throws -> [Offered] {
+    private func offers(_ path: String, _ names: [CollectionID]) throws -> [Offered] {
         switch format {
         case .firefox, .applicationServices:
             let root = try root(of: path, scratch: directory.scratchPath)
@@ -189,11 +194,11 @@ package struct Import: Sendable {
         case .dumps:
             let source = DumpsDirectory(try root(of: path, scratch: directory.scratchPath))
             return try bundles(of: source, names).map { ($0, $1, []) }
-        case .serverZIP: return [try serverZIP(path, transaction)]
+        case .serverZIP: return [try serverZIP(path)]
         }
     }
 
-    private func serverZIP(_ path: String, _ transaction: DumpsTransaction) throws -> Offered {
+    private func serverZIP(_ path: String) throws -> Offered {
         guard let id = options.collection ?? ServerZIPFolder.collection(path) else {
             throw DumpsError(
                 .usage, path, found: "the collection is unknown, because the name is not like main--regions.zip",

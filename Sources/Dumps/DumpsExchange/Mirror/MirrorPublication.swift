@@ -14,15 +14,28 @@ extension StaticMirror {
     ///   - folder: the folder for the mirror, as an absolute path.
     ///   - address: the address at which clients reach the mirror.
     ///   - history: the source of older states; `nil` to use none.
-    /// - Throws: the errors of ``publish(to:)``; `DumpsError` or `BundleError` if the lock file, the bundles or their
-    ///   history cannot be read.
+    /// - Throws: the errors of ``publish(to:address:_:)``; `DumpsError` or `BundleError` if the lock file, the bundles
+    ///   or their history cannot be read.
     package static func publish(
         _ names: [CollectionID], of directory: DumpsDirectory, to folder: String, address: OriginAddress,
         history: BundleHistory?, softwareVersion: String, limits: Limits = Limits()
     ) async throws -> Report {
+        var notes: [String] = []
+        var report = try await publish(to: folder, address: address) {
+            try await origin(
+                names, of: directory, address: address, history: history, softwareVersion: softwareVersion,
+                notes: &notes, limits: limits)
+        }
+        report.notes = notes + report.notes
+        return report
+    }
+
+    private static func origin(
+        _ names: [CollectionID], of directory: DumpsDirectory, address: OriginAddress, history: BundleHistory?,
+        softwareVersion: String, notes: inout [String], limits: Limits
+    ) async throws -> Origin {
         let lock = try directory.lockFile(limits: limits)
         var collections: [ServedCollection] = []
-        var notes: [String] = []
         for bundle in try directory.lockedBundles(names, keepingCatalogue: true, limits: limits) {
             let id = bundle.head.collection
             var states: [BundleReader] = []
@@ -44,10 +57,6 @@ extension StaticMirror {
                 notes.append("\(id): \(count) \(Counted.noun(omitted, "is", plural: "are")) not in its bundle")
             }
         }
-        let origin = try Origin(
-            collections, address: address, softwareVersion: softwareVersion, limits: limits)
-        var report = try StaticMirror(origin).publish(to: folder)
-        report.notes = notes + report.notes
-        return report
+        return try Origin(collections, address: address, softwareVersion: softwareVersion, limits: limits)
     }
 }

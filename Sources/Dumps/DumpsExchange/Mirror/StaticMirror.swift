@@ -8,7 +8,7 @@ import SnapshotOrigin
 /// Its folder contains `current`, a link to a tree of files. A tree is never modified. A new one is written beside it,
 /// and then the link is replaced atomically. The same contents always produce the same tree, byte for byte, with the
 /// same modification times.
-package struct StaticMirror: Sendable {
+package enum StaticMirror {
     /// The result of a publication.
     package struct Report: Sendable {
         /// The name of the folder that `current` points to. It is derived from the contents.
@@ -31,40 +31,43 @@ package struct StaticMirror: Sendable {
     /// The prefix of temporary files, including those of `Examples/object-store/upload`.
     private static let temporaryPrefix = ".new-"
 
-    private let origin: Origin
-
-    package init(_ origin: Origin) { self.origin = origin }
-
-    /// Publishes the mirror in a folder, which is created if it is missing. Does I/O.
+    /// Publishes a mirror in a folder, which is created if it is missing. Does I/O.
     ///
-    /// - Parameter folder: the folder, as an absolute path.
+    /// - Parameters:
+    ///   - folder: the folder, as an absolute path.
+    ///   - read: returns the content. It is called when the folder is locked, so that of two processes, the one that
+    ///     publishes later has also read later.
     /// - Throws: ``DumpsError`` if the URL's path cannot be used as a folder, if the folder contains other files, or if
-    ///   another process is publishing there; `BundleError`, for example if a bundle cannot be read. After an error,
-    ///   the previous mirror is still published.
-    package func publish(to folder: String) throws -> Report {
-        guard MirrorPath(origin.address.path + "/v1/") != nil else { throw DumpsError.unusableURL(origin.address.url) }
-        try Self.check(folder)
+    ///   another process is publishing there; `BundleError`, for example if a bundle cannot be read; the errors of
+    ///   `read`. After an error, the previous mirror is still published.
+    static func publish(
+        to folder: String, address: OriginAddress, _ read: () async throws -> Origin
+    ) async throws -> Report {
+        guard MirrorPath(address.path + "/v1/") != nil else { throw DumpsError.unusableURL(address.url) }
+        try check(folder)
         try FileStore.makeDirectories(folder)
         guard let lock = try DirectoryLock(folder) else { throw DumpsError.mirrorIsBusy(folder) }
         defer { withExtendedLifetime(lock) {} }
-        for name in try FileStore.list(folder) ?? [] where Self.isTemporary(name) {
-            try FileStore.removeTree("\(folder)/\(name)")
-        }
-        let temporary = try FileStore.makeUniqueDirectory("\(folder)/\(Self.temporaryPrefix)tree")
+        return try write(try await read(), to: folder)
+    }
+
+    private static func write(_ origin: Origin, to folder: String) throws -> Report {
+        try FileStore.removeChildren(of: folder, below: folder, where: isTemporary)
+        let temporary = try FileStore.makeUniqueDirectory("\(folder)/\(temporaryPrefix)tree")
         let newest = origin.collections.map(\.timestamp).max() ?? Timestamp(milliseconds: 0)
         var tree = MirrorTree(folder: temporary, prefix: origin.address.path, newest: newest)
         let name: String
         do {
-            try tree.write(origin, earlier: "\(folder)/\(Self.linkName)")
+            try tree.write(origin, earlier: "\(folder)/\(linkName)")
             guard let list = try FileStore.read("\(temporary)/objects.json", limit: .max) else {
                 throw DumpsError.vanished(temporary)
             }
-            name = Self.treePrefix + SHA256Digest(hashing: list).hex.prefix(32)
+            name = treePrefix + SHA256Digest(hashing: list).hex.prefix(32)
         } catch {
             try? FileStore.removeTree(temporary)
             throw error
         }
-        let before = try Link.target(of: "\(folder)/\(Self.linkName)")
+        let before = try Link.target(of: "\(folder)/\(linkName)")
         if try FileStore.isDirectory("\(folder)/\(name)") {
             try FileStore.removeTree(temporary)
         } else {
@@ -72,10 +75,8 @@ package struct StaticMirror: Sendable {
             try FileStore.flush(tree: temporary)
             try FileStore.rename(temporary, to: "\(folder)/\(name)")
         }
-        if before != name { try Link.replace("\(folder)/\(Self.linkName)", with: name) }
-        for other in try FileStore.list(folder) ?? [] where Self.isTree(other) && other != name {
-            try FileStore.removeTree("\(folder)/\(other)")
-        }
+        if before != name { try Link.replace("\(folder)/\(linkName)", with: name) }
+        try FileStore.removeChildren(of: folder, below: folder) { isTree($0) && $0 != name }
         return Report(
             tree: name, isUnchanged: before == name, objects: tree.objects.count,
             bytes: tree.objects.saturatingSum(\.size), notes: tree.notes)
@@ -112,7 +113,8 @@ package struct StaticMirror: Sendable {
 
     /// Refuses a folder that contains anything but a mirror.
     package static func check(_ folder: String) throws {
-        guard let names = try FileStore.list(folder) else {
+        try FileStore.refuseLinks(onWayTo: folder)
+        guard let names = try FileStore.list(folder, isLossy: true) else {
             if try FileStore.size(folder) != nil { throw DumpsError.notAMirror(folder, found: "a file") }
             return
         }

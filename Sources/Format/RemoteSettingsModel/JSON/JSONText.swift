@@ -22,6 +22,11 @@ package enum JSONText {
         text(value, Style(indent: nil, strings: .terminal))
     }
 
+    /// Returns the value on one line for people, with numbers in plain notation.
+    package static func shown(_ value: JSONValue) -> [UInt8] {
+        text(value, Style(indent: nil, strings: .terminal, number: PlainNumber.shown))
+    }
+
     /// Returns the value with two spaces for each level and a trailing line feed.
     package static func indented(_ value: JSONValue) -> [UInt8] {
         text(value, .indented) + [UInt8(ascii: "\n")]
@@ -154,5 +159,11 @@ package enum PlainNumber {
     /// double: `1.5` for the canonical `1.5E0`.
     package static func text(_ number: JSONNumber) -> String {
         number.text.utf8.contains { [0x2E, 0x45, 0x65].contains($0) } ? number.double.description : number.text
+    }
+
+    /// Returns the text of a number for people, without `.0`: `100` for the canonical `1E2`.
+    package static func shown(_ number: JSONNumber) -> String {
+        let text = text(number)
+        return text.hasSuffix(".0") ? String(text.dropLast(2)) : text
     }
 }

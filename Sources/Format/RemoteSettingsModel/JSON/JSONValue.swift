@@ -85,6 +85,13 @@ public enum JSONValue: Sendable {
     }
 }
 
+extension [JSONValue.Member] {
+    /// The values by key, for many lookups. A single lookup with ``JSONValue/subscript(_:)`` reads all members.
+    package var byKey: [ExactString: JSONValue] {
+        Dictionary(map { ($0.name, $0.value) }) { first, _ in first }
+    }
+}
+
 extension JSONValue: Hashable {
     // Disfavored, because JSONValue accepts every kind of literal. Otherwise the compiler would also consider this
     // overload for comparisons of other types with a literal.

@@ -99,6 +99,9 @@ package struct FilterLimits: Sendable, Hashable {
     /// The maximum work of one evaluation, in steps. One step is an operation, an element that is read, 16 bytes of a
     /// string, or a step of a regular expression.
     package var steps = 200_000
+    /// The maximum work of all evaluations in one read of a collection, in steps. Parsing an expression takes one step
+    /// for every four bytes.
+    package var readSteps = 20_000_000
 
     /// The maximum length of an expression, in bytes of UTF-8.
     package static let expressionBytes = 16 << 10

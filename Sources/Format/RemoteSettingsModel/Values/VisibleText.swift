@@ -6,9 +6,10 @@ package enum VisibleText {
     /// Escapes each character that could control a terminal, break a line or be invisible.
     ///
     /// The escapes look like `\u{1b}`. The escaped characters are Unicode's categories Cc, Cf (bidirectional overrides,
-    /// zero-width characters, tags), Zl and Zp.
+    /// zero-width characters, tags), Zl and Zp, its default-ignorable characters (fillers, variation selectors), and
+    /// the blank Braille pattern; but not those that an emoji consists of.
     package static func escape(_ text: String) -> String {
-        guard text.unicodeScalars.contains(where: isInvisible) else { return text }
+        guard text.unicodeScalars.contains(where: canBeInvisible) else { return text }
         return beginning(text, limit: .max).shown
     }
 
@@ -31,25 +32,66 @@ package enum VisibleText {
         return escape(String(reflecting: String(shown))) + (isWhole ? "" : "…")
     }
 
-    package static func isInvisible(_ scalar: Unicode.Scalar) -> Bool {
+    /// Calls `body` with each character of a text, whether it is invisible there, and the next character, until `body`
+    /// returns `false`.
+    package static func forEachCharacter(
+        in text: String, _ body: (Unicode.Scalar, _ isInvisible: Bool, _ next: Unicode.Scalar?) -> Bool
+    ) {
+        var rest = text.unicodeScalars.makeIterator()
+        var next = rest.next()
+        /// The previous character, if it is visible.
+        var previous: Unicode.Scalar?
+        while let scalar = next {
+            next = rest.next()
+            let isInvisible = canBeInvisible(scalar) && !isPartOfEmoji(scalar, after: previous, before: next)
+            guard body(scalar, isInvisible, next) else { return }
+            previous = isInvisible ? nil : scalar
+        }
+    }
+
+    /// Returns whether a character is invisible, except in an emoji.
+    private static func canBeInvisible(_ scalar: Unicode.Scalar) -> Bool {
         if (0x20...0x7E).contains(scalar.value) { return false }
         switch scalar.properties.generalCategory {
         case .control, .format, .lineSeparator, .paragraphSeparator: return true
+        default: return scalar.properties.isDefaultIgnorableCodePoint || scalar == "\u{2800}"
+        }
+    }
+
+    /// Returns whether a joiner or a variation selector is in an emoji and changes its appearance (UTS 51).
+    private static func isPartOfEmoji(
+        _ scalar: Unicode.Scalar, after previous: Unicode.Scalar?, before next: Unicode.Scalar?
+    ) -> Bool {
+        guard let previous else { return false }
+        switch scalar {
+        case "\u{200D}": return (isEmoji(previous) || previous == "\u{FE0F}") && next.map(isEmoji) ?? false
+        case "\u{FE0E}": return isEmoji(previous) && previous.properties.isEmojiPresentation
+        case "\u{FE0F}": return isEmoji(previous) && !previous.properties.isEmojiPresentation
         default: return false
         }
+    }
+
+    /// Returns whether a character is an emoji. Digits, which Unicode includes because of keycaps, are not.
+    private static func isEmoji(_ scalar: Unicode.Scalar) -> Bool {
+        scalar.value > 0x7F && scalar.properties.isEmoji
     }
 
     /// Returns the beginning of a text, escaped, and whether it is the whole text.
     package static func beginning(_ text: String, limit: Int) -> (shown: String, isWhole: Bool) {
         var visible = String.UnicodeScalarView()
         var bytes = 0
-        for scalar in text.unicodeScalars {
-            let escape = isInvisible(scalar) ? "\\u{\(String(scalar.value, radix: 16))}" : nil
+        var isWhole = true
+        forEachCharacter(in: text) { scalar, isInvisible, next in
+            let escape = isInvisible ? "\\u{\(String(scalar.value, radix: 16))}" : nil
             bytes += escape?.utf8.count ?? UTF8.width(scalar)
-            if bytes > limit { return (String(visible), false) }
+            // A joiner is visible only together with the next character.
+            let joined = scalar == "\u{200D}" && !isInvisible ? next.map { UTF8.width($0) } ?? 0 : 0
+            isWhole = bytes <= limit && joined <= limit - bytes
+            guard isWhole else { return false }
             if let escape { visible.append(contentsOf: escape.unicodeScalars) } else { visible.append(scalar) }
+            return true
         }
-        return (String(visible), true)
+        return (String(visible), isWhole)
     }
 
     private static func cut(

@@ -22,8 +22,7 @@ struct FilePlace: ~Copyable {
     /// - Parameter making: whether to create missing directories.
     /// - Throws: ``BundleError`` if a part of the path is a link or not a directory.
     init(_ path: String, below root: String, making: Bool) throws(BundleError) {
-        // Split the path by bytes, because Swift combines a slash and a combining mark to one character.
-        let parts = path.utf8.dropFirst(root.utf8.count).split(separator: UInt8(ascii: "/")).compactMap(String.init)
+        let parts = FileStore.components(of: String(Substring(path.utf8.dropFirst(root.utf8.count))))
         guard path.utf8.starts(with: (root + "/").utf8), let last = parts.last, !parts.contains(".."),
             !parts.contains(".")
         else { throw BundleError("look below \(root) for", path, errno: EINVAL) }
@@ -114,7 +113,27 @@ extension FileStore {
     package static func removeTree(_ path: String, below root: String) throws(BundleError) {
         do throws(BundleError) {
             let place = try FilePlace(path, below: root, making: false)
-            try removeTree(place.name, in: place.directory, path: path)
+            try removeTree(FileName(place.name), in: place.directory, path: path)
+        } catch {
+            guard error.isMissing else { throw error }
+        }
+    }
+
+    /// Removes the files and directories in a directory, like ``removeTree(_:)``, that have certain names. No link is
+    /// followed. Does nothing if the directory does not exist.
+    ///
+    /// - Parameters:
+    ///   - root: the directory, or one above it, that the user has specified.
+    ///   - isUnwanted: returns whether to remove the file with this name. If the name is not UTF-8, it has replacement
+    ///     characters.
+    package static func removeChildren(
+        of directory: String, below root: String, where isUnwanted: (String) -> Bool
+    ) throws(BundleError) {
+        do throws(BundleError) {
+            let place = try FilePlace("\(directory)/x", below: root, making: false)
+            for name in try names(in: place.directory, path: directory) where isUnwanted(name.shown) {
+                try removeTree(name, in: place.directory, path: "\(directory)/\(name.shown)")
+            }
         } catch {
             guard error.isMissing else { throw error }
         }

@@ -5,6 +5,28 @@ extension FileStore {
     /// outputs have another project's layout.
     private static let outputAttribute = "user.rsdump.output"
 
+    /// Checks that no directory on the way from the working directory to a command's output is a link.
+    ///
+    /// A job works in a checkout, and a commit can contain a link to a directory such as `.git/hooks`. An absolute path
+    /// that does not lead through the working directory is the user's choice.
+    ///
+    /// - Throws: ``BundleError`` if one is a link, or is not a directory.
+    package static func refuseLinks(onWayTo path: String) throws(BundleError) {
+        let isAbsolute = path.utf8.first == UInt8(ascii: "/")
+        var parts = plainComponents(of: path)
+        var root = isAbsolute ? "/." : "."
+        while let part = parts.first, try isAbsolute ? !isSameFile(root, ".") : part == ".." {
+            root += "/\(part)"
+            parts.removeFirst()
+        }
+        guard !parts.isEmpty else { return }
+        do throws(BundleError) {
+            _ = try FilePlace("\(root)/\(parts.joined(separator: "/"))", below: root, making: false)
+        } catch {
+            guard error.isMissing else { throw error }
+        }
+    }
+
     /// Checks that a command may replace the file or directory at a path that the user has specified: it must be a
     /// regular file, an empty directory, or a directory from ``makeOutputDirectory(for:)``.
     ///
@@ -13,13 +35,17 @@ extension FileStore {
     /// - Throws: ``BundleError`` if it is anything else.
     package static func checkReplaceable(_ path: String) throws(BundleError) {
         guard try isDirectory(path) else { return try checkOutput(path) }
-        guard try list(path)?.isEmpty == false, systemAttribute(path, outputAttribute) == 0 else { return }
+        try refuseLinks(onWayTo: path)
+        guard try list(path, isLossy: true)?.isEmpty == false, systemAttribute(path, outputAttribute) == 0 else {
+            return
+        }
         throw BundleError("replace", path, errno: BundleError.isForeign)
     }
 
     /// Creates the directory for a command's output next to its final path, and marks it. Pass its path to
     /// ``placeOutput(_:at:)`` when the output is complete.
     package static func makeOutputDirectory(for path: String) throws(BundleError) -> TemporaryDirectory {
+        try refuseLinks(onWayTo: path)
         try makeDirectories(parent(of: path))
         let made = try TemporaryDirectory(beside: path)
         systemSetAttribute(made.path, outputAttribute)

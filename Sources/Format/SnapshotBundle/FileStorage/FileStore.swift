@@ -127,9 +127,10 @@ package enum FileStore {
     /// whole machine.
     ///
     /// - Parameter path: the path; `nil` if no file will be written.
-    /// - Throws: ``BundleError`` if the path is a link, a directory, a pipe or a device.
+    /// - Throws: ``BundleError`` if the path is a link, a directory, a pipe or a device, or if it leads through a link.
     package static func checkOutput(_ path: String?) throws(BundleError) {
         guard let path else { return }
+        try refuseLinks(onWayTo: path)
         switch try kind(path) {
         case nil, .file: return
         case .link: throw BundleError("replace", path, errno: BundleError.isLink)
@@ -166,25 +167,31 @@ package enum FileStore {
     static func flushDirectory(of path: String) throws(BundleError) { try flush(directory: parent(of: path)) }
 
     /// Waits until the file names in a directory are on the disk.
-    package static func flush(directory: String) throws(BundleError) {
-        let descriptor = unsafe open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
-        guard descriptor >= 0 else { throw BundleError("open", directory) }
+    package static func flush(directory: String) throws(BundleError) { try flush(directory: FileName(directory)) }
+
+    private static func flush(directory: FileName) throws(BundleError) {
+        let descriptor = unsafe open(directory.characters, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+        guard descriptor >= 0 else { throw BundleError("open", directory.shown) }
         defer { close(descriptor) }
         // Some file systems report that they cannot flush a directory. A rename is still atomic on them.
-        guard systemFlush(descriptor) == 0 || errno == EINVAL else { throw BundleError("flush", directory) }
+        guard systemFlush(descriptor) == 0 || errno == EINVAL else { throw BundleError("flush", directory.shown) }
     }
 
     /// Waits until all files and file names below a directory are on the disk. Links are not followed.
-    package static func flush(tree: String) throws(BundleError) {
-        for name in try list(tree) ?? [] {
-            let path = "\(tree)/\(name)"
-            if try isDirectory(path) {
+    package static func flush(tree: String) throws(BundleError) { try flush(tree: FileName(tree)) }
+
+    private static func flush(tree: FileName) throws(BundleError) {
+        for name in try names(in: tree) ?? [] {
+            let path = tree.appending(name)
+            var status = stat()
+            guard unsafe lstat(path.characters, &status) == 0 else { throw BundleError("access", path.shown) }
+            if status.st_mode & S_IFMT == S_IFDIR {
                 try flush(tree: path)
-            } else if try size(path) != nil {
-                let descriptor = unsafe open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK)
-                guard descriptor >= 0 else { throw BundleError("open", path) }
+            } else if status.st_mode & S_IFMT == S_IFREG {
+                let descriptor = unsafe open(path.characters, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK)
+                guard descriptor >= 0 else { throw BundleError("open", path.shown) }
                 defer { close(descriptor) }
-                guard systemFlush(descriptor) == 0 else { throw BundleError("flush", path) }
+                guard systemFlush(descriptor) == 0 else { throw BundleError("flush", path.shown) }
             }
         }
         try flush(directory: tree)
@@ -220,14 +227,14 @@ package enum FileStore {
     /// Each directory is opened relative to its parent, so nothing outside the directory is removed, even if a
     /// directory is replaced by a link at the same time.
     package static func removeTree(_ path: String) throws(BundleError) {
-        try removeTree(path, in: AT_FDCWD, path: path)
+        try removeTree(FileName(path), in: AT_FDCWD, path: path)
     }
 
-    static func removeTree(_ name: String, in parent: Int32, path: String) throws(BundleError) {
+    static func removeTree(_ name: FileName, in parent: Int32, path: String) throws(BundleError) {
         guard let directory = try openTree(name, in: parent, path: path) else { return }
         defer { close(directory) }
         try empty(directory, path: path)
-        guard unsafe unlinkat(parent, name, AT_REMOVEDIR) == 0 || errno == ENOENT else {
+        guard unsafe unlinkat(parent, name.characters, AT_REMOVEDIR) == 0 || errno == ENOENT else {
             throw BundleError("remove", path)
         }
     }
@@ -237,17 +244,21 @@ package enum FileStore {
     /// The contents of nested directories are first moved up into this directory, so a deep tree needs neither a deep
     /// stack nor many open files.
     private static func empty(_ directory: Int32, path: String) throws(BundleError) {
+        var before: [FileName] = []
         while case let children = try names(in: directory, path: path), !children.isEmpty {
+            // Otherwise, a file system whose names do not lead to its files would keep this loop busy forever.
+            guard children != before else { throw BundleError("remove", path, errno: ENOTEMPTY) }
+            before = children
             for child in children {
-                let place = "\(path)/\(child)"
+                let place = "\(path)/\(child.shown)"
                 guard let open = try openTree(child, in: directory, path: place) else { continue }
                 defer { close(open) }
-                for inner in try names(in: open, path: place) where unsafe unlinkat(open, inner, 0) != 0 {
-                    guard unsafe renameat(open, inner, directory, uniquePath("inner")) == 0 || errno == ENOENT else {
-                        throw BundleError("remove", "\(place)/\(inner)")
-                    }
+                for inner in try names(in: open, path: place) where unsafe unlinkat(open, inner.characters, 0) != 0 {
+                    guard
+                        unsafe renameat(open, inner.characters, directory, uniquePath("inner")) == 0 || errno == ENOENT
+                    else { throw BundleError("remove", "\(place)/\(inner.shown)") }
                 }
-                guard unsafe unlinkat(directory, child, AT_REMOVEDIR) == 0 || errno == ENOENT else {
+                guard unsafe unlinkat(directory, child.characters, AT_REMOVEDIR) == 0 || errno == ENOENT else {
                     throw BundleError("remove", place)
                 }
             }
@@ -255,13 +266,13 @@ package enum FileStore {
     }
 
     /// Opens a directory. If there is a link or a file at the path instead, removes it and returns `nil`.
-    private static func openTree(_ name: String, in parent: Int32, path: String) throws(BundleError) -> Int32? {
-        let descriptor = unsafe openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
+    private static func openTree(_ name: FileName, in parent: Int32, path: String) throws(BundleError) -> Int32? {
+        let descriptor = unsafe openat(parent, name.characters, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
         guard descriptor < 0 else { return descriptor }
         switch errno {
         case ENOENT: return nil
         case ENOTDIR, ELOOP:
-            guard unsafe unlinkat(parent, name, 0) == 0 || errno == ENOENT || errno == ENOTDIR else {
+            guard unsafe unlinkat(parent, name.characters, 0) == 0 || errno == ENOENT || errno == ENOTDIR else {
                 throw BundleError("remove", path)
             }
             return nil
@@ -269,22 +280,33 @@ package enum FileStore {
         }
     }
 
-    /// Returns the names in a directory, sorted; `nil` if there is no such directory.
-    package static func list(_ path: String) throws(BundleError) -> [String]? {
-        let descriptor = unsafe open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+    /// Returns the names in a directory, sorted by their bytes; `nil` if there is no such directory.
+    ///
+    /// - Parameter isLossy: whether a name that is not UTF-8 is returned with replacement characters. No path leads to
+    ///   its file. Without it, such a name is an error.
+    package static func list(_ path: String, isLossy: Bool = false) throws(BundleError) -> [String]? {
+        try names(in: FileName(path))?.map { (name) throws(BundleError) in
+            if let text = name.text { return text }
+            guard isLossy else { throw BundleError("use", "\(path)/\(name.shown)", errno: BundleError.notUTF8) }
+            return name.shown
+        }
+    }
+
+    private static func names(in path: FileName) throws(BundleError) -> [FileName]? {
+        let descriptor = unsafe open(path.characters, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
         guard descriptor >= 0 else {
-            let error = BundleError("list", path)
+            let error = BundleError("list", path.shown)
             if error.isMissing { return nil }
             throw error
         }
         defer { close(descriptor) }
-        return try names(in: descriptor, path: path)
+        return try names(in: descriptor, path: path.shown)
     }
 
     /// Lists a directory.
     ///
     /// - Parameter descriptor: an open directory. It remains open.
-    private static func names(in descriptor: Int32, path: String) throws(BundleError) -> [String] {
+    static func names(in descriptor: Int32, path: String) throws(BundleError) -> [FileName] {
         let copy = fcntl(descriptor, F_DUPFD_CLOEXEC, 0)
         guard copy >= 0 else { throw BundleError("list", path) }
         guard let directory = unsafe fdopendir(copy) else {
@@ -294,7 +316,7 @@ package enum FileStore {
         defer { unsafe closedir(directory) }
         // The copy shares its position with the original, which an earlier listing may have advanced.
         unsafe rewinddir(directory)
-        var names: [String] = []
+        var names: [FileName] = []
         while true {
             // Only `errno` distinguishes a failure from the last entry.
             errno = 0
@@ -302,10 +324,8 @@ package enum FileStore {
                 guard errno == 0 else { throw BundleError("list", path) }
                 return names.sorted()
             }
-            let name = unsafe withUnsafePointer(to: &entry.pointee.d_name) { pointer in
-                unsafe pointer.withMemoryRebound(to: CChar.self, capacity: 256) { unsafe String(cString: $0) }
-            }
-            if name != "." && name != ".." { names.append(name) }
+            let name = unsafe FileName(entry)
+            if !name.isDots { names.append(name) }
         }
     }
 
@@ -413,25 +433,61 @@ package enum FileStore {
             return nil
         }
         defer { unsafe free(resolved) }
-        return unsafe String(cString: resolved)
+        return try unsafe text(resolved, for: path)
     }
 
     /// Returns the absolute path. A relative path is resolved against the working directory. Links are not followed.
     ///
     /// - Throws: ``BundleError`` if the working directory is unknown.
     package static func absolute(_ path: String) throws(BundleError) -> String {
-        guard !path.hasPrefix("/") else { return path }
+        guard path.utf8.first != UInt8(ascii: "/") else { return path }
         guard let current = unsafe getcwd(nil, 0) else { throw BundleError("find the working directory for", path) }
         defer { unsafe free(current) }
-        var rest = path[...]
-        while rest.hasPrefix("./") { rest = rest.dropFirst(2) }
-        return unsafe String(cString: current) + "/" + rest
+        var rest = path.utf8[...]
+        while rest.starts(with: "./".utf8) { rest = rest.dropFirst(2) }
+        return try unsafe text(current, for: path) + "/" + String(Substring(rest))
     }
+
+    /// Converts a path from the system.
+    ///
+    /// - Throws: ``BundleError`` if it is not UTF-8.
+    @unsafe
+    private static func text(_ found: UnsafeMutablePointer<CChar>, for path: String) throws(BundleError) -> String {
+        guard let text = unsafe String(validatingCString: found) else {
+            throw BundleError("use the directory of", path, errno: BundleError.notUTF8)
+        }
+        return text
+    }
+
+    // Paths are split by bytes, because Swift combines a slash and a following combining mark to one character.
 
     /// Returns the path of the directory that contains `path`.
     package static func parent(of path: String) -> String {
-        guard let slash = path.lastIndex(of: "/") else { return "." }
+        guard let slash = path.utf8.lastIndex(of: UInt8(ascii: "/")) else { return "." }
         return slash == path.startIndex ? "/" : String(path[..<slash])
+    }
+
+    /// Returns the parts of a path between its slashes.
+    ///
+    /// - Parameter keepingEmpty: whether to return empty parts, such as the one before the slash of an absolute path.
+    package static func components(of path: String, keepingEmpty: Bool = false) -> [String] {
+        path.utf8.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: !keepingEmpty)
+            .map { String(Substring($0)) }
+    }
+
+    /// Returns the parts of a path without `.`, and without `..` and the part before it, which is not followed. A
+    /// relative path keeps the `..` at its beginning.
+    package static func plainComponents(of path: String) -> [String] {
+        let isAbsolute = path.utf8.first == UInt8(ascii: "/")
+        var parts: [String] = []
+        for part in components(of: path) where part != "." {
+            if part != ".." || (parts.last ?? "..") == ".." && !isAbsolute {
+                parts.append(part)
+            } else {
+                _ = parts.popLast()
+            }
+        }
+        return parts
     }
 }
 

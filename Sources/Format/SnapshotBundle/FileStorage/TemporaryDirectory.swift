@@ -46,8 +46,8 @@ package final class TemporaryDirectory: Sendable {
     /// Deletes the directories whose processes were killed. Files that cannot be deleted remain until the next call.
     private static func removeAbandoned(_ prefix: String) {
         let parent = FileStore.parent(of: prefix)
-        let start = prefix.utf8.split(separator: UInt8(ascii: "/")).last.map { Array($0) + [UInt8(ascii: ".")] } ?? []
-        for name in (try? FileStore.list(parent)) ?? [] {
+        let start = FileStore.components(of: prefix).last.map { Array("\($0).".utf8) } ?? []
+        for name in (try? FileStore.list(parent, isLossy: true)) ?? [] {
             let end = name.utf8.dropFirst(start.count)
             guard name.utf8.starts(with: start), end.count == 16 + ending.utf8.count,
                 end.prefix(16).allSatisfy({ "0123456789abcdef".utf8.contains($0) }),

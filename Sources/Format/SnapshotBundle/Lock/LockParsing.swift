@@ -33,6 +33,7 @@ extension LockFile {
             var collections: [CollectionID: Collection] = [:]
             try reader.members { (reader, key) throws(BundleError) in
                 let id = try reader.collection(key)
+                guard collections[id] == nil else { throw reader.failure(found: "this collection is listed twice") }
                 collections[id] = try Collection(&reader, of: id)
             }
             return collections
@@ -77,6 +78,9 @@ extension LockFile.CatalogueReference {
 }
 
 extension LockFile.Collection {
+    /// The largest number of accepted guards. There are about a dozen guards.
+    private static let mostAccepted = 1000
+
     fileprivate init(_ reader: inout DocumentReader, of id: CollectionID) throws(BundleError) {
         try reader.begin()
         server = try reader.string("server")
@@ -90,7 +94,9 @@ extension LockFile.Collection {
         bundle = try reader.member("bundle") { (reader) throws(BundleError) in try .init(&reader, of: id) }
         trust = try reader.member("trust") { (reader) throws(BundleError) in try Provenance(&reader) }
         if reader.isNext("accepted") {
-            accepted = try reader.array("accepted") { (reader) throws(BundleError) in try reader.string() }
+            accepted = try reader.array("accepted", most: Self.mostAccepted) { (reader) throws(BundleError) in
+                try reader.string()
+            }
         }
         try reader.end()
         guard timestamp == lastModified else {

@@ -65,8 +65,8 @@ package struct RedoLog: Hashable, Sendable {
         try reader.begin()
         replaces = reader.isNext("replaces") ? try reader.digest("replaces") : nil
         configuration = reader.isNext("configuration") ? try reader.digest("configuration") : nil
-        staged = try reader.array("staged") { (reader) throws(BundleError) in try reader.collection() }
-        removed = try reader.array("removed") { (reader) throws(BundleError) in try reader.collection() }
+        staged = try reader.sortedCollections("staged")
+        removed = try reader.sortedCollections("removed")
         lock = try reader.member("lock") { (reader) throws(BundleError) in try LockFile(&reader) }
         try reader.end()
         try reader.finish()
@@ -98,8 +98,20 @@ package struct RedoLog: Hashable, Sendable {
 }
 
 extension DocumentReader {
-    /// Reads the name of a collection.
-    fileprivate mutating func collection() throws(BundleError) -> CollectionID {
-        try collection(try string())
+    /// The largest number of collections in a log. An entry of a lock file is longer than 256 bytes, so no lock file
+    /// lists more collections.
+    private static let mostCollections = Limits.lockBytes / 256
+
+    /// Reads a member whose value is an array of collections, sorted and without duplicates.
+    fileprivate mutating func sortedCollections(_ key: String) throws(BundleError) -> [CollectionID] {
+        var last: CollectionID?
+        return try array(key, most: Self.mostCollections) { (reader) throws(BundleError) in
+            let id = try reader.collection(try reader.string())
+            if let last, id <= last {
+                throw reader.failure(found: "the collections must be sorted, without duplicates")
+            }
+            last = id
+            return id
+        }
     }
 }

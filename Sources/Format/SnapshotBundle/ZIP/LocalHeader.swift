@@ -32,15 +32,22 @@ enum LocalHeader {
         guard raw.little(start + 6) == entry.flags, raw.little(start + 8) == entry.method else {
             throw failure("the local header has different flags or a different method than the central directory")
         }
+        guard raw.little(start + 4, as: UInt16.self) <= ZIPLayout.mostVersion else {
+            throw failure("the local header requires a later version of the ZIP format")
+        }
         let crc: UInt32 = raw.little(start + 14)
         let sizes: (UInt32, UInt32) = (raw.little(start + 18), raw.little(start + 22))
-        func agrees(_ value: UInt32, _ size: Int) -> Bool {
-            // A value is 0 if a descriptor follows, and all ones if the real value is in a ZIP64 field. This applies to
-            // both the local header and the directory.
-            (entry.usesDescriptor && value == 0) || value == .max || value == UInt32(clamping: size)
+        guard var large = ZIP64Extra(raw, in: nameStart + nameLength..<dataStart) else {
+            throw failure(ZIP64Extra.problem)
         }
-        guard crc == entry.crc || (entry.usesDescriptor && crc == 0), agrees(sizes.0, entry.compressedSize),
-            agrees(sizes.1, entry.size)
+        func agrees(_ value: UInt32, _ size: Int) -> Bool {
+            // A value is 0 if a descriptor follows, and all ones if the real value is in a ZIP64 field.
+            let found = value == .max ? large.next(raw) : Int(exactly: value)
+            return found == size || (entry.usesDescriptor && found == 0)
+        }
+        // The ZIP64 field has the size before the compressed size (APPNOTE 4.5.3).
+        guard crc == entry.crc || (entry.usesDescriptor && crc == 0), agrees(sizes.1, entry.size),
+            agrees(sizes.0, entry.compressedSize)
         else { throw failure("the local header has a different checksum or size than the central directory") }
         return dataStart..<dataStart + entry.compressedSize  // bounded: by the file, in DirectoryCheck
     }

@@ -40,7 +40,10 @@ struct ZIPEntry {
 
         let sizes: (UInt32, UInt32) = (record.little(20), record.little(24))
         let header: UInt32 = record.little(42)
-        var large = ZIP64Extra(raw, in: name.upperBound..<name.upperBound + extraLength)
+        guard var large = ZIP64Extra(raw, in: name.upperBound..<name.upperBound + extraLength) else {
+            throw BundleError(
+                .malformed, file: copy file, entry: Self.text(raw, name), found: ZIP64Extra.problem)
+        }
         // The values have the order of the extra field (APPNOTE 4.5.3): size, compressed size, offset.
         let size = sizes.1 == .max ? large.next(raw) : Int(exactly: sizes.1)
         let compressedSize = sizes.0 == .max ? large.next(raw) : Int(exactly: sizes.0)
@@ -52,19 +55,20 @@ struct ZIPEntry {
         }
         (self.size, self.compressedSize, self.headerOffset) = (size, compressedSize, headerOffset)
 
+        let version = record.little(6, as: UInt16.self)
         let host = record.little(5, as: UInt8.self)
         let mode = record.little(40, as: UInt16.self)
         let disk = record.little(34, as: UInt16.self)
         let allowed =
             flags & ~ZIPLayout.allowedFlags == 0 && host == ZIPLayout.unixHost && disk == 0 && commentLength == 0
-            && mode & ZIPLayout.typeMask == ZIPLayout.regularFile
+            && version <= ZIPLayout.mostVersion && mode & ZIPLayout.typeMask == ZIPLayout.regularFile
             && (method == ZIPLayout.deflated || (method == ZIPLayout.stored && size == compressedSize))
         guard allowed else {
             throw BundleError(
                 .malformed, file: copy file, entry: Self.text(raw, name),
                 found:
                     "the entry must be a regular file, stored or deflated, not encrypted, without a comment; found "
-                    + "host \(host), mode 0\(String(mode, radix: 8)), method \(method), flags 0x"
+                    + "host \(host), version \(version), mode 0\(String(mode, radix: 8)), method \(method), flags 0x"
                     + "\(String(flags, radix: 16)), compressed size \(compressedSize), size \(size)")
         }
     }
@@ -80,20 +84,32 @@ struct ZIPEntry {
     }
 }
 
-/// Reads the values of a ZIP64 extended information field in sequence (APPNOTE 4.5.3).
-private struct ZIP64Extra {
+/// Checks an entry's extra fields, and reads the values of the ZIP64 extended information field in sequence (APPNOTE
+/// 4.5).
+struct ZIP64Extra {
+    static let problem = "an extra field is not one of those in a bundle (ZIP64, UT, ux), appears twice or is truncated"
+
     private var values: Range<Int> = 0..<0
 
-    init(_ raw: RawSpan, in extra: Range<Int>) {
+    /// Returns `nil` if the fields are not valid.
+    init?(_ raw: RawSpan, in extra: Range<Int>) {
+        var seen: UInt8 = 0
         var offset = extra.lowerBound
-        while offset + 4 <= extra.upperBound {
+        while offset < extra.upperBound {
+            guard offset + 4 <= extra.upperBound else { return nil }
             let id: UInt16 = raw.little(offset)
             let end = offset + 4 + Int(raw.little(offset + 2, as: UInt16.self))
-            guard end <= extra.upperBound else { return }
-            if id == ZIPLayout.zip64Extra {
-                values = offset + 4..<end
-                return
+            let field: UInt8
+            switch id {
+            case ZIPLayout.zip64Extra: field = 1
+            case ZIPLayout.timeExtra: field = 2
+            case ZIPLayout.ownerExtra: field = 4
+            // Others, such as a Unicode path (0x7075), could make other readers use a different name or content.
+            default: return nil
             }
+            guard end <= extra.upperBound, seen & field == 0 else { return nil }
+            seen |= field
+            if id == ZIPLayout.zip64Extra { values = offset + 4..<end }
             offset = end
         }
     }

@@ -30,6 +30,14 @@ enum ZIPLayout {
     static let regularFile: UInt16 = 0o100000
 
     static let zip64Extra: UInt16 = 1
+    /// `UT`, the time.
+    static let timeExtra: UInt16 = 0x5455
+    /// `ux`, the user and group.
+    static let ownerExtra: UInt16 = 0x7875
+
+    /// The highest version of the format that an entry may require: 4.5, for ZIP64. Other readers skip entries that
+    /// require more than they support.
+    static let mostVersion: UInt16 = 45
 }
 
 extension RawSpan {

@@ -60,6 +60,11 @@ extension FilterError {
         Self(.overLimit, "evaluating the filter expression takes more than \(limit) steps")
     }
 
+    /// The evaluations of one read would need more than `limit` steps.
+    static func tooMuchWorkInRead(limit: Int) -> Self {
+        Self(.overLimit, "evaluating the collection's filters takes more than \(limit) steps")
+    }
+
     /// The evaluation would create a string, array or object that exceeds the limit.
     package static func tooLarge(what: String, limit: Int) -> Self {
         Self(.overLimit, "evaluating the filter expression creates \(what) than the limit of \(limit)")

@@ -32,7 +32,7 @@ package struct DefaultsDocument: Sendable {
     package init(propertyList bytes: Bytes, limits: Limits = Limits()) throws(ParameterError) {
         (members, hasTypes) = try Self.read(bytes, limits: limits)
         guard hasTypes else {
-            throw ParameterError(line: 1, problem: "this is a <defaultsMap>, not a property list")
+            throw ParameterError(line: 1, problem: "this is Android's XML, not a property list")
         }
     }
 

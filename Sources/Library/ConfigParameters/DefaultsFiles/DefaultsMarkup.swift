@@ -39,6 +39,7 @@ struct DefaultsMarkup {
         var tokens: [(Token, Int)] = []
         var rest = text.unicodeScalars[...]
         var line = 1
+        var root: String?
         func error(_ problem: String) -> ParameterError { ParameterError(line: line, problem: problem) }
         func skip(_ end: String, _ what: String) throws(ParameterError) -> Substring.UnicodeScalarView {
             guard let range = rest.firstRange(of: end.unicodeScalars) else { throw error("\(what) is not closed") }
@@ -68,11 +69,16 @@ struct DefaultsMarkup {
             } else {
                 rest = rest.dropFirst()
                 let at = line
-                let tag = try skip(">", "a tag")
+                guard let end = Self.tagEnd(in: rest) else { throw error("a tag is not closed") }
+                let tag = rest[..<end]
+                line += tag.count { $0 == "\n" }
+                rest = rest[end...].dropFirst()
                 let name = String(tag.drop { $0 == "/" }.prefix { !$0.properties.isWhitespace && $0 != "/" })
                 guard !name.isEmpty else { throw error("a tag has no name") }
-                // An attribute value could contain a `>` that does not close the tag, so attributes are refused.
-                guard !tag.contains("=") || name == "plist" else { throw error("<\(name)> must not have attributes") }
+                root = root ?? name
+                guard !tag.contains("=") || root != "plist" || name == "plist" else {
+                    throw error("<\(name)> must not have attributes")
+                }
                 tokens.append((tag.first == "/" ? .close(name) : tag.last == "/" ? .empty(name) : .open(name), at))
             }
             // A value and its key each consist of at most two tags and a text, so there are at most six tokens per
@@ -80,6 +86,20 @@ struct DefaultsMarkup {
             guard tokens.count / 6 <= limits.jsonValues else { throw .tooMany(limits, line: line) }
         }
         return tokens
+    }
+
+    /// Returns the position of the `>` that closes a tag. Attribute values may contain others.
+    private static func tagEnd(in tag: Substring.UnicodeScalarView) -> String.Index? {
+        var quote: Unicode.Scalar?
+        return tag.indices.first { index in
+            let scalar = tag[index]
+            if let open = quote {
+                if scalar == open { quote = nil }
+                return false
+            }
+            if scalar == "\"" || scalar == "'" { quote = scalar }
+            return scalar == ">"
+        }
     }
 
     private static func unescaped(_ text: Substring.UnicodeScalarView) -> String? {
@@ -113,7 +133,8 @@ struct DefaultsMarkup {
 
     // MARK: Documents
 
-    /// Parses the document.
+    /// Parses the document: a property list if its root element is `plist` or `dict`, otherwise an Android resource, in
+    /// which the name of the root element has no meaning.
     ///
     /// - Returns: the defaults, and whether they have types.
     mutating func document() throws(ParameterError) -> ([DefaultsDocument.Member], hasTypes: Bool) {
@@ -128,9 +149,11 @@ struct DefaultsMarkup {
             default: throw error(line, "the property list does not contain a dictionary")
             }
             try close("plist")
-        case .open("defaultsMap")?: (members, hasTypes) = (try map(), false)
+        case .open("dict")?: members = try dictionary(depth: 0)
+        case .empty("dict")?: members = []
+        case .open(let root)?: (members, hasTypes) = (try map(root), false)
         case .empty("defaultsMap")?: (members, hasTypes) = ([], false)
-        default: throw error(1, "this is neither a property list nor a <defaultsMap>")
+        default: throw error(1, "this is neither a property list nor Android's XML with an <entry> for each default")
         }
         let line = line
         if next() != nil { throw error(line, "unexpected content after the root element") }
@@ -201,17 +224,14 @@ struct DefaultsMarkup {
         case .open("string")?: return .json(.string(try text(of: "string")))
         case .open("integer")?:
             let text = try text(of: "integer")
-            guard let value = DefaultsValue.number(text, limits: limits), case .json(.number(let number)) = value,
-                number.int64 != nil || number.uint64 != nil
-            else { throw error(line, "\(VisibleText.quote(text)) is not an integer") }
-            return value
+            guard let number = PropertyListNumber.integer(text) else {
+                throw error(line, "\(VisibleText.quote(text)) is not an integer from -2^63 to 2^64-1")
+            }
+            return .json(.number(number))
         case .open("real")?:
             let text = try text(of: "real")
-            // Append `.0` to a real number without a fraction or exponent, so that it does not become an integer.
-            let isWhole = !text.contains { ".eE".contains($0) }
-            guard let number = DefaultsValue.number(isWhole ? "\(text).0" : text, limits: limits) else {
-                throw error(line, "\(VisibleText.quote(text)) is not a number that JSON can express")
-            }
+            guard let json = PropertyListNumber.real(text), let number = DefaultsValue.number(json, limits: limits)
+            else { throw error(line, "\(VisibleText.quote(text)) is not a number that JSON can express") }
             return number
         case .open("date")?:
             let text = try text(of: "date")
@@ -244,27 +264,86 @@ struct DefaultsMarkup {
         if case .text(let text) = token { text.unicodeScalars.allSatisfy(\.properties.isWhitespace) } else { false }
     }
 
-    private mutating func map() throws(ParameterError) -> [DefaultsDocument.Member] {
+    /// Reads the rest of an Android resource like Firebase's SDK for Android: an `<entry>` may be anywhere, the last
+    /// `<key>` and the last `<value>` in it are used, and other elements are ignored.
+    private mutating func map(_ root: String) throws(ParameterError) -> [DefaultsDocument.Member] {
         var members: [DefaultsDocument.Member] = []
         var keys: Set<ExactString> = []
-        while true {
-            let line = self.line
-            switch next() {
-            case .close("defaultsMap")?: return members
-            case .open("entry")?:
-                guard next() == .open("key") else { throw error(line, "an entry has no key") }
-                let key = try text(of: "key")
-                guard keys.insert(key.exact).inserted else { throw error(line, "the key \(key) appears twice") }
-                let value: String
-                switch next() {
-                case .open("value")?: value = try text(of: "value")
-                case .empty("value")?: value = ""
-                default: throw error(line, "the entry of \(key) has no value")
+        var open = [root]
+        var hasOthers = false
+        var (key, value, start) = (String?.none, String?.none, 1)
+        while let name = open.last {
+            let line = tokens.first?.line
+            guard let (token, _) = tokens.popFirst() else { throw error(line, "</\(name)> is missing") }
+            switch token {
+            case .text(let text):
+                // Comments and CDATA sections divide a text into several tokens.
+                if name == "key" { key = (key ?? "") + text }
+                if name == "value" { value = (value ?? "") + text }
+            case .open(let name), .empty(let name):
+                switch name {
+                case "entry": (key, value, start) = (nil, nil, line ?? 1)
+                case "key": key = ""
+                case "value": value = ""
+                default: hasOthers = true
                 }
-                try close("entry")
-                members.append(.init(key: key, line: line, value: .json(.string(value))))
-            default: throw error(line, "a <defaultsMap> may contain only entries")
+                if case .open = token { open.append(name) } else if name == "entry" { try addEntry() }
+            case .close(let closed):
+                guard closed == name else { throw error(line, "</\(name)> is missing") }
+                open.removeLast()
+                if name == "entry" { try addEntry() }
             }
         }
+        func addEntry() throws(ParameterError) {
+            guard let name = key else { throw error(start, "an entry has no key") }
+            guard let text = value else { throw error(start, "the entry of \(name) has no value") }
+            guard keys.insert(name.exact).inserted else { throw error(start, "the key \(name) appears twice") }
+            members.append(.init(key: name, line: start, value: .json(.string(text))))
+            (key, value) = (nil, nil)
+        }
+        guard !members.isEmpty || root == "defaultsMap" && !hasOthers else {
+            throw error(1, "this is neither a property list nor Android's XML with an <entry> for each default")
+        }
+        return members
+    }
+}
+
+/// The numbers of XML property lists, as Apple's frameworks read them.
+private enum PropertyListNumber {
+    /// Returns the value of an `<integer>`: decimal or hexadecimal, with a sign and leading zeros or without; `nil` if
+    /// it is neither, or out of range.
+    static func integer(_ text: String) -> JSONNumber? {
+        var (digits, isNegative) = unsigned(text)
+        let isHexadecimal = digits.hasPrefix("0x") || digits.hasPrefix("0X")
+        if isHexadecimal { digits = digits.dropFirst(2) }
+        // `UInt64` would accept another sign.
+        guard let first = digits.utf8.first, first != UInt8(ascii: "+"), first != UInt8(ascii: "-"),
+            let magnitude = UInt64(digits, radix: isHexadecimal ? 16 : 10)
+        else { return nil }
+        guard isNegative else { return JSONNumber(magnitude) }
+        guard magnitude <= Int64.min.magnitude else { return nil }
+        return JSONNumber(Int64(bitPattern: 0 &- magnitude))
+    }
+
+    /// Returns a `<real>` in the notation of JSON, with a fraction or exponent, so that it does not become an integer.
+    static func real(_ text: String) -> String? {
+        let (number, isNegative) = unsigned(text)
+        let exponent = number.firstIndex { $0 == "e" || $0 == "E" } ?? number.endIndex
+        let parts = number[..<exponent].split(separator: ".", maxSplits: 1, omittingEmptySubsequences: false)
+        let fraction = parts.count > 1 ? parts[1] : ""
+        guard let whole = parts.first, !whole.isEmpty || !fraction.isEmpty,
+            whole.utf8.allSatisfy({ (0x30...0x39).contains($0) })
+        else { return nil }
+        let digits = whole.drop { $0 == "0" }
+        let tail =
+            parts.count > 1 || exponent == number.endIndex ? ".\(fraction.isEmpty ? "0" : String(fraction))" : ""
+        return (isNegative ? "-" : "") + (digits.isEmpty ? "0" : String(digits)) + tail + number[exponent...]
+    }
+
+    /// Removes leading white space and a sign.
+    private static func unsigned(_ text: String) -> (digits: Substring, isNegative: Bool) {
+        let trimmed = text.drop(while: \.isWhitespace)
+        guard let sign = trimmed.first, sign == "-" || sign == "+" else { return (trimmed, false) }
+        return (trimmed.dropFirst().drop(while: \.isWhitespace), sign == "-")
     }
 }

@@ -26,6 +26,10 @@ extension RemoteConfig {
                 provenance: snapshot.provenance, records: snapshot.records.count)
         }
         status.active = active.map { shown($0.snapshot, $0.source) }
+        if let unevaluated = active?.unevaluated, unevaluated > 0 {
+            let records = Counted.text(unevaluated, "record")
+            status.problems.append("\(records) not used, because evaluating all filters takes too much work")
+        }
         let fetched = collection.current()
         status.fetched = fetched.snapshot.map { shown($0, fetched.source.configSource) }
         do throws(ParameterError) {

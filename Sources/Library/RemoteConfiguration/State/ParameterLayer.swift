@@ -9,8 +9,9 @@ import TargetFilter
 final class ParameterLayer: Sendable {
     private struct Memory {
         var filter: RecordFilter
-        /// The values that have been read, by key. A value is `nil` if the app's own default applies.
-        var values: [ExactString: RemoteConfigValue?] = [:]
+        /// The values that have been read, by key, each with the id of its record. Both are `nil` if no record applies,
+        /// and the value also if the app's own default applies.
+        var values: [ExactString: (record: String?, value: RemoteConfigValue?)] = [:]
     }
 
     let snapshot: Snapshot
@@ -54,18 +55,24 @@ final class ParameterLayer: Sendable {
     }
 
     /// Returns the value of a key; `nil` if the app's own default applies.
-    func value(_ key: String) -> RemoteConfigValue? {
-        memory.withLock { memory -> RemoteConfigValue? in
-            if let known = memory.values[key] { return known }
-            guard parameters.contains(key) else { return nil }
-            let value = parameters.winner(for: key, &memory.filter)?.remoteConfigValue(source)
-            memory.values[key] = .some(value)
-            return value
-        }
-    }
+    func value(_ key: String) -> RemoteConfigValue? { resolved(key).value }
 
     /// Returns the id of the record that determines the value of a key; `nil` if none of its records applies.
-    func winner(_ key: String) -> String? { memory.withLock { parameters.winner(for: key, &$0.filter)?.id } }
+    func winner(_ key: String) -> String? { resolved(key).record }
+
+    /// The number of records that do not apply because the filters of the collection take too much work.
+    var unevaluated: Int { memory.withLock { $0.filter.unevaluated } }
+
+    private func resolved(_ key: String) -> (record: String?, value: RemoteConfigValue?) {
+        memory.withLock { memory -> (record: String?, value: RemoteConfigValue?) in
+            if let known = memory.values[key] { return known }
+            guard parameters.contains(key) else { return (nil, nil) }
+            let winner = parameters.winner(for: key, &memory.filter)
+            let resolved = (record: winner?.id, value: winner?.remoteConfigValue(source))
+            memory.values[key] = resolved
+            return resolved
+        }
+    }
 
     /// The keys that have a value, in any order.
     var keys: [ExactString] { parameters.keys.filter { value($0.string) != nil } }

@@ -96,6 +96,9 @@ public struct CollectionStatus: Hashable, Sendable {
     /// The failure of the last sync, with the time from which a read with ``RecordQuery/Sync/ifEmpty`` may use the
     /// network again; `nil` if such a read may use it now.
     public var recentFailure: RecentFailure?
+    /// The number of records that the last read omitted because evaluating the filters of the collection takes more
+    /// than 20,000,000 steps; 0 if there was no such read.
+    public var unevaluatedRecords = 0
 }
 
 extension CollectionStatus.Rejected {

@@ -76,7 +76,7 @@ extension ServiceInspection.Collection: Codable {
 extension CollectionStatus: Codable {
     private enum CodingKeys: String, CodingKey {
         case collection, source, timestamp, ageSeconds, records, provenance, verifiedOnDevice, catalogue, rejected
-        case recentFailure
+        case recentFailure, unevaluatedRecords
     }
 
     /// Decodes a status that another process has encoded. The paths of sources consist of the last component only.
@@ -92,6 +92,7 @@ extension CollectionStatus: Codable {
         catalogue = try members.decodeIfPresent(UInt64.self, forKey: .catalogue)
         rejected = try members.decode([Rejected].self, forKey: .rejected)
         recentFailure = try members.decodeIfPresent(RecentFailure.self, forKey: .recentFailure)
+        unevaluatedRecords = try members.decodeIfPresent(Int.self, forKey: .unevaluatedRecords) ?? 0
     }
 
     /// Encodes the status. Only the last component of each path is encoded, because a path may contain a user's name.
@@ -107,6 +108,7 @@ extension CollectionStatus: Codable {
         try members.encodeIfPresent(catalogue, forKey: .catalogue)
         try members.encode(rejected, forKey: .rejected)
         try members.encodeIfPresent(recentFailure, forKey: .recentFailure)
+        if unevaluatedRecords > 0 { try members.encode(unevaluatedRecords, forKey: .unevaluatedRecords) }
     }
 }
 

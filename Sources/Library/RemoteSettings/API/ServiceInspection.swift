@@ -84,6 +84,10 @@ extension ServiceInspection: CustomStringConvertible {
             lines.append("\(status.collection): \(current)\(served)")
             if case .override(let path) = status.source { lines.append("  OVERRIDDEN for development by \(path)") }
             lines += status.rejected.filter { $0.reason != .older }.map { "  \($0)" }
+            if status.unevaluatedRecords > 0 {
+                let omitted = Counted.text(status.unevaluatedRecords, "record")
+                lines.append("  \(omitted) omitted, because evaluating all filters takes too much work")
+            }
             if let failures = collection.failures { lines.append("  \(failures)") }
             if let recent = status.recentFailure {
                 let until = recent.nextTry.rfc3339
@@ -187,8 +191,9 @@ extension RemoteSettingsService {
                 }
                 if let problem { throw problem }
                 for id in ids { session.trials.forget(id) }
-                try FileStore.removeTree("\(storage.path)/attachments", below: storage.path)
-                try FileStore.removeTree(storage.chainsPath, below: storage.path)
+                // The folders of buckets, and those of collections in them.
+                try storage.removeOwnFiles(in: storage.allAttachmentsPath, levels: 2)
+                try storage.removeOwnFiles(in: storage.chainsPath, levels: 0)
             }
         } catch {
             throw RemoteSettingsError(error)

@@ -25,14 +25,17 @@ extension RemoteSettingsService {
     ///
     /// Call it before a service uses either directory. If the process is killed, either everything or nothing has been
     /// moved. Between two volumes, every file is copied and checked against its hash, and the old directory is intact
-    /// until the copy is complete.
+    /// until the copy is complete. Files that the library did not write move too on one volume; between two volumes,
+    /// they remain in the old directory.
     ///
     /// - Returns: whether the directory was moved. It is not if `from` does not exist or `to` is not empty.
     /// - Throws: ``RemoteSettingsError`` if a directory cannot be read or written, or if another process is writing.
     @discardableResult
     public static func moveStorage(from: String, to: String) throws(RemoteSettingsError) -> Bool {
         do {
-            guard try FileStore.isDirectory(from), try FileStore.kind(to) == nil || FileStore.list(to) == [] else {
+            guard try FileStore.isDirectory(from),
+                try FileStore.kind(to) == nil || FileStore.list(to, isLossy: true) == []
+            else {
                 return false
             }
             guard let lock = try DirectoryLock(from) else {
@@ -46,7 +49,12 @@ extension RemoteSettingsService {
             } catch {
                 guard error.isOfOtherVolume else { throw error }
                 try copy(from, to: to)
-                try FileStore.removeTree(from)
+                let old = StorageDirectory(path: from)
+                try FileStore.remove(old.indexPath)
+                try old.removeOwnFiles(in: old.statesPath, levels: 0)
+                try old.removeOwnFiles(in: old.allAttachmentsPath, levels: 2)
+                try old.removeOwnFiles(in: old.chainsPath, levels: 0)
+                try FileStore.removeIfEmpty(from)
             }
             return true
         } catch {

@@ -116,7 +116,7 @@ extension LocalCollection {
     /// Sets whether an attachment is kept after no record refers to it any more. The attachment need not be stored yet.
     func keep(_ digest: SHA256Digest, _ isKept: Bool) throws {
         guard session.storage.index()[key].kept.contains(digest) != isKept else { return }
-        let (_, problem) = try session.storage.update(waiting: .long) { index in
+        let (_, problem) = try session.storage.update(waiting: .long, mustBeStored: true) { index in
             if isKept { index[key].kept.insert(digest) } else { index[key].kept.remove(digest) }
         }
         if let problem { throw problem }

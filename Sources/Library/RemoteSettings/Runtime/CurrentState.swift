@@ -18,6 +18,8 @@ package struct CurrentState: Sendable {
     var isKnownSigned = false
     /// The stored states that the snapshot was chosen from.
     var slot: StorageIndex.Slot
+    /// The current stored state, if it was read and its content cannot be used.
+    var refused: StoredState?
     /// The catalogue in use when this state was chosen; `nil` without catalogues.
     var view: CatalogueView?
     /// Whether this is the state listed in the catalogue.

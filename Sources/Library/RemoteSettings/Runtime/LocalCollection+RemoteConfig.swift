@@ -35,7 +35,9 @@ extension LocalCollection {
     package func activate(_ snapshot: Snapshot, in index: inout StorageIndex, _ subject: StateTrials.Subject) {
         let state = StateTrial.State(snapshot)
         var entry = index[activated.key]
-        let synced = entry.synced.current.flatMap { $0.state == state && session.storage.has($0) ? $0 : nil }
+        let synced = entry.synced.current.flatMap { stored in
+            stored.state == state && entry.refused != stored.file && session.storage.isWhole(stored) ? stored : nil
+        }
         let server = (try? session.server.get()).map { "\($0)" } ?? ""
         let stored = synced ?? session.storage.add(CacheFile(snapshot, server: server), to: &index)
         session.replace(&entry.activated, by: stored, subject)

@@ -31,12 +31,14 @@ package final class LocalCollection: Sendable {
         /// for again.
         var isOutdated = false
         var answer: [RemoteSettingsRecord]?
+        /// The number of records that the last read omitted because of ``FilterLimits/readSteps``.
+        var unevaluated = 0
         /// A number that increases whenever a different state comes into use, so that results computed from an older
         /// state are discarded.
         var generation = 0
 
         mutating func replace(_ current: CurrentState?) {
-            (known, isOutdated, answer) = (current, false, nil)
+            (known, isOutdated, answer, unevaluated) = (current, false, nil, 0)
             generation += 1
         }
     }
@@ -113,19 +115,22 @@ package final class LocalCollection: Sendable {
             let now = session.storage.index()[key].synced
             tries -= 1
             if tries == 0 || now.hasSameStates(as: slot) {
-                noteDamage(found)
+                recordRefusal(found)
                 return found
             }
             slot = now
         }
     }
 
-    /// Makes the next sync, in any process, hash the stored state again, because a read has refused it.
-    private func noteDamage(_ found: CurrentState) {
-        let isRefused = found.rejected.contains { $0.source == .cached && SnapshotRefusal($0.reason).isOfContent }
-        guard isRefused, session.storage.index()[key].checked != nil else { return }
-        // If this cannot be written, the next sync in this process still hashes the state.
-        _ = try? session.storage.update(waiting: .no, flushing: false) { $0[key].checked = nil }
+    /// Records that this read has refused the stored state, so that the next sync, in any process, does not count it as
+    /// stored.
+    private func recordRefusal(_ found: CurrentState) {
+        guard let stored = found.refused, describesOwn(stored), session.storage.index()[key].refused != stored.file
+        else { return }
+        // If this cannot be written, it is effective in this process.
+        _ = try? session.storage.update(waiting: .briefly, flushing: false) { index in
+            if index[key].synced.current == stored { index[key].refused = stored.file }
+        }
     }
 
     /// The record of how well the app has started with the synced states.
@@ -235,7 +240,7 @@ package final class LocalCollection: Sendable {
             age: current.timestamp.map { session.now.elapsed(since: $0) }, records: current.snapshot?.records.count,
             provenance: current.snapshot?.provenance, isVerifiedOnDevice: current.isVerifiedOnDevice,
             catalogue: current.isOfCatalogue ? current.view?.catalogue.number : nil, rejected: rejected,
-            recentFailure: session.failures.standing(id))
+            recentFailure: session.failures.standing(id), unevaluatedRecords: state.withLock { $0.unevaluated })
     }
 
     /// Uses a state that a sync has stored, and notifies listeners.
@@ -254,7 +259,7 @@ package final class LocalCollection: Sendable {
             try storage.prepare()
             let (_, problem) = try storage.update(waiting: .no) { $0.remove(id) }
             if let problem { throw problem }
-            try FileStore.removeTree(storage.attachmentsPath(id), below: storage.path)
+            try storage.removeOwnFiles(in: storage.attachmentsPath(id), levels: 0)
         }
         session.trials.forget(id)
         session.catalogue.withLock { $0.found?.states[id] = nil }
@@ -278,6 +283,7 @@ extension LocalCollection {
         }
         var filter = RecordFilter(context: session.filterContext, limits: session.limits.filter)
         for record in table where filter.includes(record) { records.append(RemoteSettingsRecord(record)) }
+        state.withLock { $0.unevaluated = filter.unevaluated }
         return records
     }
 

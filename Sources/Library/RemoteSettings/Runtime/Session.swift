@@ -290,16 +290,19 @@ extension Session {
                 errorDescription: error.map { "\($0)" }))
     }
 
-    /// Removes files left in the storage directory by killed processes or an earlier layout, once per session.
+    /// Removes files left in the storage directory by killed processes, and reports files of others, once per session.
     func tidyUp() {
         let isFirst = state.withLock { state in
             defer { state.hasTidied = true }
             return !state.hasTidied
         }
-        // A file that cannot be removed uses disk space, but does no other harm.
         guard isFirst else { return }
         storage.removeAbandonedStates()
-        try? storage.removeEarlierLayout()
+        if let name = storage.foreignFile() {
+            logger.notice(
+                "\(storage.path): the storage directory contains \(VisibleText.quote(name)), which this library did not "
+                    + "write and leaves unchanged; give the library a directory of its own")
+        }
     }
 
     /// Sets the closure that is called whenever the server has answered a sync.

@@ -140,7 +140,11 @@ struct SnapshotChoice: Sendable {
                     snapshot, from: candidate.source, isVerifiedOnDevice: !candidate.isTrusted,
                     isStandIn: standsIn(candidate, besideSigned: true))
             } catch {
-                let reason = SnapshotRefusal(error).reason
+                let refusal = SnapshotRefusal(error)
+                let reason = refusal.reason
+                if case .stored(let stored, isPrevious: false) = candidate, refusal.isOfContent {
+                    current.refused = stored
+                }
                 // Do not report the earlier state that is kept for rollbacks, nor a stored copy of the state in use.
                 if case .stored(_, let isPrevious) = candidate, reason == .older,
                     isPrevious || candidate.timestamp == current.timestamp

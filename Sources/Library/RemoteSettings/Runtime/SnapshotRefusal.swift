@@ -17,10 +17,10 @@ struct SnapshotRefusal: Error {
         }
     }
 
-    /// Whether the snapshot was read and found to be invalid, and not merely skipped.
+    /// Whether the snapshot was read and cannot be used, and was not merely skipped.
     var isOfContent: Bool {
         switch reason {
-        case .damaged, .notTrusted: true
+        case .damaged, .notTrusted, .unsigned, .signatureLost, .otherServer: true
         default: false
         }
     }

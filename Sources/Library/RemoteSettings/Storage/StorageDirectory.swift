@@ -21,6 +21,7 @@ import Foundation
 /// | two processes store at the same time | first one, then the other: each reads and writes the index under one lock |
 /// | the index is lost or damaged | an index rebuilt from the files in `states/`, which describe themselves |
 /// | any other file is lost | any other usable state; the next sync restores the file |
+/// | a read refuses the current state | any other usable state; the index records it, and the next sync fetches |
 /// | nothing can be written | this process's changes, from memory, until it reads what another process has written |
 ///
 /// A rebuilt index has no rejected states, counted starts, activations and schedules.
@@ -73,12 +74,13 @@ package final class StorageDirectory: Sendable {
     var indexPath: String { "\(path)/index.json" }
     var statesPath: String { "\(path)/states" }
     var chainsPath: String { "\(path)/chains" }
+    var allAttachmentsPath: String { "\(path)/attachments" }
     func statePath(_ file: SHA256Digest) -> String { "\(statesPath)/\(file.hex)" }
     /// Returns the path of a collection's attachments. Each capital letter follows a `=`, so that names that differ
     /// only in case are distinct on every file system.
     func attachmentsPath(_ id: CollectionID) -> String {
         let name = "\(id)".unicodeScalars.map { ("A"..."Z").contains($0) ? "=\($0)" : "\($0)" }.joined()
-        return "\(path)/attachments/\(name)"
+        return "\(allAttachmentsPath)/\(name)"
     }
 
     func attachmentPath(_ id: CollectionID, _ digest: SHA256Digest) -> String {
@@ -139,7 +141,7 @@ extension StorageDirectory {
     /// Rebuilds the index from the stored states. The newest state of a collection becomes the current one.
     private func rebuilt() -> StorageIndex {
         var found: [String: [StoredState]] = [:]
-        for name in (try? FileStore.list(statesPath)) ?? [] {
+        for name in (try? FileStore.list(statesPath, isLossy: true)) ?? [] {
             guard let digest = SHA256Digest(hex: name),
                 let content = try? FileStore.read(statePath(digest), limit: Self.mostStateBytes(limits)),
                 SHA256Digest(hashing: content) == digest,
@@ -326,10 +328,11 @@ extension StorageDirectory {
         let isLost = try FileStore.identity(indexPath) == nil
         var problem: BundleError?
         if new != written || isLost {
-            if try FileStore.isDirectory(indexPath) { try FileStore.removeTree(indexPath, below: path) }
             do throws(BundleError) {
+                // A directory in the index's place would stop every change. One with files may be the app's.
+                if try FileStore.isDirectory(indexPath) { try FileStore.removeIfEmpty(indexPath) }
                 try FileStore.replace(
-                    indexPath, below: path, with: new.bytes, limit: StorageIndex.mostBytes,
+                    indexPath, below: path, with: try new.content(), limit: StorageIndex.mostBytes,
                     flushing: flushing || new.mustSurvive)
             } catch {
                 // If only the flush of the rename failed, the index is in effect.
@@ -358,9 +361,9 @@ extension StorageDirectory {
 
     /// Removes the states that killed processes have left behind.
     func removeAbandonedStates() {
-        guard !isReadOnly, let names = try? FileStore.list(statesPath), names.count != index().states.count else {
-            return
-        }
+        guard !isReadOnly, let names = try? FileStore.list(statesPath, isLossy: true),
+            names.count(where: { Self.hash(inName: $0) != nil }) != index().states.count
+        else { return }
         _ = try? update(waiting: .no, flushing: false) { _ in
         } then: { _ in
             removeUnlistedStates()
@@ -373,8 +376,8 @@ extension StorageDirectory {
         let states = state.withLock { state in
             (state.known?.states ?? []).union(state.written?.states ?? [])
         }
-        for name in (try? FileStore.list(statesPath)) ?? [] {
-            if let file = SHA256Digest(hex: name), states.contains(file) { continue }
+        for name in (try? FileStore.list(statesPath, isLossy: true)) ?? [] {
+            guard let hash = Self.hash(inName: name), name != hash.hex || !states.contains(hash) else { continue }
             // A file that cannot be removed uses disk space, but does no other harm.
             try? FileStore.remove("\(statesPath)/\(name)", below: path)
         }
@@ -482,31 +485,52 @@ extension StorageDirectory {
         guard let changed = try FileStore.identity(path)?.seconds else { return false }
         return changed > Int64(clamping: now.seconds).saturatingAdding(-Self.leftoverSeconds)
     }
+}
 
-    /// The file name extensions of an earlier layout, which are no longer read.
-    private static let earlierEndings: Set<String> = [
-        "snapshot", "snapshot.damaged", "staged", "previous", "trial", "config", "config.trial", "config.previous",
-        "config.override", "config.override.trial", "config.override.previous", "config.schedule", "attachments",
-    ]
+// MARK: - The library's own files
 
-    /// Removes the files of the earlier layout.
-    func removeEarlierLayout() throws(BundleError) {
-        guard !isReadOnly else { return }
-        for name in [".backoff.json", ".syncs.json", ".schedule.json", ".updates.json"] {
-            try FileStore.remove("\(path)/\(name)", below: path)
-        }
-        try FileStore.removeTree("\(path)/.chains", below: path)
-        for bucket in try FileStore.list(path) ?? [] where !["states", "attachments", "chains"].contains(bucket) {
-            guard try FileStore.isDirectory("\(path)/\(bucket)") else { continue }
-            for name in try FileStore.list("\(path)/\(bucket)") ?? [] {
-                let parts = name.split(separator: ".", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
-                guard parts.count == 2, Self.earlierEndings.contains(parts[1]),
-                    (try? CollectionID(bucket: bucket, name: parts[0])) != nil
-                else { continue }
-                try FileStore.removeTree("\(path)/\(bucket)/\(name)", below: path)
+extension StorageDirectory {
+    /// The names at the top of the directory.
+    private static let ownNames: Set<String> = ["index.json", "index.json.tmp", "states", "attachments", "chains"]
+
+    /// Returns the hash at the beginning of the name of a state, an attachment, a chain, or one of their temporary
+    /// files; `nil` for the name of any other file.
+    ///
+    /// The app may have files of its own in the directory. Only files with such names are ever removed.
+    static func hash(inName name: String) -> SHA256Digest? {
+        let parts = name.split(separator: ".", omittingEmptySubsequences: false)
+        // The random number is that of `FileStore.uniquePath(_:)`.
+        let endings: Set<Substring> = ["pem", "part", "tmp"]
+        guard let first = parts.first,
+            parts.dropFirst().allSatisfy({ endings.contains($0) || $0.utf8.count == 16 && UInt64($0, radix: 16) != nil }
+            )
+        else { return nil }
+        return SHA256Digest(hex: String(first))
+    }
+
+    /// Removes the library's files from a directory and its subdirectories, and the directories that are then empty.
+    ///
+    /// - Parameter levels: the number of levels of subdirectories that the library creates in the directory.
+    func removeOwnFiles(in directory: String, levels: Int) throws(BundleError) {
+        guard try FileStore.isDirectory(directory) else { return }
+        for name in try FileStore.list(directory, isLossy: true) ?? [] {
+            let path = "\(directory)/\(name)"
+            if levels > 0 {
+                try removeOwnFiles(in: path, levels: levels - 1)
+            } else if Self.hash(inName: name) != nil {
+                try FileStore.remove(path, below: self.path)
             }
-            try FileStore.removeIfEmpty("\(path)/\(bucket)")
         }
+        try FileStore.removeIfEmpty(directory)
+    }
+
+    /// Returns a file or folder in the directory that the library did not write; `nil` if there is none.
+    func foreignFile() -> String? {
+        func first(in folder: String, _ isOwn: (String) -> Bool) -> String? {
+            (try? FileStore.list("\(path)/\(folder)", isLossy: true))?.first { !isOwn($0) }.map { folder + $0 }
+        }
+        return first(in: "", Self.ownNames.contains) ?? first(in: "states/") { Self.hash(inName: $0) != nil }
+            ?? first(in: "chains/") { Self.hash(inName: $0) != nil }
     }
 }
 
@@ -531,10 +555,10 @@ struct ChainDirectory: ChainStore.Keeper {
     /// Removes the oldest files beyond ``Limits/keptChains``, including those left by killed processes.
     private func removeOldest(except new: String) throws(BundleError) {
         let directory = storage.chainsPath
-        guard try FileStore.isDirectory(directory), let names = try FileStore.list(directory),
-            names.count > Limits.keptChains
+        guard try FileStore.isDirectory(directory), let names = try FileStore.list(directory, isLossy: true),
+            case let own = names.filter({ StorageDirectory.hash(inName: $0) != nil }), own.count > Limits.keptChains
         else { return }
-        let others = names.map { "\(directory)/\($0)" }.filter { $0 != new }
+        let others = own.map { "\(directory)/\($0)" }.filter { $0 != new }
             .map { (path: $0, changed: (try? FileStore.identity($0))?.seconds ?? .min) }
             .sorted { $0.changed > $1.changed }
         for other in others.dropFirst(max(0, Limits.keptChains - 1)) {

@@ -65,6 +65,14 @@ package struct StorageIndex: Hashable, Sendable {
         /// For a catalogue, its number and the start of the validity of the certificate that signed it.
         var number: UInt64?
         var certificate: Timestamp?
+        /// The time when a sync first refused a verified state of the server because of this record, while no stored
+        /// state proved it.
+        var contradicted: Timestamp?
+
+        /// Whether the record no longer counts: for a day, it has kept back the states of a server that may be honest.
+        func isRefuted(at now: Timestamp) -> Bool {
+            contradicted.map { $0 <= now && now.elapsed(since: $0) >= .seconds(86_400) } ?? false
+        }
     }
 
     /// A collection in one environment.
@@ -75,6 +83,9 @@ package struct StorageIndex: Hashable, Sendable {
         package var activated = Slot()
         /// The time when the content of the current synced state was last hashed or verified.
         var checked: Timestamp?
+        /// The file of the current synced state, if a read has refused it. A sync then does not count it as stored
+        /// unless it verifies the state itself.
+        var refused: SHA256Digest?
         /// The newest signed states, one for each root, newest last.
         var newest: [Newest] = []
         /// The attachments that are kept even if no record refers to them.
@@ -219,6 +230,22 @@ extension StorageIndex {
         updates = json["updates"].flatMap(UpdateFollower.Kept.init)
     }
 
+    /// Returns the content of the file.
+    ///
+    /// - Throws: `BundleError` if a reader would refuse it, and would then rebuild the index without everything that
+    ///   only the index contains.
+    func content() throws(BundleError) -> Bytes {
+        let content = bytes
+        do {
+            _ = try StorageIndex(parsing: content)
+        } catch {
+            throw BundleError.index(
+                .overLimit, "cannot be written, because no reader would accept it: \(error)",
+                remedy: "remove unused collections and attachments with resetStorage()")
+        }
+        return content
+    }
+
     var bytes: Bytes {
         Bytes(
             JSONText.compact(
@@ -244,6 +271,7 @@ extension StorageIndex.Collection {
         synced = .init(json["synced"])
         activated = .init(json["activated"])
         checked = json.time("checked")
+        refused = json.digest("refused")
         newest = (json["newest"]?.array ?? []).compactMap(StorageIndex.Newest.init).suffix(Self.mostRoots)
         kept = Set((json["kept"]?.array ?? []).compactMap { $0.string.flatMap { SHA256Digest(hex: $0) } })
     }
@@ -251,6 +279,7 @@ extension StorageIndex.Collection {
     fileprivate var json: JSONValue {
         .members([
             "synced": synced.json, "activated": activated.json, "checked": checked.map { .time($0) },
+            "refused": refused.map { .string($0.hex) },
             "newest": newest.isEmpty ? nil : .array(newest.map(\.json)),
             "kept": kept.isEmpty ? nil : .array(kept.map(\.hex).sorted().map { .string($0) }),
         ])
@@ -293,13 +322,15 @@ extension StorageIndex.Newest {
     fileprivate init?(_ json: JSONValue) {
         guard let root = json.digest("root"), let time = json.time("timestamp") else { return nil }
         self.init(
-            root: root, timestamp: time, number: json["number"]?.number?.uint64, certificate: json.time("certificate"))
+            root: root, timestamp: time, number: json["number"]?.number?.uint64,
+            certificate: json.time("certificate"), contradicted: json.time("contradicted"))
     }
 
     fileprivate var json: JSONValue {
         .members([
             "root": .string(root.hex), "timestamp": .time(timestamp),
             "number": number.map { .count($0) }, "certificate": certificate.map { .time($0) },
+            "contradicted": contradicted.map { .time($0) },
         ])
     }
 }

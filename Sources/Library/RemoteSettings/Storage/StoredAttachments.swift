@@ -68,7 +68,8 @@ extension StorageDirectory {
         let (id, session) = (collection.id, collection.session)
         let directory = attachmentsPath(id)
         // If a symbolic link has replaced the directory, its files do not belong to the library.
-        guard try FileStore.isDirectory(directory), let names = try FileStore.list(directory), !names.isEmpty
+        guard try FileStore.isDirectory(directory), let names = try FileStore.list(directory, isLossy: true),
+            !names.isEmpty
         else { return 0 }
         let entry = index[collection.key]
         var kept = stale.union(entry.kept)
@@ -91,12 +92,10 @@ extension StorageDirectory {
         var failure: BundleError?
         for name in names {
             let path = "\(directory)/\(name)"
+            guard let digest = Self.hash(inName: name) else { continue }
             do throws(BundleError) {
-                if let digest = SHA256Digest(hex: name) {
-                    if kept.contains(digest) { continue }
-                } else if try mayBeWritten(path, now: session.now) {
-                    continue
-                }
+                let isKept = try name == digest.hex ? kept.contains(digest) : mayBeWritten(path, now: session.now)
+                if isKept { continue }
                 try FileStore.remove(path, below: self.path)
                 removed += 1
             } catch {

@@ -10,6 +10,8 @@ import SnapshotBundle
 /// | not read yet | the stored state's | nothing: the state's file exists, and was hashed within a day |
 /// | a state | the same, or an older one | nothing: an older list of collections is stale, but not a rollback |
 /// | a state whose file is lost or damaged | the same | writes the file again |
+/// | none as new as the stored one, which no read accepts | the stored one's | fetches everything |
+/// | a state older than the stored one, which no read accepts | its own, or an older one | removes the stored one |
 /// | a state | a newer one | fetches the changes; if they do not verify, fetches everything once |
 /// | none, or only refused states | any | fetches everything |
 /// | an imported state | any | fetches, because the server's state is signed |
@@ -66,24 +68,55 @@ struct CollectionSync {
             id: id, expected: expected, base: isAhead ? nil : current.snapshot?.payload, floor: floor,
             wasSigned: current.wasSigned)
         (wanted.refusesEquivocation, wanted.needsState) = (!current.isStandIn, current.isStandIn)
-        guard let fetched = try await fetch(wanted) else {
+        let answer: CollectionFetcher.Fetched?
+        do {
+            answer = try await fetch(wanted)
+        } catch {
+            recordContradiction(error, current)
+            throw error
+        }
+        guard let fetched = answer else {
+            try await restore(current)
             return .upToDate(current.timestamp ?? Timestamp(milliseconds: 0))
         }
         reportRetry(fetched.retried)
-        if current.isSame(as: fetched.snapshot) { return .upToDate(fetched.snapshot.timestamp) }
+        if current.isSame(as: fetched.snapshot) {
+            try await restore(current)
+            return .upToDate(fetched.snapshot.timestamp)
+        }
         try await validate(fetched.snapshot, over: current)
         let stored = try await store(fetched.snapshot, over: current)
         return .updated(stored.timestamp ?? fetched.snapshot.timestamp)
     }
 
-    /// Rewrites the file of the current state if it was lost or damaged, and writes any data that could not be written
-    /// before.
+    /// Records a rollback that only the index proves. The index is not signed, so a forged timestamp could keep the
+    /// states of an honest server back forever.
+    private func recordContradiction(_ error: any Error, _ current: CurrentState) {
+        guard case .rollback(_, let answered)? = (error as? HTTPError)?.fault else { return }
+        let (proven, now, key) = (max(answered, current.timestamp ?? answered), session.now, collection.key)
+        session.remember { index in
+            for position in index[key].newest.indices where index[key].newest[position].timestamp > proven {
+                let earlier = index[key].newest[position].contradicted
+                // If the clock was set back since, the day begins again.
+                index[key].newest[position].contradicted = earlier.map { min($0, now) } ?? now
+            }
+        }
+    }
+
+    /// Makes the storage directory agree with an up-to-date state: writes its file again if it was lost or damaged,
+    /// writes any data that could not be written before, and removes a state that cannot be used from the index.
     func restore(_ current: CurrentState) async throws {
         if session.storage.hasUnsaved { session.remember { _ in } }
-        guard current.source == .cached, let snapshot = current.snapshot,
-            current.stored.map({ !collection.isThere($0) }) ?? true
-        else { return }
-        _ = try await store(snapshot, over: current)
+        if current.source == .cached, let snapshot = current.snapshot,
+            !(current.stored.map(collection.isThere) ?? false)
+        {
+            _ = try await store(snapshot, over: current)
+        } else if let unusable = collection.unusable {
+            session.remember { index in
+                guard index[collection.key].synced.current == unusable else { return }
+                index[collection.key].removeCurrent()
+            }
+        }
     }
 
     /// Stores a verified state, and uses it from now on. Does I/O.
@@ -117,6 +150,10 @@ struct CollectionSync {
                     (stored, isOvertaken) = (found, true)
                     return
                 }
+            }
+            // A state that cannot be used must not become the one to roll back to.
+            if let old = entry.synced.current, entry.refused == old.file, !isCached || current.source != .cached {
+                entry.removeCurrent()
             }
             session.replace(&entry.synced, by: storage.add(file, to: &index), subject, keepsOld: !stale.isEmpty)
             entry.record(snapshot, session)
@@ -201,23 +238,31 @@ extension CurrentState {
     ///
     /// Only a signed state sets a minimum, because anyone could have chosen the timestamp of an unsigned one. If the
     /// newest state is lost, its timestamp in the index still sets the minimum, but only if its root is still pinned:
-    /// the owner of a key under a removed root could have chosen any timestamp.
+    /// the owner of a key under a removed root could have chosen any timestamp. It does so for a day after the first
+    /// state that it keeps back.
     func floor(of collection: LocalCollection) -> Timestamp? {
         let session = collection.session
         // The index is not signed. A timestamp in the future is a sign of damage and would cause all states to be
         // refused, so it is ignored.
         let latest = session.now.advanced(by: .seconds(Limits.clockToleranceSeconds))
         let stored = session.storage.index()[collection.key].newest
-            .filter { session.trust.roots.roots.contains($0.root) && $0.timestamp <= latest }.map(\.timestamp)
+            .filter { session.trust.roots.roots.contains($0.root) && $0.timestamp <= latest }
+            .filter { !$0.isRefuted(at: session.now) }.map(\.timestamp)
         let served = snapshot?.provenance.isSigned == true && !isStandIn ? [timestamp].compactMap(\.self) : []
         return (stored + served).max()
     }
 }
 
 extension StorageIndex.Collection {
+    /// Removes the current synced state. The previous one, if there is one, takes its place.
+    fileprivate mutating func removeCurrent() {
+        (synced.current, synced.previous) = (synced.previous, nil)
+        (checked, refused) = (nil, nil)
+    }
+
     /// Records that a verified state was stored.
     mutating func record(_ snapshot: Snapshot, _ session: Session) {
-        checked = session.now
+        (checked, refused) = (session.now, nil)
         guard let root = snapshot.provenance.verdict?.root else { return }
         record(.init(root: root, timestamp: snapshot.timestamp))
     }
@@ -230,13 +275,33 @@ extension LocalCollection {
     /// call ``current()`` instead, which also notifies listeners of states stored by other processes.
     func isStored(_ timestamp: Timestamp) -> Bool {
         guard overriding == nil, session.publisher == nil, !session.changes.isFollowed(id), !hasRead,
-            let stored = session.storage.index()[key].synced.current, stored.timestamp == timestamp,
-            ServerIdentity(stored.server) == session.serverIdentity,
-            let root = stored.root, session.trust.roots.roots.contains(root),
+            case let entry = session.storage.index()[key], let stored = entry.synced.current,
+            stored.timestamp == timestamp, entry.refused != stored.file, stored.root != nil, describesOwn(stored),
             trial.refusal(at: timestamp) == nil,
             (try? session.choice.packaged.listed(id))?.allSatisfy({ $0.lock.timestamp <= timestamp }) == true
         else { return false }
         return isThere(stored)
+    }
+
+    /// Returns whether the index describes a state of the configured server, which is unsigned or has a pinned root.
+    func describesOwn(_ stored: StoredState) -> Bool {
+        ServerIdentity(stored.server) == session.serverIdentity
+            && stored.root.map(session.trust.roots.roots.contains) ?? true
+    }
+
+    /// The state that the index lists although it cannot be used, because its file is missing or a read has refused it,
+    /// and there is no state as new in its place.
+    ///
+    /// The next sync fetches it again or, if the server does not have it either, removes it from the index.
+    var unusable: StoredState? {
+        guard overriding == nil, !session.config.isPackagedOnly, case let entry = session.storage.index()[key],
+            let stored = entry.synced.current,
+            session.publisher == nil && entry.refused == stored.file || !session.storage.has(stored)
+        else { return nil }
+        let current = current()
+        guard let timestamp = current.timestamp, timestamp >= stored.timestamp else { return stored }
+        // The next sync writes the file of a state that this process still has.
+        return current.source == .cached && !session.storage.has(stored) ? stored : nil
     }
 
     /// Returns whether a stored state's file exists and is intact. Hashes the content, unless this is the current state
@@ -246,7 +311,11 @@ extension LocalCollection {
         guard storage.has(stored) else { return false }
         let entry = storage.index()[key]
         guard entry.synced.current == stored else { return storage.isWhole(stored) }
-        if let checked = entry.checked, checked <= now, now.elapsed(since: checked) < .seconds(86_400) { return true }
+        if entry.refused != stored.file, let checked = entry.checked, checked <= now,
+            now.elapsed(since: checked) < .seconds(86_400)
+        {
+            return true
+        }
         guard storage.isWhole(stored) else { return false }
         session.remember { if $0[key].synced.current == stored { $0[key].checked = now } }
         return true

@@ -120,22 +120,22 @@ package final class SyncSchedule: Sendable {
 
     /// Returns the time to wait until a sync may be due; zero or less if it is due. Does I/O.
     ///
-    /// - Parameter collections: the collections that the sync covers. If the system has deleted the stored data of one
-    ///   of them, the last sync does not count.
+    /// - Parameter collections: the collections that the sync covers. If the stored data of one of them was deleted or
+    ///   cannot be used, the last sync does not count.
     package func pause(_ session: Session, _ collections: [LocalCollection]) -> Duration {
         let now = session.now
         var times = times(in: session.storage.index(), session)
-        if collections.contains(where: \.isPurged) { times.synced = nil }
+        if collections.contains(where: { $0.unusable != nil }) { times.synced = nil }
         let due = due(times, at: now)
         return due > now ? min(due.elapsed(since: now), Self.longestSleep) : .zero
     }
 
     /// Records the start of a sync, unless another process has already done so.
     package func begin(_ session: Session, _ collections: [LocalCollection]) async throws -> Bool {
-        let isPurged = collections.contains(where: \.isPurged)
+        let isLost = collections.contains { $0.unusable != nil }
         let (isDue, problem) = try await session.storage.update(flushing: false) { index in
             var times = times(in: index, session)
-            if isPurged { times.synced = nil }
+            if isLost { times.synced = nil }
             let now = session.now
             guard due(times, at: now) <= now else { return false }
             times.begun = now
@@ -193,9 +193,4 @@ extension SyncSchedule.Times {
             "failures": .count(failures), "chance": .count(chance),
         ])
     }
-}
-
-extension LocalCollection {
-    /// Whether the index lists a state whose file is missing.
-    var isPurged: Bool { session.storage.index()[key].synced.current.map { !session.storage.has($0) } ?? false }
 }

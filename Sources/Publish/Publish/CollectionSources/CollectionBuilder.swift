@@ -14,6 +14,8 @@ struct CollectionBuilder {
     /// The directory that contains the attachments, possibly in subdirectories.
     let root: String
     var problems = ProblemList()
+    /// The paths of the files from which the collection is read.
+    var sourceFiles: [String] = []
     private var records: [ExactString: SourceRecord] = [:]
     private var attachments: [SHA256Digest: AttachmentInput] = [:]
     private var metadata: [JSONValue.Member] = []
@@ -23,7 +25,9 @@ struct CollectionBuilder {
     private var schemaBudget: WorkBudget
     private var idMember: String?
     private var hasParameters = false
+    /// The attachments, by their paths relative to `root`.
     private var files: [ExactString: RecordAttachment] = [:]
+    private var unportable = UnportableNumbers()
 
     private let limits: Limits
 
@@ -158,7 +162,7 @@ struct CollectionBuilder {
         guard let id = identifier(node, given, file, line) else { return }
         var written: [JSONValue.Member] = [.init(key: "id", value: .string(id))]
         for member in members {
-            checkNumbers(member.value, file)
+            checkNumbers(member.value, file, isSigned: true)
             switch member.key {
             case "id": break
             case "last_modified":
@@ -180,15 +184,17 @@ struct CollectionBuilder {
     }
 
     /// Reports numbers that cannot be published, because records are signed as canonical JSON, which cannot express
-    /// them.
-    private mutating func checkNumbers(_ node: SourceNode, _ file: String) {
+    /// them. Signed numbers that some clients write differently are noted.
+    private mutating func checkNumbers(_ node: SourceNode, _ file: String, isSigned: Bool = false) {
         switch node.content {
         case .number(let number) where number.canonical == nil:
             problems.add(
                 file, node.line, "\(FormatError.Reason.numberOutOfRange(number.text))",
                 "write a smaller number, or a string in quotes")
-        case .list(let elements): for element in elements { checkNumbers(element, file) }
-        case .mapping(let members): for member in members { checkNumbers(member.value, file) }
+        case .number(let number): if isSigned { unportable.add(number, file, node.line) }
+        case .list(let elements): for element in elements { checkNumbers(element, file, isSigned: isSigned) }
+        case .mapping(let members):
+            for member in members { checkNumbers(member.value, file, isSigned: isSigned) }
         default: break
         }
     }
@@ -259,7 +265,7 @@ struct CollectionBuilder {
     ///
     /// - Throws: ``DumpsError`` with all problems.
     func finish() throws(DumpsError) -> CollectionSource {
-        var problems = problems
+        var (problems, unportable) = (problems, unportable)
         let sorted = records.values.sorted { $0.id.utf8.lexicographicallyPrecedes($1.id.utf8) }
         if sorted.count > limits.records {
             problems.add(root, nil, "there are more than \(limits.records) records", "split the collection")
@@ -283,13 +289,15 @@ struct CollectionBuilder {
         if attachments.count > limits.attachments {
             problems.add(root, nil, "there are more than \(limits.attachments) attachments", "split the collection")
         }
-        if hasParameters, size <= limits.changesetBytes { checkParameters(sorted, limits, &problems) }
+        if hasParameters, size <= limits.changesetBytes { checkParameters(sorted, limits, &problems, &unportable) }
         guard problems.problems.isEmpty else {
             throw DumpsError(
                 problems: problems.problems.sorted { ($0.file, $0.line ?? 0) < ($1.file, $1.line ?? 0) })
         }
         return CollectionSource(
-            id: id, records: sorted, attachments: attachments, metadata: metadata, notes: problems.notes)
+            id: id, records: sorted, attachments: attachments, metadata: metadata,
+            notes: problems.notes + unportable.notes,
+            files: Set(sourceFiles.map(\.exact) + files.keys.map { "\(root)/\($0)".exact }))
     }
 
     /// Upper bounds for the members that publishing adds to the metadata: the collection's name, its time, and the
@@ -311,12 +319,18 @@ struct CollectionBuilder {
         }
     }
 
-    /// Checks that every record of a remote config collection is a parameter.
-    private func checkParameters(_ records: [SourceRecord], _ limits: Limits, _ problems: inout ProblemList) {
+    /// Checks that every record of a remote config collection is a parameter, and the numbers in its value.
+    private func checkParameters(
+        _ records: [SourceRecord], _ limits: Limits, _ problems: inout ProblemList,
+        _ unportable: inout UnportableNumbers
+    ) {
         for record in records {
             do {
                 let text = Bytes([UInt8(ascii: "{")] + record.members.array + [UInt8(ascii: "}")])
-                _ = try ParameterRecord(Record(id: record.id, json: CanonicalJSON.canonicalize(text, limits: limits)))
+                let parameter = try ParameterRecord(
+                    Record(id: record.id, json: CanonicalJSON.canonicalize(text, limits: limits)))
+                guard case .value(let json) = parameter.content, !json.starts(with: "\"".utf8) else { continue }
+                unportable.add(numbersIn: try JSONValue(parsing: json, limits: limits), record.file, record.line)
             } catch let error as ParameterError {
                 problems.add(
                     record.file, record.line, "\(error.problem)",
@@ -373,7 +387,7 @@ extension CollectionBuilder {
     ///
     /// - Returns: `nil` if there is no such file, or if its path is not allowed. A problem is then added.
     private mutating func file(_ relative: String, _ line: Int, _ file: String) -> RecordAttachment? {
-        let parts = relative.split(separator: "/", omittingEmptySubsequences: false)
+        let parts = FileStore.components(of: relative, keepingEmpty: true)
         guard !parts.isEmpty, parts.allSatisfy({ !$0.isEmpty && $0 != "." && $0 != ".." }),
             !relative.unicodeScalars.contains(where: { $0.value < 0x20 || $0 == "\\" })
         else {
@@ -429,6 +443,37 @@ extension CollectionBuilder {
             problems.add(file, line, "\(error)", "make the file readable")
             return nil
         }
+    }
+}
+
+/// The numbers in records that some implementations of canonical JSON write differently, so that their clients reject
+/// the signature. Mozilla's server does not accept them.
+private struct UnportableNumbers {
+    private static let mostNotes = 10
+
+    private var count = 0
+    private var found: [String] = []
+
+    mutating func add(_ number: JSONNumber, _ file: String, _ line: Int) {
+        if let integer = number.int64, integer.magnitude <= 1 << 53 { return }
+        count += 1
+        guard count <= Self.mostNotes else { return }
+        found.append(
+            "\(file):\(line): some clients cannot verify a signature over the number "
+                + "\(VisibleText.excerpt(number.text, limit: 40)); write an integer from -2^53 to 2^53, or a string")
+    }
+
+    mutating func add(numbersIn value: JSONValue, _ file: String, _ line: Int) {
+        switch value {
+        case .number(let number): add(number, file, line)
+        case .array(let elements): for element in elements { add(numbersIn: element, file, line) }
+        case .object(let members): for member in members { add(numbersIn: member.value, file, line) }
+        case .null, .bool, .string: break
+        }
+    }
+
+    var notes: [String] {
+        count <= found.count ? found : found + ["\(count - found.count) more numbers are like the last one"]
     }
 }
 

@@ -12,16 +12,19 @@ package struct CollectionSource: Sendable {
     package let metadata: [JSONValue.Member]
     /// Notes for the author, such as possible mistakes with their file and line, one line each.
     package let notes: [String]
+    /// The paths of the files from which the collection was read, including its attachments.
+    package let files: Set<ExactString>
 
     package init(
         id: CollectionID, records: [SourceRecord], attachments: [SHA256Digest: AttachmentInput],
-        metadata: [JSONValue.Member], notes: [String]
+        metadata: [JSONValue.Member], notes: [String], files: Set<ExactString> = []
     ) {
         self.id = id
         self.records = records
         self.attachments = attachments
         self.metadata = metadata
         self.notes = notes
+        self.files = files
     }
 
     package var recordCount: Int { records.count }

@@ -5,9 +5,9 @@ import SnapshotBundle
 
 /// A directory with the source files of collections. The article <doc:Sources> describes the format.
 ///
-/// A collection is `<bucket>/<collection>.yaml` (or `.yml`, `.json`), or a directory `<bucket>/<collection>/` with
-/// `collection.yaml` and one file for each record. Links are never followed, and no path may lead outside the
-/// collection's directory.
+/// A collection is `<bucket>/<collection>.yaml` (or `.yml`, `.json`), or a directory `<bucket>/<collection>/` with at
+/// least one such file: `collection.yaml` and files of records. Links are never followed, and no path may lead outside
+/// the collection's directory.
 package struct SourceDirectory: Sendable {
     /// The maximum size of a source file, in bytes.
     static let fileBytes = 64 << 20
@@ -50,6 +50,8 @@ package struct SourceDirectory: Sendable {
                     continue
                 }
                 guard let stem = isDirectory ? name : Self.stem(name) else { continue }
+                // A directory without source files contains attachments, or files at the wrong level.
+                guard try !isDirectory || !Self.sourceFiles(in: place).isEmpty else { continue }
                 do {
                     let id = try CollectionID(bucket: bucket, name: stem)
                     if let other = found.updateValue((id, place), forKey: id.ignoringCase.exact) {
@@ -77,17 +79,23 @@ package struct SourceDirectory: Sendable {
         return nil
     }
 
+    /// Returns the names of the source files in a directory, without those in subdirectories.
+    static func sourceFiles(in directory: String) throws(BundleError) -> [String] {
+        try (FileStore.list(directory) ?? []).filter { !$0.hasPrefix(".") && stem($0) != nil }
+    }
+
     /// Reads and checks collections. Does I/O and reads every attachment.
     ///
     /// - Parameter names: the collections; empty for all of them.
-    /// - Throws: ``DumpsError`` with all problems of all collections, or `BundleError`.
+    /// - Throws: ``DumpsError`` with all problems of all collections, or if there are no collections; `BundleError`.
     package func read(_ names: [CollectionID] = []) throws -> [CollectionSource] {
         let places = try collections()
         var problems: [DumpsError] = []
         for name in names where !places.contains(where: { $0.id == name }) {
             problems.append(
                 DumpsError(
-                    file: "\(path)/\(name).yaml", problem: "there is no such file, and no directory \(path)/\(name)",
+                    file: "\(path)/\(name).yaml",
+                    problem: "there is no such file, and no directory \(path)/\(name) with source files",
                     remedy: "create it, or correct the name"))
         }
         var sources: [CollectionSource] = []
@@ -98,8 +106,64 @@ package struct SourceDirectory: Sendable {
                 problems += error.problems
             }
         }
+        if places.isEmpty, names.isEmpty {
+            problems = try unused(by: [])
+            if problems.isEmpty {
+                problems.append(
+                    DumpsError(
+                        file: path, problem: "there are no collections in this directory",
+                        remedy: "write one, such as \(path)/main/settings.yaml"))
+            }
+        }
         guard problems.isEmpty else { throw DumpsError(problems: problems) }
         return sources
+    }
+
+    /// Returns the files that `publish` ignores, although somebody may have written them for it. Does I/O.
+    ///
+    /// Files and directories whose names begin with `.` are not included.
+    ///
+    /// - Parameters:
+    ///   - sources: the result of ``read(_:)``.
+    ///   - names: the names that were given to ``read(_:)``. Files outside their directories are not included.
+    package func unused(by sources: [CollectionSource], names: [CollectionID] = []) throws -> [DumpsError] {
+        var used: Set<ExactString> = []
+        for source in sources { used.formUnion(source.files) }
+        var unused: [DumpsError] = []
+        func visit(_ place: String, depth: Int) throws {
+            for name in try FileStore.list(place) ?? [] where !name.hasPrefix(".") {
+                let path = "\(place)/\(name)"
+                if used.contains(path.exact) { continue }
+                if try FileStore.isDirectory(path) {
+                    try visit(path, depth: depth + 1)
+                } else {
+                    unused.append(
+                        DumpsError(
+                            file: path, problem: "this file is not used",
+                            remedy: Self.remedy(name, depth: depth)))
+                }
+            }
+        }
+        if names.isEmpty {
+            try visit(path, depth: 0)
+        } else {
+            for (id, place) in try collections() where names.contains(id) { try visit(place, depth: 2) }
+        }
+        return unused
+    }
+
+    /// Returns what to do with an unused file.
+    ///
+    /// - Parameter depth: the number of directories between the directory of the sources and the file.
+    private static func remedy(_ name: String, depth: Int) -> String {
+        let isSource = stem(name) != nil
+        if isSource, depth == 0 { return "move it into the directory of its bucket, such as main" }
+        if isSource { return "move it into the directory of its collection, or name it in the attachment of a record" }
+        let ending = name.lowercased().split(separator: ".").dropFirst().last.map(String.init)
+        if let ending, ["yaml", "yml", "json", "jsonc", "json5"].contains(ending) {
+            return "rename it so that it ends with .yaml, .yml or .json, or name it in the attachment of a record"
+        }
+        return "name it in the attachment of a record, or remove it"
     }
 }
 
@@ -118,7 +182,7 @@ struct CollectionReader {
             if isDirectory {
                 try readDirectory(&builder)
             } else {
-                builder.add(collection: try node(place), file: place)
+                builder.add(collection: try node(place, &builder), file: place)
             }
         } catch {
             builder.problems.add(error)
@@ -127,24 +191,32 @@ struct CollectionReader {
     }
 
     private func readDirectory(_ builder: inout CollectionBuilder) throws(DumpsError) {
-        let names: [String]
+        let files: [String]
         do throws(BundleError) {
-            names = try FileStore.list(place) ?? []
+            files = try SourceDirectory.sourceFiles(in: place)
         } catch {
             throw DumpsError(file: place, problem: "\(error)", remedy: "make it readable")
         }
-        let files = names.filter { !$0.hasPrefix(".") && SourceDirectory.stem($0) != nil }
         let own = files.filter { SourceDirectory.stem($0) == "collection" }
         guard own.count <= 1 else {
             throw DumpsError(
                 file: "\(place)/\(own[1])", problem: "\(own[0]) also exists", remedy: "keep one of them")
         }
         // Read this file first, because its schema and its `id-from` apply to the records in the other files.
-        if let own = own.first { builder.add(collection: try node("\(place)/\(own)"), file: "\(place)/\(own)") }
+        if let own = own.first {
+            let file = "\(place)/\(own)"
+            builder.add(collection: try node(file, &builder), file: file)
+        }
         for name in files where SourceDirectory.stem(name) != "collection" {
             let file = "\(place)/\(name)"
+            guard SourceDirectory.stem(name)?.lowercased() != "collection" else {
+                builder.problems.add(
+                    file, nil, "the name differs from collection.yaml only in case",
+                    "rename it to collection.yaml or, if it contains records, to a different name")
+                continue
+            }
             do throws(DumpsError) {
-                let node = try node(file)
+                let node = try node(file, &builder)
                 if case .list(let records) = node.content {
                     for record in records { builder.add(record: record, file: file) }
                 } else {
@@ -156,7 +228,8 @@ struct CollectionReader {
         }
     }
 
-    private func node(_ file: String) throws(DumpsError) -> SourceNode {
+    private func node(_ file: String, _ builder: inout CollectionBuilder) throws(DumpsError) -> SourceNode {
+        builder.sourceFiles.append(file)
         let text: Bytes?
         do throws(BundleError) {
             // `FileStore.size` returns a value only for a regular file, so this excludes links.

@@ -50,8 +50,8 @@ private struct TemplateConverter {
     /// The parts of the template that are valid but cannot be converted.
     private(set) var unsupported = ProblemList()
     private(set) var text = SourceText()
-    /// The names of the converted conditions, highest priority first.
-    private var conditions: [ExactString] = []
+    /// The converted conditions, by name, each with its position. The first one has the highest priority.
+    private var conditions: [ExactString: Int] = [:]
     private var refused: Set<ExactString> = []
     private var needs: Set<ExactString> = []
     private var hasPercent = false
@@ -136,7 +136,7 @@ private struct TemplateConverter {
             unsupported.add(
                 file, member.line, "unknown key \(member.key) in the condition \(name)", Self.remedy)
         }
-        guard !conditions.contains(name.exact), !refused.contains(name.exact) else {
+        guard conditions[name] == nil, !refused.contains(name.exact) else {
             problems.add(file, node.line, "the condition \(name) appears twice", "keep one of them")
             return
         }
@@ -145,7 +145,7 @@ private struct TemplateConverter {
             let condition = try FirebaseCondition(parsing: expression)
             needs.formUnion(condition.needs)
             if condition.filter.contains("bucketSample") { hasPercent = true }
-            conditions.append(name.exact)
+            conditions[name] = conditions.count
             let color = (node["tagColor"]?.string ?? "").utf8.filter { $0 == 0x5F || (0x41...0x5A).contains($0) }
             let comment = color.isEmpty ? "" : "  # \(String(decoding: color, as: UTF8.self))"
             text.line(1, "\(SourceText.key(name)): \(SourceText.quoted(condition.filter))\(comment)")
@@ -203,7 +203,7 @@ private struct TemplateConverter {
 
     private mutating func choices(of parameter: SourceNode.Member, type: String) -> [String] {
         let given = mapping(parameter.value["conditionalValues"], "conditionalValues of \(parameter.key)")
-        for member in given where !conditions.contains(member.key.exact) {
+        for member in given where conditions[member.key] == nil {
             if refused.contains(member.key.exact) {
                 unsupported.add(
                     file, member.line,
@@ -215,10 +215,10 @@ private struct TemplateConverter {
                     "download the template again")
             }
         }
-        return conditions.compactMap { name in
-            guard let member = given.first(where: { $0.key.exact == name }) else { return nil }
-            let quoted = SourceText.quoted(name.string)
-            let what = "the value of \(parameter.key) for \(name)"
+        let known = given.compactMap { member in conditions[member.key].map { (position: $0, member) } }
+        return known.sorted { $0.position < $1.position }.compactMap { _, member in
+            let quoted = SourceText.quoted(member.key)
+            let what = "the value of \(parameter.key) for \(member.key)"
             if let rollout = member.value["rolloutValue"], rollout.members != nil {
                 guard let id = rollout["rolloutId"]?.string, case .number(let percent)? = rollout["percent"]?.content,
                     ParameterCompiler.steps(percent) != nil, ParameterCompiler.quoted(id) != nil,

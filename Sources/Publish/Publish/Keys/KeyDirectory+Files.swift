@@ -110,7 +110,7 @@ extension KeyDirectory {
     /// - Throws: ``SigningKeyError`` if there is no such directory or if another process is changing it, or the
     ///   error that `change` throws.
     func changing<Result>(_ change: () throws -> Result) throws -> Result {
-        guard try FileStore.list(path) != nil else {
+        guard try FileStore.list(path, isLossy: true) != nil else {
             throw SigningKeyError(
                 path, found: "there is no such key directory",
                 remedy: "create one with: rsdump keys create \(path)")

@@ -35,6 +35,6 @@ extension KeyDirectory {
 
     /// Returns whether the directory contains private keys, or contained some earlier.
     private func holdsKeys() throws -> Bool {
-        try ignoresKeys() || FileStore.list(path)?.contains { $0.hasSuffix(".key") } == true
+        try ignoresKeys() || FileStore.list(path, isLossy: true)?.contains { $0.hasSuffix(".key") } == true
     }
 }

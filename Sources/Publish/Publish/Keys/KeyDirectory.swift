@@ -48,7 +48,7 @@ package struct KeyDirectory: Sendable {
     /// - Throws: ``SigningKeyError`` if the path already exists and is not an empty directory, or if a certificate
     ///   cannot contain a name; `BundleError`.
     package func create(_ plan: Plan, now: Timestamp) throws -> SHA256Digest {
-        if try FileStore.list(path).map({ !$0.isEmpty }) ?? FileStore.exists(path) {
+        if try FileStore.list(path, isLossy: true).map({ !$0.isEmpty }) ?? FileStore.exists(path) {
             throw SigningKeyError(
                 path, found: "it already exists and is not an empty directory",
                 remedy: "choose a different directory; keys are never overwritten")
@@ -85,7 +85,8 @@ package struct KeyDirectory: Sendable {
     ///     `nil` to keep the current one.
     /// - Returns: the time when the new signing certificate expires.
     /// - Throws: ``SigningKeyError``, or `BundleError`, for example if clients would not accept the new chain. Nothing
-    ///   is replaced in these cases.
+    ///   is replaced in these cases. `BundleError` also if a file cannot be written; the intermediate may then be
+    ///   replaced, but not the signing key.
     @discardableResult
     package func renew(
         named name: SignerName?, for signerKey: PublicKey? = nil, days: Int,
@@ -100,7 +101,8 @@ package struct KeyDirectory: Sendable {
             let present = try readKey(.signer, [:]).certificates.first
             let name = name ?? present?.dnsNames.first.map { SignerName($0) } ?? .remoteSettings
             try Self.checkClock(now, against: present)
-            var issuer: CertificateAuthority?
+            // Everything is issued and verified before anything is replaced.
+            var intermediate: CertificateAuthority?
             if let intermediateDays {
                 let old = try readKey(.intermediate, [:]).certificates.first
                 try Self.checkClock(now, against: old)
@@ -108,13 +110,13 @@ package struct KeyDirectory: Sendable {
                     named: old?.name ?? "Remote Settings intermediate", key: PrivateKey(), days: intermediateDays,
                     now: now)
                 _ = try verified(made, name, at: now)
-                try replace(.intermediate, made.key, made.certificates)
-                issuer = made
+                intermediate = made
             }
             let own = PrivateKey()
-            let certificates = try (issuer ?? authority(for: .signer, environment))
+            let certificates = try (intermediate ?? authority(for: .signer, environment))
                 .issueSigner(name, for: signerKey ?? own.publicKey, days: days, now: now)
             _ = try verified(CertificateAuthority.pem(certificates), name, at: now)
+            if let intermediate { try replace(.intermediate, intermediate.key, intermediate.certificates) }
             if signerKey == nil {
                 try replace(.signer, own, certificates)
             } else {

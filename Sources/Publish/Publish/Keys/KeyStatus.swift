@@ -27,7 +27,8 @@ package struct KeyStatus: Sendable {
 extension KeyDirectory {
     /// Reads all files. Does I/O. Problems with individual files are reported in the entries.
     package func status(_ environment: [String: String]) throws -> KeyStatus {
-        guard try FileStore.list(path) != nil || Self.value(of: Self.chainVariable, environment) != nil else {
+        guard try FileStore.list(path, isLossy: true) != nil || Self.value(of: Self.chainVariable, environment) != nil
+        else {
             throw SigningKeyError(
                 path, found: "there is no such key directory",
                 remedy: "create one with: rsdump keys create \(path)")

@@ -74,6 +74,7 @@ struct Responder: HTTPResponder {
             let text = ByteBuffer(string: metrics.text(state, untakenBytes: untaken.total))
             return .ready((.metrics, Response(status: .ok, headers: headers, body: ResponseBody(byteBuffer: text))))
         }
+        if target.isForHeartbeat, !state.problems.isEmpty { return .ready(unhealthy(state)) }
         if target.isForEventStream {
             // `RequestGuard` responds to GET, so only HEAD reaches this code.
             var headers = HTTPFields()
@@ -185,6 +186,17 @@ struct Responder: HTTPResponder {
         return (.origin(route), Response(status: .init(code: problem.status), headers: headers, body: body))
     }
 
+    /// Returns the response of the heartbeat if collections are not served, or do not match the lock file.
+    private func unhealthy(_ state: ServedState) -> Answer {
+        let names = state.problems.keys.sorted().map { JSONValue.string("\($0)") }
+        let body = JSONText.compact(.members(["snapshots": .bool(false), "damaged": .array(names)]))
+        var headers = HTTPFields.api(.none)
+        headers[.contentType] = "application/json"
+        let response = Response(
+            status: .serviceUnavailable, headers: headers, body: ResponseBody(byteBuffer: ByteBuffer(bytes: body)))
+        return (.origin(.health), response)
+    }
+
     /// Returns a response with status 503, which asks the client to try again soon.
     private func tryAgain(
         _ request: Request, _ reason: OriginProblem, _ route: OriginRoute = .unknown
@@ -208,6 +220,9 @@ package struct RequestTarget {
         path = text[..<(mark ?? text.endIndex)]
         query = mark.map { text[text.utf8.index(after: $0)...] }
     }
+
+    /// Whether the target is the check of the served data. `__lbheartbeat__` only shows that the server runs.
+    var isForHeartbeat: Bool { ["/__heartbeat__", "/v1/__heartbeat__", "/v2/__heartbeat__"].contains(path) }
 
     /// Whether the target is the event stream, in either version of the API.
     var isForEventStream: Bool { path == "/v1/updates" || path == "/v2/updates" }

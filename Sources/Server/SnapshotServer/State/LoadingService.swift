@@ -1,4 +1,5 @@
 #if Server
+import Dumps
 import Logging
 import RemoteSettingsModel
 import ServiceLifecycle
@@ -8,6 +9,7 @@ import SnapshotOrigin
 ///
 /// It starts when the server is listening, because responses contain the server's port.
 struct LoadingService: Service {
+    let directory: DumpsDirectory
     let loader: DumpsLoader
     let state: StateBox
     let metrics: Metrics
@@ -23,6 +25,7 @@ struct LoadingService: Service {
 
     func run() async throws {
         for await port in ports.cancelOnGracefulShutdown() {
+            guard await cancelWhenGracefulShutdown({ await waitForLock() }) else { break }
             let first = try await loader.begin(at: try address(port))
             state.replace(with: first)
             whenReady(first)
@@ -30,6 +33,18 @@ struct LoadingService: Service {
         }
         // If one service returns, the whole server stops, so wait here.
         try? await gracefulShutdown()
+    }
+
+    /// Waits for the lock file, if the server watches the directory. A first refresh may not have finished yet.
+    ///
+    /// - Returns: `false` if the task was cancelled.
+    private func waitForLock() async -> Bool {
+        guard isWatching, !directory.hasLock else { return true }
+        logger.info("waiting for \(directory.lockPath), which rsdump refresh creates")
+        while !directory.hasLock {
+            do { try await Task.sleep(for: interval) } catch { return false }
+        }
+        return true
     }
 
     /// Checks the lock file repeatedly until the task is cancelled. Reports each problem once.

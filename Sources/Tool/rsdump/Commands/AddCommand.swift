@@ -12,8 +12,8 @@ struct AddCommand: AsyncParsableCommand {
         usage: "rsdump add <collections> ... [<options>]",
         discussion: """
             Creates dumps.yaml if it does not exist, and in a git repository also .gitattributes beside it. --server \
-            and --trust-root apply to the whole file; use a separate directory for each server. Nothing is \
-            downloaded; rsdump refresh does that.
+            and --trust-root apply to the whole file; use a separate directory for each server. Warns if the server \
+            can be asked and does not list a collection. Nothing else is downloaded; rsdump refresh does that.
 
             Examples:
               rsdump add main/regions main/search-config-v2
@@ -53,6 +53,24 @@ struct AddCommand: AsyncParsableCommand {
         }
         let count = Counted.text(configuration.collections.count, "collection")
         Console.print("\(directory.configurationPath): \(count) from \(configuration.server)")
+        await warn(of: collections.names.filter(new.contains))
+    }
+
+    /// Warns of collections that the server does not list. If the server does not answer within a few seconds, nothing
+    /// is known about them; a refresh reports each one that is missing.
+    private func warn(of names: [CollectionID]) async {
+        guard !names.isEmpty, var opened = try? OpenDumps(dumps) else { return }
+        opened.limits.runSeconds = 5
+        let answer = try? await opened.withServer(jobs: 1) { try await $0.monitor() }
+        guard case .changes(let document, _)? = answer,
+            let monitor = try? MonitorChangeset(parsing: document.body, limits: opened.limits)
+        else { return }
+        for id in names where monitor.collections[id] == nil {
+            Console.error(
+                "warning: \(id): the server does not list this collection; "
+                    + [id].didYouMean(
+                        monitor.collections.keys, or: "list the server's collections with: rsdump list"))
+        }
     }
 
     /// Checks that `--server` does not change the server of collections that are already in `dumps.yaml`.

@@ -50,7 +50,7 @@ struct CheckCommand: AsyncParsableCommand {
         var dumps = source.dumps
         let commit = try await dumps.checkOutCommit()
         defer { withExtendedLifetime(commit) {} }
-        let sources = try options.sources.read(collections.names)
+        let sources = try options.read(collections.names)
         let configuration = try dumps.directory.configurationOrDefault()
         for source in sources {
             do {

@@ -111,7 +111,7 @@ struct DiffCommand: AsyncParsableCommand {
             side = try await DiffSide(revision: revision, path: path ?? dumps.directory.path)
         case .server: side = DiffSide(server: try await askServer(failed: &failed))
         case .sources(let path):
-            let sources = try SourceDirectory(path.withoutTrailingSlashes).read(collections.names)
+            let sources = try SourceDirectory(path.withoutTrailingSlashes).readWithWarnings(collections.names)
             side = DiffSide(
                 states: try Publisher.preview(sources, in: dumps.directory, at: HTTPEnvironment.system.now()).states)
         }

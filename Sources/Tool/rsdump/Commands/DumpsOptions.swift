@@ -39,11 +39,11 @@ struct ReadDumpsOptions: ParsableArguments, DirectoryOption {
 
     /// Checks the directory out of git into a temporary one if the option refers to a commit.
     ///
-    /// - Returns: the temporary directory, which is deleted when this object is released; `nil` if the option is a
-    ///   plain directory.
-    mutating func checkOutCommit() async throws -> TemporaryDirectory? {
+    /// - Returns: the copy, which is deleted with the last reference to it; `nil` if the option is a plain directory.
+    mutating func checkOutCommit() async throws -> CommittedDumps? {
         guard case .git(let revision, let place)? = DiffSide.Place(path) else { return nil }
-        let copy = try await DumpsDirectory.checkOut(revision, of: place ?? "dumps")
+        let copy = try await CommittedDumps(revision, of: [place ?? "dumps"])
+        Console.show(copy.name, for: copy.path)
         path = copy.path
         return copy
     }
@@ -123,9 +123,34 @@ struct OpenDumps {
     let directory: DumpsDirectory
     let configuration: DumpsConfiguration
     let policy: TrustPolicy
-    let limits = Limits()
+    var limits = Limits()
 
-    /// Opens the directory and reads its `dumps.yaml`.
+    /// Begins a change of the directory, and then reads its `dumps.yaml`, which another process may have changed while
+    /// this one was waiting. The caller ends the transaction.
+    ///
+    /// - Parameters:
+    ///   - duration: how long to wait if another process is using the directory, in real time.
+    ///   - isReadOnly: whether to write nothing.
+    ///   - isConfigured: whether a missing `dumps.yaml` is an error.
+    ///   - applying: replaces settings of the file with those of the options.
+    /// - Throws: the errors of `DumpsTransaction.begin`, and `DumpsError`, `BundleError`, or the error of `applying`.
+    static func begin(
+        _ dumps: some DirectoryOption, waiting duration: Duration = .seconds(1), isReadOnly: Bool = false,
+        isConfigured: Bool = true, applying: (DumpsConfiguration) throws -> DumpsConfiguration
+    ) async throws -> (DumpsTransaction, OpenDumps) {
+        // What is wrong already is told before anything is created or waited for.
+        _ = try OpenDumps(dumps, isConfigured: isConfigured, applying: applying)
+        let transaction = try await DumpsTransaction.begin(
+            in: dumps.directory, waiting: duration, isReadOnly: isReadOnly)
+        do {
+            return (transaction, try OpenDumps(dumps, isConfigured: isConfigured, applying: applying))
+        } catch {
+            try? transaction.end()
+            throw error
+        }
+    }
+
+    /// Opens the directory for reading, and reads its `dumps.yaml`.
     ///
     /// - Parameters:
     ///   - isConfigured: whether a missing `dumps.yaml` is an error.
@@ -175,9 +200,11 @@ struct BundleArgument: ParsableArguments {
         let id = bundle.hasSuffix(".zip") ? nil : try? CollectionID(bundle)
         let path = id.map(dumps.directory.bundlePath) ?? bundle
         guard try FileStore.exists(path) else {
+            let advice = "give the path of a .zip file, or BUCKET/COLLECTION and --dumps DIR"
+            let known = (try? dumps.directory.lockFile(limits: Limits()).collections.keys.sorted()) ?? []
             throw CommandFailure(
                 .usage,
-                "\(path): there is no such bundle; give the path of a .zip file, or BUCKET/COLLECTION and --dumps DIR")
+                "\(path): there is no such bundle; \([id].compactMap(\.self).didYouMean(known, or: advice))")
         }
         return try BundleReader(path: path, limits: Limits())
     }
@@ -189,8 +216,7 @@ struct BundleArgument: ParsableArguments {
         }
         if name.hasSuffix(".zip") { return try await DiffSide.bundle(at: name, in: revision) }
         let id = try collectionID(name)
-        let repository = try await GitRepository(containing: dumps.directory.path)
-        guard let found = try await HistoricBundle(of: id, at: revision, in: repository) else {
+        guard let found = try await HistoricBundle(of: id, at: revision, in: dumps.directory.path) else {
             throw CommandFailure(
                 .usage, "git:\(revision): this commit has no \(dumps.directory.bundlePath(id)); give a different commit"
             )

@@ -75,7 +75,8 @@ struct ImportCommand: AsyncParsableCommand {
 
     func run() async throws {
         guard case .format(let source) = source else { return try importSource() }
-        let opened = try OpenDumps(dumps, isConfigured: false, applying: server.applied)
+        let (transaction, opened) = try await OpenDumps.begin(dumps, isConfigured: false, applying: server.applied)
+        defer { try? transaction.end() }
         var options = Import.Options(
             time: time.flatMap(Timestamp.init(rfc3339:)) ?? HTTPEnvironment.system.now())
         options.policy = opened.policy
@@ -84,14 +85,16 @@ struct ImportCommand: AsyncParsableCommand {
         options.server = server.server
         options.roots = try TrustAnchors(hashes: server.trust.roots).roots
         var place = path
-        var commit: TemporaryDirectory?
+        var commit: CommittedDumps?
         if source == .dumps, case .git(let revision, let other)? = DiffSide.Place(path) {
-            commit = try await DumpsDirectory.checkOut(revision, of: other ?? dumps.path)
-            place = commit?.path ?? path
+            let copy = try await CommittedDumps(
+                revision, of: other.map { [$0] } ?? (dumps.path == "dumps" ? ["dumps"] : [dumps.path, "dumps"]))
+            Console.show(copy.name, for: copy.path)
+            (commit, place) = (copy, copy.path)
         }
         defer { withExtendedLifetime(commit) {} }
         if options.roots.isEmpty { options.restoredPolicy = { [path] in try $0.policy(file: "\(path): dumps.yaml") } }
-        let outcomes = try await Import(into: opened.directory, from: source, options: options)
+        let outcomes = try Import(into: transaction, from: source, options: options)
             .run(place, collections.names)
         let report = ImportReport(outcomes: outcomes)
         try result.print(report.text(.output), report)

@@ -62,9 +62,7 @@ struct LogCommand: AsyncParsableCommand {
             ? try await CollectionLog(of: collection, inCommitsOf: directory, withTags: tags)
             : try await CollectionLog(of: collection, inFolders: folders)
         for problem in log.unusable { report(problem) }
-        if log.isShallow {
-            Console.error("note: this clone has only the newest commits; fetch the others with: git fetch --unshallow")
-        }
+        if let gap = log.gap { Console.error("note: \(gap)") }
         guard try await blame ? printBlame(log) : printEntries(log) else {
             let wanted = [id.map { ", record \($0)" }, field.map { ", field \($0)" }].compactMap(\.self)
             throw CommandFailure(
@@ -75,7 +73,9 @@ struct LogCommand: AsyncParsableCommand {
 
     private func printTaggedRecords(of directory: String) async throws {
         guard let id else { return }
-        let found = try await TaggedRecord.all(id: id, inTagsOf: directory, unusable: report)
+        let search = try await TaggedRecord.search(for: id, inTagsOf: directory, unusable: report)
+        for gap in search.gaps { Console.error("note: \(Console.visible(gap))") }
+        let found = search.found
         switch result.format {
         case .json: try Console.print(json: found)
         case .text, .markdown:
@@ -139,7 +139,7 @@ struct LogCommand: AsyncParsableCommand {
         for member in members ?? [] {
             guard let (entry, tags) = entries[member.key] else { continue }
             isThere = true
-            let value = String(decoding: JSONText.compact(member.value), as: UTF8.self)
+            let value = String(decoding: JSONText.shown(member.value), as: UTF8.self)
             let when = entry.committed ?? entry.diff.new?.timestamp
             Console.print(
                 "\(Style.output.yellow(entry.name))  \(Style.output.dim(when?.rfc3339 ?? ""))  "

@@ -49,13 +49,14 @@ struct MergeCommand: AsyncParsableCommand {
         if driven.count == 2 { return try await mergeFile(driven[0], at: driven[1]) }
         let directory = dumps.directory
         let (name, ancestor) = try await other(directory.path)
-        let merge = try await DumpsMerge(
-            in: directory.path, with: name, ancestor: ancestor,
-            policy: { try $0.policy(file: directory.configurationPath) })
         // The git hook runs this command in every merge, and usually there is nothing to do.
         let isHook = revision == nil && Self.merging != nil
+        let merge = try await DumpsMerge.write(into: directory, onlyChosen: isHook) {
+            try await DumpsMerge(
+                in: directory.path, with: name, ancestor: ancestor,
+                policy: { try $0.policy(file: directory.configurationPath) })
+        }
         if isHook, merge.choices.isEmpty { return }
-        try await merge.write(into: directory, onlyChosen: isHook)
         if isHook {
             let files = ["dumps.lock.json"] + merge.choices.map { LockFile.Bundle.path(of: $0.collection) }
             try await GitRepository(containing: directory.path).stage(files)

@@ -10,7 +10,7 @@ struct PinCommand: AsyncParsableCommand {
         abstract: "Keep collections at one state, by default the current one.",
         usage: "rsdump pin [<collections> ...] [<options>]",
         discussion: """
-            A refresh leaves a pinned collection unchanged and reports how far it is behind the server.
+            A refresh leaves a pinned collection unchanged, and reports whether the server has a newer state.
               rsdump pin main/regions --reason "bug 1234" --until 2026-12-31
               rsdump pin --all --at v1.0
             For details, see PinsDiffsRebuilds.md in the documentation.
@@ -71,9 +71,10 @@ struct PinCommand: AsyncParsableCommand {
 
     func run() async throws {
         if remove { return try await unpin() }
-        let opened = try OpenDumps(dumps, applying: server.applied)
+        let (transaction, opened) = try await OpenDumps.begin(dumps, applying: server.applied)
+        defer { try? transaction.end() }
         let pinning = Pinning(
-            opened.directory, configuration: opened.configuration, policy: opened.policy,
+            transaction, configuration: opened.configuration, policy: opened.policy,
             now: HTTPEnvironment.system.now(), limits: opened.limits)
         var names = all ? opened.configuration.collections.map(\.id) : collections
         var missing: [CollectionID] = []
@@ -111,9 +112,9 @@ struct PinCommand: AsyncParsableCommand {
     }
 
     private func unpin() async throws {
-        let pinned = try all ? dumps.directory.configuration().collections.filter { $0.pin != nil }.map(\.id) : []
-        if all, pinned.isEmpty { return Console.print("nothing is pinned") }
-        for (id, pin) in try await Pinning.unpin(all ? pinned : collections, in: dumps.directory) {
+        let pins = try await Pinning.unpin(all ? nil : collections, in: dumps.directory)
+        if pins.isEmpty { return Console.print("nothing is pinned") }
+        for (id, pin) in pins {
             Console.print(
                 pin.map {
                     "\(id): no longer pinned at \($0.at) (\($0.at.rfc3339)); to fetch the server's state, run rsdump "

@@ -13,6 +13,18 @@ struct SourcesOptions: ParsableArguments {
     var path = "sources"
 
     var sources: SourceDirectory { SourceDirectory(path.withoutTrailingSlashes) }
+
+    /// Reads collections, and prints a warning for each file that is not used.
+    func read(_ names: [CollectionID]) throws -> [CollectionSource] { try sources.readWithWarnings(names) }
+}
+
+extension SourceDirectory {
+    /// Reads collections, and prints a warning for each file that is not used.
+    func readWithWarnings(_ names: [CollectionID]) throws -> [CollectionSource] {
+        let sources = try read(names)
+        for file in try unused(by: sources, names: names) { Console.error("warning: \(Console.visible("\(file)"))") }
+        return sources
+    }
 }
 
 /// `rsdump publish`
@@ -135,10 +147,9 @@ struct PublishCommand: AsyncParsableCommand {
                 "--at is \(time.rfc3339), more than a day from now, which apps would reject; give an earlier time")
         }
         if dryRun.isGiven {
-            try await preview(options.sources.read(collections.names), at: time)
+            try await preview(options.read(collections.names), at: time)
             return
         }
-        let signer = try signer()
         var settings = Publisher.Options(time: time)
         // The states of a rollback passed validation when they were first published, so skip it.
         settings.accepted = Set(accept.collections).union(rollback ? collections.names : [])
@@ -150,16 +161,19 @@ struct PublishCommand: AsyncParsableCommand {
         settings.suggestedPublisher = .suggested(
             for: server.flatMap { try? ServerURL($0, allowPlainHTTP: true) },
             chance: HTTPEnvironment.system.random())
-        if let overlapKeys {
-            settings.overlap = try KeyDirectory(overlapKeys.withoutTrailingSlashes).signer([:])
-        }
-        let policy = try policy(for: signer)
-        let publish = Publisher(into: dumps.directory, signer: signer, policy: policy, options: settings)
         let (outcomes, hooks) = try await onChange.telling(of: dumps.directory) {
+            let transaction = try await DumpsTransaction.begin(in: dumps.directory)
+            defer { try? transaction.end() }
+            let signer = try signer()
+            if let overlapKeys {
+                settings.overlap = try KeyDirectory(overlapKeys.withoutTrailingSlashes).signer([:])
+            }
+            let policy = try policy(for: signer)
+            let publish = Publisher(into: transaction, signer: signer, policy: policy, options: settings)
             if confirm { return try await publish.confirm() }
             if resign { return try await publish.resign(collections.names) }
             return try await publish.run(
-                rollback ? try await earlierStates(policy) : options.sources.read(collections.names))
+                rollback ? try await earlierStates(policy) : options.read(collections.names))
         }
         let report = PublishReport(outcomes: outcomes, hooks: hooks)
         switch result.format {

@@ -62,8 +62,6 @@ struct RefreshCommand: AsyncParsableCommand {
 
     func run() async throws {
         try FileStore.checkOutput(summary)
-        let opened = try OpenDumps(dumps, applying: server.applied)
-        if let summary { try opened.refuseOwn(summary) }
         let progress = Progress()
         var options = Refresh.Options()
         options.isFull = full
@@ -71,9 +69,15 @@ struct RefreshCommand: AsyncParsableCommand {
         options.accepted = Set(accept.collections)
         options.isLocked = locked
         options.maxAge = maxAge?.duration
-        options.wait = wait?.duration ?? .zero
-        let (report, told) = try await onChange.telling(of: opened.directory, waiting: options.wait) {
-            try await opened.refresh(collections.names, options: options, progress: progress)
+        let wait = wait?.duration ?? .zero
+        let ((report, opened), told) = try await onChange.telling(of: dumps.directory, waiting: wait) {
+            let (transaction, opened) = try await OpenDumps.begin(
+                dumps, waiting: wait, isReadOnly: options.isReadOnly, applying: server.applied)
+            defer { try? transaction.end() }
+            if let summary { try opened.refuseOwn(summary) }
+            let report = try await opened.refresh(
+                collections.names, in: transaction, options: options, progress: progress)
+            return (report, opened)
         }
         for outcome in report.outcomes {
             if let warning = outcome.pin.flatMap(PinText.warning) {
@@ -108,12 +112,13 @@ extension OpenDumps {
 
     /// Refreshes the listed collections, or all if the list is empty. Throws the errors of `Refresh.run`.
     func refresh(
-        _ names: [CollectionID], options: Refresh.Options, progress: Progress
+        _ names: [CollectionID], in transaction: DumpsTransaction, options: Refresh.Options, progress: Progress
     ) async throws -> RefreshReport {
         try await withServer(jobs: options.jobs, onEvent: { progress.show(.http($0)) }) { client in
-            defer { progress.finish() }
+            async let _ = progress.draw { client.metrics.bodyBytes }
+            // Leaving this scope cancels the drawing, and waits until the bars are removed.
             return try await Refresh(
-                directory, configuration: configuration, client: client, policy: policy, options: options,
+                transaction, configuration: configuration, client: client, policy: policy, options: options,
                 now: HTTPEnvironment.system.now(), onEvent: { progress.show($0) }
             ).run(names)
         }

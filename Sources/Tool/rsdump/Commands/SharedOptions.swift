@@ -50,9 +50,13 @@ struct DryRunOption: ParsableArguments {
     var isGiven = false
 }
 
-/// Returns the older bundles in the places of `--history`; `nil` if there are none.
+/// Returns the older bundles in the places of `--history`; `nil` if there are none. Prints a note if some may be
+/// missing.
 func olderBundles(of directory: DumpsDirectory, in places: [String]) async throws(DumpsError) -> BundleHistory? {
-    places.isEmpty ? nil : try await BundleHistory(of: directory.path, in: places)
+    guard !places.isEmpty else { return nil }
+    let history = try await BundleHistory(of: directory.path, in: places)
+    if let gap = history.gap { Console.error("note: clients with older states get all records: \(gap)") }
+    return history
 }
 
 /// The `--context` option, which describes an app or a device for filters.

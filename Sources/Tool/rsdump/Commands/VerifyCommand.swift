@@ -46,6 +46,7 @@ struct VerifyCommand: AsyncParsableCommand {
     }
 
     mutating func run() async throws {
+        let (place, tracked) = locked ? try await trackedWork() : ("", [])
         let commit = try await dumps.checkOutCommit()
         defer { withExtendedLifetime(commit) {} }
         let opened = try OpenDumps(dumps, applying: trust.applied)
@@ -60,13 +61,13 @@ struct VerifyCommand: AsyncParsableCommand {
         let hasLimit = opened.configuration.catalogue?.maxAge != nil
         let report = VerifyReport(
             outcomes: outcomes, catalogue: catalogue, now: now,
-            strays: locked ? try opened.directory.strayFiles() : nil,
+            strays: locked ? try opened.directory.strayFiles(tracked: tracked, at: place) : nil,
             unlisted: locked
                 ? try opened.directory.unlistedCollections(opened.directory.lockFile(limits: opened.limits)) : nil,
             disagreements: locked ? try disagreements(opened, outcomes, at: now) : nil,
             guarded: guards
                 ? try await verification.violations(
-                    by: opened.configuration, of: outcomes, history: await history(opened)) : nil,
+                    by: opened.configuration, of: outcomes, history: await history(opened, commit)) : nil,
             tooOld: hasLimit ? CatalogueText.problem(catalogue, opened.configuration, at: now) : nil,
             excess: try opened.directory.lockFile(limits: opened.limits).excess(over: opened.configuration.totalBudget),
             rebuilt: rebuild ? try await rebuilt(opened) : nil)
@@ -74,6 +75,16 @@ struct VerifyCommand: AsyncParsableCommand {
         if report.isGood, report.rebuilt?.isStoppedByFiles == true { throw ExitStatus.tryAgain.code }
         if !report.isGood || report.rebuilt?.isGood == false { throw ExitStatus.verificationFailed.code }
         if !report.isWithinBudget || !report.passesGuards || report.tooOld != nil { throw ExitStatus.someFailed.code }
+    }
+
+    /// Returns the dumps directory in the work tree, and the files of its work directory that git tracks there, or in
+    /// the commit given by --dumps.
+    private func trackedWork() async throws -> (place: String, files: [String]) {
+        guard case .git(let revision, let place)? = DiffSide.Place(dumps.path) else {
+            return (dumps.directory.path, try await dumps.directory.trackedWork())
+        }
+        let directory = DumpsDirectory(place ?? "dumps")
+        return (directory.path, try await directory.trackedWork(in: revision))
     }
 
     /// Packs the bundles again, and keeps the result if all could be packed and --output is given.
@@ -91,13 +102,15 @@ struct VerifyCommand: AsyncParsableCommand {
         return report
     }
 
-    /// Returns the earlier states that guards compare with; `nil` if git has none.
-    private func history(_ opened: OpenDumps) async -> BundleHistory? {
+    /// Returns the earlier states that guards compare with, or the reason that git has none.
+    private func history(
+        _ opened: OpenDumps, _ commit: CommittedDumps?
+    ) async -> Result<BundleHistory, DumpsError> {
+        if let commit { return .success(commit.history) }
         do throws(DumpsError) {
-            return try await BundleHistory(of: opened.directory.path, in: ["git"], limits: opened.limits)
+            return .success(try await BundleHistory(of: opened.directory.path, in: ["git"], limits: opened.limits))
         } catch {
-            Console.error("note: guards that compare with earlier states were skipped: \(error)")
-            return nil
+            return .failure(error)
         }
     }
 

@@ -26,8 +26,18 @@ enum Console {
         return Int(size.ws_col)
     }
 
+    /// Shows a name instead of the path of a temporary directory in everything that is printed.
+    static func show(_ name: String, for path: String) { temporary.withLock { $0.append((path, name)) } }
+
+    private static let temporary = Mutex<[(path: String, name: String)]>([])
+
+    /// Returns a text with the names of temporary directories.
+    private static func named(_ text: String) -> String {
+        temporary.withLock { names in names.reduce(text) { $0.replacing($1.path, with: $1.name) } }
+    }
+
     /// Writes a line to standard output.
-    static func print(_ text: String) { write(Array((text + "\n").utf8), to: 1) }
+    static func print(_ text: String) { write(Array((named(text) + "\n").utf8), to: 1) }
 
     /// Writes a value to standard output as one JSON document and nothing else. Characters that control a terminal are
     /// escaped.
@@ -38,11 +48,11 @@ enum Console {
         var limits = Limits()
         (limits.jsonMembers, limits.jsonValues) = (.max, .max)
         let document = try JSONValue(parsing: Bytes(Array(encoder.encode(value))), limits: limits)
-        write(JSONText.indented(document), to: 1)
+        print(String(decoding: JSONText.text(document, .indented), as: UTF8.self))
     }
 
     /// Writes a line to standard error.
-    static func error(_ text: String) { write(Array((text + "\n").utf8), to: 2) }
+    static func error(_ text: String) { write(Array((named(text) + "\n").utf8), to: 2) }
 
     /// Writes a failure to standard error, as one line.
     static func error(_ failure: CommandFailure) { error("rsdump: \(visible("\(failure)"))") }

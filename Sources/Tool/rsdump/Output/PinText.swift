@@ -4,34 +4,22 @@ import SnapshotBundle
 
 /// Descriptions of pins for people.
 enum PinText {
-    /// Returns a description of a pin, such as `pinned at 1760000000000 (2025-10-09), 12 days behind the server's state
-    /// of 2025-10-21`.
+    /// Returns a description of a pin, such as `pinned at 1760000000000 (2025-10-09), older than the server's state of
+    /// 2025-10-21`.
+    ///
+    /// The time between the two states is not shown: the server may have published its state after years without any.
     static func sentence(_ state: PinState) -> String {
         let at = state.pin.at
         func date(_ time: Timestamp) -> String { "\(time.rfc3339.prefix(10))" }
         // Show the same number as in `dumps.yaml`.
         var parts = ["pinned at \(at) (\(date(at)))"]
         if let server = state.serverTimestamp {
-            if server == at {
-                parts.append("which is the server's current state")
-            } else if server < at {
-                parts.append("\(words(at.elapsed(since: server))) ahead of the server's state of \(date(server))")
-            } else {
-                parts.append("\(words(server.elapsed(since: at))) behind the server's state of \(date(server))")
-            }
+            parts.append(
+                server == at
+                    ? "which is the server's current state"
+                    : "\(server < at ? "newer" : "older") than the server's state of \(date(server))")
         }
         return parts.joined(separator: ", ") + terms(state.pin)
-    }
-
-    /// Returns a description of a duration, such as `13 days`.
-    private static func words(_ gap: Duration) -> String {
-        let seconds = Int(gap.components.seconds)
-        let (count, unit) =
-            seconds >= 86_400
-            ? (seconds / 86_400, "day")
-            : seconds >= 3600
-                ? (seconds / 3600, "hour") : seconds >= 60 ? (seconds / 60, "minute") : (seconds, "second")
-        return Counted.text(count, unit)
     }
 
     private static func terms(_ pin: Pin) -> String {

@@ -9,7 +9,7 @@ struct VerifyReport: Encodable {
     let catalogue: CatalogueVerification?
     let now: Timestamp
     /// The files that are not in the lock file; `nil` if this was not checked.
-    let strays: [String]?
+    let strays: [StrayFile]?
     /// The collections in the lock file that `dumps.yaml` does not list; `nil` if this was not checked.
     let unlisted: [CollectionID]?
     /// The requirements of `dumps.yaml` that the lock file does not meet; `nil` if this was not checked.
@@ -26,11 +26,11 @@ struct VerifyReport: Encodable {
 
     var isWithinBudget: Bool { excess == nil && outcomes.allSatisfy { $0.excess == nil } }
 
-    var passesGuards: Bool { (guarded ?? []).isEmpty }
+    var passesGuards: Bool { (guarded ?? []).allSatisfy(\.violations.isEmpty) }
 
     var isGood: Bool {
         outcomes.allSatisfy { $0.verdict.isGood } && (strays ?? []).isEmpty && (unlisted ?? []).isEmpty
-            && (disagreements ?? []).isEmpty
+            && (disagreements ?? []).isEmpty && (guarded ?? []).allSatisfy { $0.problem == nil }
             && (catalogue?.problems ?? []).isEmpty
     }
 
@@ -48,8 +48,7 @@ struct VerifyReport: Encodable {
             }
         }
         lines += (strays ?? []).map { stray in
-            "\(Console.visible(stray))  \(style.red("failed")): it is not in the lock file; remove it, or move it "
-                + "elsewhere"
+            "\(Console.visible(stray.path))  \(style.red("failed")): \(Console.visible(stray.problem))"
         }
         lines += (unlisted ?? []).map { id in
             "\("\(id)".padded(to: width))  \(style.red("failed")): dumps.yaml does not list it; rsdump refresh would "
@@ -61,8 +60,9 @@ struct VerifyReport: Encodable {
                 + (each.action.isRefetch ? "; on the publishing machine, run rsdump publish --resign" : "")
         }
         for each in guarded ?? [] {
-            lines += each.violations.map {
-                "\("\(each.collection)".padded(to: width))  \(style.red("failed")): guard \(Console.visible("\($0)"))"
+            let problem = each.problem.map { "guards cannot compare it with its earlier state: \($0)" }
+            lines += (each.violations.map { "guard \($0)" } + [problem].compactMap(\.self)).map {
+                "\("\(each.collection)".padded(to: width))  \(style.red("failed")): \(Console.visible($0))"
             }
         }
         if let catalogue {

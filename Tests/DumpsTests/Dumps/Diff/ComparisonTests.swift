@@ -215,6 +215,25 @@ struct ComparisonTests {
         #expect(SnapshotDiff(from: signed, to: later)?.records.isEmpty == true)
     }
 
+    @Test func anotherRootIsAChangeThatEveryFormatShows() throws {
+        let records = [#"{"id":"a"}"#]
+        let (old, new) = (
+            try States.snapshot(records, signer: "one"), try States.snapshot(records, signer: "one", root: "a")
+        )
+        let diff = try #require(SnapshotDiff(from: old, to: new))
+        #expect(diff.status == .changed && diff.hasOtherRoot && !diff.isOnlySignedAgain)
+        let report = DiffReport(old: "old", new: "new", collections: [diff])
+        let note = "signed by one, root 0000000000000000… → signed by one, root aaaaaaaaaaaaaaaa…"
+        #expect(DiffText(report).text.contains("    \(note)\n"))
+        let markdown = DiffMarkdown(report).text
+        #expect(markdown.contains("- Verified against a different root: `main/cases`\n"), "\(markdown)")
+        #expect(markdown.contains(" → signed by one, root `aaaaaaaaaaaaaaaa…`"), "\(markdown)")
+        var json: [UInt8] = []
+        DiffJSON.write(report) { json += $0 }
+        let collection = try JSONValue(parsing: Bytes(json), limits: Limits())["collections"]?.array?.first
+        #expect(collection?["new"]?["root"]?.string == String(repeating: "a", count: 64))
+    }
+
     @Test func theLargestChangesAreFoundInTheirOrder() throws {
         let sizes = (0..<200).map { $0 * 37 % 50 }
         let records = sizes.enumerated().map { index, size in

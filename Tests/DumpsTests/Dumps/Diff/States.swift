@@ -5,7 +5,7 @@ import RemoteSettingsModel
 enum States {
     static func snapshot(
         _ records: [String], at timestamp: UInt64 = 1_760_000_000_000, collection: String = "main/cases",
-        signer: String? = nil
+        signer: String? = nil, root: String = "0"
     ) throws -> ComparedSnapshot {
         let payload = "{\"data\":[\(records.joined(separator: ","))],\"last_modified\":\"\(timestamp)\"}"
         let unverified = UnverifiedSnapshot(
@@ -16,7 +16,7 @@ enum States {
             if let signer {
                 .signed(
                     SignatureVerdict(
-                        signer: signer, root: digest("0"), chainNotAfter: Timestamp(milliseconds: 2),
+                        signer: signer, root: digest(root), chainNotAfter: Timestamp(milliseconds: 2),
                         verifiedAt: Timestamp(milliseconds: 1)))
             } else {
                 .unsigned

@@ -29,7 +29,7 @@ import Testing
             #expect(
                 try await repository.revisions(touching: "main/regions.zip", upTo: "main~2") == Array(revisions[1...]))
             #expect(try await repository.revisions(touching: "").count == 4)
-            #expect(!repository.isShallow)
+            #expect(repository.gap == nil)
         }
     }
 
@@ -56,7 +56,7 @@ import Testing
             try tree.commit("first", second: 1)
             try tree.commit("second", second: 2)
             let repository = try await GitRepository(containing: tree.dumps)
-            let wanted = DumpsError.noRevision(directory: tree.dumps, name: name, isShallow: false)
+            let wanted = DumpsError.noRevision(directory: tree.dumps, name: name, gap: nil)
             await #expect(throws: wanted) { try await repository.revision(name) }
         }
     }
@@ -91,7 +91,7 @@ import Testing
         try await WorkTree.with { tree in
             let repository = try await GitRepository(containing: tree.dumps)
             #expect(try await repository.revisions(touching: "main/regions.zip").isEmpty)
-            let wanted = DumpsError.noRevision(directory: tree.dumps, name: "HEAD", isShallow: false)
+            let wanted = DumpsError.noRevision(directory: tree.dumps, name: "HEAD", gap: nil)
             await #expect(throws: wanted) { try await repository.revision("HEAD") }
         }
     }
@@ -104,13 +104,52 @@ import Testing
             }
             try tree.git("clone", "--quiet", "--depth=1", "file://\(tree.root)", "\(tree.root)/shallow")
             let repository = try await GitRepository(containing: "\(tree.root)/shallow/data/dumps")
-            #expect(repository.isShallow)
+            #expect(repository.gap != nil)
             #expect(try await repository.revisions(touching: "main/regions.zip").count == 1)
             await #expect {
                 _ = try await repository.revision("HEAD~1")
             } throws: {
                 "\($0)".contains("git fetch --unshallow")
             }
+        }
+    }
+
+    @Test(arguments: ["data/dumps", "dumps", "hooks"])
+    func aDirectoryThatOnlyCommitsHave(dumps: String) async throws {
+        try await WorkTree.with(dumps: dumps) { tree in
+            let bundle = try SmallBundle(timestamp: 5)
+            try tree.write(bundle)
+            try tree.commit("state", second: 1)
+            try tree.git("clone", "--quiet", "--bare", tree.root, "\(tree.root).git")
+            defer { try? FileManager.default.removeItem(atPath: "\(tree.root).git") }
+            try tree.git("mv", dumps, "moved")
+            try tree.commit("moved", second: 2)
+            for path in [tree.dumps, "\(tree.root).git/\(dumps)"] {
+                let (repository, revision, isFound) = try await GitRepository.finding(
+                    "dumps.lock.json", of: path, at: "main^{/state}")
+                #expect(isFound, "\(path)")
+                #expect(try await repository.lock(at: revision)?.collections == [bundle.id: bundle.entry])
+                #expect(try await repository.file("main/regions.zip", at: revision)?.array == bundle.bytes)
+                #expect(try await repository.revisions(touching: "main/regions.zip").last == revision)
+                #expect(
+                    try await repository.files(at: revision).map(\.path) == ["dumps.lock.json", "main/regions.zip"])
+            }
+        }
+    }
+
+    @Test func ofSettingsInTheEnvironmentGitGetsTheTrustedDirectories() {
+        let variables = [
+            "HOME": "/home/x", "GIT_DIR": "/nowhere", "GIT_CONFIG_GLOBAL": "/settings", "GIT_CONFIG_COUNT": "3",
+            "GIT_CONFIG_KEY_0": "core.fsmonitor", "GIT_CONFIG_VALUE_0": "touch x", "GIT_CONFIG_KEY_1": "Safe.Directory",
+            "GIT_CONFIG_VALUE_1": "/a", "GIT_CONFIG_KEY_2": "safe.bareRepository", "GIT_CONFIG_VALUE_2": "all",
+        ]
+        let passed = GitCommand.environment { variables[$0] }
+        #expect(passed["HOME"] == "/home/x" && passed["GIT_CONFIG_GLOBAL"] == "/settings")
+        #expect(passed["GIT_CONFIG_COUNT"] == "1")
+        #expect(passed["GIT_CONFIG_KEY_0"] == "safe.directory" && passed["GIT_CONFIG_VALUE_0"] == "/a")
+        #expect(passed["GIT_DIR"] == nil && passed["GIT_CONFIG_KEY_1"] == nil)
+        for count in ["-1", "x", "9223372036854775807"] {
+            #expect(GitCommand.environment { $0 == "GIT_CONFIG_COUNT" ? count : nil }["GIT_CONFIG_COUNT"] == nil)
         }
     }
 

@@ -61,6 +61,56 @@ import Testing
         #expect(throws: ParameterError.self) { try DefaultsDocument(Bytes(utf8: text)) }
     }
 
+    private func texts(_ text: String) throws -> [String: String] {
+        let members = try values(Array(text.utf8))
+        return Dictionary(
+            uniqueKeysWithValues: members.map { ($0.key, $0.value.string ?? $0.value.number?.text ?? "?") })
+    }
+
+    /// What Firebase's SDK for Android reads: it ignores the name of the root element, unknown elements and attributes,
+    /// and of several keys in an entry it uses the last one.
+    @Test func androidsXMLIsReadAsAndroidReadsIt() throws {
+        let maps = [
+            "<remote><entry><key>limit</key><value>3</value></entry></remote>",
+            "<resources xmlns:tools=\"a>b\"><defaultsMap><entry tools:ignore='x'><key>limit</key><value>3</value></entry>"
+                + "</defaultsMap></resources>",
+            "<defaultsMap><entry><key>first</key><value>1</value><key>limit</key><value>3</value></entry></defaultsMap>",
+            "<a><entry><value>3</value><note>x</note><key>li<!-- y --><![CDATA[mit]]></key></entry></a>",
+        ]
+        for map in maps { #expect(try texts(map) == ["limit": "3"], "\(map)") }
+        for map in [
+            "<a/>", "<a></a>", "<a><b>c</b></a>", "<a><entry><key>k</key></entry></a>",
+            "<a><entry><value>k</value></entry></a>", "<a><entry/></a>", "<a><entry><key>k</entry></a>", "<a><entry>",
+            "<a><entry><key>k</key><value>1</value></entry></a><b/>", "<a b='><entry>",
+        ] {
+            #expect(throws: ParameterError.self, "\(map)") { try texts(map) }
+        }
+    }
+
+    /// What Apple's frameworks read.
+    @Test(arguments: [
+        ("<integer>0x1F</integer>", "31"), ("<integer>-0x10</integer>", "-16"), ("<integer>+007</integer>", "7"),
+        ("<integer> - 5</integer>", "-5"), ("<integer>0xFFFFFFFFFFFFFFFF</integer>", "18446744073709551615"),
+        ("<integer>-9223372036854775808</integer>", "-9223372036854775808"), ("<integer>-0</integer>", "0"),
+        ("<real>.5</real>", "0.5"), ("<real>+1.</real>", "1.0"), ("<real>-007</real>", "-7.0"),
+        ("<real>1e5</real>", "1e5"), ("<real>0</real>", "0.0"),
+    ])
+    func propertyListsNumbers(_ value: String, _ expected: String) throws {
+        #expect(try texts("<plist><dict><key>a</key>\(value)</dict></plist>") == ["a": expected])
+        #expect(try texts("<dict><key>a</key>\(value)</dict>") == ["a": expected])
+    }
+
+    @Test(arguments: [
+        "<integer></integer>", "<integer>0x</integer>", "<integer>1F</integer>", "<integer>--1</integer>",
+        "<integer>-+1</integer>", "<integer>18446744073709551616</integer>", "<integer>-9223372036854775809</integer>",
+        "<integer>-0x8000000000000001</integer>", "<integer>0x-1</integer>", "<integer>1.0</integer>",
+        "<integer>١</integer>", "<real></real>", "<real>.</real>", "<real>e5</real>", "<real>1e</real>",
+        "<real>inf</real>", "<real>--1</real>", "<real>+-1</real>", "<real>1.2.3</real>", "<real>0x10</real>",
+    ])
+    func noPropertyListsNumber(_ value: String) {
+        #expect(throws: ParameterError.self) { try texts("<plist><dict><key>a</key>\(value)</dict></plist>") }
+    }
+
     @Test func onlyPropertyListsArePropertyLists() throws {
         for text in ["{}", "<defaultsMap/>"] {
             #expect(throws: ParameterError.self) { try DefaultsDocument(propertyList: Bytes(utf8: text)) }

@@ -168,7 +168,7 @@ final class ConfigPlace: Sendable {
         let client = ServerClient(
             server: try ServerURL(server.url), transport: server, userAgent: UserAgent(name: "tests", version: "1"))
         let report = try await Refresh(
-            DumpsDirectory(path), configuration: configuration, client: client,
+            DumpsTransaction.begin(in: DumpsDirectory(path)), configuration: configuration, client: client,
             policy: TrustPolicy(roots: server.root), options: .init(), now: HTTPEnvironment.system.now(),
             onEvent: { _ in }
         ).run()

@@ -58,7 +58,7 @@ final class Workplace: Sendable {
             server: try ServerURL(server.url), transport: server,
             userAgent: UserAgent(name: "tests", version: "1"))
         let report = try await Refresh(
-            DumpsDirectory(path), configuration: configuration, client: client,
+            DumpsTransaction.begin(in: DumpsDirectory(path)), configuration: configuration, client: client,
             policy: TrustPolicy(roots: server.root, acceptsUnsigned: acceptsUnsigned), options: .init(),
             now: HTTPEnvironment.system.now(), onEvent: { _ in }
         ).run()

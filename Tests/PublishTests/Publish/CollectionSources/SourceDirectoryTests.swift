@@ -87,6 +87,49 @@ import Glibc
         #expect(found[1].metadata.map(\.key) == ["flags"])
     }
 
+    @Test func everyFileIsUsedOrListed() throws {
+        let used = [
+            "main/one.yaml": #"[{"id":"a","attachment":"files/x.svg"}]"#, "main/files/x.svg": "<svg/>",
+            "main/two/collection.yaml": "metadata: {}", "main/two/r.json": "{\"attachment\":\"data/y\"}",
+            "main/two/data/y": "y",
+        ]
+        let unused = [
+            "app-config.yaml", "README.md", "main/prompts/chat/v1/model.json", "main/three.JSON", "main/four.jsonc",
+            "main/files/z.svg", "main/two/notes.txt", "main/two/data/z.json",
+        ]
+        let root = try FileStore.makeUniqueDirectory(FileStore.temporaryDirectory + "/sources")
+        defer { try? FileStore.removeTree(root) }
+        let hidden = [".git/config", "main/.DS_Store", "main/two/.keep"]
+        for path in Array(used.keys) + unused + hidden {
+            try FileStore.makeDirectories(FileStore.parent(of: "\(root)/\(path)"))
+            try FileStore.replace("\(root)/\(path)", with: Bytes(utf8: used[path] ?? "{}"))
+        }
+        try link("\(root)/main/two/link", to: "data/y")
+        let directory = SourceDirectory(root)
+        let sources = try directory.read()
+        #expect(sources.map { "\($0.id)" } == ["main/one", "main/two"])
+        #expect(
+            try directory.unused(by: sources).map(\.file).sorted()
+                == (unused + ["main/two/link"]).map { "\(root)/\($0)" }.sorted())
+        let two = [try CollectionID("main/two")]
+        #expect(
+            try directory.unused(by: directory.read(two), names: two).map(\.file).sorted()
+                == ["data/z.json", "link", "notes.txt"].map { "\(root)/main/two/\($0)" })
+    }
+
+    @Test func withoutCollectionsTheUnusedFilesAreTheProblem() throws {
+        #expect(
+            try problems(["main/prompts/chat/v1/model.json": "{}", "app-config.yaml": "{}"]).map(\.file)
+                == ["app-config.yaml", "main/prompts/chat/v1/model.json"])
+        #expect(try problems(["main/.keep": ""]).map(\.problem) == ["there are no collections in this directory"])
+    }
+
+    @Test(arguments: ["Collection.yaml", "COLLECTION.json"])
+    func aCollectionFileInAnotherCaseIsNoRecord(_ name: String) throws {
+        let found = try problems(["main/two/\(name)": #"{"metadata": {}}"#])
+        #expect(found.count == 1 && found[0].remedy.contains("rename it to collection.yaml"), "\(found)")
+    }
+
     @Test func attachmentsAreDescribedByWhatTheyAre() throws {
         let found = try read([
             "main/icons/files/a.svg": "<svg/>", "main/icons/a.yaml": "attachment: files/a.svg",
@@ -102,6 +145,8 @@ import Glibc
 
     @Test(arguments: [
         ("../x", "is not inside"), ("/etc/passwd", "is not inside"), ("a/./b", "is not inside"), ("", "is not inside"),
+        // Swift sees one character in the slash and the mark behind it.
+        ("../\u{301}x", "is not inside"), ("/\u{301}x", "is not inside"),
         ("a\\\\b", "is not inside"), ("missing.svg", "there is no regular file at "),
         ("nowhere/x", "there is no directory "),
     ])

@@ -114,8 +114,7 @@ package struct DiffSide: Sendable {
             notes = []
             return
         }
-        let repository = try await GitRepository(containing: path)
-        let revision = try await repository.revision(name)
+        let (repository, revision, _) = try await GitRepository.finding(GitRepository.lockPath, of: path, at: name)
         let lock = try await repository.lock(at: revision)
         notes = lock == nil ? ["git:\(name) has no \(path)/dumps.lock.json; it is treated as empty"] : []
         source = .revision(repository, revision, lock ?? LockFile())
@@ -125,11 +124,10 @@ package struct DiffSide: Sendable {
     ///
     /// - Throws: ``DumpsError``, also if the commit has no such bundle, or `BundleError`.
     package static func bundle(at path: String, in name: String) async throws -> BundleReader {
-        let parts = path.split(separator: "/", omittingEmptySubsequences: false)
-        let folder = parts.count == 1 ? "." : parts.dropLast().joined(separator: "/")
-        let repository = try await GitRepository(containing: folder.isEmpty ? "/" : folder)
-        let revision = try await repository.revision(name)
-        guard let bytes = try await repository.file(String(parts[parts.count - 1]), at: revision) else {
+        let file = path.utf8.split(separator: UInt8(ascii: "/")).last.flatMap(String.init) ?? ""
+        let (repository, revision, _) = try await GitRepository.finding(
+            file, of: FileStore.parent(of: path), at: name)
+        guard let bytes = try await repository.file(file, at: revision) else {
             throw DumpsError.notComparable(
                 "git:\(name): this commit has no \(path); find the commits that have it with: git log -- \(path)")
         }
@@ -217,8 +215,9 @@ extension DiffReport {
         let unknown = names.filter { !known.contains($0) }
         guard unknown.isEmpty else {
             throw DumpsError.notComparable(
-                "\(Counted.list(unknown)): neither \(old.name) nor \(new.name) has it; together they have "
-                    + Counted.text(known.count, "other collection"))
+                "\(Counted.list(unknown)): neither \(old.name) nor \(new.name) has it; "
+                    + unknown.didYouMean(
+                        known, or: "together they have \(Counted.text(known.count, "other collection"))"))
         }
         let only = [before.onlyCollection, after.onlyCollection].compactMap(\.self)
         var diffs: [SnapshotDiff] = []

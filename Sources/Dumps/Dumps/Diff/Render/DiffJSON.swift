@@ -111,7 +111,9 @@ package enum DiffJSON {
             "records": .count(side.records),
             "packagedAttachments": side.packagedAttachments.map { .count($0) },
             "trust": .string(side.trust.rawValue),
-            "signer": side.signer.map(JSONValue.string),
+            "signer": side.verdict.map { .string($0.signer) },
+            "root": side.verdict.map { .string($0.root.hex) },
+            "signatureExpires": side.verdict.map { .string($0.chainNotAfter.rfc3339) },
             "accepted": side.accepted.isEmpty ? nil : .array(side.accepted.map(JSONValue.string)),
         ])
     }

@@ -29,7 +29,7 @@ package struct DiffMarkdown {
         var page = BoundedText(limit: limit)
         page.append("### Changes from \(MarkdownText.code(report.old)) to \(MarkdownText.code(report.new))\n\n")
         page.append("\(DiffWords.total(report)).\n")
-        for line in comingAndGoing { page.append(line) }
+        for line in namedCollections { page.append(line) }
         for change in report.settings.prefix(Self.recordsPerCollection) {
             let (old, new) = (change.old ?? "none", change.new ?? "none")
             let values = [old, new].map { MarkdownText.code(bounded($0)) }
@@ -49,8 +49,8 @@ package struct DiffMarkdown {
         return page.text
     }
 
-    /// One line for new collections and one for removed collections.
-    private var comingAndGoing: [String] {
+    /// One line each for new and removed collections, and for those of which a row of counts shows nothing.
+    private var namedCollections: [String] {
         func line(_ title: String, _ diffs: [SnapshotDiff], _ reason: String) -> String? {
             guard !diffs.isEmpty else { return nil }
             let names = diffs.prefix(Self.recordsPerCollection).map { MarkdownText.code("\($0.collection)") }
@@ -64,6 +64,8 @@ package struct DiffMarkdown {
                 "Removed", removed.filter { report.unlisted.contains($0.collection) },
                 " (no longer listed in `dumps.yaml`)"),
             line("Removed", removed.filter { !report.unlisted.contains($0.collection) }, ""),
+            line("Verified against a different root", report.changed.filter(\.hasOtherRoot), ""),
+            line("Only signed again", report.changed.filter(\.isOnlySignedAgain), ""),
         ].compactMap(\.self)
     }
 

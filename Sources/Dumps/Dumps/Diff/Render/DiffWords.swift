@@ -65,9 +65,11 @@ enum DiffWords {
         attachment.filename.isEmpty ? attachment.location : attachment.filename
     }
 
-    static func trust(_ side: SnapshotDiff.Side) -> String {
+    static func trust(_ side: SnapshotDiff.Side, withRoot: Bool = false) -> String {
         switch side.trust {
-        case .signed: side.signer.map { "signed by \($0)" } ?? "signed"
+        case .signed:
+            side.verdict.map { "signed by \($0.signer)" + (withRoot ? ", root \($0.root.hex.prefix(16))…" : "") }
+                ?? "signed"
         case .unsigned: "unsigned"
         case .imported: "imported without a signature"
         }
@@ -82,17 +84,22 @@ enum DiffWords {
         if diff.status == .changed, diff.records.isEmpty, diff.metadata.isEmpty, old.timestamp != new.timestamp {
             notes.append("only the timestamp changed")
         }
-        let (before, after) = (trust(old), trust(new))
+        if diff.isOnlySignedAgain {
+            let ends = [old, new].compactMap { $0.verdict.map { "\($0.chainNotAfter.rfc3339.prefix(10))" } }
+            notes.append("only signed again" + (ends.first != ends.last ? ", valid until \(ends[0]) → \(ends[1])" : ""))
+        }
+        let (before, after) = (
+            trust(old, withRoot: diff.hasOtherRoot), trust(new, withRoot: diff.hasOtherRoot)
+        )
         // A signer that is unknown on one side is not a difference.
-        let isOnlyUnnamed = old.trust == new.trust && (old.signer == nil || new.signer == nil)
+        let isOnlyUnnamed = old.trust == new.trust && (old.verdict == nil || new.verdict == nil)
         if diff.status == .changed, before != after, !isOnlyUnnamed {
             notes.append("\(before) → \(after)")
         }
         // Omit the note if the counts changed only because the records changed.
         if let before = old.packagedAttachments, let after = new.packagedAttachments,
             after - before != diff.attachments.added - diff.attachments.removed
-                || (diff.status == .changed && diff.records.isEmpty && diff.metadata.isEmpty
-                    && old.timestamp == new.timestamp)
+                || !diff.packaging.added.isEmpty || !diff.packaging.removed.isEmpty
         {
             let files = [("added", diff.packaging.added), ("removed", diff.packaging.removed)].filter { !$0.1.isEmpty }
             notes.append(

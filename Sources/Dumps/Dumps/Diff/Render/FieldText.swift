@@ -13,7 +13,9 @@ package struct FieldText {
     /// - Parameter limit: the maximum number of bytes to show from each value.
     package init(_ change: FieldChange, separator: String = ".", limit: Int = DiffLimits.shownValueBytes) {
         name = change.path.text(separator: separator)
-        let (old, new) = (change.old.map(Self.text), change.new.map(Self.text))
+        var (old, new) = (change.old.map(Self.text), change.new.map(Self.text))
+        // Without this, a change from 100 to 1E2 would show the same text twice.
+        if old == new { (old, new) = (change.old?.array, change.new?.array) }
         var start = 0
         if let old, let new, max(old.count, new.count) > limit {
             start = max(0, zip(old, new).prefix { $0 == $1 }.count - limit / 4)
@@ -25,7 +27,7 @@ package struct FieldText {
         self.new = new.map { Self.cut($0, from: start, limit) }
     }
 
-    private static func text(_ json: Bytes) -> [UInt8] { JSONText.compact(FieldChange.value(json)) }
+    private static func text(_ json: Bytes) -> [UInt8] { JSONText.shown(FieldChange.value(json)) }
 
     private static func cut(_ text: [UInt8], from start: Int, _ limit: Int) -> String {
         let start = text.count > limit ? start : 0

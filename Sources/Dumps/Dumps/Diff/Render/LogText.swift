@@ -25,7 +25,7 @@ package struct LogText {
         var head = paint(entry.name, .updated)
         if let committed = entry.committed { head += "  " + paint(committed.rfc3339, .dim) }
         head += "  " + (entry.diff.new.map { "data of \($0.timestamp.rfc3339)" } ?? "removed")
-        if let counts = DiffWords.counts(entry.diff) { head += "  \(counts)" }
+        if let words = entry.words { head += "  \(words)" }
         if !entry.tags.isEmpty { head += "  (\(entry.tags.map(VisibleText.escape).joined(separator: ", ")))" }
         var lines = [head]
         let text = DiffText(DiffReport(old: "", new: "", collections: []), paint: paint)
@@ -62,13 +62,19 @@ extension CollectionLog.Entry {
         return "\(place)"
     }
 
+    /// The counts of changes or, if there are none, what else has changed; `nil` if that is unknown.
+    fileprivate var words: String? {
+        let notes = DiffWords.notes(diff).map { VisibleText.excerpt($0) }
+        return DiffWords.counts(diff) ?? (notes.isEmpty ? nil : notes.joined(separator: "; "))
+    }
+
     /// The entry as lines of Markdown.
     package var markdown: [String] {
         let when = committed.map { ", \($0.rfc3339)" } ?? ""
         let data = diff.new.map { "data of \($0.timestamp.rfc3339)" } ?? "removed"
         let tagged = tags.isEmpty ? "" : ", in \(tags.map(MarkdownText.code).joined(separator: ", "))"
-        let counts = DiffWords.counts(diff).map { ": \($0)" } ?? ""
-        return ["- \(MarkdownText.code(name))\(when), \(data)\(tagged)\(counts)"]
+        let words = words.map { ": \(MarkdownText.prose($0))" } ?? ""
+        return ["- \(MarkdownText.code(name))\(when), \(data)\(tagged)\(words)"]
             + changes.prefix(DiffMarkdown.recordsPerCollection).map { change in
                 guard change.kind == .updated else {
                     return "  - \(change.kind.rawValue) \(MarkdownText.code(change.id))"

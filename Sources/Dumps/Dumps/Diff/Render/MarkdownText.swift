@@ -64,7 +64,8 @@ package enum MarkdownText {
         func isLetter(_ byte: UInt8) -> Bool { (0x61...0x7A).contains(byte | 0x20) }
         let isNumber = (1...4).contains(core.count) && core.allSatisfy { (0x30...0x39).contains($0) }
         let isHash = core.count >= 7 && core.allSatisfy { (0x61...0x66).contains($0 | 0x20) }
-        return isNumber || !isHash && core.first.map(isLetter) == true && core.allSatisfy { isLetter($0) || $0 == 0x27 }
+        return isNumber || word.utf8.elementsEqual("→".utf8)
+            || !isHash && core.first.map(isLetter) == true && core.allSatisfy { isLetter($0) || $0 == 0x27 }
     }
 
     /// A code span without the parentheses and the punctuation around the text.

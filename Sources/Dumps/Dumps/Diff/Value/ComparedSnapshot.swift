@@ -9,8 +9,11 @@ package struct ComparedSnapshot: Sendable {
     let payload: Payload
     /// The provenance claimed by this side, which a comparison does not verify.
     let trust: Provenance.Kind
-    /// The name in the leaf certificate; `nil` if the state is unsigned, or for a bundle without its lock file.
-    let signer: String?
+    /// The signer and root that this side claims; `nil` if the state is unsigned, or for a bundle without its lock
+    /// file.
+    let verdict: SignatureVerdict?
+    /// The signatures in the bundle, sorted; `nil` if the state is not from a bundle.
+    let signatures: [String]?
     /// The metadata members written by people, as an object; `nil` if this side does not include them.
     let metadata: Bytes?
     /// The hashes of the attachments in the bundle, sorted; `nil` if the state is not from a bundle.
@@ -26,7 +29,8 @@ package struct ComparedSnapshot: Sendable {
         collection = snapshot.collection
         payload = snapshot.payload
         trust = snapshot.provenance.kind
-        signer = snapshot.provenance.verdict?.signer
+        verdict = snapshot.provenance.verdict
+        signatures = nil
         metadata = Self.written(snapshot.metadata)
         packaged = nil
         accepted = []
@@ -37,7 +41,8 @@ package struct ComparedSnapshot: Sendable {
         collection = state.collection
         payload = state.payload
         trust = .signed
-        signer = nil
+        verdict = nil
+        signatures = nil
         metadata = Self.written(state.metadata)
         packaged = nil
         accepted = []
@@ -51,10 +56,12 @@ package struct ComparedSnapshot: Sendable {
         collection = bundle.head.collection
         payload = try bundle.payload()
         trust = bundle.head.trust
-        signer = trust == .signed ? entry?.trust.verdict?.signer : nil
+        verdict = trust == .signed ? entry?.trust.verdict : nil
         accepted = entry?.accepted ?? []
+        let metadata = try bundle.metadata()
+        signatures = metadata.signatures.map(\.signature).sorted()
         // Imported dumps have only generated metadata, which does not describe them.
-        metadata = trust == .imported ? nil : Self.written(try bundle.metadata())
+        self.metadata = trust == .imported ? nil : Self.written(metadata)
         packaged = Array(bundle.attachments)
     }
 

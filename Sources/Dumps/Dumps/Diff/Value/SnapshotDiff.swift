@@ -10,8 +10,8 @@ package struct SnapshotDiff: Sendable {
         package let timestamp: Timestamp
         let records: Int
         let trust: Provenance.Kind
-        /// The name in the leaf certificate; `nil` if the state is not signed, or for a bundle without its lock file.
-        let signer: String?
+        /// The signer and root; `nil` if the state is not signed, or for a bundle without its lock file.
+        let verdict: SignatureVerdict?
         /// The number of attachments in the bundle; `nil` if the side is not a bundle.
         let packagedAttachments: Int?
         /// The guards that were overridden to accept the state, as recorded in the lock file.
@@ -38,6 +38,14 @@ package struct SnapshotDiff: Sendable {
     /// The files that only one side's bundle contains, although the records of both refer to them; empty unless both
     /// sides are bundles.
     let packaging: PackagingChange
+    /// Whether the states are equal except for their signatures.
+    let isOnlySignedAgain: Bool
+
+    /// Whether the new state verifies against a different root, as far as both sides state it.
+    var hasOtherRoot: Bool {
+        guard let root = old?.verdict?.root, let other = new?.verdict?.root else { return false }
+        return root != other
+    }
 
     /// Compares two states.
     ///
@@ -55,6 +63,7 @@ package struct SnapshotDiff: Sendable {
             records = ChangedRecords(from: old?.records ?? RecordTable(), to: new?.records ?? RecordTable())
             metadata = FieldChanges()
             packaging = PackagingChange()
+            isOnlySignedAgain = false
             return
         }
         let isSame = old.payload == new.payload
@@ -63,7 +72,10 @@ package struct SnapshotDiff: Sendable {
             old.metadata == nil || new.metadata == nil
             ? FieldChanges() : FieldComparer.changes(from: old.metadata, to: new.metadata)
         packaging = PackagingChange(from: old, to: new)
-        status = isSame && metadata.isEmpty && old.isSameSeal(as: new) ? .same : .changed
+        let isEqual = isSame && metadata.isEmpty && old.isSameSeal(as: new)
+        isOnlySignedAgain =
+            isEqual && old.signatures != nil && new.signatures != nil && old.signatures != new.signatures
+        status = isEqual && !isOnlySignedAgain ? .same : .changed
     }
 
     var counts: RecordCounts { records.counts }
@@ -76,7 +88,7 @@ extension SnapshotDiff.Side {
     fileprivate init(_ snapshot: ComparedSnapshot) {
         self.init(
             collection: snapshot.collection, timestamp: snapshot.timestamp, records: snapshot.records.count,
-            trust: snapshot.trust, signer: snapshot.signer, packagedAttachments: snapshot.packaged?.count,
+            trust: snapshot.trust, verdict: snapshot.verdict, packagedAttachments: snapshot.packaged?.count,
             accepted: snapshot.accepted)
     }
 }
@@ -86,7 +98,7 @@ extension ComparedSnapshot {
     fileprivate func isSameSeal(as other: ComparedSnapshot) -> Bool {
         if let packaged, let others = other.packaged, packaged != others { return false }
         guard trust == other.trust else { return false }
-        if let signer, let others = other.signer { return signer == others }
-        return true
+        guard let verdict, let others = other.verdict else { return true }
+        return verdict.signer == others.signer && verdict.root == others.root
     }
 }

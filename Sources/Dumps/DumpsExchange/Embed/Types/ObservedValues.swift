@@ -72,8 +72,9 @@ struct ObservedValues {
     }
 
     private func objectType(_ schema: JSONValue?, isRecord: Bool) -> ValueType {
-        let properties = schema?["properties"]
-        if !isRecord, properties == nil, let type = dictionaryType { return type }
+        let schemas = schema?["properties"]
+        if !isRecord, schemas == nil, let type = dictionaryType { return type }
+        let properties = if case .object(let members)? = schemas { members.byKey } else { [ExactString: JSONValue]() }
         let required = schema?["required"]?.array.map { Set($0.compactMap { $0.string.map { Array($0.utf8) } }) }
         return .object(
             members.map { key, values in
@@ -85,7 +86,7 @@ struct ObservedValues {
                     !isSeenEverywhere || !isServers && (required.map { !$0.contains(Array(key.utf8)) } ?? false)
                 let isAttachment = isRecord && key == "attachment"
                 return ValueType.Field(
-                    key: key, type: isAttachment ? .attachment : values.type(properties?[key]), isOptional: isOptional)
+                    key: key, type: isAttachment ? .attachment : values.type(properties[key]), isOptional: isOptional)
             })
     }
 

@@ -51,11 +51,9 @@ private struct StructDeclaration {
         // Strings that Swift considers equal, such as two encodings of é, cannot both be keys.
         var keys: Set<String> = []
         let fields = fields.filter { keys.insert($0.key).inserted }
-        var names: Set<String> = ["codingKeys"]
-        let properties = fields.map { field in
-            (field, SwiftName.unused(SwiftName.of(field.key), &names))
-        }
-        var types: Set<String> = SwiftName.typesInUse
+        var names = NamesInUse(["codingKeys"])
+        let properties = fields.map { field in (field, names.unused(SwiftName.of(field.key))) }
+        var types = NamesInUse(SwiftName.typesInUse)
         var nested: [String] = []
         var members: [String] = []
         for (field, property) in properties {
@@ -72,7 +70,7 @@ private struct StructDeclaration {
     }
 
     /// Returns the name of a member's type. Appends the declarations of the types that it needs to `nested`.
-    private func swift(_ field: ValueType.Field, _ types: inout Set<String>, _ nested: inout [String]) -> String {
+    private func swift(_ field: ValueType.Field, _ types: inout NamesInUse, _ nested: inout [String]) -> String {
         func name(_ type: ValueType) -> String {
             switch type {
             case .string: return "String"
@@ -84,11 +82,11 @@ private struct StructDeclaration {
             case .array(let element): return "[\(name(element))]"
             case .dictionary(let value): return "[String: \(name(value))]"
             case .choice(let texts):
-                let own = SwiftName.unused(SwiftName.ofType(field.key), &types)
+                let own = types.unused(SwiftName.ofType(field.key))
                 nested += [""] + ChoiceDeclaration(name: own, texts: texts).lines
                 return own
             case .object(let fields):
-                let own = SwiftName.unused(SwiftName.ofType(field.key), &types)
+                let own = types.unused(SwiftName.ofType(field.key))
                 nested +=
                     [""]
                     + StructDeclaration(name: own, conformances: "Decodable, Hashable", fields: fields)
@@ -108,8 +106,8 @@ private struct ChoiceDeclaration {
     var lines: [String] {
         var known: Set<String> = []
         let texts = texts.filter { known.insert($0).inserted }
-        var names: Set<String> = ["unknown"]
-        let cases = texts.map { (text: $0, name: SwiftName.unused(SwiftName.of($0), &names)) }
+        var names = NamesInUse(["unknown"])
+        let cases = texts.map { (text: $0, name: names.unused(SwiftName.of($0))) }
         return ["public enum \(name): Decodable, Hashable, Sendable {"]
             + indented(
                 cases.map { "case \($0.name)" } + [

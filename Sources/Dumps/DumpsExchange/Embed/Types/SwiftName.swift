@@ -1,3 +1,5 @@
+import RemoteSettingsModel
+
 /// Swift names and literals for untrusted strings.
 enum SwiftName {
     /// Words that cannot be variable names without backticks (The Swift Programming Language, "Keywords and
@@ -12,7 +14,7 @@ enum SwiftName {
 
     /// Names that a nested type must not have, because generated code uses types with these names, or because Swift
     /// does not allow them.
-    static let typesInUse: Set = [
+    static let typesInUse: Set<ExactString> = [
         "Any", "Array", "Bool", "CodingKey", "CodingKeys", "Decodable", "Decoder", "Dictionary", "Double",
         "EmbeddedRecord", "Hashable", "ID", "Identifiable", "Int64", "Optional", "Protocol", "RemoteSettingsAttachment",
         "RemoteSettingsJSON", "Self", "Sendable", "String", "Type",
@@ -32,17 +34,6 @@ enum SwiftName {
         let joined = camelCase(name)
         let capital = joined.prefix(1).uppercased() + joined.dropFirst()
         return capital.utf8.first.map { !isDigit($0) } ?? true ? capital : "_\(capital)"
-    }
-
-    /// Returns the name, with a number if it is already in use, and adds the result to `names`.
-    static func unused(_ name: String, _ names: inout Set<String>) -> String {
-        var candidate = name
-        var number = 2
-        while !names.insert(candidate).inserted {
-            candidate = "\(name.filter { $0 != "`" })\(number)"
-            number += 1
-        }
-        return candidate
     }
 
     /// Returns a string literal with printable ASCII only, so that no string can look like another string or like code.
@@ -93,4 +84,25 @@ enum SwiftName {
     private static func isDigit(_ byte: UInt8) -> Bool { (0x30...0x39).contains(byte) }
 
     private static func isLetter(_ byte: UInt8) -> Bool { (0x61...0x7A).contains(byte | 0x20) }
+}
+
+/// The names in a scope of generated code.
+struct NamesInUse {
+    private var names: Set<ExactString>
+    /// For each name that was requested again, the first number that has not been tried.
+    private var numbers: [ExactString: Int] = [:]
+
+    init(_ names: Set<ExactString> = []) {
+        self.names = names
+    }
+
+    /// Returns the name, with a number if it is already in use, and adds the result to the names in use.
+    mutating func unused(_ name: String) -> String {
+        if names.insert(name.exact).inserted { return name }
+        let stem = name.filter { $0 != "`" }
+        var number = numbers[stem] ?? 2
+        while !names.insert("\(stem)\(number)".exact).inserted { number += 1 }
+        numbers[stem] = number + 1
+        return "\(stem)\(number)"
+    }
 }

@@ -53,17 +53,18 @@ extension ValueType {
                 if let misfit = type.misfit(of: member.value, at: path + [member.key]) { return misfit }
             }
             return nil
-        case (.object(let fields), .object): return Self.misfit(of: value, fields, at: path)
-        case (.attachment, .object): return Self.misfit(of: value, Self.attachmentFields, at: path)
+        case (.object(let fields), .object(let members)): return Self.misfit(of: members, fields, at: path)
+        case (.attachment, .object(let members)): return Self.misfit(of: members, Self.attachmentFields, at: path)
         default: return wrong(words)
         }
     }
 
-    private static func misfit(of object: JSONValue, _ fields: [Field], at path: [String]) -> Misfit? {
+    private static func misfit(of members: [JSONValue.Member], _ fields: [Field], at path: [String]) -> Misfit? {
+        let values = members.byKey
         for field in fields {
-            let value = object[field.key] ?? .null
+            let value = values[field.key] ?? .null
             if value == .null, field.isOptional { continue }
-            guard object[field.key] != nil else {
+            guard values[field.key] != nil else {
                 return Misfit(path: path + [field.key], found: "missing", expected: field.type.words)
             }
             if let misfit = field.type.misfit(of: value, at: path + [field.key]) { return misfit }

@@ -68,13 +68,14 @@ struct HTMLWriter {
         // Escaping makes a string at most six times as long.
         let fits = text.utf8.count <= (end - bytes.count) / 6
         guard HiddenCharacters.occur(in: text) || !fits else { return escape(text.utf8) }
-        for scalar in text.unicodeScalars {
-            if isFull { return }
-            if HiddenCharacters.contains(scalar) {
+        HiddenCharacters.forEachCharacter(in: text) { scalar, isHidden in
+            if isFull { return false }
+            if isHidden {
                 raw("<span class=\"hidden-character\">", HiddenCharacters.name(scalar), "</span>")
             } else {
                 escape(String(scalar).utf8)
             }
+            return true
         }
     }
 

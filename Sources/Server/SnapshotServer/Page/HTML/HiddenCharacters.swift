@@ -1,23 +1,33 @@
 #if Server
+import RemoteSettingsModel
+
 /// Invisible characters, and characters that reorder text (Unicode TR 36, §2.5 and UAX 9).
 ///
-/// They could make one record look like another. The joiners U+200C and U+200D are not hidden, because scripts and
-/// emoji need them.
+/// They could make one record look like another. The joiners U+200C and U+200D are not hidden, because scripts need
+/// them.
 enum HiddenCharacters {
-    static func contains(_ scalar: Unicode.Scalar) -> Bool {
-        switch scalar.value {
-        case 0x09, 0x0A: false
-        case 0x00...0x1F, 0x7F...0x9F, 0xAD, 0x61C, 0x180E, 0x200B, 0x200E, 0x200F, 0x2028...0x202E, 0x2060...0x206F,
-            0xFEFF, 0xFFF9...0xFFFB, 0xE0000...0xE007F:
-            true
-        default: scalar.properties.generalCategory == .privateUse || scalar.value & 0xFFFE == 0xFFFE
+    /// Calls `body` with each character of a text, and whether it is hidden, until `body` returns `false`.
+    static func forEachCharacter(in text: String, _ body: (Unicode.Scalar, _ isHidden: Bool) -> Bool) {
+        VisibleText.forEachCharacter(in: text) { scalar, isInvisible, _ in
+            let isHidden =
+                switch scalar.value {
+                case 0x09, 0x0A, 0x200C, 0x200D: false
+                default:
+                    isInvisible || scalar.properties.generalCategory == .privateUse || scalar.value & 0xFFFE == 0xFFFE
+                }
+            return body(scalar, isHidden)
         }
     }
 
     static func occur(in text: String) -> Bool {
         // Nearly all text is ASCII, so check its bytes first. The only hidden ASCII characters are control characters.
         for byte in text.utf8 where byte >= 0x7F || byte < 0x20 && byte != 0x0A && byte != 0x09 {
-            return text.unicodeScalars.contains(where: contains)
+            var isFound = false
+            forEachCharacter(in: text) { _, isHidden in
+                isFound = isHidden
+                return !isHidden
+            }
+            return isFound
         }
         return false
     }
@@ -32,8 +42,9 @@ enum HiddenCharacters {
     static func spelledOut(_ text: String) -> String {
         guard occur(in: text) else { return text }
         var result = ""
-        for scalar in text.unicodeScalars {
-            if contains(scalar) { result += "[\(name(scalar))]" } else { result.unicodeScalars.append(scalar) }
+        forEachCharacter(in: text) { scalar, isHidden in
+            if isHidden { result += "[\(name(scalar))]" } else { result.unicodeScalars.append(scalar) }
+            return true
         }
         return result
     }

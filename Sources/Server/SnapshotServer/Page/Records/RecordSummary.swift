@@ -36,7 +36,7 @@ struct RecordSummary {
     private static func text(_ value: JSONValue) -> String? {
         switch value {
         case .string(let text): text.isEmpty ? nil : shortened(text)
-        case .number(let number): shortened(number.text)
+        case .number(let number): shortened(PlainNumber.shown(number))
         case .bool(let bool): bool ? "true" : "false"
         case .array(let elements):
             elements.isEmpty ? nil : shortened(elements.prefix(6).compactMap(\.string).joined(separator: ", "))

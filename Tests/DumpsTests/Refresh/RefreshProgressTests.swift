@@ -1,0 +1,79 @@
+@testable import Dumps
+import RemoteSettingsModel
+import Testing
+
+@Suite struct RefreshProgressTests {
+    private static func id(_ number: Int) throws -> CollectionID { try CollectionID("main/c\(number)") }
+
+    private static func planned(_ number: Int) throws -> PlannedCollection {
+        PlannedCollection(
+            settings: .init(id: try id(number), attachments: AttachmentRule()), action: .create, held: nil,
+            serverTimestamp: nil)
+    }
+
+    /// A refresh of collections of which none has a bundle.
+    private static func refresh(of count: Int) throws -> RefreshProgress {
+        var progress = RefreshProgress()
+        _ = progress.update(.planned(try (0..<count).map(planned)))
+        return progress
+    }
+
+    @Test func whatDownloadsIsShownFirst() throws {
+        var progress = try Self.refresh(of: 30)
+        for number in 0..<30 { _ = progress.update(.began(try Self.id(number))) }
+        for number in 0..<10 { _ = progress.update(.packing(try Self.id(number))) }
+        _ = progress.update(.downloading(try Self.id(29), files: 2, bytes: 4096))
+        _ = progress.update(.received(try Self.id(29), bytes: 1024))
+        let lines = progress.lines(received: 1024, at: .zero)
+        #expect(lines.count == 14)
+        #expect(lines[0].hasPrefix("main/c29 ") && lines[0].hasSuffix("0/2 files, 1.0 KiB of 4.0 KiB"), "\(lines[0])")
+        #expect(lines[1].hasSuffix("contacting the server") && lines[12] == "… 18 more", "\(lines)")
+    }
+
+    @Test func whatIsPackedIsNeitherShownNorCountedTwice() throws {
+        var progress = try Self.refresh(of: 2)
+        _ = progress.update(.began(try Self.id(0)))
+        _ = progress.update(.began(try Self.id(1)))
+        _ = progress.update(.packing(try Self.id(0)))
+        _ = progress.update(.staged(try Self.id(0)))
+        #expect(progress.lines(received: 0, at: .zero).map { $0.contains("main/c0") } == [false, false])
+        #expect(progress.lines(received: 0, at: .zero).last?.contains(" 1/2, ") == true)
+        let line = progress.update(.finished(CollectionOutcome(try Self.planned(0), status: .created)))
+        #expect(line == "main/c0: created")
+        #expect(progress.lines(received: 0, at: .zero).last?.contains(" 1/2, ") == true)
+        _ = progress.update(.finished(CollectionOutcome(try Self.planned(1), status: .failed)))
+        #expect(progress.lines(received: 0, at: .zero).last?.contains(" 2/2, ") == true)
+    }
+
+    @Test func theTimeLeftIsShownIfItIsKnownAndNeverZero() throws {
+        var progress = try Self.refresh(of: 2)
+        func last(_ received: Int, _ seconds: Int) -> String {
+            progress.lines(received: received, at: .seconds(seconds)).last ?? ""
+        }
+        _ = progress.update(.began(try Self.id(0)))
+        _ = progress.update(.downloading(try Self.id(0), files: 1, bytes: 10_240))
+        #expect(!last(0, 0).contains("/s"))
+        // The other collection may need files, too.
+        #expect(last(1024, 1).hasSuffix(", 1.0 KiB received, 1.0 KiB/s"))
+        _ = progress.update(.began(try Self.id(1)))
+        #expect(!last(2048, 2).contains("left"))
+        _ = progress.update(.packing(try Self.id(1)))
+        _ = progress.update(.received(try Self.id(0), bytes: 3072))
+        #expect(last(3072, 3).hasSuffix(", 1.0 KiB/s, 7 s left"))
+        // A connection that has become slow is not measured by its beginning.
+        _ = progress.update(.received(try Self.id(0), bytes: 7167))
+        #expect(last(10_239, 4).hasSuffix(", 1 s left"))
+        #expect(!last(10_239, 15).contains("/s"))
+    }
+
+    @Test func aDownloadThatStartsAgainIsNotCountedTwice() throws {
+        var progress = try Self.refresh(of: 1)
+        _ = progress.update(.began(try Self.id(0)))
+        _ = progress.update(.downloading(try Self.id(0), files: 1, bytes: 2048))
+        for bytes in [1024, -1024, 512, .max, .max, .min] {
+            _ = progress.update(.received(try Self.id(0), bytes: bytes))
+            #expect(progress.lines(received: 0, at: .zero).count == 2)
+        }
+        #expect(progress.lines(received: 0, at: .zero)[0].contains("0 B of 2.0 KiB"))
+    }
+}

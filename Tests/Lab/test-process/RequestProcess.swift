@@ -1,0 +1,28 @@
+// One request by the library's transport, with the proxies and certificate authorities of the environment.
+//
+//     test-process request SERVER SECONDS
+//
+// It asks SERVER for its root document, once, with SECONDS as its time-outs. It prints the size of the document, or the
+// error.
+
+#if Lab && !canImport(Darwin)
+import CurlTransport
+import RemoteSettingsHTTP
+import RemoteSettingsModel
+
+enum RequestProcess {
+    static func run(_ server: String, seconds: Int) async {
+        var limits = Limits()
+        (limits.tries, limits.headTimeoutSeconds, limits.idleTimeoutSeconds) = (1, seconds, seconds)
+        limits.rootDocumentBytes = limits.changesetBytes
+        do {
+            let client = ServerClient(
+                server: try ServerURL(server, allowPlainHTTP: true), transport: CurlTransport(),
+                userAgent: UserAgent(name: "tests", version: "1"), limits: limits)
+            say("\(try await client.rootDocument().body.count) bytes")
+        } catch {
+            say("\(error)")
+        }
+    }
+}
+#endif
