@@ -27,7 +27,7 @@ class Team:
         for name, value in self.values.items():
             (self.path / f"sources/main/{name}.yaml").write_text(f"records:\n  - {{id: a, value: {value}}}\n")
         return ("publish", "--sources", self.path / "sources", "--keys", self.path / "keys", "--dumps", self.dumps.path,
-                "--format", "json", *(() if "--publisher" in options else ("--no-catalogue",)), *options)
+                "--format", "json", *options)
 
     def publish(self, *options, env=None):
         outcome = rsdump.run(*self.arguments(*options), env=env)

@@ -7,7 +7,6 @@ import pytest
 
 import rsdump
 from git_tree import GitTree
-from test_catalogues import Origin
 from test_changes import REGIONS, SETTINGS
 from test_pins import pinned, refreshed, timestamp
 
@@ -130,43 +129,6 @@ def test_a_signed_state_replaces_a_newer_unsigned_one(dumps, sample, tree):
     assert outcome.code == rsdump.DONE and outcome.says(f"{SETTINGS}: kept theirs", "the other state is unsigned"), str(outcome)
     assert dumps.lock == signed
     verified(dumps)
-
-
-@pytest.mark.parametrize("side", ["ours", "theirs"])
-def test_the_number_of_a_catalogue_comes_from_its_bundle(tmp_path, side):
-    origin = Origin(tmp_path / "origin")
-    origin.publish(one=1, two=2)
-    tree = GitTree(origin.path)
-    (origin.path / ".gitignore").write_text("keys/\n")
-    tree.git("config", "user.name", "Test")
-    tree.git("config", "user.email", "test@example.org")
-    tree.commit("first")
-    tree.git("checkout", "--quiet", "-b", "other")
-
-    def forge_number():
-        path = origin.dumps.path / "dumps.lock.json"
-        lock = json.loads(path.read_text())
-        lock["catalogue"]["number"] = 4711
-        path.write_text(json.dumps(lock, indent=2))
-
-    if side == "theirs":
-        forge_number()
-        tree.commit("other")
-        tree.git("checkout", "--quiet", "main")
-        origin.publish(one=3)
-        newer = origin.dumps.lock
-        tree.commit("main")
-    else:
-        origin.publish(one=3)
-        newer = origin.dumps.lock
-        tree.commit("other")
-        tree.git("checkout", "--quiet", "main")
-        forge_number()
-        tree.commit("main")
-    outcome = origin.run("merge", "--with", "other")
-    assert outcome.code == rsdump.DONE, str(outcome)
-    assert origin.dumps.lock == newer and newer["catalogue"]["number"] == 2
-    assert origin.run("verify").code == rsdump.DONE
 
 
 def test_other_merges_leave_the_directory_alone(dumps, sample, tree):

@@ -25,23 +25,15 @@ def explore(folder, model, *options):
     return int(re.search(r"errors: (\d+)", found)[1]), int(float(re.search(r"([\d.e+]+) states, stored", found)[1]))
 
 
-@pytest.mark.parametrize("model, least", [("dumps", 1_000_000), ("keys", 500_000), ("catalogue", 100_000)])
+@pytest.mark.parametrize("model, least", [("dumps", 1_000_000), ("keys", 500_000)])
 def test_every_reader_sees_the_old_state_or_the_new_one(tmp_path, model, least):
     errors, states = explore(tmp_path, model)
     assert errors == 0
     assert states > least
 
 
-def test_a_catalogue_of_which_the_system_removes_any_files(tmp_path):
-    errors, states = explore(tmp_path, "catalogue", "-DKILLS=0", "-DPURGES=1")
-    assert errors == 0
-    assert states > 100_000
-
-
 @pytest.mark.parametrize("model, left_out", [
     ("dumps", "CLEAR_FIRST"), ("dumps", "NO_LOG"), ("dumps", "LOG_FIRST"), ("dumps", "IMPATIENT"), ("dumps", "BLIND"),
-    ("catalogue", "COMMIT_FIRST"), ("catalogue", "CLEAN_FIRST"), ("catalogue", "IMPATIENT"), ("catalogue", "TRUSTING"),
-    ("catalogue", "NO_SUCCESSION"),
     ("keys", "NO_NEXT"), ("keys", "NO_LOCK"), ("keys", "CLEAR_FIRST"), ("keys", "IMPATIENT"),
 ])
 def test_the_model_finds_what_is_left_out(tmp_path, model, left_out):

@@ -88,7 +88,7 @@ def demo_site():
 
 @pytest.fixture(scope="module")
 def authored():
-    """Parameters, a file and a catalogue, as an earlier version published them."""
+    """Parameters and a file, as an earlier version published them."""
     with Serving("--dumps", rsdump.REPOSITORY / "Tests/Promises/0.1.0/dumps") as serving:
         yield serving.url
 
@@ -200,7 +200,7 @@ SHOWN_HOSTILE = {
 }
 PARAMETERS = "/collections/main/app-config/parameters"
 SHOWN_AUTHORED = {
-    "catalogue": "/", "config": "/collections/main/app-config", "parameters": PARAMETERS,
+    "config": "/collections/main/app-config", "parameters": PARAMETERS,
 }
 SHOWN_DEMO = {"demo": "/", "icons": "/collections/main/icons"}
 

@@ -6,6 +6,7 @@ import pytest
 
 import rsdump
 from dumps import Dumps
+from serve import Serving
 
 KEPT = rsdump.REPOSITORY / "Tests/Promises"
 VERSIONS = sorted(path.name for path in KEPT.iterdir() if (path / "dumps").is_dir())
@@ -27,7 +28,7 @@ def get(collection, *options):
 def test_its_dumps_are_verified_and_made_again(given):
     verified = rsdump.run("verify", "--locked", "--dumps", given / "dumps", "--format", "json")
     assert verified.code == rsdump.DONE, str(verified)
-    assert len(verified.json()["collections"]) == 3
+    assert len(verified.json()["collections"]) == 2 and verified.says("catalogue: has no effect any more")
     files = Dumps(given / "dumps").files()
     again = rsdump.run("verify", "--rebuild", "--dumps", given / "dumps")
     assert again.code == rsdump.DONE, str(again)
@@ -40,10 +41,25 @@ def test_its_attachment_is_read(given, tmp_path):
     assert (tmp_path / "ab.txt").read_bytes() == b"hello\n"
 
 
-@pytest.mark.parametrize("storage, origin", [("storage", ()), ("storage-catalogue", ("--publisher", "golden.example.org"))])
-def test_its_storage_serves_records_offline(given, storage, origin):
+def test_a_refresh_removes_its_catalogue(given, tmp_path):
+    shutil.copytree(given / "dumps", tmp_path / "served")
+    with Serving("--dumps", tmp_path / "served") as server:
+        options = ("--dumps", given / "dumps", "--server", server.url)
+        planned = rsdump.run("refresh", "--dry-run", *options)
+        assert planned.code == rsdump.DONE and (given / "dumps/publisher/catalogue.zip").exists(), str(planned)
+        refreshed = rsdump.run("refresh", *options)
+        assert refreshed.code == rsdump.DONE and refreshed.says("publisher/catalogue: removed"), str(refreshed)
+        files = Dumps(given / "dumps").files()
+        assert not any("catalogue" in name for name in files) and "catalogue" not in (given / "dumps/dumps.lock.json").read_text()
+        assert rsdump.run("verify", "--locked", "--dumps", given / "dumps").code == rsdump.DONE
+        again = rsdump.run("refresh", *options)
+        assert again.code == rsdump.DONE and not again.says("removed") and Dumps(given / "dumps").files() == files, str(again)
+
+
+@pytest.mark.parametrize("storage", ["storage", "storage-catalogue"])
+def test_its_storage_serves_records_offline(given, storage):
     root = next(line.split('"')[1] for line in (given / "dumps/dumps.yaml").read_text().splitlines() if '- "' in line)
-    options = ("--storage", given / storage, "--trust-root", root, *origin)
+    options = ("--storage", given / storage, "--trust-root", root)
     assert get("main/app-config", *options)["greeting"]["value"] == "Hello"
     assert set(get("main/files", *options)) == {"a", "b"}
 

@@ -87,22 +87,20 @@ def team(tmp_path):
 
 def test_a_program_signs_and_no_key_is_on_the_publishers_disk(token, tmp_path):
     team = SigningTeam(tmp_path / "repository", token)
-    published = team.sign("--publisher", "shop")
+    published = team.sign()
     assert published.code == rsdump.DONE, str(published)
     assert team.dumps.verify().code == rsdump.DONE
-    for name in ("main/settings", "publisher/catalogue"):
-        bundle = team.bundle(name)
-        for signature in bundle.signatures:
-            assert check(bundle.payload, "main", signature["signature"], "http://x/chain.pem", lambda url: bundle.chain, team.root)
+    bundle = team.bundle("main/settings")
+    for signature in bundle.signatures:
+        assert check(bundle.payload, "main", signature["signature"], "http://x/chain.pem", lambda url: bundle.chain, team.root)
     unchanged = team.files
     assert team.sign().code == rsdump.DONE and team.files == unchanged
-    assert team.sign("--confirm").code == rsdump.DONE and team.files != unchanged
 
     renewed = team.keys("renew", "offline", "--signer-public-key", token.public, "--intermediate")
     assert renewed.code == rsdump.DONE, str(renewed)
     team.take_certificates()
     again = team.sign("--resign")
-    assert again.code == rsdump.DONE and again.says("signed again", "confirmed"), str(again)
+    assert again.code == rsdump.DONE and again.says("signed again"), str(again)
     assert team.dumps.verify().code == rsdump.DONE
     texts = [file.read_bytes() for place in ("keys", "dumps", "sources") for file in (team.path / place).rglob("*") if file.is_file()]
     assert not any(b"PRIVATE KEY" in text for text in texts)
@@ -130,7 +128,7 @@ def test_the_job_of_a_repository_signs_by_a_program(team, tmp_path):
         git("config", name, value)
     git("add", "keys", "sources")
     git("commit", "--quiet", "--message", "Sources")
-    for job in ("merge", "confirm", "resign"):
+    for job in ("merge", "resign"):
         done = subprocess.run(
             [rsdump.REPOSITORY / "scripts/publish", job], cwd=team.path, capture_output=True, text=True, env=rsdump.environment(
                 {**team.token.environment, "RSDUMP": str(rsdump.BINARY), "SIGN_WITH": str(team.token.command)}))

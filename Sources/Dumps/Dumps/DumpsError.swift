@@ -14,10 +14,6 @@ package struct DumpsError: CodedError {
         case excess(BudgetExcess)
         /// The guards that a state violates.
         case violations([GuardViolation])
-        /// The state that a catalogue lists, and the one that the server has.
-        case states(listed: Timestamp, found: Timestamp)
-        /// The collections whose failures prevented the acceptance of a catalogue.
-        case causes([CollectionID])
         /// The signer failed, so no other collection can be signed either.
         case signer
     }

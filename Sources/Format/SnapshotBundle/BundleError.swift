@@ -1,7 +1,6 @@
 import RemoteSettingsModel
 
-/// An error that explains why a file, a bundle, a lock file, a signature or a catalogue cannot be read, trusted or
-/// written.
+/// An error that explains why a file, a bundle, a lock file or a signature cannot be read, trusted or written.
 package struct BundleError: CodedError {
     package let code: FailureCode
     /// The file, as specified by the caller; empty if the error is not about a file.

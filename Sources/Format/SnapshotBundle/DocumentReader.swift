@@ -111,6 +111,13 @@ struct DocumentReader {
         }
     }
 
+    /// Skips the next member, which must have this key.
+    mutating func skip(_ key: String) throws(BundleError) {
+        try member(key) { (document) throws(BundleError) in
+            _ = try document.json { (reader) throws(FormatError) in try reader.skipValue() }
+        }
+    }
+
     /// Returns whether the next member has this key.
     func isNext(_ key: String) -> Bool {
         var copy = reader

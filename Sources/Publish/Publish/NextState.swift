@@ -81,12 +81,6 @@ package struct NextState: Sendable {
 
     package var timestamp: Timestamp { payload.timestamp }
 
-    /// The state as an entry of a catalogue.
-    var listed: Catalogue.Entry {
-        Catalogue.Entry(
-            timestamp: timestamp, payload: SHA256Digest(hashing: payload.bytes), records: payload.records.count)
-    }
-
     /// The state as an unverified snapshot, for comparisons.
     package var unsigned: UnverifiedSnapshot {
         UnverifiedSnapshot(collection: collection, payload: payload, metadata: metadata)
@@ -100,7 +94,7 @@ package struct NextState: Sendable {
     }
 
     /// Returns the timestamp for a new state: `time`, or one millisecond after the current timestamp if that is later.
-    static func timestamp(
+    private static func timestamp(
         of id: CollectionID, onto present: PresentState?, at time: Timestamp, limits: Limits
     ) throws(DumpsError) -> Timestamp {
         guard let present, present.isVouched, case let held = present.payload.timestamp, held >= time else {

@@ -15,17 +15,8 @@ package struct Publisher: Sendable {
         package var overlap: (any PayloadSigner)?
         /// The server from which apps sync, for `dumps.yaml` and the lock file; `nil` for the one in `dumps.yaml`.
         package var server: String?
-        /// The publisher's name for a new `dumps.yaml`, which then requires a catalogue; `nil` for none.
-        package var publisher: PublisherName?
-        /// The publisher's name for a new directory if `publisher` is `nil`; `nil` for no catalogue in a new directory.
-        /// It has no effect on a directory that already has collections.
-        package var suggestedPublisher: PublisherName?
-        /// Whether to write `catalogue: off` into a new `dumps.yaml`.
-        package var declinesCatalogues = false
         /// The collections whose next states are published even if they violate guards.
         package var accepted: Set<CollectionID> = []
-        /// Whether to refuse a catalogue that clients would consider stale before the next run is due.
-        package var staysConfirmed = false
 
         package init(time: Timestamp) {
             self.time = time
@@ -39,8 +30,6 @@ package struct Publisher: Sendable {
         /// The earliest expiry of a certificate in the chain; `nil` if the collection has no verified state.
         package let chainEnd: Timestamp?
         package fileprivate(set) var notes: [String]
-        /// The catalogue; `nil` for any other collection.
-        package var catalogue: NextCatalogue?
     }
 
     /// The directory's current state of a collection.
@@ -83,38 +72,25 @@ package struct Publisher: Sendable {
         self.limits = limits
     }
 
-    /// Computes the collections' next states and the next catalogue. Signs nothing and writes nothing. Does I/O.
+    /// Computes the collections' next states. Signs nothing and writes nothing. Does I/O.
     ///
     /// This needs no keys and verifies no signatures. It relies on the lock file's list of signed states.
     ///
     /// - Parameter accepted: the collections whose guard violations are accepted; `nil` to skip the guards.
-    /// - Returns: the next states, and the next catalogue, which is `nil` if `dumps.yaml` requires none.
     package static func preview(
         _ sources: [CollectionSource], in directory: DumpsDirectory, at time: Timestamp, isExact: Bool = false,
         accepted: Set<CollectionID>? = nil, limits: Limits = Limits()
-    ) throws -> (states: [CollectionID: ComparedSnapshot], catalogue: NextCatalogue?) {
+    ) throws -> [CollectionID: ComparedSnapshot] {
         let lock = try directory.readableLock(limits: limits).lock
         let configuration = try directory.configurationOrDefault()
-        var states = try sources.map { source in
+        let states = try sources.map { source in
             let present = try present(source.id, lock, in: directory, limits: limits)
             let next = try NextState(source, onto: present, at: time, isExact: isExact, limits: limits)
             if let accepted { _ = try guarded(next, onto: present, by: configuration, accepted: accepted) }
             return next
         }
-        var catalogue: NextCatalogue?
-        if let settings = configuration.catalogue {
-            do {
-                try directory.checkCatalogue(lock, roots: nil, limits: limits)
-            } catch  where !error.isOfMachine {
-                throw DumpsError.damaged(Catalogue.collection, "\(error)")
-            }
-            let next = try previewedCatalogue(settings, states, lock, in: directory, at: time, limits: limits)
-            let present = try present(Catalogue.collection, lock, in: directory, limits: limits)
-            states.append(try NextState(next.source, onto: present, at: time, isExact: false, limits: limits))
-            catalogue = next
-        }
         let compared = states.map { ($0.collection, ComparedSnapshot(planned: $0.unsigned)) }
-        return (Dictionary(compared) { _, last in last }, catalogue)
+        return Dictionary(compared) { _, last in last }
     }
 
     private static func present(
@@ -143,31 +119,6 @@ package struct Publisher: Sendable {
         return violations
     }
 
-    private static func previewedCatalogue(
-        _ catalogue: DumpsConfiguration.CatalogueSettings,
-        _ previewed: [NextState],
-        _ lock: LockFile, in directory: DumpsDirectory, at time: Timestamp, limits: Limits
-    ) throws -> NextCatalogue {
-        let id = Catalogue.collection
-        let held = try present(id, lock, in: directory, limits: limits)
-        let present = try held.flatMap { held in
-            held.isVouched
-                ? VerifiedCatalogue(try Catalogue(held.payload.records), certificateBegins: nil) : nil
-        }
-        var states: [CollectionID: Catalogue.Entry] = [:]
-        for (id, entry) in lock.collections where id != Catalogue.collection {
-            states[id] =
-                (try? directory.listedState(
-                    of: id, entry, at: directory.readablePath(id, limits: limits), limits: limits))
-                ?? present?.catalogue.entries[id]
-        }
-        for state in previewed { states[state.collection] = state.listed }
-        return try NextCatalogue(
-            (catalogue.publisher, catalogue.expiresAfter), after: present, states: states,
-            timestamp: (try? NextState.timestamp(of: id, onto: held, at: time, limits: limits)) ?? time, time: time,
-            confirms: false, begins: nil)
-    }
-
     /// Checks a source in the same way as publishing does, but without a current state. It finds errors that occur only
     /// when records are created, such as numbers that are out of range. Does no I/O, and needs neither keys nor a dumps
     /// directory.
@@ -176,9 +127,6 @@ package struct Publisher: Sendable {
     package static func check(
         _ source: CollectionSource, _ configuration: DumpsConfiguration, at time: Timestamp, limits: Limits = Limits()
     ) throws {
-        if configuration.catalogue != nil, source.id == Catalogue.collection {
-            throw DumpsError.sourceOfCatalogue(source.id)
-        }
         let state = try NextState(source, onto: nil, at: time, isExact: false, limits: limits)
         let settings = configuration.settings(of: source.id)
         try settings.budget.check(AttachmentSelector(settings.attachments).select(state.payload.records).wanted)
@@ -209,33 +157,14 @@ package struct Publisher: Sendable {
 
     /// Publishes each collection independently of the others, and adds it to `dumps.yaml`. Does I/O, no network.
     ///
-    /// If `dumps.yaml` requires a catalogue, a catalogue of all collections is published in the same transaction. It is
-    /// the last outcome.
-    ///
-    /// - Throws: ``DumpsError``, for example if another process is using the directory, if the catalogue cannot be
-    ///   created or if the signer fails; `BundleError`, for example if apps would not accept the chain. In these cases
-    ///   nothing has changed. An error that concerns only one collection is in that collection's outcome.
+    /// - Throws: ``DumpsError``, for example if the signer fails; `BundleError`, for example if apps would not accept the
+    ///   chain. In these cases nothing has changed. An error that concerns only one collection is in that collection's
+    ///   outcome.
     package func run(_ sources: [CollectionSource]) async throws -> [Outcome] {
-        try await publish(sources.map { ($0.id, $0) }, catalogue: .next)
-    }
-
-    /// Confirms the current catalogue: extends the time until which clients consider it fresh. Does I/O, no network.
-    ///
-    /// If the directory's states are not those in the catalogue, it creates a new catalogue.
-    ///
-    /// - Throws: the errors of ``run(_:)``, and ``DumpsError`` if `dumps.yaml` requires no catalogue.
-    package func confirm() async throws -> [Outcome] {
-        guard try directory.configurationOrDefault().catalogue != nil else {
-            throw DumpsError.noCatalogueToConfirm(directory.configurationPath)
-        }
-        return try await publish([], catalogue: .confirmed)
+        try await publish(sources.map { ($0.id, $0) })
     }
 
     /// Signs collections again without reading sources. No data changes. Does I/O, no network.
-    ///
-    /// If the catalogue gets a signature from a different key, it is also confirmed, and so gets a later timestamp.
-    /// This matters after a theft of the old key: the thief may have signed a different catalogue with the same
-    /// timestamp, and clients that have it request only later ones.
     ///
     /// - Parameter names: the collections; empty for all that are in the directory.
     package func resign(_ names: [CollectionID]) async throws -> [Outcome] {
@@ -244,22 +173,7 @@ package struct Publisher: Sendable {
         guard unknown.isEmpty else {
             throw DumpsError.notLocked(unknown, directory.lockPath, known: lock.collections.keys)
         }
-        let ids = names.isEmpty ? lock.collections.keys.sorted() : names
-        guard try directory.configurationOrDefault().catalogue != nil, ids.contains(Catalogue.collection) else {
-            return try await publish(ids.map { ($0, nil) }, catalogue: .none)
-        }
-        return try await publish(
-            ids.filter { $0 != Catalogue.collection }.map { ($0, nil) }, catalogue: .resigned)
-    }
-
-    /// The step of a run that concerns the catalogue.
-    private enum CatalogueStep {
-        /// None: `dumps.yaml` requires no catalogue, so a collection with the catalogue's name is an ordinary one.
-        case none
-        case next
-        case confirmed
-        /// Sign the current catalogue again. It is confirmed only if a different key signs it.
-        case resigned
+        return try await publish((names.isEmpty ? lock.collections.keys.sorted() : names).map { ($0, nil) })
     }
 
     /// The values that are the same for all collections of a run.
@@ -270,68 +184,32 @@ package struct Publisher: Sendable {
     }
 
     private func publish(
-        _ collections: [(id: CollectionID, source: CollectionSource?)], catalogue step: CatalogueStep
+        _ collections: [(id: CollectionID, source: CollectionSource?)]
     ) async throws -> [Outcome] {
         defer { try? transaction.end() }
-        let isOfCatalogue = [.confirmed, .resigned].contains(step)
-        guard let first = collections.first?.id ?? (isOfCatalogue ? Catalogue.collection : nil) else { return [] }
+        guard let first = collections.first?.id else { return [] }
         // A bad chain is an error for all collections, so check the chains before writing anything.
         _ = try chains(for: first)
         let written = try directory.configurationText().map {
             try ConfigurationReader.read($0, file: directory.configurationPath)
         }
-        if let publisher = options.publisher, let written, written.catalogue?.publisher != publisher {
-            throw DumpsError.publisherElsewhere(publisher, configured: written.catalogue?.publisher)
-        }
-        if options.declinesCatalogues, let configured = written?.catalogue {
-            throw DumpsError.hasCatalogues(configured.publisher)
-        }
         let server = try self.server(written)
-        let newPublisher = try written == nil ? self.newPublisher() : nil
-        let configuration = written ?? Self.newConfiguration(newPublisher)
+        let configuration = written ?? DumpsConfiguration()
         // Nothing is changed before the commit, so a signer that fails leaves the directory as it was. A directory that
         // is not writable is an error of the run, not of each collection.
         try directory.prepareWork()
-        if configuration.catalogue != nil {
-            do {
-                try directory.checkCatalogue(transaction.before, roots: policy.roots, limits: limits)
-            } catch  where !error.isOfMachine {
-                throw DumpsError.damaged(Catalogue.collection, "\(error)")
-            }
-        }
         let run = Run(
             verifier: BundleVerifier(policy, limits: limits), configuration: configuration, server: server)
         var outcomes: [Outcome] = []
         for (id, source) in collections {
-            if let source, configuration.catalogue != nil, id == Catalogue.collection {
-                outcomes.append(
-                    Outcome(
-                        id: id, result: .failure(DumpsError.sourceOfCatalogue(id)), chainEnd: nil,
-                        notes: source.notes))
-            } else {
-                outcomes.append(try await outcome(id, source, held: Result { try current(id, run) }, run))
-            }
+            outcomes.append(try await outcome(id, source, run))
         }
-        if step != .none, let catalogue = configuration.catalogue {
-            if var outcome = try await self.catalogue(catalogue, outcomes, step, run) {
-                if let newPublisher, newPublisher != options.publisher {
-                    outcome.notes.append(
-                        "the new dumps.yaml has the publisher \(newPublisher), which apps and packagers must "
-                            + "configure; to choose a name, run with --publisher in a new directory; for no "
-                            + "catalogue, with "
-                            + "--no-catalogue")
-                }
-                // If the catalogue cannot be published, nothing is, because clients accept only states that it lists.
-                _ = try outcome.result.get()
-                outcomes.append(outcome)
-            }
-        }
-        let published = outcomes.filter { $0.catalogue == nil && (try? $0.result.get()) != nil }.map(\.id)
+        let published = outcomes.filter { (try? $0.result.get()) != nil }.map(\.id)
         guard !published.isEmpty else {
             try transaction.commit(configuration)
             return outcomes
         }
-        try transaction.commit(creating: written == nil ? newText(newPublisher) : nil) { editor in
+        try transaction.commit(creating: written == nil ? newText : nil) { editor in
             if written != nil, let server = options.server { try editor.setServer(server) }
             _ = try editor.add(published, attachments: nil)
         }
@@ -340,33 +218,24 @@ package struct Publisher: Sendable {
 
     /// Publishes one collection and returns the result.
     ///
-    /// - Parameter check: called with the signed state before it is packed; may throw.
     /// - Throws: the error of a signer, which affects all collections.
-    private func outcome(
-        _ id: CollectionID, _ source: CollectionSource?, held: Result<Held?, any Error>, _ run: Run,
-        check: (Snapshot) throws -> Void = { _ in }
-    ) async throws -> Outcome {
+    private func outcome(_ id: CollectionID, _ source: CollectionSource?, _ run: Run) async throws -> Outcome {
         var notes = source?.notes ?? []
         var end: Timestamp?
         let result: Result<NextState, any Error>
         do {
-            let held = try held.get()
+            let held = try current(id, run)
             let rule = run.configuration.settings(of: id).attachments.text
-            // The time is not exact for a catalogue: two runs with the same --at may create two catalogues, and the
-            // second one then gets a timestamp that is one millisecond later.
-            let isExact = options.isExact && !(run.configuration.catalogue != nil && id == Catalogue.collection)
             var violations: [GuardViolation] = []
             let (state, snapshot) = try await next(
-                id, source, held, rule: rule, server: run.server, isExact: isExact, &notes
+                id, source, held, rule: rule, server: run.server, &notes
             ) { next in
-                guard id != Catalogue.collection else { return }
                 violations = try Self.guarded(
                     next, onto: held?.present, by: run.configuration, accepted: options.accepted)
             }
             notes += violations.map { "accepted despite a guard: \($0)" }
             end = try (snapshot ?? held?.vouched.get())?.provenance.verdict?.chainNotAfter
             if let snapshot {
-                try check(snapshot)
                 let outcome = try transaction.take(
                     .init(
                         snapshot: snapshot, attachments: source?.attachments ?? [:], origin: run.server,
@@ -385,105 +254,6 @@ package struct Publisher: Sendable {
             notes.append("its signature expires at \(end.rfc3339); sign it again with: rsdump publish --resign")
         }
         return Outcome(id: id, result: result, chainEnd: end, notes: notes)
-    }
-
-    /// Creates the catalogue of the directory's next states, and publishes it like any other collection.
-    ///
-    /// - Returns: `nil` if there is nothing to list.
-    private func catalogue(
-        _ settings: DumpsConfiguration.CatalogueSettings, _ outcomes: [Outcome], _ step: CatalogueStep, _ run: Run
-    ) async throws -> Outcome? {
-        let id = Catalogue.collection
-        let held = try current(id, run)
-        let present = try catalogue(of: held)
-        var notes: [String] = []
-        let chains = try chains(for: id)
-        let states: [CollectionID: Catalogue.Entry]
-        var confirms = step == .confirmed
-        if step == .resigned {
-            let (held, snapshot) = try vouchedNow(id, held)
-            states = present?.catalogue.entries ?? [:]
-            confirms = try PublishedFrom(snapshot, held.entry, limits: limits).signatures != chains.map(\.made)
-        } else {
-            states = try listedStates(after: present?.catalogue, outcomes, run, &notes)
-        }
-        guard !states.isEmpty || present != nil else {
-            if confirms { throw DumpsError.nothingToConfirm(directory.path) }
-            return nil
-        }
-        let chain = chains[0].verified
-        let next = try NextCatalogue(
-            (settings.publisher, settings.expiresAfter), after: present, states: states,
-            // A wrong clock is an error only if something changed. `NextState` then reports it, so ignore it here.
-            timestamp: (try? NextState.timestamp(of: id, onto: held?.present, at: options.time, limits: limits))
-                ?? options.time,
-            time: options.time, confirms: confirms, begins: chain.leafNotBefore)
-        let made = try await outcome(id, next.source, held: .success(held), run) { snapshot in
-            guard let present else { return }
-            do throws(BundleError) {
-                try VerifiedCatalogue(snapshot, roots: policy.roots, limits: limits).checkSuccession(of: present)
-            } catch {
-                throw DumpsError.nextCatalogue(error)
-            }
-        }
-        if options.staysConfirmed { try checkEnd(of: next.catalogue, chainEnd: made.chainEnd, settings) }
-        return Outcome(
-            id: id, result: made.result, chainEnd: made.chainEnd, notes: notes + made.notes, catalogue: next)
-    }
-
-    /// Returns the current catalogue; `nil` if it does not verify against a configured root.
-    private func catalogue(of held: Held?) throws(DumpsError) -> VerifiedCatalogue? {
-        guard case .success(let snapshot)? = held?.vouched else { return nil }
-        return try Result { () throws(BundleError) in
-            try VerifiedCatalogue(snapshot, roots: policy.roots, limits: limits)
-        }
-        .mapError(DumpsError.nextCatalogue).get()
-    }
-
-    /// Checks that clients will consider the catalogue fresh until the next run is due. Every run confirms the
-    /// catalogue, and the next run is due when half of `expires-after` has passed.
-    private func checkEnd(
-        of catalogue: Catalogue, chainEnd: Timestamp?, _ settings: DumpsConfiguration.CatalogueSettings
-    ) throws(DumpsError) {
-        let due = options.time.advanced(by: settings.expiresAfter / 2)
-        let end = min(catalogue.expires, chainEnd ?? catalogue.expires)
-        guard end >= due else { throw .staleTooEarly(Catalogue.collection, end: end, due: due) }
-    }
-
-    /// Returns the states for the next catalogue: those of all collections that verify against a configured root.
-    private func listedStates(
-        after present: Catalogue?, _ outcomes: [Outcome], _ run: Run, _ notes: inout [String]
-    ) throws -> [CollectionID: Catalogue.Entry] {
-        let published = Set(outcomes.filter { (try? $0.result.get()) != nil }.map(\.id))
-        let failed = Set(outcomes.map(\.id)).subtracting(published)
-        var states: [CollectionID: Catalogue.Entry] = [:]
-        let entries = transaction.after.collections.sorted { $0.key < $1.key }
-        for (id, entry) in entries where id != Catalogue.collection {
-            let listed = present?.entries[id]
-            do {
-                let state = try directory.listedState(
-                    of: id, entry, at: transaction.bundlePath(id), limits: limits)
-                // States that this run has published and states in the previous catalogue are already verified, so
-                // verify only others.
-                if !published.contains(id), state != listed { try verifyListed(id, entry, run) }
-                states[id] = state
-            } catch {
-                guard let listed else {
-                    notes.append("\(id) was not added to the catalogue: \(error)")
-                    continue
-                }
-                guard failed.contains(id) else { throw DumpsError.notVouchedInCatalogue(id, "\(error)") }
-                states[id] = listed
-            }
-        }
-        return states
-    }
-
-    private func verifyListed(_ id: CollectionID, _ entry: LockFile.Collection, _ run: Run) throws {
-        guard entry.trust.isSigned || entry.trust == .unsigned && policy.acceptsUnsigned else {
-            throw DumpsError.notVouched(id, "it is \(entry.trust.kind.rawValue)")
-        }
-        try run.verifier.verify(directory.bundlePath(id), of: id, against: entry)
     }
 
     private func current(_ id: CollectionID, _ run: Run) throws -> Held? {
@@ -511,13 +281,13 @@ package struct Publisher: Sendable {
     /// - Parameter check: called with the next state before it is signed; may throw.
     /// - Returns: the next state and the snapshot to pack. The snapshot is `nil` if the current bundle is kept.
     private func next(
-        _ id: CollectionID, _ source: CollectionSource?, _ held: Held?, rule: String, server: String, isExact: Bool,
+        _ id: CollectionID, _ source: CollectionSource?, _ held: Held?, rule: String, server: String,
         _ notes: inout [String], check: (NextState) throws -> Void
     ) async throws -> (NextState, Snapshot?) {
         let chains = try chains(for: id)
         guard let source else { return try await resigned(id, held, chains, server: server) }
         let state = try NextState(
-            source, onto: held?.present, at: options.time, isExact: isExact, limits: limits)
+            source, onto: held?.present, at: options.time, isExact: options.isExact, limits: limits)
         try check(state)
         guard let held, case .success(let present) = held.vouched else {
             // The timestamp of an unverified state is not a minimum for the next one, but publishing an earlier one is
@@ -535,7 +305,7 @@ package struct Publisher: Sendable {
         let made = chains.map(\.made)
         var after = try PublishedFrom(state, made, server: server, rule: rule, limits: limits)
         if after == before {
-            if isExact { notes.append("nothing changed, so the timestamp is unchanged and --at was ignored") }
+            if options.isExact { notes.append("nothing changed, so the timestamp is unchanged and --at was ignored") }
             return (state, nil)
         }
         guard state.status == .unchanged else { return (state, try await signed(state, chains)) }
@@ -656,28 +426,10 @@ package struct Publisher: Sendable {
         return made
     }
 
-    /// Returns the publisher's name for a new `dumps.yaml`; `nil` for none.
-    private func newPublisher() throws -> PublisherName? {
-        if let publisher = options.publisher { return publisher }
-        guard !options.declinesCatalogues else { return nil }
-        let lock = try directory.readableLock(limits: limits).lock
-        // If a run was killed before it wrote dumps.yaml, it may have published under a name. Use that name again.
-        return lock.catalogue?.publisher ?? (lock.collections.isEmpty ? options.suggestedPublisher : nil)
-    }
-
-    private static func newConfiguration(_ publisher: PublisherName?) -> DumpsConfiguration {
-        var configuration = DumpsConfiguration()
-        configuration.catalogue = publisher.map { .init(publisher: $0) }
-        return configuration
-    }
-
-    /// Returns the text of a new `dumps.yaml` without collections.
-    private func newText(_ newPublisher: PublisherName?) -> String {
+    /// The text of a new `dumps.yaml` without collections.
+    private var newText: String {
         let signer = policy.signer.map { "\n  signer: \($0)" } ?? ""
         let roots = policy.roots.roots.map { "\n    - \"\($0)\"" }.joined()
-        let catalogue =
-            newPublisher.map { "catalogue:\n  publisher: \($0)" }
-            ?? (options.declinesCatalogues ? "catalogue: off" : "# catalogue:\n#   publisher: NAME")
         return """
             # The collections that rsdump publish creates from sources, for apps and for rsdump serve.
             version: 1
@@ -687,12 +439,6 @@ package struct Publisher: Sendable {
 
             trust:
               roots:\(roots)\(signer)
-
-            # With a publisher, each run publishes a catalogue: the signed list of all states. Apps and packagers
-            # configure the publisher's name. If the same keys also sign another directory, for example for staging,
-            # use a different name there. Before you change the name here, or write off for no catalogue, run
-            # rsdump remove publisher/catalogue.
-            \(catalogue)
 
             collections:
 

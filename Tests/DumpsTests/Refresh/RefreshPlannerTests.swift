@@ -50,42 +50,6 @@ struct RefreshPlannerTests {
         #expect(action(entry(4, rule: "none")) == .update)
     }
 
-    /// What a catalogue lists decides, whatever the monitor says and whichever timestamp is later.
-    @Test func aCatalogueDecides() throws {
-        let publisher = try #require(PublisherName("a"))
-        let time = Timestamp(milliseconds: 1)
-        let listed = Catalogue.Entry(timestamp: Timestamp(milliseconds: 5), payload: root, records: 1)
-        let substitute = Catalogue.Entry(timestamp: listed.timestamp, payload: other, records: 1)
-        var catalogue = Catalogue(
-            publisher: publisher, number: 3, made: time, confirmed: time, expires: time, entries: [regions: listed])
-        let planner = RefreshPlanner(policy: TrustPolicy(roots: TrustAnchors([root])), isFull: false)
-        var settings = DumpsConfiguration.Collection(id: regions, attachments: AttachmentRule())
-        func plan(_ held: LockFile.Collection?, _ state: Catalogue.Entry?) -> PlannedCollection {
-            planner.plan(
-                settings, held: held, disk: held == nil ? .absent : .asLocked, of: catalogue, state: state)
-        }
-        #expect(plan(nil, nil).action == .create)
-        #expect(plan(entry(5), listed).action == .unchanged && plan(entry(5), listed).listed == listed)
-        #expect(plan(entry(5, rule: "none"), listed).action == .repack)
-        #expect(plan(entry(4), substitute).action == .update)
-        // A substitute with the same or a later timestamp is replaced.
-        for held in [entry(5), entry(6), entry(5, rule: "none")] {
-            guard case .refetch = plan(held, substitute).action else {
-                Issue.record("\(plan(held, substitute).action)")
-                continue
-            }
-            #expect(plan(held, substitute).isVouchedFor)
-        }
-        settings.pin = Pin(at: Timestamp(milliseconds: 4))
-        #expect(plan(entry(4), substitute).action == .pinned && plan(entry(4), substitute).leftCatalogue == 3)
-        #expect(plan(entry(4), substitute).listed == nil)
-        settings.pin = nil
-        catalogue.entries = [:]
-        #expect(plan(entry(5), listed).problem == .unlisted(regions, publisher: publisher, number: 3))
-        catalogue.removed = [regions: 2]
-        #expect(plan(entry(5), listed).problem == .removed(regions, publisher: publisher, since: 2))
-    }
-
     @Test func refetchesWhatCannotBeBuiltUpon() {
         #expect(action(entry(5), .absent) == .refetch("its bundle is missing"))
         #expect(action(entry(5), .damaged("cut")) == .refetch("cut"))

@@ -158,32 +158,24 @@ import Testing
         #expect(entry.hasSuffix(", " + place))
     }
 
-    @Test func aCatalogueIsReadAsItIsWritten() throws {
+    /// A file of a version before 1.0 is read without the catalogue, and written without it.
+    @Test func theCatalogueOfEarlierVersionsIsLeftOut() throws {
+        let id = try CollectionID("publisher/catalogue")
         var lock = try lock()
-        let without = String(decoding: lock.text, as: UTF8.self)
-        lock.catalogue = .init(
-            publisher: try #require(PublisherName("settings.example.org")), number: Catalogue.highestNumber)
-        #expect(try LockFile(parsing: Bytes(lock.text), path: "l") == lock)
+        let expected = String(decoding: lock.text, as: UTF8.self)
+        let onecrl = try #require(lock.collections[CollectionID("security-state/onecrl")])
+        lock.collections[id] = onecrl
+        lock.collections[id]?.bundle = LockFile.Bundle(collection: id, size: 1234, sha256: digest([2]))
         let text = String(decoding: lock.text, as: UTF8.self)
-        let member = """
-              "catalogue": {
-                "publisher": "settings.example.org",
-                "number": 9007199254740991
-              },
-
-            """
-        #expect(text.replacingOccurrences(of: member, with: "") == without && text != without)
-        for (part, replacement) in [
-            ("settings.example.org", "Settings"), ("9007199254740991", "9007199254740992"), ("9007199254740991", "0"),
-            ("9007199254740991", "\"1\""), (",\n    \"number\": 9007199254740991", ""), ("\"number\"", "\"count\""),
-        ] {
-            try #require(text.contains(part))
-            let found = try #require(error(text.replacingOccurrences(of: part, with: replacement)))
-            #expect([.malformed, .unknownVersion].contains(found.code), "\(found)")
-            #expect(found.entry?.contains("catalogue") == true, "\(found)")
+        for member in ["{\"publisher\": \"a\", \"number\": 7}", "[{}]", "null"] {
+            let old = text.replacing(
+                "\"collections\"", with: "\"catalogue\": \(member), \"collections\"", maxReplacements: 1)
+            let read = try LockFile(parsing: Bytes(utf8: old), path: "l")
+            #expect(read.retired == id && String(decoding: read.text, as: UTF8.self) == expected)
         }
-        let regions = try CollectionID("main/regions")
-        #expect(try LockFile.collection(regions, in: Bytes(lock.text), path: "l") == lock.collections[regions])
+        // Without the reference, it is a collection like any other.
+        let plain = try LockFile(parsing: Bytes(lock.text), path: "l")
+        #expect(plain.retired == nil && plain.collections[id] != nil)
     }
 
     @Test func digestsAreLowerCase() throws {

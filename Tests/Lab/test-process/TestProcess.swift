@@ -47,7 +47,6 @@ struct TestProcess {
     private static func run(_ arguments: [String]) async throws {
         switch (arguments.first, arguments.count) {
         case ("storage", _): try await StorageProcess.run(arguments)
-        case ("catalogue", _): try await CatalogueProcess.run(arguments)
         case ("config", _): try await ConfigProcess.run(arguments)
         #if !canImport(Darwin)
         case ("request", 3):

@@ -231,37 +231,5 @@ extension ServerTests {
                     "\(collection.id) [] [\"a\"] false", "\(collection.id) [\"a\"] [\"a\", \"c\"] false",
                 ])
         }
-
-        /// All or nothing: the catalogue that has the refused state is not shown, and nothing of it is fetched again.
-        @Test func aRefusedStateOfACatalogue() async throws {
-            let other = try place.server.makeCollection()
-            try publish(BadData.published)
-            try other.put("r", ["n": 1])
-            try place.server.publishCatalogue(as: "shop")
-            let name = collection.id
-            let service = place.service {
-                $0.publisher = "shop"
-                $0.validate = { if $0 == name { try Settings.validate($1, $2) } }
-            }
-            let clients = [collection, other].map { service.makeClient(collectionName: $0.name) }
-            try await service.sync()
-            let good = clients.map(state)
-            try publish(BadData.zero.records)
-            try other.put("r", ["n": 2])
-            try place.server.publishCatalogue(as: "shop")
-            await #expect(throws: RemoteSettingsError.self) { try await service.sync() }
-            #expect(clients.map(state) == good && service.catalogue?.number == 1)
-            let asked = place.server.requests.count
-            await #expect(throws: RemoteSettingsError.self) { try await service.sync() }
-            #expect(
-                !place.server.requests.dropFirst(asked).contains { request in
-                    [collection, other].contains { request.path.contains("/\($0.name)/") }
-                })
-            try publish(BadData.repaired)
-            try place.server.publishCatalogue(as: "shop")
-            try await service.sync()
-            #expect(try clients.map(state) == [collection, other].map { try $0.state() })
-            withExtendedLifetime(clients) {}
-        }
     }
 }

@@ -157,25 +157,5 @@ extension ServerTests {
             try place.service { $0.packaged = [try! packaged(foreign, from: "an import")] }
                 .require([own.id], environment: .custom(url: place.server.url))
         }
-
-        /// The packaged catalogue of another publisher is not used, however new it is, and says why.
-        @Test func catalogueOfAnotherPublisher() async throws {
-            let (own, foreign) = try both()
-            try place.server.publishCatalogue(as: "shop", number: 1)
-            try staging.publishCatalogue(as: "shop-staging", number: 9)
-            let catalogue = try staging.collection("publisher/catalogue")
-            let packages = [try staging.packaged(foreign, catalogue)]
-            let entries = Mutex<[String]>([])
-            func start(isOffline: Bool) -> RemoteSettingsClient {
-                client(own.id, isOffline: isOffline, packaged: packages) {
-                    $0.publisher = "shop"
-                    $0.log = { entry in entries.withLock { $0.append(entry.message) } }
-                }
-            }
-            try await start(isOffline: false).sync()
-            #expect(ids(start(isOffline: true)) == ["production"])
-            let why = "is not used: it is from the publisher shop-staging, but the configuration specifies shop"
-            #expect(entries.withLock { $0.contains { $0.contains(why) } }, "\(entries.withLock { $0 })")
-        }
     }
 }

@@ -51,7 +51,7 @@ import Testing
                 "success", "up_to_date", "network_error", "backoff_error", "signature_error", "server_error",
                 "unknown_error",
             ])
-        #expect(UptakeEvent.Status.allCases.count == 21)
+        #expect(UptakeEvent.Status.allCases.count == 20)
         event.duration = .seconds(Int64.max)
         event.age = .seconds(Int64.min)
         #expect(UptakeEventExtras(event).duration == "\(Int64.max)" && UptakeEventExtras(event).age == "\(Int64.min)")

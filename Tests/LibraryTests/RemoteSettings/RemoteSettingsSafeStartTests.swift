@@ -264,47 +264,5 @@ extension ServerTests {
             try await start().client.sync()
             #expect(try await live() == 12)
         }
-
-        // MARK: Catalogues
-
-        /// States that belong together go back together.
-        @Test func aCatalogue() async throws {
-            let other = try place.server.makeCollection()
-            func publish(_ numbers: (Int, Int)) throws {
-                try self.publish(numbers.0)
-                try other.put("r", ["n": numbers.1])
-                try place.server.publishCatalogue(as: "shop")
-            }
-            func live(_ sync: Bool = true) async throws -> [Int?] {
-                let (service, client) = start { $0.publisher = "shop" }
-                let second = service.makeClient(collectionName: other.name)
-                let found = [number(client), number(second)]
-                guard !found.contains(0) else { return found }
-                #expect(service.read { $0.others } == [] || found == [nil, nil])
-                try service.markStartSuccessful()
-                if sync { _ = try? await service.sync() }
-                return found
-            }
-            try publish((1, 10))
-            #expect(try await live() == [nil, nil])
-            #expect(try await live() == [1, 10])
-            try publish((2, 0))
-            #expect(try await live() == [1, 10])
-            for _ in 0..<3 { #expect(try await live() == [2, 0]) }
-            #expect(try await live() == [1, 10])
-            let asked = place.server.requests.count
-            #expect(try await live() == [1, 10])
-            #expect(place.server.requests.count == asked + 1, "the catalogue is not asked for again")
-            try publish((3, 30))
-            #expect(try await live() == [1, 10])
-            #expect(try await live() == [3, 30])
-            // And by hand.
-            let (service, client) = start { $0.publisher = "shop" }
-            let second = service.makeClient(collectionName: other.name)
-            #expect(number(second) == 30)
-            try client.rollback()
-            #expect(number(client) == 1 && number(second) == 10)
-            #expect(try await live(false) == [1, 10])
-        }
     }
 }

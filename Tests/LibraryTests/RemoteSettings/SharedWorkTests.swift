@@ -175,11 +175,7 @@ extension ServerTests {
             var client: RemoteSettingsClient? = service?.makeClient(collectionName: collection.name)
             let changes = try #require(client?.changes())
             let updates = try #require(client?.recordUpdates())
-            let catalogues = try #require(service?.catalogues)
-            let readers = [
-                Task { for await _ in changes {} }, Task { for await _ in updates {} },
-                Task { for await _ in catalogues {} },
-            ]
+            let readers = [Task { for await _ in changes {} }, Task { for await _ in updates {} }]
             for _ in 0..<1000 { await Task.yield() }
             (client, service) = (nil, nil)
             for reader in readers { await reader.value }

@@ -14,13 +14,10 @@ import Testing
             signer: "remote-settings.content-signature.mozilla.org", root: SHA256Digest(hashing: Bytes(utf8: "root")),
             chainNotAfter: day.advanced(by: .seconds(86_400)), verifiedAt: day)
         let attempt = SyncFailures.Attempt(at: day, trigger: .timer, status: .networkError, error: "no route")
-        let catalogue = CatalogueStatus(
-            publisher: "example", number: 7, made: day, confirmed: day, freshness: .fresh(until: day),
-            source: .cached, collections: ["main/words"])
         let words = CollectionStatus(
             collection: "main/words", source: .packaged("dumps"), timestamp: day, age: .milliseconds(90_500),
             records: 2,
-            provenance: .signed(verdict), isVerifiedOnDevice: true, catalogue: 7,
+            provenance: .signed(verdict), isVerifiedOnDevice: true,
             rejected: [
                 .init(source: .cached, timestamp: day, reason: .older),
                 .init(source: .noSnapshot, timestamp: nil, reason: .failedInApp("the app's check refused it")),
@@ -28,9 +25,9 @@ import Testing
             recentFailure: RecentFailure(error: .backoff(.seconds(30)), nextTry: day))
         let regions = CollectionStatus(
             collection: "main/regions", source: .noSnapshot, timestamp: nil, age: nil, records: nil, provenance: nil,
-            catalogue: nil, rejected: [], recentFailure: nil)
+            rejected: [], recentFailure: nil)
         return ServiceInspection(
-            server: "https://settings.test/v1", isPreview: false, catalogue: catalogue, storage: "storage",
+            server: "https://settings.test/v1", isPreview: false, storage: "storage",
             lastCheck: day, clockSkew: .milliseconds(-1500), backoffUntil: day.advanced(by: .seconds(30)),
             collections: [
                 .init(status: regions, serverTimestamp: nil, lastSuccess: nil, failures: nil, hasClient: false),
@@ -44,12 +41,6 @@ import Testing
     private static let document = """
         {
           "server": "https://settings.test/v1", "preview": false, "storage": "storage",
-          "catalogue": {
-            "publisher": "example", "number": 7, "made": 1800000000123,
-            "confirmed": 1800000000123,
-            "freshness": {"fresh": {"until": 1800000000123}},
-            "source": {"kind": "cached"}, "collections": ["main/words"]
-          },
           "lastAttempt": 1800000000123, "lastSuccess": 1800000000123,
           "clockSkewSeconds": -1.5, "backoffUntil": 1800000030123,
           "collections": [
@@ -68,7 +59,7 @@ import Testing
                   "chainNotAfter": 1800086400123, "verifiedAt": 1800000000123
                 }
               },
-              "verifiedOnDevice": true, "catalogue": 7,
+              "verifiedOnDevice": true,
               "rejected": [
                 {
                   "source": {"kind": "cached"}, "timestamp": 1800000000123,
@@ -123,8 +114,8 @@ import Testing
     @Test func whatIsEncodedIsDecodedEqual() throws {
         #expect(try Self.decoded(Self.inspection) == Self.inspection)
         let reasons: [CollectionStatus.Rejected.Reason] = [
-            .older, .otherServer(found: "a", expected: "b"), .otherPublisher(found: "a", expected: "b"),
-            .otherBucket(found: "a"), .unsigned, .signatureLost, .notTrusted("a"), .missing(found: Self.day), .notFound,
+            .older, .otherServer(found: "a", expected: "b"), .otherBucket(found: "a"), .unsigned, .signatureLost,
+            .notTrusted("a"), .missing(found: Self.day), .notFound,
             .invalidName("a"), .damaged("a"), .failedInApp("a"), .packagedOnly, .unreadableSource("a"), .unknown("a"),
         ]
         #expect(try Self.decoded(reasons) == reasons)
@@ -265,7 +256,7 @@ import Testing
             #": 1800000000123"#: [#": "2027-01-15""#, ": -1", ": 1.5", ": 1e300", ": 18446744073709551616"],
             #""4813494d137e1631bba301d5acab6e7bb7aa74ce1185d456565ef51d737677b2""#: [#""4813""#, "[]"],
             #""records": 2"#: [#""records": 1e300"#, #""records": 2.5"#], #""kind": "signed""#: [#""kind": "sealed""#],
-            #""count": 1"#: [#""count": 9223372036854775808"#], #""number": 7"#: [#""number": -1"#],
+            #""count": 1"#: [#""count": 9223372036854775808"#],
             #""pinned": false, "hasClient": true"#: [#""pinned": false"#],
         ]
         for (old, news) in refused {

@@ -18,7 +18,7 @@ final class StorageDirectoryTests: Sendable {
         let file = CacheFile(
             collection: try CollectionID("main/\(name)"), server: "https://example.com/v1",
             timestamp: Timestamp(milliseconds: 1), verifiedAt: nil, metadata: Bytes(utf8: "{}"), chain: nil,
-            payload: Bytes(utf8: #"{"data":[],"last_modified":"1"}"#), publisher: nil)
+            payload: Bytes(utf8: #"{"data":[],"last_modified":"1"}"#))
         index[name].synced.current = storage.add(file, to: &index)
     }
 

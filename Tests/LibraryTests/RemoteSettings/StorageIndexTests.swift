@@ -19,15 +19,13 @@ extension ServerTests {
 
         /// Whatever files the system removes, a reader has a published state that is no older than the packaged one,
         /// and the next sync that is due heals everything, in a process that has read before and in one that starts.
-        @Test(arguments: [nil, "shop"]) func everyPurge(publisher: String?) async throws {
+        @Test func everyPurge() async throws {
             let collections = [try place.server.makeCollection(), try place.server.makeCollection()]
             func publish(_ number: Int) throws {
                 for collection in collections { try collection.put("r", ["n": number]) }
-                if publisher != nil { try place.server.publishCatalogue(as: "shop", number: UInt64(number)) }
             }
             func start(isOffline: Bool = false) -> (RemoteSettingsService, [RemoteSettingsClient]) {
                 let service = place.service {
-                    $0.publisher = publisher
                     $0.packaged = [packaged]
                     if isOffline { $0.transport = NoTransport() }
                 }
@@ -46,7 +44,7 @@ extension ServerTests {
             let files = try FileManager.default.subpathsOfDirectory(atPath: whole).sorted().filter {
                 (try? FileStore.size("\(whole)/\($0)")) != nil
             }
-            #expect(files.count == (publisher == nil ? 4 : 5), "\(files)")
+            #expect(files.count == 4, "\(files)")
             for subset in 0..<(1 << files.count) {
                 let purged = files.indices.filter { subset >> $0 & 1 == 1 }.map { files[$0] }
                 try FileManager.default.removeItem(atPath: place.storage)
@@ -147,31 +145,6 @@ extension ServerTests {
                 try RemoteSettingsService.moveStorage(from: place.storage, to: place.path("other"))
             }
             withExtendedLifetime(lock) {}
-        }
-
-        /// A sync with another publisher, or with other roots, is no way around the number of a catalogue.
-        @Test func numbersOfEachPublisherAndRoot() async throws {
-            let collection = try place.server.makeCollection()
-            try collection.put("r", ["n": 1])
-            try place.server.publishCatalogue(as: "a", number: 1)
-            let old = try place.server.reply(
-                to: "/v2/buckets/publisher/collections/catalogue/changeset?_expected=0", headers: HTTPHeaders()
-            ).body
-            func client(_ publisher: String) -> RemoteSettingsClient {
-                place.service { $0.publisher = publisher }.makeClient(collectionName: collection.name)
-            }
-            try collection.put("r", ["n": 2])
-            try place.server.publishCatalogue(as: "a", number: 2)
-            try await client("a").sync()
-            try place.server.publishCatalogue(as: "b", number: 7)
-            try await client("b").sync()
-            place.server.inject([Fault("/catalogue/changeset", effect: .body(String(decoding: old, as: UTF8.self)))])
-            let error = await #expect(throws: RemoteSettingsError.self) { try await client("a").sync() }
-            #expect("\(error as Any)".contains("found 1"))
-            // Nor is the loss of the stored catalogue.
-            try FileManager.default.removeItem(at: place.files.file("publisher/catalogue@a"))
-            let again = await #expect(throws: RemoteSettingsError.self) { try await client("a").sync() }
-            #expect("\(again as Any)".contains("found 1"))
         }
     }
 }

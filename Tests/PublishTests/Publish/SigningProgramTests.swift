@@ -84,18 +84,18 @@ import Testing
         plan.signerKey = try PublicKey(pem: Bytes(utf8: token.key.publicKey.pemRepresentation), place: "public.pem")
         plan.signerDays = days
         let place = try PublishingPlace(at: now, keys: plan)
-        try place.configure()
+        try FileStore.makeDirectories(place.dumps.path)
+        try place.dumps.writeConfiguration(
+            "version: 1\nserver: http://127.0.0.1:8888/v1\ntrust: {roots: [\"\(place.trusted)\"]}\ncollections:\n")
         try place.write("records: {a: {v: 1}}")
         try place.write("records: {a: {v: 1}}", to: "main/other.yaml")
         return place
     }
 
     private func publisher(
-        _ place: PublishingPlace, _ token: Token, at time: Timestamp, staysConfirmed: Bool = true
+        _ place: PublishingPlace, _ token: Token, at time: Timestamp
     ) async throws -> Publisher {
-        var options = Publisher.Options(time: time)
-        options.staysConfirmed = staysConfirmed
-        return try await place.publisher(options, signer: place.keys.signer([:]) { try await token.sign($0) })
+        try await place.publisher(.init(time: time), signer: place.keys.signer([:]) { try await token.sign($0) })
     }
 
     @Test func eachStateIsSignedOnce() async throws {
@@ -104,20 +104,15 @@ import Testing
         for outcome in try await publisher(place, token, at: now).run(place.sources.read()) {
             _ = try outcome.result.get()
         }
-        #expect(await token.count == 3)
+        #expect(await token.count == 2)
         try place.verify(roots: [place.trusted])
         _ = try await publisher(place, token, at: now).run(place.sources.read())
-        #expect(await token.count == 3)
+        #expect(await token.count == 2)
     }
 
-    @Test(arguments: [(0, true), (1, true), (2, true), (0, false), (1, false)])
-    func nothingIsPublishedUnlessEverythingIsSigned(mostSignatures: Int, hasCatalogues: Bool) async throws {
+    @Test(arguments: [0, 1]) func nothingIsPublishedUnlessEverythingIsSigned(mostSignatures: Int) async throws {
         let token = Token(mostSignatures: mostSignatures)
         let place = try place(signedBy: token)
-        if !hasCatalogues {
-            let text = try #require(try place.dumps.configurationText())
-            try place.dumps.writeConfiguration(text.replacing("catalogue:", with: "#catalogue:"))
-        }
         let before = try place.files()
         await #expect {
             try await publisher(place, token, at: now).run(place.sources.read())
@@ -127,25 +122,5 @@ import Testing
         }
         #expect(try place.files() == before)
         #expect(try FileStore.list(place.dumps.path) == ["dumps.yaml"])
-    }
-
-    /// The confirmation of a catalogue lasts no longer than the certificate, and nobody may be there to renew it.
-    @Test func aCatalogueWhoseCertificateEndsBeforeTheNextRunIsRefused() async throws {
-        let token = Token()
-        let place = try place(signedBy: token, days: 10)
-        _ = try await publisher(place, token, at: days(6.5)).run(place.sources.read())
-        let before = try place.files()
-        // Half of seven days is left at 6.5, and less later. Nothing else has changed.
-        for time in [days(6.6), days(9)] {
-            let error = await #expect(throws: DumpsError.self) {
-                try await publisher(place, token, at: time).run(place.sources.read())
-            }
-            let due = time.advanced(by: .seconds(302_400)).rfc3339
-            #expect(error?.file == "\(Catalogue.collection)" && error?.problem.contains("due at \(due)") == true)
-            await #expect(throws: DumpsError.self) { try await publisher(place, token, at: time).confirm() }
-        }
-        #expect(try place.files() == before)
-        // Whoever has the key at hand is not held up.
-        _ = try await publisher(place, token, at: days(9), staysConfirmed: false).confirm()
     }
 }

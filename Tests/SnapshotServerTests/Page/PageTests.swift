@@ -20,29 +20,6 @@ struct PageTests {
         }
     }
 
-    @Test func theFrontPageShowsTheCatalogue() async throws {
-        func text(expires: UInt64, format: Int = 1) async throws -> String {
-            var fixture = PageFixture()
-            fixture.name = "publisher/catalogue"
-            fixture.records = [
-                "catalogue": [
-                    "format": .count(format), "publisher": .string("a.example"), "number": .count(12),
-                    "made": .count(fixture.timestamp), "confirmed": .count(fixture.timestamp),
-                    "expires": .count(expires),
-                ]
-            ]
-            return try await fixture.answer("/").text
-        }
-        let now = PageFixture.now.milliseconds
-        let confirmed = try await text(expires: now)
-        #expect(
-            confirmed.contains("Catalogue 12 of a.example") && confirmed.contains("created 3 days ago, fresh until"))
-        #expect(try await text(expires: now - 1).contains("stale since"))
-        // What is not a catalogue is a collection like any other.
-        #expect(try await !text(expires: now, format: 2).contains("Catalogue 12"))
-        #expect(try await !PageFixture().answer("/").text.contains("atalogue 12"))
-    }
-
     /// A proxy may serve everything below a path.
     @Test(arguments: [
         "/", "/?q=x", "/collections/main/samples", "/collections/main/samples/records/one",

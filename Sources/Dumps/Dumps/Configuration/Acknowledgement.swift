@@ -5,7 +5,7 @@ import SnapshotBundle
 /// The class of a failed refresh of a collection. It is the `code` of an error in reports, and the `error` in
 /// `acknowledged:`.
 package enum FailureKind: String, CaseIterable, Hashable, Sendable {
-    case attachment, backoff, budget, bundle, cancelled, catalogue, changeset, configuration, equivocation, file, future
+    case attachment, backoff, budget, bundle, cancelled, changeset, configuration, equivocation, file, future
     case gone
     case guarded = "guard"
     case http, pin, rollback, signature
@@ -54,7 +54,7 @@ extension FailureKind {
             case .equivocation: .equivocation
             case .signatureLost: .signatureLost
             case .unknownCollection: .unknown
-            case .notListed, .overtaken, nil:
+            case nil:
                 if error.isUnanswered {
                     .unreachable
                 } else if error.hold != nil {
@@ -74,7 +74,7 @@ extension FailureKind {
     var mostAcknowledgedDays: Int? {
         switch self {
         case .equivocation, .future, .rollback, .signature, .signatureLost: 30
-        case .attachment, .backoff, .budget, .bundle, .cancelled, .catalogue, .changeset, .configuration, .file, .gone,
+        case .attachment, .backoff, .budget, .bundle, .cancelled, .changeset, .configuration, .file, .gone,
             .guarded, .http, .pin, .stale, .undelivered, .unknown, .unreachable:
             nil
         }

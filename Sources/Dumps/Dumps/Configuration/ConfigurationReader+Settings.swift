@@ -80,50 +80,6 @@ extension ConfigurationReader {
     }
 }
 
-extension ConfigurationReader {
-    /// Parses a mapping of `publisher`, `expires-after` and `max-age`.
-    ///
-    /// - Returns: `nil` for the word `off`.
-    func catalogue(_ node: YAMLNode) throws(DumpsError) -> DumpsConfiguration.CatalogueSettings? {
-        if case .scalar(let scalar) = node.content, scalar.string == "off" { return nil }
-        var publisher: PublisherName?
-        var expiresAfter: Duration?
-        var maxAge: Duration?
-        for (key, value) in try mapping(node, "catalogue") {
-            switch key.string {
-            case "publisher":
-                publisher = PublisherName(try string(value, "publisher"))
-                if publisher == nil {
-                    throw error(
-                        value, "publisher cannot be \(shown(value))", remedy: "write a name: \(PublisherName.rule)")
-                }
-            case "expires-after":
-                expiresAfter = try age(value, "expires-after", "how long a confirmation is valid")
-            case "max-age":
-                maxAge = try age(value, "max-age", "the maximum time since the publisher last confirmed the catalogue")
-            default: throw unknown(key, ["publisher", "expires-after", "max-age"])
-            }
-        }
-        guard let publisher else {
-            throw error(
-                node, "the catalogue has no publisher", remedy: "write publisher: with the publisher's name")
-        }
-        var catalogue = DumpsConfiguration.CatalogueSettings(publisher: publisher)
-        if let expiresAfter { catalogue.expiresAfter = expiresAfter }
-        catalogue.maxAge = maxAge
-        return catalogue
-    }
-
-    private func age(_ node: YAMLNode, _ name: String, _ meaning: String) throws(DumpsError) -> Duration {
-        guard let age = Duration(age: try string(node, name)), .seconds(3600)...Catalogue.longestConfirmation ~= age
-        else {
-            throw error(
-                node, "\(name) cannot be \(shown(node))", remedy: "write \(meaning), from 1h to 366d, such as 7d")
-        }
-        return age
-    }
-}
-
 extension Duration {
     /// Parses a duration: a whole number of at most 6 digits, followed by `d`, `h` or `m` for days, hours or minutes.
     package init?(age text: String) {

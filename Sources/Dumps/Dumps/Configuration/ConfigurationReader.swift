@@ -27,8 +27,8 @@ package struct ConfigurationReader {
         let root = try compose(text)
         var configuration = DumpsConfiguration()
         let known = [
-            "version", "requires", "server", "allow-plain-http", "trust", "catalogue", "attachments", "compression",
-            "budget", "guards", "collections",
+            "version", "requires", "server", "allow-plain-http", "trust", "attachments", "compression", "budget",
+            "guards", "collections",
         ]
         // Check the version first, because a file for a later rsdump may contain settings that this version does not
         // know.
@@ -46,7 +46,7 @@ package struct ConfigurationReader {
             case "server": configuration.server = try string(value, "server")
             case "allow-plain-http": configuration.allowsPlainHTTP = try bool(value, "allow-plain-http")
             case "trust": configuration.trust = try trust(value)
-            case "catalogue": configuration.catalogue = try catalogue(value)
+            case "catalogue": configuration.hasCatalogue = true
             case "attachments": configuration.attachments = try rule(value)
             case "compression": configuration.compression = try compression(value)
             case "budget": (configuration.budget, configuration.totalBudget) = try budget(value, isOfAll: true)
@@ -61,12 +61,6 @@ package struct ConfigurationReader {
         }
         if let collections = root["collections"] {
             configuration.collections = try self.collections(collections, of: configuration)
-        }
-        if configuration.catalogue != nil, configuration.settings(of: Catalogue.collection).pin != nil {
-            throw DumpsError(
-                file: file,
-                problem: "\(Catalogue.collection) is pinned, although catalogue: requires its current state",
-                remedy: "remove the pin; to go back to an older catalogue, restore the directory with git")
         }
         return configuration
     }
@@ -227,11 +221,6 @@ extension ConfigurationReader {
     }
 
     func unknown(_ key: YAMLNode, _ known: [String]) -> DumpsError {
-        // Names used in early drafts of version 0.1, mapped to the current names, which the error states.
-        let renamed = ["release": "catalogue", "origin": "publisher"]
-        if let name = key.string.flatMap({ renamed[$0] }), known.contains(name) {
-            return error(key, "\(shown(key)) is now called \(name)", remedy: "write \(name):")
-        }
         return error(key, "unknown key \(shown(key))", remedy: "the keys here are \(known.joined(separator: ", "))")
     }
 

@@ -30,32 +30,6 @@ package struct DumpsConfiguration: Hashable, Sendable {
         init() {}
     }
 
-    /// The section `catalogue:`. If it is present, the directory contains the states that a single catalogue of this
-    /// publisher lists.
-    package struct CatalogueSettings: Hashable, Sendable {
-        package var publisher: PublisherName
-        /// The time for which the catalogue is fresh after a confirmation. Only publishers use this.
-        package var expiresAfter = Duration.seconds(7 * 86_400)
-        /// The maximum time since the last confirmation; `nil` to use the limit in the confirmation itself.
-        package var maxAge: Duration?
-
-        package init(publisher: PublisherName) {
-            self.publisher = publisher
-        }
-
-        /// Returns the time when the catalogue's freshness expired; `nil` if it is still fresh.
-        ///
-        /// - Parameter limit: a stricter age limit than ``maxAge``, such as one set by a command; `nil` for none.
-        package func staleSince(
-            _ catalogue: VerifiedCatalogue, at now: Timestamp, limit: Duration? = nil
-        ) -> Timestamp? {
-            let confirmed = catalogue.catalogue.confirmed
-            let end = maxAge.map(confirmed.advanced(by:)) ?? catalogue.freshUntil
-            let since = min(end, limit.map(confirmed.advanced(by:)) ?? end)
-            return now > since ? since : nil
-        }
-    }
-
     /// The settings of one collection.
     package struct Collection: Hashable, Sendable {
         package let id: CollectionID
@@ -81,8 +55,8 @@ package struct DumpsConfiguration: Hashable, Sendable {
     /// Whether to allow plain HTTP even if the server is on another machine.
     package var allowsPlainHTTP = false
     package var trust = Trust()
-    /// The settings of the catalogue; `nil` if the directory's collections are independent of each other.
-    package var catalogue: CatalogueSettings?
+    /// Whether the file has the section `catalogue:` of versions before 1.0, which has no effect.
+    package var hasCatalogue = false
     /// The default rule for collections without a separate rule.
     var attachments = AttachmentRule()
     /// The default budget for collections without a separate budget.
@@ -97,17 +71,6 @@ package struct DumpsConfiguration: Hashable, Sendable {
     package var collections: [Collection] = []
 
     package init() {}
-
-    /// The collections in the directory, sorted by id.
-    ///
-    /// They are the collections listed in the file and, if ``catalogue`` is set, the catalogue even if it is not
-    /// listed.
-    package var allCollections: [Collection] {
-        guard catalogue != nil, !collections.contains(where: { $0.id == Catalogue.collection }) else {
-            return collections
-        }
-        return (collections + [settings(of: Catalogue.collection)]).sorted { $0.id < $1.id }
-    }
 
     /// Returns the settings of a collection; the defaults if the file does not list it.
     package func settings(of id: CollectionID) -> Collection {

@@ -48,22 +48,16 @@ extension DumpsDirectory {
     /// Each bundle must have exactly the content listed in the lock file. Signatures are not verified; `rsdump verify`
     /// does that.
     ///
-    /// - Parameter keepingCatalogue: whether to include the catalogue that lists the states of the bundles.
     /// - Throws: ``DumpsError`` if a name is not in the lock file, if the lock file lists no bundles, or if
     ///   `dumps.yaml` does not list all of them; `BundleError`.
-    package func lockedBundles(
-        _ names: [CollectionID], keepingCatalogue: Bool = false, limits: Limits
-    ) throws -> [BundleReader] {
+    package func lockedBundles(_ names: [CollectionID], limits: Limits) throws -> [BundleReader] {
         let lock = try lockFile(limits: limits)
         let unknown = names.filter { lock.collections[$0] == nil }
         guard unknown.isEmpty else { throw DumpsError.notLocked(unknown, lockPath, known: lock.collections.keys) }
         guard !lock.collections.isEmpty else { throw DumpsError.nothingLocked(lockPath) }
         let unlisted = try unlistedCollections(lock)
         guard unlisted.isEmpty else { throw DumpsError.unlisted(unlisted, configurationPath) }
-        var wanted = names.isEmpty ? Set(lock.collections.keys) : Set(names)
-        if keepingCatalogue, lock.catalogue != nil, lock.collections[Catalogue.collection] != nil {
-            wanted.insert(Catalogue.collection)
-        }
+        let wanted = names.isEmpty ? Set(lock.collections.keys) : Set(names)
         return try wanted.sorted().map { id in
             let bundle = try BundleReader(path: bundlePath(id), limits: limits)
             try bundle.verifyContents()

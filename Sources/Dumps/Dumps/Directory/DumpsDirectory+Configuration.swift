@@ -61,16 +61,13 @@ extension DumpsDirectory {
         }
         let transaction = try await DumpsTransaction.begin(in: self)
         defer { try? transaction.end() }
-        // With `catalogue:`, the catalogue belongs to the directory even if the file does not list it.
         let configuration = try configuration()
-        let hasCatalogue = configuration.catalogue != nil
         try transaction.remove(ids)
         try transaction.commit { editor in
             let missing = try ids.filter { id in
                 // A collection in `recovered` may already be gone from the file, because `begin` has just finished a
                 // killed removal.
-                try !editor.remove(id) && !(hasCatalogue && id == Catalogue.collection)
-                    && !transaction.recovered.contains(id)
+                try !editor.remove(id) && !transaction.recovered.contains(id)
             }
             guard missing.isEmpty else {
                 throw DumpsError.notNamed(missing, configurationPath, known: configuration.collections.map(\.id))
@@ -86,6 +83,6 @@ extension DumpsDirectory {
     /// - Throws: ``BundleError`` or ``DumpsError``.
     package func unlistedCollections(_ lock: LockFile) throws -> [CollectionID] {
         guard try FileStore.exists(configurationPath) else { return [] }
-        return Set(lock.collections.keys).subtracting(try configuration().allCollections.map(\.id)).sorted()
+        return Set(lock.collections.keys).subtracting(try configuration().collections.map(\.id)).sorted()
     }
 }

@@ -42,7 +42,7 @@ package final class DumpsTransaction: Sendable {
         self.isNewDirectory = isNewDirectory
         self.isReadOnly = isReadOnly
         self.limits = limits
-        next = Mutex(Next(lock: before))
+        next = Mutex(Next(lock: LockFile(collections: before.collections), removed: before.retired.map { [$0] } ?? []))
     }
 
     /// Locks the directory, and finishes a commit that was killed. Creates the directory if it is missing. Does I/O.
@@ -203,21 +203,16 @@ extension DumpsTransaction {
     /// called again after it has succeeded.
     ///
     /// - Parameters:
-    ///   - configuration: the directory's configuration after the change. Its budget for all bundles is checked, and it
-    ///     determines the lock file's reference to the catalogue; `nil` for a merge, whose lock file already has that
-    ///     reference.
+    ///   - configuration: the directory's configuration after the change. Its budget for all bundles is checked; `nil`
+    ///     for a merge, which keeps what two commits had.
     ///   - text: the new text of `dumps.yaml`; `nil` to keep the current one.
-    /// - Throws: ``DumpsError``, or `BundleError` for an invalid catalogue; in that case, nothing has changed. Also
-    ///   `BundleError` for a failed write: if the redo log already has effect, the next transaction finishes the
-    ///   commit.
+    /// - Throws: ``DumpsError``, in which case nothing has changed; `BundleError` for a failed write: if the redo log
+    ///   already has effect, the next transaction finishes the commit.
     package func commit(_ configuration: DumpsConfiguration?, text: String? = nil) throws {
         precondition(lock.withLock { $0 != nil }, "the transaction has ended")
-        var next = self.next.withLock { $0 }
-        if let configuration {
-            if !next.staged.isEmpty, let excess = next.lock.excess(over: configuration.totalBudget) {
-                throw DumpsError.overBudget(excess)
-            }
-            next.lock.catalogue = try configuration.catalogue.flatMap { _ in try catalogue(of: next) }
+        let next = self.next.withLock { $0 }
+        if let configuration, !next.staged.isEmpty, let excess = next.lock.excess(over: configuration.totalBudget) {
+            throw DumpsError.overBudget(excess)
         }
         // In a merge, the lock file in the directory may be unreadable, or may differ from `before`.
         let isChanged = next.lock != (try? directory.lockFile(limits: limits))
@@ -227,19 +222,6 @@ extension DumpsTransaction {
         // If there is a new `dumps.yaml`, the log takes effect now.
         if let configuration { try directory.writeConfiguration(configuration) }
         if needsLog { try directory.finish(next.lock, staged: next.staged, removed: next.removed) }
-    }
-
-    /// Returns the next state's reference to its catalogue. If the catalogue's bundle is unchanged, it need not be
-    /// readable.
-    private func catalogue(of next: Next) throws -> LockFile.CatalogueReference? {
-        guard next.lock.collections[Catalogue.collection] != nil else { return nil }
-        let isStaged = next.staged.contains(Catalogue.collection)
-        do {
-            let bundle = try BundleReader(path: bundlePath(Catalogue.collection), limits: limits)
-            return LockFile.CatalogueReference(try Catalogue(bundle.payload().records))
-        } catch  where !isStaged {
-            return next.lock.catalogue
-        }
     }
 
     private func log(_ next: Next, replacesConfiguration: Bool) throws(BundleError) -> RedoLog {
@@ -313,10 +295,8 @@ extension DumpsDirectory {
             if try isBundle(at: packPath(id), entry) {
                 staged.insert(id)
             } else if try !isBundle(at: bundlePath(id), entry) {
-                // The bundle was removed after the log was written. Keep the collection's old entry, and that of the
-                // catalogue.
-                let before = try? lockFile(limits: limits)
-                (next.collections[id], next.catalogue) = (before?.collections[id], before?.catalogue)
+                // The bundle was removed after the log was written. Keep the collection's old entry.
+                next.collections[id] = (try? lockFile(limits: limits))?.collections[id]
             }
         }
         try finish(next, staged: staged, removed: Set(log.removed))

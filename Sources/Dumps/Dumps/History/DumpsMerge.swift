@@ -8,18 +8,15 @@ import SnapshotBundle
 ///
 /// 1. A signed state replaces an unsigned one, never the reverse. An unsigned state of the other commit requires
 ///    `accept-unsigned` in `dumps.yaml`.
-/// 2. With a catalogue, all states come from the side with the later catalogue, because the states of one catalogue
-///    belong together. A pinned collection is an exception.
-/// 3. The state pinned in `dumps.yaml`.
-/// 4. The newer state.
-/// 5. The state that differs from the common ancestor's.
-/// 6. The state of our side (`HEAD`).
+/// 2. The state pinned in `dumps.yaml`.
+/// 3. The newer state.
+/// 4. The state that differs from the common ancestor's.
+/// 5. The state of our side (`HEAD`).
 ///
 /// A collection that the merged `dumps.yaml` does not list is removed.
 ///
 /// The merged `dumps.yaml` has the settings of both sides. If only one side has changed a setting since the ancestor,
-/// that side's value is used; if both have, ours is. States are verified with the merged trust settings. The numbers of
-/// catalogues are read from the verified catalogues, never from the lock files.
+/// that side's value is used; if both have, ours is. States are verified with the merged trust settings.
 package struct DumpsMerge: Sendable {
     /// The side chosen for a collection.
     package struct Choice: Sendable {
@@ -47,8 +44,6 @@ package struct DumpsMerge: Sendable {
     private let theirs: Side
     private let base: Side?
     private let limits: Limits
-    /// The later catalogue and its side; `nil` without a catalogue.
-    private var leader: (catalogue: Catalogue, isTheirs: Bool)?
     /// The side that each merged bundle comes from.
     private var revisions: [CollectionID: GitRepository.Revision] = [:]
 
@@ -80,9 +75,6 @@ package struct DumpsMerge: Sendable {
         settings.allowsPlainHTTP = merged { $0.configuration.allowsPlainHTTP }
         settings.trust = merged { $0.configuration.trust }
         let verifier = BundleVerifier(try policy(settings), limits: limits)
-        if let publisher = merged({ $0.configuration.catalogue?.publisher }) {
-            try await chooseCatalogue(of: publisher, verifier)
-        }
         for id in Set(ours.lock.collections.keys).union(theirs.lock.collections.keys).sorted() {
             let mine = ours.lock.collections[id]
             if mine == theirs.lock.collections[id], isListed(id) {
@@ -144,43 +136,12 @@ package struct DumpsMerge: Sendable {
 
     /// Returns whether the merged `dumps.yaml` lists a collection.
     private func isListed(_ id: CollectionID) -> Bool {
-        merged { side in !side.hasConfiguration || side.configuration.allCollections.contains { $0.id == id } }
+        merged { side in !side.hasConfiguration || side.configuration.collections.contains { $0.id == id } }
     }
 
     /// Returns a setting of the merged `dumps.yaml`.
     private func merged<Value: Equatable>(_ value: (Side) -> Value) -> Value {
         base.map(value) == value(ours) ? value(theirs) : value(ours)
-    }
-
-    /// Finds the later of the two sides' catalogues. A catalogue that does not verify is ignored.
-    private mutating func chooseCatalogue(of publisher: PublisherName, _ verifier: BundleVerifier) async throws {
-        let mine = try await catalogue(of: publisher, in: ours, verifier)
-        let other = try await catalogue(of: publisher, in: theirs, verifier)
-        let isLater =
-            if let mine, let other {
-                mine != other && (try? other.checkSuccession(of: mine)) != nil
-            } else {
-                mine == nil
-            }
-        guard let found = (isLater ? other : mine)?.catalogue else { return }
-        leader = (found, isLater)
-        lock.catalogue = .init(found)
-    }
-
-    private func catalogue(
-        of publisher: PublisherName, in side: Side, _ verifier: BundleVerifier
-    ) async throws -> VerifiedCatalogue? {
-        guard let entry = side.lock.collections[Catalogue.collection] else { return nil }
-        do {
-            let bundle = try await verified(Catalogue.collection, entry, in: side, verifier)
-            let found = try VerifiedCatalogue(
-                verifier.snapshot(of: bundle, as: entry), roots: verifier.policy.roots, limits: limits)
-            return found.catalogue.publisher == publisher ? found : nil
-        } catch let error as DumpsError where error.code != .untrusted {
-            throw error
-        } catch {
-            return nil
-        }
     }
 
     /// Chooses a side for a collection whose entries differ, or that the merged `dumps.yaml` does not list.
@@ -197,24 +158,20 @@ package struct DumpsMerge: Sendable {
             return
         }
         let pin = merged { $0.configuration.settings(of: id).pin?.at }
-        let leading = pin == nil ? leader : nil
-        func rank(_ number: Int, _ entry: LockFile.Collection) -> [UInt64] {
+        func rank(_ entry: LockFile.Collection) -> [UInt64] {
             [
-                entry.trust.isSigned ? 1 : 0, leading.map { $0.isTheirs == (number == 1) ? 1 : 0 } ?? 0,
-                entry.timestamp == pin ? 1 : 0, entry.timestamp.milliseconds, entry == known ? 0 : 1,
+                entry.trust.isSigned ? 1 : 0, entry.timestamp == pin ? 1 : 0, entry.timestamp.milliseconds,
+                entry == known ? 0 : 1,
             ]
         }
         let candidates = entries.enumerated().compactMap { number, entry in
-            entry.map { (number: number, entry: $0, rank: rank(number, $0)) }
+            entry.map { (number: number, entry: $0, rank: rank($0)) }
         }.sorted { $1.rank.lexicographicallyPrecedes($0.rank) }
         var problem: String?
         for (number, entry, _) in candidates {
             let side = number == 1 ? theirs : ours
             do {
-                let bundle = try await verified(id, entry, in: side, verifier)
-                if let listed = leading?.catalogue.entries[id], try bundle.listedState() != listed {
-                    throw DumpsError.notEligible("it is not the state that the later catalogue lists")
-                }
+                try await verify(id, entry, in: side, verifier)
             } catch let error as DumpsError where error.code != .untrusted {
                 throw error
             } catch {
@@ -230,7 +187,7 @@ package struct DumpsMerge: Sendable {
                     "the other side does not have it"
                 } else if isOnlySigned { "the other state is unsigned" } else if entry.timestamp == pin {
                     "dumps.yaml pins this state"
-                } else if leading != nil { "it is from the later catalogue" } else if isOfSameTime {
+                } else if isOfSameTime {
                     "both states have the same timestamp"
                 } else { "it is newer" }
             choices.append(
@@ -242,9 +199,9 @@ package struct DumpsMerge: Sendable {
 
     /// Verifies a state as a refresh would: a new unsigned state must be accepted by the configuration, and never
     /// replaces a signed one.
-    private func verified(
+    private func verify(
         _ id: CollectionID, _ entry: LockFile.Collection, in side: Side, _ verifier: BundleVerifier
-    ) async throws -> BundleReader {
+    ) async throws {
         let mine = ours.lock.collections[id]
         guard entry.trust.isSigned || entry == mine || verifier.policy.acceptsUnsigned && mine?.trust.isSigned != true
         else {
@@ -257,7 +214,7 @@ package struct DumpsMerge: Sendable {
                 .missing, file: name, expected: "the bundle that this commit's lock file lists", found: "none",
                 remedy: "merge a different commit")
         }
-        return try verifier.verify(bytes, name: name, of: id, against: entry)
+        _ = try verifier.verify(bytes, name: name, of: id, against: entry)
     }
 
     private static func side(_ name: String, _ repository: GitRepository) async throws -> Side {

@@ -132,7 +132,7 @@ package struct Pinning: Sendable {
     ) async throws -> (missing: [CollectionID], added: [CollectionID]) {
         let repository = try await GitRepository(containing: directory.path, limits: limits)
         let lock = try await repository.lock(at: repository.revision(name)) ?? LockFile()
-        let (there, here) = (Set(lock.collections.keys), Set(configuration.allCollections.map(\.id)))
+        let (there, here) = (Set(lock.collections.keys), Set(configuration.collections.map(\.id)))
         return (there.subtracting(here).sorted(), here.subtracting(there).sorted())
     }
 

@@ -92,22 +92,6 @@ extension CollectionOutcome {
     }
 }
 
-extension [CollectionOutcome] {
-    /// Acknowledges the collections that failed only because other collections of the catalogue failed, if all of those
-    /// failures are acknowledged.
-    mutating func acknowledgeFollowers() {
-        let known = Dictionary(
-            compactMap { outcome in outcome.acknowledgement.map { (outcome.id, $0) } }, uniquingKeysWith: { $1 })
-        for index in indices where self[index].status == .failed {
-            guard let causes = self[index].error?.causes, let first = causes.first,
-                causes.allSatisfy({ known[$0] != nil })
-            else { continue }
-            self[index].status = .acknowledged
-            self[index].acknowledgement = known[first]
-        }
-    }
-}
-
 extension CollectionOutcome: Encodable {
     package func encode(to encoder: any Encoder) throws {
         try encoder.encode(members: [

@@ -2,7 +2,7 @@ import RemoteSettingsHTTP
 import RemoteSettingsModel
 import SnapshotBundle
 
-/// The refresh of one collection. See ``refresh(_:fetched:)`` for the steps.
+/// The refresh of one collection. See ``refresh(_:)`` for the steps.
 ///
 /// The tests are in `CollectionRefreshTests`.
 ///
@@ -37,23 +37,19 @@ struct CollectionRefresher: Sendable {
     let limits: Limits
     /// The collections whose new states are accepted even if they violate guards.
     let accepted: Set<CollectionID>
-    /// The number of the catalogue, for errors; 0 if there is none.
-    let catalogue: UInt64
     let onEvent: @Sendable (RefreshEvent) -> Void
 
     /// Stages the server's state of a collection, or reports why its bundle is unchanged. The caller commits the staged
     /// bundles when all collections are done.
     ///
-    /// - Parameters:
-    ///   - planned: the plan for the collection, which requires work.
-    ///   - fetched: the server's state, if it is already known.
+    /// - Parameter planned: the plan for the collection, which requires work.
     /// - Returns: the outcome, with the error if there is one.
-    func refresh(_ planned: PlannedCollection, fetched: Snapshot? = nil) async -> CollectionOutcome {
+    func refresh(_ planned: PlannedCollection) async -> CollectionOutcome {
         var outcome = CollectionOutcome(planned, status: .failed)
         do {
             // The bundle's attachments can be reused, by their hashes, even if its records are damaged.
             let atHand = try? BundleAtHand(path: transaction.directory.bundlePath(planned.id), limits: limits)
-            let (snapshot, isSameState) = try await fetchAndVerify(planned, fetched, onto: atHand, into: &outcome)
+            let (snapshot, isSameState) = try await fetchAndVerify(planned, onto: atHand, into: &outcome)
             let changed = isSameState ? try changedMetadata(snapshot, planned, atHand) : []
             if isSameState, changed.isEmpty, try mayStay(planned, atHand, signedAs: snapshot.provenance) {
                 try planned.checkDelivered(snapshot.timestamp)
@@ -99,16 +95,14 @@ extension CollectionRefresher {
     ///
     /// This is a separate method so that the records of the current bundle are released when it returns.
     private func fetchAndVerify(
-        _ planned: PlannedCollection, _ fetched: Snapshot?, onto atHand: BundleAtHand?,
+        _ planned: PlannedCollection, onto atHand: BundleAtHand?,
         into outcome: inout CollectionOutcome
     ) async throws -> (Snapshot, isSameState: Bool) {
         // The payload of the current bundle is inflated and parsed only here.
         let payload = atHand.map { bundle in Result { () throws(BundleError) in try bundle.reader.payload() } }
         let old = try? payload?.get()
         let snapshot: Snapshot
-        if let fetched {
-            snapshot = fetched
-        } else if planned.action == .repack, let atHand, let payload {
+        if planned.action == .repack, let atHand, let payload {
             guard let held = planned.held else { throw DumpsError(problem: "the lock file does not list it") }
             // Verify the bundle again, as of the time in the lock file.
             snapshot = try verifier.snapshot(of: atHand.reader, payload: payload.get(), as: held)
@@ -126,7 +120,6 @@ extension CollectionRefresher {
         }
         try planned.settings.checkPin(snapshot.timestamp)
         outcome.serverTimestamp = snapshot.timestamp
-        try planned.check(snapshot, number: catalogue)
         if let atHand, let old {
             outcome.changes = .init(from: old.records, to: snapshot.records)
             if try isSameState(snapshot, planned, atHand, old) { return (snapshot, true) }
@@ -144,19 +137,18 @@ extension CollectionRefresher {
         }
         if old == snapshot.payload { return true }
         // A damaged or edited bundle differs as well. Only a bundle that verifies proves that the server has published
-        // two states with one timestamp. With a catalogue, the catalogue decides which of them is right.
-        if !planned.isVouchedFor, held.trust.isSigned, isVerified(atHand, planned.id, held) {
+        // two states with one timestamp.
+        if held.trust.isSigned, isVerified(atHand, planned.id, held) {
             throw HTTPError.equivocation(held.timestamp)
         }
         return false
     }
 
-    /// Checks a new state with the collection's guards. A pinned state is not checked, because a person chose it; a
-    /// catalogue is not checked, because it has no guards.
+    /// Checks a new state with the collection's guards. A pinned state is not checked, because a person chose it.
     private func guardAgainst(
         _ snapshot: Snapshot, _ planned: PlannedCollection, after old: Payload?, into outcome: inout CollectionOutcome
     ) throws {
-        guard planned.settings.pin == nil, planned.id != Catalogue.collection else { return }
+        guard planned.settings.pin == nil else { return }
         let guards = planned.settings.guards
         let violations = guards.violations(
             of: snapshot.records, after: old?.records, oldCount: planned.held?.records)

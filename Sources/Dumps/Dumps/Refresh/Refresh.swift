@@ -18,7 +18,7 @@ package struct Refresh: Sendable {
         package var isDryRun = false
         /// Whether to only report whether anything would change (`--locked`).
         package var isLocked = false
-        /// The maximum age of a bundle whose pin has expired, and of the catalogue's confirmation; `nil` for any age.
+        /// The maximum age of a bundle whose pin has expired; `nil` for any age.
         package var maxAge: Duration?
         /// The maximum number of concurrent requests and connections to servers that use HTTP/1.1.
         package var jobs = 8
@@ -66,29 +66,18 @@ package struct Refresh: Sendable {
     /// Refreshes the named collections, or all configured ones if there are no names, and ends the transaction. Does
     /// I/O and uses the network.
     ///
-    /// If the configuration requires a catalogue, either its whole set of states is used or none. All configured
-    /// collections are then refreshed, regardless of the names, and only to the states that the publisher's catalogue
-    /// lists.
-    ///
     /// - Throws: ``DumpsError``; `HTTPError` if the monitor cannot be fetched; ``BundleError`` if the lock file cannot
     ///   be read or written. Errors of single collections are in their outcomes.
     package func run(_ names: [CollectionID] = []) async throws -> RefreshReport {
         let settings = try selected(names)
-        let unlisted = try directory.unlistedCollections(transaction.before)
-        try transaction.remove(unlisted)
-        var plan: Plan
-        var results: [CollectionOutcome]
+        let removed = try directory.unlistedCollections(transaction.before)
+        try transaction.remove(removed)
+        let unlisted = removed + (options.isReadOnly ? [] : [transaction.before.retired].compactMap(\.self))
+        let plan: Plan
+        let results: [CollectionOutcome]
         do {
             plan = try await surveyAndPlan(settings)
             results = try await refreshEach(plan)
-            if isWriting, let newest = results.newestOtherState,
-                // The server has published in the meantime, or a cache is outdated. Request everything again, and
-                // require states that are at least as new as the newest one seen.
-                let again = try? await surveyAndPlan(settings, expecting: newest)
-            {
-                // After a failure, the staged bundles may be those of neither attempt, so none of them is used.
-                (plan, results) = (again, try await refreshEach(again, keeping: results))
-            }
         } catch {
             if isWriting {
                 try keepBackoff()
@@ -97,13 +86,12 @@ package struct Refresh: Sendable {
             throw error
         }
         let staged = Set(results.map(\.id).filter(transaction.hasStaged))
-        let refusal = isWriting ? try commit(plan, results, staged) : nil
+        let refusal = isWriting ? try commit(results, staged) : nil
         return try await report(plan, results, staged, refusal, unlisted: unlisted)
     }
 
     private func selected(_ names: [CollectionID]) throws(DumpsError) -> [DumpsConfiguration.Collection] {
-        var settings = try configuration.selecting(names, file: directory.configurationPath)
-        if configuration.catalogue != nil { settings = configuration.allCollections }
+        let settings = try configuration.selecting(names, file: directory.configurationPath)
         let strangers = options.accepted.filter { id in !settings.contains { $0.id == id } }
         guard strangers.isEmpty else {
             throw .notConfigured(strangers.sorted(), directory.configurationPath, known: settings.map(\.id))
@@ -113,57 +101,36 @@ package struct Refresh: Sendable {
 
     /// The planned actions for all collections.
     private struct Plan {
-        var collections: [PlannedCollection]
+        let collections: [PlannedCollection]
         let monitor: MonitorChangeset
         let chains: ChainStore
-        var step = CatalogueStep.Result()
     }
 
-    private func surveyAndPlan(
-        _ settings: [DumpsConfiguration.Collection], expecting newest: Timestamp? = nil
-    ) async throws -> Plan {
+    private func surveyAndPlan(_ settings: [DumpsConfiguration.Collection]) async throws -> Plan {
         let survey = Survey(directory, configuration: configuration, policy: policy, now: now, limits: limits)
         let (collections, monitor) = try await survey.planned(
-            settings, transaction.before, client: client, isFull: options.isFull, expected: newest)
-        var plan = Plan(
+            settings, transaction.before, client: client, isFull: options.isFull)
+        onEvent(.planned(collections))
+        return Plan(
             collections: collections, monitor: monitor, chains: ChainStore(client: client, policy: policy, time: now))
-        if let catalogue = configuration.catalogue {
-            plan.step = await CatalogueStep(
-                publisher: catalogue.publisher, directory: directory,
-                fetcher: CollectionFetcher(client: client, chains: plan.chains, policy: policy), policy: policy,
-                now: now, limits: limits
-            ).run(&plan.collections, transaction.before)
-            plan.collections = plan.collections.map { replanned($0, of: plan.step.catalogue?.catalogue) }
-        }
-        onEvent(.planned(plan.collections))
-        return plan
     }
 
     /// Fetches, verifies, selects and packs each collection that needs it.
     ///
-    /// - Parameter known: the outcomes of an earlier attempt. Bundles that it has packed are reused if they have the
-    ///   right state.
     /// - Returns: the outcomes so far. The packed bundles are not committed yet.
-    private func refreshEach(
-        _ plan: Plan, keeping known: [CollectionOutcome] = []
-    ) async throws -> [CollectionOutcome] {
+    private func refreshEach(_ plan: Plan) async throws -> [CollectionOutcome] {
         if options.isLocked { return await compare(plan) }
         if options.isDryRun {
-            return plan.collections.map {
-                outcomeWithoutWork($0, plan.step) ?? CollectionOutcome($0, status: .planned)
-            }
+            return plan.collections.map { outcomeWithoutWork($0) ?? CollectionOutcome($0, status: .planned) }
         }
-        return try await work(plan, keeping: known)
+        return try await work(plan)
     }
 
-    /// Makes the staged bundles current. If they belong to one catalogue, either all of them or none become current.
-    /// Does I/O.
+    /// Makes the staged bundles current. Does I/O.
     ///
     /// - Returns: the reason that none could become current; `nil` on success.
-    private func commit(
-        _ plan: Plan, _ results: [CollectionOutcome], _ staged: Set<CollectionID>
-    ) throws -> DumpsError? {
-        let refusal = try commitError(plan, results)
+    private func commit(_ results: [CollectionOutcome], _ staged: Set<CollectionID>) throws -> DumpsError? {
+        let refusal = try commitError()
         if refusal == nil {
             // The commit is already complete, so a download that cannot be removed is not a failure.
             for id in staged { try? directory.removeDownloads(of: id) }
@@ -178,14 +145,8 @@ package struct Refresh: Sendable {
 
     /// Commits the staged bundles.
     ///
-    /// - Returns: the reason that nothing could be committed: the bundles exceed their budget, or the catalogue is
-    ///   incomplete.
-    private func commitError(_ plan: Plan, _ results: [CollectionOutcome]) throws -> DumpsError? {
-        // A collection that is pinned, or that the catalogue does not list, does not prevent the commit of the others.
-        let missing = zip(plan.collections, results).filter { planned, result in
-            result.status == .failed && planned.problem == nil && planned.settings.pin == nil
-        }.map(\.1.id)
-        if configuration.catalogue != nil, !missing.isEmpty { return .notWhole(failed: missing) }
+    /// - Returns: the reason that nothing could be committed: the bundles exceed their budget.
+    private func commitError() throws -> DumpsError? {
         do {
             try transaction.commit(configuration)
             return nil
@@ -205,33 +166,29 @@ package struct Refresh: Sendable {
         unlisted: [CollectionID]
     ) async throws -> RefreshReport {
         let lock = try directory.readableLock(limits: limits).lock
-        let catalogue = catalogue(after: lock, plan)
         let missed =
             hasFailures(results, staged, refusal) ? await MissedRefreshes(directory, limits: limits) : nil
-        var outcomes = zip(plan.collections, results).map { planned, result in
+        let outcomes = zip(plan.collections, results).map { planned, result in
             outcome(
-                of: planned, result, refusal: staged.contains(planned.id) ? refusal : nil, catalogue: catalogue,
-                missed: missed, monitor: plan.monitor)
+                of: planned, result, refusal: staged.contains(planned.id) ? refusal : nil, missed: missed,
+                monitor: plan.monitor)
         }
-        outcomes.acknowledgeFollowers()
         for outcome in outcomes where staged.contains(outcome.id) { onEvent(.finished(outcome)) }
         let refused = outcomes.lazy.compactMap(\.error?.excess).first { $0.subject == .total }
         return RefreshReport(
             server: "\(client.server)", monitor: plan.monitor.timestamp, isDryRun: !isWriting,
             isLocked: options.isLocked, outcomes: outcomes, metrics: client.metrics, recovered: transaction.recovered,
-            unlisted: unlisted, excess: refused ?? lock.excess(over: configuration.totalBudget), catalogue: catalogue)
+            unlisted: unlisted, excess: refused ?? lock.excess(over: configuration.totalBudget))
     }
 
-    /// Returns the outcome of a collection, which combines the results of its own refresh, the commit, its pin and its
-    /// catalogue.
+    /// Returns the outcome of a collection, which combines the results of its own refresh, the commit and its pin.
     ///
     /// - Parameters:
     ///   - refusal: the reason that its packed bundle could not become current.
-    ///   - catalogue: the directory's catalogue after the commit.
     ///   - missed: the earlier refreshes; `nil` if nothing failed.
     private func outcome(
-        of planned: PlannedCollection, _ result: CollectionOutcome, refusal: DumpsError?,
-        catalogue: VerifiedCatalogue?, missed: MissedRefreshes?, monitor: MonitorChangeset
+        of planned: PlannedCollection, _ result: CollectionOutcome, refusal: DumpsError?, missed: MissedRefreshes?,
+        monitor: MonitorChangeset
     ) -> CollectionOutcome {
         var outcome = result
         if let refusal { (outcome.status, outcome.error) = (.failed, refusal) }
@@ -248,9 +205,6 @@ package struct Refresh: Sendable {
             // Use the monitor's timestamp, because after repacking the outcome contains the bundle's own.
             let state = PinState(pin, serverTimestamp: planned.serverTimestamp, now: now)
             outcome.pin = state
-            if let number = planned.leftCatalogue {
-                outcome.notes.append("it is pinned to a state that catalogue \(number) does not list")
-            }
             if state.isOverdue, let until = pin.until {
                 outcome.notes.append(
                     "its pin expired on \(Pin.dateText(until)); unpin it, or pin it again with a later --until")
@@ -262,55 +216,17 @@ package struct Refresh: Sendable {
                 }
             }
         }
-        // A stale catalogue is a failure. The fetched states are kept, because they are newer than the earlier ones.
-        if outcome.id == Catalogue.collection, outcome.error == nil, let catalogue,
-            let since = configuration.catalogue?.staleSince(catalogue, at: now, limit: options.maxAge)
-        {
-            let number = catalogue.catalogue.number
-            (outcome.status, outcome.error) = (.failed, .staleCatalogue(number: number, since: since))
-        }
         // With `--locked`, a failure is never acknowledged, because it leaves unknown whether the bundle is up to date.
         if let known = planned.settings.acknowledged, !options.isLocked { outcome.acknowledge(known, at: now) }
         if [.failed, .acknowledged, .planned].contains(outcome.status) { outcome.entry = nil }
         return outcome
     }
 
-    /// Returns the plan for a collection, adjusted to the state in the catalogue.
-    private func replanned(_ planned: PlannedCollection, of catalogue: Catalogue?) -> PlannedCollection {
-        guard planned.id != Catalogue.collection, let catalogue else { return planned }
-        let state = planned.held.flatMap { try? directory.listedState(of: planned.id, $0, limits: limits) }
-        return RefreshPlanner(policy: policy, isFull: options.isFull).plan(
-            planned.settings, held: planned.held, disk: directory.diskState(planned.id, planned.held), of: catalogue,
-            state: state)
-    }
-
-    /// Returns the catalogue that the directory has now, or would have after a dry run.
-    private func catalogue(after lock: LockFile, _ plan: Plan) -> VerifiedCatalogue? {
-        guard configuration.catalogue != nil else { return nil }
-        guard isWriting else { return plan.step.catalogue }
-        let verifier = BundleVerifier(policy, limits: limits)
-        return (try? directory.packagedCatalogue(lock, by: verifier, limits: limits)) ?? nil
-    }
-
     private var isWriting: Bool { !options.isReadOnly }
 
     /// Returns the outcome of a collection that needs no work; `nil` for the others.
-    private func outcomeWithoutWork(_ planned: PlannedCollection, _ step: CatalogueStep.Result) -> CollectionOutcome? {
+    private func outcomeWithoutWork(_ planned: PlannedCollection) -> CollectionOutcome? {
         var outcome = CollectionOutcome(planned, status: .failed)
-        if let problem = planned.problem {
-            outcome.error = problem
-            return outcome
-        }
-        if configuration.catalogue != nil {
-            if planned.id == Catalogue.collection {
-                outcome.error = step.error
-                if step.error != nil { return outcome }
-            } else if step.catalogue == nil || step.error != nil, planned.action.needsWork {
-                // Without a catalogue, it is unknown which states belong together.
-                outcome.error = .notWhole(failed: [Catalogue.collection])
-                return outcome
-            }
-        }
         switch planned.action {
         case .unchanged, .pinned:
             outcome.status = planned.action == .pinned ? .pinned : .unchanged
@@ -348,7 +264,7 @@ package struct Refresh: Sendable {
         let verifier = BundleVerifier(policy, limits: limits)
         var outcomes: [CollectionOutcome] = []
         for planned in plan.collections {
-            var outcome = outcomeWithoutWork(planned, plan.step) ?? CollectionOutcome(planned, status: .planned)
+            var outcome = outcomeWithoutWork(planned) ?? CollectionOutcome(planned, status: .planned)
             // The monitor does not list the current state, so fetch the collection to find out whether it has changed.
             if planned.action == .probe, outcome.error == nil {
                 do {
@@ -372,9 +288,7 @@ package struct Refresh: Sendable {
         return outcomes
     }
 
-    private func work(
-        _ plan: Plan, keeping known: [CollectionOutcome]
-    ) async throws -> [CollectionOutcome] {
+    private func work(_ plan: Plan) async throws -> [CollectionOutcome] {
         // Create the directory here, before collections are refreshed concurrently.
         if plan.collections.contains(where: { $0.action.needsWork }) { try directory.prepareWork() }
         let gate = RequestGate(
@@ -387,26 +301,16 @@ package struct Refresh: Sendable {
                 attachmentsURL: AttachmentsURLSource(), width: max(options.jobs, options.streams), limits: limits,
                 onEvent: onEvent),
             verifier: BundleVerifier(policy, limits: limits), server: "\(client.server)", limits: limits,
-            accepted: options.accepted, catalogue: plan.step.catalogue?.catalogue.number ?? 0, onEvent: onEvent)
-        let staged = Dictionary(
-            known.filter { transaction.hasStaged($0.id) }.map { ($0.id, $0) }, uniquingKeysWith: { first, _ in first })
+            accepted: options.accepted, onEvent: onEvent)
         // The monitor's response has shown which version of HTTP the server uses.
         let width = client.isMultiplexed(client.server.root) ? options.streams : options.jobs
-        return try await plan.collections.concurrentMap(width: width) { planned in
-            if let outcome = staged[planned.id], let entry = outcome.entry, let listed = planned.listed,
-                (try? directory.listedState(
-                    of: planned.id, entry, at: transaction.bundlePath(planned.id), limits: limits)) == listed
-            {
-                return outcome
-            }
-            try transaction.discard([planned.id])
-            if let finished = outcomeWithoutWork(planned, plan.step) {
+        return await plan.collections.concurrentMap(width: width) { planned in
+            if let finished = outcomeWithoutWork(planned) {
                 onEvent(.finished(finished))
                 return finished
             }
             onEvent(.began(planned.id))
-            let fetched = planned.id == Catalogue.collection ? plan.step.snapshot : nil
-            let outcome = await refresher.refresh(planned, fetched: fetched)
+            let outcome = await refresher.refresh(planned)
             // The outcomes of staged bundles are reported later, because the commit may still fail.
             onEvent(transaction.hasStaged(planned.id) ? .staged(planned.id) : .finished(outcome))
             return outcome
@@ -418,15 +322,5 @@ package struct Refresh: Sendable {
         if try !state.holds(at: now).isEmpty || FileStore.isDirectory(directory.workPath) {
             try directory.keepBackoff(state, now: now)
         }
-    }
-}
-
-extension [CollectionOutcome] {
-    /// The newest timestamp in the errors about states that differ from the catalogue; `nil` if there are none.
-    fileprivate var newestOtherState: Timestamp? {
-        compactMap { outcome in
-            guard case .states(let listed, let found)? = outcome.error?.details else { return nil }
-            return Swift.max(listed, found)
-        }.max()
     }
 }

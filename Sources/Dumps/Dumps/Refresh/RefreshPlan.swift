@@ -41,19 +41,11 @@ package struct PlannedCollection: Sendable {
     }
 
     package let settings: DumpsConfiguration.Collection
-    package internal(set) var action: Action
+    package let action: Action
     /// The entry in the lock file.
     package let held: LockFile.Collection?
     /// The timestamp in the monitor.
     package let serverTimestamp: Timestamp?
-    /// The state listed in the catalogue; `nil` without a catalogue, or if the collection is pinned.
-    var listed: Catalogue.Entry?
-    /// Whether a catalogue determines the state to use. A state older than the bundle's is then not a rollback.
-    var isVouchedFor = false
-    /// The number of the catalogue from which the collection deviates because it is pinned; `nil` if there is none.
-    var leftCatalogue: UInt64?
-    /// The reason that the collection has no state in the catalogue.
-    var problem: DumpsError?
 
     init(
         settings: DumpsConfiguration.Collection, action: Action, held: LockFile.Collection?,
@@ -180,8 +172,7 @@ extension CollectionFetcher {
         _ planned: PlannedCollection, onto base: Payload?, minimum: Timestamp?
     ) async throws(DumpsError) -> Fetched {
         var wanted = Wanted(
-            id: planned.id, expected: planned.serverTimestamp, base: base,
-            floor: planned.isVouchedFor ? nil : minimum,
+            id: planned.id, expected: planned.serverTimestamp, base: base, floor: minimum,
             wasSigned: planned.held?.trust.isSigned ?? false)
         // The refresh checks later whether the server has published two states with one timestamp, because only the
         // refresh knows whether the bundle is intact.
@@ -205,10 +196,9 @@ extension CollectionFetcher {
 }
 
 extension PlannedCollection {
-    /// Checks that an unchanged state is not older than the one announced in the server's list. With a catalogue,
-    /// nothing is checked, because the catalogue determines the right state.
+    /// Checks that an unchanged state is not older than the one announced in the server's list.
     func checkDelivered(_ answered: Timestamp) throws(DumpsError) {
-        guard !isVouchedFor, let serverTimestamp, answered < serverTimestamp else { return }
+        guard let serverTimestamp, answered < serverTimestamp else { return }
         throw .undelivered(listed: serverTimestamp, answered: answered)
     }
 }

@@ -19,8 +19,6 @@ package struct RefreshReport: Sendable {
     package let unlisted: [CollectionID]
     /// The excess of all bundles together over their budget; `nil` if there is none.
     package let excess: BudgetExcess?
-    /// The catalogue that the directory has after the refresh, or would have after a dry run; `nil` if it has none.
-    package let catalogue: VerifiedCatalogue?
 
     /// Whether the refresh would change anything.
     package var wouldChange: Bool {
@@ -32,9 +30,8 @@ package struct RefreshReport: Sendable {
 
     package var acknowledged: [CollectionOutcome] { outcomes.filter { $0.status == .acknowledged } }
 
-    /// The codes of the errors that caused the failures. Collections that failed only because other collections of
-    /// their catalogue failed are left out.
-    private var causes: [FailureCode] { failed.compactMap(\.error).filter(\.causes.isEmpty).map(\.code) }
+    /// The codes of the errors that caused the failures.
+    private var causes: [FailureCode] { failed.compactMap(\.error).map(\.code) }
 
     /// The number of seconds until requests are allowed again; `nil` unless a backoff requested by servers is the only
     /// cause of failures.

@@ -84,10 +84,9 @@ package struct Survey: Sendable {
 
     /// Returns the plan of a refresh, and the monitor's response that it is based on.
     func planned(
-        _ settings: [DumpsConfiguration.Collection], _ lock: LockFile, client: ServerClient, isFull: Bool,
-        expected: Timestamp? = nil
+        _ settings: [DumpsConfiguration.Collection], _ lock: LockFile, client: ServerClient, isFull: Bool
     ) async throws -> (plan: [PlannedCollection], monitor: MonitorChangeset) {
-        guard case .changes(let document, _) = try await client.monitor(expected: expected) else {
+        guard case .changes(let document, _) = try await client.monitor(expected: nil) else {
             throw DumpsError.emptyMonitor("\(client.server)")
         }
         let monitor = try Result { () throws(FormatError) in
@@ -104,16 +103,16 @@ package struct Survey: Sendable {
 }
 
 extension DumpsConfiguration {
-    /// Returns the settings of the named collections. Without names, returns those of all, including the catalogue.
+    /// Returns the settings of the named collections. Without names, returns those of all.
     ///
     /// - Throws: ``DumpsError`` if a name is not configured, or if no collection is.
     func selecting(_ names: [CollectionID], file: String) throws(DumpsError) -> [Collection] {
         guard !names.isEmpty else {
             guard !collections.isEmpty else { throw .nothingConfigured(file) }
-            return allCollections
+            return collections
         }
-        let unknown = names.filter { name in !allCollections.contains { $0.id == name } }
-        guard unknown.isEmpty else { throw .notConfigured(unknown, file, known: allCollections.map(\.id)) }
-        return allCollections.filter { names.contains($0.id) }
+        let unknown = names.filter { name in !collections.contains { $0.id == name } }
+        guard unknown.isEmpty else { throw .notConfigured(unknown, file, known: collections.map(\.id)) }
+        return collections.filter { names.contains($0.id) }
     }
 }

@@ -21,7 +21,7 @@ extension Verification {
         by configuration: DumpsConfiguration, of outcomes: [Outcome], history: Result<BundleHistory, DumpsError>
     ) async throws -> [Guarded] {
         var found: [Guarded] = []
-        for outcome in outcomes where outcome.verdict.isGood && outcome.id != Catalogue.collection {
+        for outcome in outcomes where outcome.verdict.isGood {
             guard let entry = outcome.entry else { continue }
             let bundle = try BundleReader(path: directory.bundlePath(outcome.id), limits: limits)
             let records = try bundle.payload().records

@@ -30,7 +30,8 @@ extension DumpsDirectory {
     ///     checked out of a commit.
     /// - Throws: `BundleError`.
     package func strayFiles(tracked: [String], at place: String, limits: Limits = Limits()) throws -> [StrayFile] {
-        let collections = try lockFile(limits: limits).collections.keys
+        let lock = try lockFile(limits: limits)
+        let collections = lock.collections.keys + [lock.retired].compactMap(\.self)
         let bundles = Set(collections.map { LockFile.Bundle.path(of: $0) })
         let buckets = Set(collections.map(\.bucket))
         var strays: [String] = []

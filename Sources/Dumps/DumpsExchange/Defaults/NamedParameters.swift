@@ -28,7 +28,7 @@ package struct NamedParameters {
     }
 
     private static func only(in directory: DumpsDirectory, limits: Limits) throws -> String {
-        let collections = try directory.lockFile(limits: limits).collections.keys.filter { $0 != Catalogue.collection }
+        let collections = try directory.lockFile(limits: limits).collections.keys
         guard let only = collections.first, collections.count == 1 else {
             throw DumpsError(
                 .usage, directory.path, found: "the directory has \(Counted.text(collections.count, "collection"))",

@@ -137,13 +137,12 @@ package struct EmbeddedTarget: Sendable {
     /// The module's name as a variable name, such as `embeddedDumps`.
     private var sourceName: String { module.prefix(1).lowercased() + module.dropFirst() }
 
-    /// Returns a name for each collection except a catalogue, which apps do not read.
+    /// Returns a name for each collection.
     static func names(_ collections: [CollectionID]) -> [(id: CollectionID, name: String)] {
-        let own = collections.filter { $0 != Catalogue.collection }
-        let plain = Dictionary(grouping: own) { SwiftName.of($0.name) }
+        let plain = Dictionary(grouping: collections) { SwiftName.of($0.name) }
         let unique = Set(plain.filter { $0.value.count == 1 }.keys)
         var taken = NamesInUse(Set(unique.map(\.exact)))
-        return own.map { id in
+        return collections.map { id in
             let name = SwiftName.of(id.name)
             // If several collections would get the same name, it is prefixed with the bucket. If the result is still
             // not unique, as for a-b and a_b, a number is appended.

@@ -25,8 +25,6 @@ package struct Embedding: Sendable {
         package var schemas: [CollectionID: JSONValue] = [:]
         /// The required server of all data; `nil` to accept any.
         package var server: ServerURL?
-        /// The required publisher of the catalogue, checked only if ``server`` is set; `nil` to accept any.
-        package var publisher: PublisherName?
 
         package init() {}
     }
@@ -94,7 +92,7 @@ package struct Embedding: Sendable {
         guard options.hasTypes, let path = options.swiftFile,
             let file = try FileStore.read(path, limit: Limits.lockBytes)?.text
         else { return [] }
-        let bundles = try directory.lockedBundles(options.collections, keepingCatalogue: true, limits: limits)
+        let bundles = try directory.lockedBundles(options.collections, limits: limits)
         let readers = Dictionary(bundles.map { ($0.head.collection, $0) }) { first, _ in first }
         return try EmbeddedTarget.names(Array(readers.keys).sorted { "\($0)" < "\($1)" }).compactMap { id, name in
             guard let reader = readers[id], let type = RecordType(named: Self.typeName(name), in: file) else {
@@ -126,7 +124,7 @@ package struct Embedding: Sendable {
 
     private func files() throws -> [(path: String, content: Bytes)] {
         let module = try module()
-        let bundles = try directory.lockedBundles(options.collections, keepingCatalogue: true, limits: limits)
+        let bundles = try directory.lockedBundles(options.collections, limits: limits)
         let whole = try directory.lockFile(limits: limits)
         var lock = whole
         let ids = Set(bundles.map(\.head.collection))
@@ -182,22 +180,16 @@ package struct Embedding: Sendable {
         return types
     }
 
-    /// Refuses data from another server, such as a staging server, or from another publisher. Imported data has no
-    /// server and is always accepted.
+    /// Refuses data from another server, such as a staging server. Imported data has no server and is always accepted.
     private func checkEnvironment(of lock: LockFile) throws(DumpsError) {
         guard let server = options.server else { return }
-        func refused(_ place: String, _ expected: String, _ found: String) -> DumpsError {
-            DumpsError(
-                .untrusted, place, expected: "data from \(expected)", found: "data from \(found)",
-                remedy: "correct dumps.yaml and run rsdump refresh, or embed a different directory (--dumps)")
-        }
         for (id, entry) in lock.collections.sorted(by: { $0.key < $1.key }) {
             guard let found = try? ServerURL(entry.server, allowPlainHTTP: true), !found.isSameServer(as: server)
             else { continue }
-            throw refused("\(id)", server.withoutVersion, found.withoutVersion)
-        }
-        if let expected = options.publisher, let found = lock.catalogue?.publisher, found != expected {
-            throw refused(directory.path, "the publisher \(expected)", "the publisher \(found)")
+            throw DumpsError(
+                .untrusted, "\(id)", expected: "data from \(server.withoutVersion)",
+                found: "data from \(found.withoutVersion)",
+                remedy: "correct dumps.yaml and run rsdump refresh, or embed a different directory (--dumps)")
         }
     }
 

@@ -59,7 +59,7 @@ package struct Export: Sendable {
     ///   The output is then unchanged.
     package func write(_ names: [CollectionID], to output: String, existing: Existing = .keep) throws -> Report {
         try check(output, existing)
-        let bundles = try directory.lockedBundles(names, keepingCatalogue: layout == .tarZstd, limits: limits)
+        let bundles = try directory.lockedBundles(names, limits: limits)
         var report = Report(collections: bundles.map(\.head.collection))
         switch layout {
         case .applicationServices:
@@ -145,7 +145,6 @@ package struct Export: Sendable {
     }
 
     private func writeDefaults(_ bundles: [BundleReader], to output: String, into report: inout Report) throws {
-        let bundles = bundles.count == 1 ? bundles : bundles.filter { $0.head.collection != Catalogue.collection }
         guard bundles.count == 1, let bundle = bundles.first else {
             throw DumpsError(
                 .usage, directory.lockPath,

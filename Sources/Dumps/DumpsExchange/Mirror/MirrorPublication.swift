@@ -36,7 +36,7 @@ extension StaticMirror {
     ) async throws -> Origin {
         let lock = try directory.lockFile(limits: limits)
         var collections: [ServedCollection] = []
-        for bundle in try directory.lockedBundles(names, keepingCatalogue: true, limits: limits) {
+        for bundle in try directory.lockedBundles(names, limits: limits) {
             let id = bundle.head.collection
             var states: [BundleReader] = []
             if let history {

@@ -65,26 +65,13 @@ package struct LockFile: Hashable, Sendable {
         }
     }
 
-    /// A reference to the packaged catalogue and its publisher.
-    package struct CatalogueReference: Hashable, Sendable {
-        package var publisher: PublisherName
-        /// The catalogue's number, from 1 to `Catalogue.highestNumber`.
-        package var number: UInt64
-
-        package init(publisher: PublisherName, number: UInt64) {
-            self.publisher = publisher
-            self.number = number
-        }
-    }
-
     package var collections: [CollectionID: Collection]
-    /// The catalogue that lists the collections' states, as claimed by the lock file. Verifying the directory checks
-    /// the claim. `nil` if the configuration requires no catalogue, or if the directory has none.
-    package var catalogue: CatalogueReference?
+    /// The collection with the list of states that versions before 1.0 kept together, if the text lists one. It is not
+    /// among ``collections``, and the next commit removes it.
+    package internal(set) var retired: CollectionID?
 
-    package init(collections: [CollectionID: Collection] = [:], catalogue: CatalogueReference? = nil) {
+    package init(collections: [CollectionID: Collection] = [:]) {
         self.collections = collections
-        self.catalogue = catalogue
     }
 }
 

@@ -25,10 +25,8 @@ extension LockFile {
         self.init()
         try reader.begin()
         try reader.version("version", is: Self.version)
-        if reader.isNext("catalogue") {
-            catalogue = try reader.member("catalogue") { (reader) throws(BundleError) in try CatalogueReference(&reader)
-            }
-        }
+        let hasCatalogue = reader.isNext("catalogue")
+        if hasCatalogue { try reader.skip("catalogue") }
         collections = try reader.member("collections") { (reader) throws(BundleError) in
             var collections: [CollectionID: Collection] = [:]
             try reader.members { (reader, key) throws(BundleError) in
@@ -39,6 +37,10 @@ extension LockFile {
             return collections
         }
         try reader.end()
+        if hasCatalogue, let id = collections.keys.first(where: { "\($0)" == "publisher/catalogue" }) {
+            collections[id] = nil
+            retired = id
+        }
     }
 
     /// Parses only the version and one collection's entry of a lock file. Does no I/O.
@@ -63,17 +65,6 @@ extension LockFile {
         var reader = DocumentReader(
             lock: text[found + key.count..<text.count], file: "\(path): \(id)", limits: limits)
         return try Collection(&reader, of: id)
-    }
-}
-
-extension LockFile.CatalogueReference {
-    fileprivate init(_ reader: inout DocumentReader) throws(BundleError) {
-        try reader.begin()
-        publisher = try reader.string("publisher", expected: PublisherName.rule) { PublisherName($0) }
-        number = try reader.number("number", expected: "a number from 1 to \(Catalogue.highestNumber)") { number in
-            (1...Catalogue.highestNumber).contains(number) ? number : nil
-        }
-        try reader.end()
     }
 }
 

@@ -10,9 +10,6 @@ extension LockFile {
             .map { id, entry in JSONValue.Member(key: "\(id)", value: entry.json) }
         return .members([
             "version": .count(Self.version),
-            "catalogue": catalogue.map { catalogue in
-                .members(["publisher": .string("\(catalogue.publisher)"), "number": .count(catalogue.number)])
-            },
             "collections": .object(entries),
         ])
     }

@@ -93,25 +93,6 @@ extension Snapshot {
 }
 
 extension Snapshot {
-    /// Returns the time when the newest certificate that signed this snapshot under one of the roots became valid;
-    /// `nil` if there is none. Does no I/O.
-    ///
-    /// Only the signer's own certificate matters. A renewed intermediate certificate, a cross-certificate or a
-    /// different root does not make a replaced key newer.
-    func newestCertificateBegins(under roots: TrustAnchors, limits: Limits = Limits()) -> Timestamp? {
-        guard let chain, let verdict = provenance.verdict else { return nil }
-        let unverified = UnverifiedSnapshot(collection: collection, payload: payload, metadata: metadata)
-        let (signer, message) = (SignerName(verdict.signer), SignedMessage(payload.bytes))
-        return KeptChains(text: chain).chains.compactMap { pem -> Timestamp? in
-            guard
-                let chain = try? CertificateChain(pem: pem, limits: limits)
-                    .verified(anchors: roots, signer: signer, at: verdict.verifiedAt),
-                unverified.signatures.contains(where: { $0.isKnown && (try? chain.verify($0, over: message)) != nil })
-            else { return nil }
-            return chain.leafNotBefore
-        }.max()
-    }
-
     /// Returns each signature of the metadata with its stored chain, verified for the time at which the snapshot was
     /// verified.
     ///

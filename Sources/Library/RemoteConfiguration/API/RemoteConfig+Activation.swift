@@ -141,9 +141,6 @@ extension RemoteConfig {
         let current = collection.current()
         if let snapshot = current.snapshot, current.isNewer(than: target), trial?.reason(against: snapshot) == nil {
             target = try layer(current, snapshot)
-            // The state listed in the catalogue replaces any active state, even a later one, which may not be listed in
-            // any catalogue.
-            if current.isOfCatalogue { kept = nil }
         }
         if let active = target, active.context != context {
             target = ParameterLayer(active, context, limits: collection.session.limits.filter)
@@ -243,18 +240,17 @@ extension CollectionStatus.Source {
 extension CurrentState {
     /// Returns whether this state becomes active at a start instead of the state that was activated before.
     fileprivate func comesBefore(_ kept: CurrentState) -> Bool {
-        guard let timestamp, !isOfCatalogue, let other = kept.timestamp else { return snapshot != nil }
+        guard let timestamp, let other = kept.timestamp else { return snapshot != nil }
         return isStandIn == kept.isStandIn ? timestamp >= other : kept.isStandIn
     }
 
     /// Returns whether an activation replaces the active state with this one.
     ///
     /// A fetched state replaces a packaged one with the same timestamp, because the packaged one may have been
-    /// imported. With a catalogue, the state listed in it replaces any other.
+    /// imported.
     fileprivate func isNewer(than active: ParameterLayer?) -> Bool {
         guard let snapshot else { return false }
         guard let active else { return true }
-        if isOfCatalogue, snapshot.payload != active.snapshot.payload { return true }
         if isStandIn != active.isStandIn { return active.isStandIn }
         if snapshot.timestamp == active.timestamp {
             return source.configSource == .remote && active.source == .packaged

@@ -109,8 +109,8 @@ extension RemoteConfig {
             return
         }
         let isNew = state.withLock { state in
-            // Compare the payload and not the timestamp: after a change of the server, or in a catalogue with a new
-            // certificate, the state may have an earlier timestamp.
+            // Compare the payload and not the timestamp: after a change of the server, the state may have an earlier
+            // timestamp.
             guard state.announced != fetched else { return false }
             state.announced = fetched
             return true

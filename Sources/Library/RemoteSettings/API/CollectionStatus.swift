@@ -30,8 +30,6 @@ public struct CollectionStatus: Hashable, Sendable {
             case older
             /// The snapshot comes from a different server than the configured one, such as a staging server.
             case otherServer(found: String, expected: String)
-            /// The snapshot is a catalogue of a different publisher than the configured one.
-            case otherPublisher(found: String, expected: String)
             /// The snapshot belongs to a different bucket than the requested one.
             case otherBucket(found: String)
             /// The snapshot has no signature, and the configuration requires one.
@@ -88,9 +86,6 @@ public struct CollectionStatus: Hashable, Sendable {
     /// It is `false` for an unsigned snapshot, and for a packaged snapshot that is as trusted as the program, because
     /// that was verified when it was packaged.
     public var isVerifiedOnDevice = false
-    /// The number of the catalogue that lists these records; `nil` without catalogues, or if the records are not those
-    /// of the catalogue in use.
-    public var catalogue: UInt64?
     /// The snapshots that are not used, each with its reason.
     public var rejected: [Rejected]
     /// The failure of the last sync, with the time from which a read with ``RecordQuery/Sync/ifEmpty`` may use the
@@ -125,8 +120,6 @@ extension CollectionStatus.Rejected.Reason: CustomStringConvertible {
         case .older: "a newer snapshot exists"
         case .otherServer(let found, let expected):
             "it is from the server \(found), but the configuration specifies \(expected)"
-        case .otherPublisher(let found, let expected):
-            "it is from the publisher \(found), but the configuration specifies \(expected)"
         case .otherBucket(let found): "it is from the bucket \(found), not the requested one"
         case .unsigned: "it is unsigned, and the configuration does not accept unsigned data (acceptsUnsigned)"
         case .signatureLost:

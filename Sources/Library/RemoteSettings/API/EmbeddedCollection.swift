@@ -138,9 +138,7 @@ extension RemoteSettingsService {
     ///
     /// - Parameters:
     ///   - names: the collections' names in the configured bucket, or as `bucket/name`.
-    ///   - environment: the server that all packaged snapshots of these collections must come from. If the
-    ///     configuration has a publisher, a packaged catalogue must also be from that publisher. If `environment` is
-    ///     `nil`, neither is checked.
+    ///   - environment: the server that all packaged snapshots of these collections must come from; `nil` for any.
     /// - Throws: ``RemoteSettingsError``, which lists every collection that has no records or comes from a different
     ///   environment, with the reason.
     public func require(
@@ -151,7 +149,7 @@ extension RemoteSettingsService {
             let server = ServerIdentity(try environment.serverURL(allowPlainHTTP: true))
             var ids: Set<CollectionID> = []
             for name in names { ids.insert(try session.collectionID(name)) }
-            let foreign = session.choice.packaged.foreign(ids, to: server, session.publisher)
+            let foreign = session.choice.packaged.foreign(ids, to: server)
             guard foreign.isEmpty else { throw .untrusted(reason: foreign.joined(separator: "\n")) }
         }
         var problems: [String] = []

@@ -41,7 +41,6 @@ extension RemoteSettingsConfig {
                 "configure server and trustRoots")
         }
         self.init(server: .custom(url: server), packaged: [source])
-        publisher = try Self.publisher(of: lock, in: source)
         let verdicts = lock.collections.compactMapValues(\.trust.verdict)
         let roots = Set(verdicts.values.map(\.root))
         if !roots.isEmpty, !roots.isSubset(of: trustPolicy.roots.roots) {
@@ -57,17 +56,5 @@ extension RemoteSettingsConfig {
                 "configure server, trustRoots and signer, with a service for each signer")
         }
         signer = signers[0]
-    }
-
-    /// Returns the publisher of the packaged catalogue; `nil` if there is no catalogue.
-    private static func publisher(of lock: LockFile, in source: PackagedSource) throws(RemoteSettingsError) -> String? {
-        let id = Catalogue.collection
-        guard let entry = lock.collections[id] else { return nil }
-        do {
-            let payload = try PackagedBundle(id, entry, in: source, limits: Limits()).reader().payload()
-            return "\(try Catalogue(payload.records).publisher)"
-        } catch {
-            throw .storage(reason: "\(source.name): \(error)")
-        }
     }
 }

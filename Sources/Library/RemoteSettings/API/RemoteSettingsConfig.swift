@@ -14,12 +14,6 @@ public struct RemoteSettingsConfig: Sendable {
     /// Snapshots packaged from the published bucket are not used. Call ``RemoteSettingsService/updateConfig(config:)``
     /// to switch between the two.
     public var isPreview = false
-    /// The publisher of the server's catalogues; `nil` to sync collections one by one, without catalogues.
-    ///
-    /// Use the name in `catalogue: publisher:` of the publisher's `dumps.yaml`. Catalogues of a different publisher are
-    /// refused, even if they are signed with the same keys, as on a staging server. With a publisher, all records
-    /// belong to one catalogue, and a sync replaces them all at once. See <doc:Catalogues>.
-    public var publisher: String?
     /// The app's values for the records' filters; `nil` to leave them all undefined.
     public var appContext: RemoteSettingsContext?
     /// The snapshots shipped with the app. If several sources contain a collection, the newest snapshot is used.
@@ -113,14 +107,13 @@ public struct RemoteSettingsConfig: Sendable {
     /// configuration is not valid.
     public init(
         server: RemoteSettingsServer? = nil, bucketName: String? = nil, appContext: RemoteSettingsContext? = nil,
-        packaged: [PackagedSource] = [], trustRoots: TrustAnchors? = nil, publisher: String? = nil
+        packaged: [PackagedSource] = [], trustRoots: TrustAnchors? = nil
     ) {
         self.server = server
         self.bucketName = bucketName
         self.appContext = appContext
         self.packaged = packaged
         self.trustRoots = trustRoots
-        self.publisher = publisher
     }
 }
 
@@ -147,16 +140,10 @@ extension RemoteSettingsConfig {
 
     /// Checks the configuration as far as possible without I/O.
     ///
-    /// - Throws: an error if the server's URL or the publisher's name is not valid, or if there are no roots and
-    ///   ``acceptsUnsigned`` is not set.
+    /// - Throws: an error if the server's URL is not valid, or if there are no roots and ``acceptsUnsigned`` is not
+    ///   set.
     func check() throws(RemoteSettingsError) {
         let url = try (server ?? .prod).serverURL(allowPlainHTTP: allowsPlainHTTP)
-        if let publisher, PublisherName(publisher) == nil {
-            throw .invalidName(
-                reason:
-                    "RemoteSettingsConfig.publisher: expected \(PublisherName.rule), found "
-                    + "\(VisibleText.quote(publisher)); use the name in the publisher's dumps.yaml")
-        }
         guard trustRoots == nil, mozillaRoots == nil, !acceptsUnsigned else { return }
         throw .other(
             reason: "RemoteSettingsConfig.trustRoots: no root certificate is pinned for \(url); set it to the SHA-256 "

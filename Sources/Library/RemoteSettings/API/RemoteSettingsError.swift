@@ -37,7 +37,7 @@ public enum RemoteSettingsError: Error, Hashable, Sendable {
     case rejected(reason: String)
     /// A file could not be read or written.
     case storage(reason: String)
-    /// The given name is not valid for a collection, publisher or attachment.
+    /// The given name is not valid for a collection or attachment.
     case invalidName(reason: String)
     /// The requested data is neither stored nor packaged, and the server does not have it.
     case notFound(reason: String)

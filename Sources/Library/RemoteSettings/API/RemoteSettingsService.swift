@@ -185,7 +185,6 @@ public final class RemoteSettingsService: Sendable {
 
     /// Discards the loaded records of every collection, so that the next read loads them from disk.
     func forgetCollections() {
-        session.forgetCatalogue()
         for collection in state.withLock({ Array($0.collections.values) }) { collection.forget() }
     }
 

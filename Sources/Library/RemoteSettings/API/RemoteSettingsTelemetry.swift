@@ -52,11 +52,6 @@ public struct UptakeEvent: Hashable, Sendable {
         /// The collection has failed at least ten times since its last success. This is reported in addition to the
         /// failure itself.
         case syncBrokenError = "sync_broken_error"
-        /// The server answered, but its catalogue is stale (``CatalogueStatus/freshness``). An attacker may be
-        /// withholding a newer one.
-        ///
-        /// It is reported for the catalogue if ``RemoteSettingsConfig/publisher`` is set.
-        case staleCatalogue = "stale_catalogue"
         /// The server's state passed verification but was rejected: by the app's check, because the app called
         /// `rejectState()`, or after failed starts.
         case rejectedError = "rejected_error"

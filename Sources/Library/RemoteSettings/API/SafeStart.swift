@@ -23,8 +23,7 @@ extension RemoteSettingsClient {
     /// Rejects the current state immediately, as repeated failed starts would. Does I/O.
     ///
     /// From now on, the last state that the app started successfully with is used; if there is none, the packaged one.
-    /// The rejected state is not fetched again, but a newer one is. With catalogues, this applies to all collections
-    /// together.
+    /// The rejected state is not fetched again, but a newer one is.
     ///
     /// - Throws: ``RemoteSettingsError`` if there is no current state, if ``RemoteSettingsConfig/safeStart`` is not
     ///   set, or if the rejection cannot be stored. In the last case it is still effective in this process.

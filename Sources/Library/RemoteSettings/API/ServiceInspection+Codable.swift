@@ -6,7 +6,7 @@ import RemoteSettingsModel
 
 extension ServiceInspection: Codable {
     private enum CodingKeys: String, CodingKey {
-        case server, preview, catalogue, storage, lastAttempt, lastSuccess, clockSkewSeconds, backoffUntil, collections
+        case server, preview, storage, lastAttempt, lastSuccess, clockSkewSeconds, backoffUntil, collections
     }
 
     /// Decodes a state that another process has encoded.
@@ -19,7 +19,6 @@ extension ServiceInspection: Codable {
         let members = try decoder.container(keyedBy: CodingKeys.self)
         server = try members.decode(String.self, forKey: .server)
         isPreview = try members.decode(Bool.self, forKey: .preview)
-        catalogue = try members.decodeIfPresent(CatalogueStatus.self, forKey: .catalogue)
         storage = try members.decode(String.self, forKey: .storage)
         lastCheck = try members.decodeIfPresent(Timestamp.self, forKey: .lastSuccess)
         clockSkew = try members.decodeSeconds(forKey: .clockSkewSeconds)
@@ -33,7 +32,6 @@ extension ServiceInspection: Codable {
         var members = encoder.container(keyedBy: CodingKeys.self)
         try members.encode(server, forKey: .server)
         try members.encode(isPreview, forKey: .preview)
-        try members.encodeIfPresent(catalogue, forKey: .catalogue)
         try members.encode(lastComponent(of: storage), forKey: .storage)
         try members.encodeIfPresent(lastAttempt, forKey: .lastAttempt)
         try members.encodeIfPresent(lastCheck, forKey: .lastSuccess)
@@ -75,7 +73,7 @@ extension ServiceInspection.Collection: Codable {
 
 extension CollectionStatus: Codable {
     private enum CodingKeys: String, CodingKey {
-        case collection, source, timestamp, ageSeconds, records, provenance, verifiedOnDevice, catalogue, rejected
+        case collection, source, timestamp, ageSeconds, records, provenance, verifiedOnDevice, rejected
         case recentFailure, unevaluatedRecords
     }
 
@@ -89,7 +87,6 @@ extension CollectionStatus: Codable {
         records = try members.decodeIfPresent(Int.self, forKey: .records)
         provenance = try members.decodeIfPresent(Provenance.self, forKey: .provenance)
         isVerifiedOnDevice = try members.decode(Bool.self, forKey: .verifiedOnDevice)
-        catalogue = try members.decodeIfPresent(UInt64.self, forKey: .catalogue)
         rejected = try members.decode([Rejected].self, forKey: .rejected)
         recentFailure = try members.decodeIfPresent(RecentFailure.self, forKey: .recentFailure)
         unevaluatedRecords = try members.decodeIfPresent(Int.self, forKey: .unevaluatedRecords) ?? 0
@@ -105,7 +102,6 @@ extension CollectionStatus: Codable {
         try members.encodeIfPresent(records, forKey: .records)
         try members.encodeIfPresent(provenance, forKey: .provenance)
         try members.encode(isVerifiedOnDevice, forKey: .verifiedOnDevice)
-        try members.encodeIfPresent(catalogue, forKey: .catalogue)
         try members.encode(rejected, forKey: .rejected)
         try members.encodeIfPresent(recentFailure, forKey: .recentFailure)
         if unevaluatedRecords > 0 { try members.encode(unevaluatedRecords, forKey: .unevaluatedRecords) }
@@ -153,7 +149,6 @@ extension CollectionStatus.Rejected.Reason: Codable {
         switch try member(.code) {
         case "older": self = .older
         case "otherServer": self = .otherServer(found: try member(.found), expected: try member(.expected))
-        case "otherPublisher": self = .otherPublisher(found: try member(.found), expected: try member(.expected))
         case "otherBucket": self = .otherBucket(found: try member(.found))
         case "unsigned": self = .unsigned
         case "signatureLost": self = .signatureLost
@@ -174,7 +169,7 @@ extension CollectionStatus.Rejected.Reason: Codable {
         var members = encoder.container(keyedBy: CodingKeys.self)
         try members.encode(code, forKey: .code)
         switch self {
-        case .otherServer(let found, let expected), .otherPublisher(let found, let expected):
+        case .otherServer(let found, let expected):
             try members.encode(found, forKey: .found)
             try members.encode(expected, forKey: .expected)
         case .otherBucket(let found): try members.encode(found, forKey: .found)
@@ -191,7 +186,6 @@ extension CollectionStatus.Rejected.Reason: Codable {
         switch self {
         case .older: "older"
         case .otherServer: "otherServer"
-        case .otherPublisher: "otherPublisher"
         case .otherBucket: "otherBucket"
         case .unsigned: "unsigned"
         case .signatureLost: "signatureLost"

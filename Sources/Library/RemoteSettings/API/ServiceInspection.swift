@@ -47,8 +47,6 @@ public struct ServiceInspection: Hashable, Sendable {
     public var server: String
     /// Whether collections are read from the preview of their buckets.
     public var isPreview: Bool
-    /// The catalogue in use; `nil` without catalogues.
-    public var catalogue: CatalogueStatus?
     /// The path of the storage directory.
     public var storage: String
     /// The start time of the last successful sync, by this device's clock; `nil` if there was none.
@@ -73,7 +71,6 @@ public struct ServiceInspection: Hashable, Sendable {
 extension ServiceInspection: CustomStringConvertible {
     public var description: String {
         var lines = ["server: \(server)\(isPreview ? " (preview)" : "")", "storage: \(storage)"]
-        if let catalogue { lines.append("\(catalogue)") }
         if let lastCheck { lines.append("last check: \(lastCheck.rfc3339)") }
         if let clockSkew { lines.append("clock skew: \(clockSkew) ahead of the server") }
         if let backoffUntil { lines.append("no requests until \(backoffUntil.rfc3339)") }
@@ -161,7 +158,7 @@ extension RemoteSettingsService {
         let server = try? session.server.get()
         let holds = index.backoff.holds(at: session.now)
         return ServiceInspection(
-            server: server.map { "\($0)" } ?? "", isPreview: session.config.isPreview, catalogue: catalogue,
+            server: server.map { "\($0)" } ?? "", isPreview: session.config.isPreview,
             storage: session.storage.path,
             lastCheck: journal.lastCheck, clockSkew: journal.clockSkewDuration,
             backoffUntil: holds.first { $0.origin == server?.root.origin }?.until,

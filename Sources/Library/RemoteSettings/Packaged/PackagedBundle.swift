@@ -143,22 +143,4 @@ final class PackagedBundle: Sendable {
         }
         return try verifier.verified(claim, chain: chain, at: missingState == nil ? verdict.verifiedAt : now)
     }
-
-    /// Reads the bundle's snapshot if its payload is the one listed in a verified catalogue. Does I/O.
-    ///
-    /// The catalogue's signature covers the SHA-256 of the payload, so the bundle's own signature is not verified.
-    ///
-    /// - Parameters:
-    ///   - digest: the SHA-256 of the payload in the catalogue.
-    ///   - provenance: the provenance of the catalogue.
-    /// - Returns: `nil` if the payload has a different hash.
-    /// - Throws: `BundleError`.
-    func snapshot(listedAs digest: SHA256Digest, provenance: Provenance) throws(BundleError) -> Snapshot? {
-        let bundle = try reader()
-        let text = try bundle.payloadText(isHashed: true)
-        guard SHA256Digest(hashing: text) == digest else { return nil }
-        let claim = UnverifiedSnapshot(
-            collection: id, payload: try bundle.payload(parsing: text), metadata: try bundle.metadata())
-        return Snapshot(vouchingFor: claim, chain: try bundle.chain(), provenance: provenance)
-    }
 }

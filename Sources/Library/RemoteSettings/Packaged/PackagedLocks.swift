@@ -55,10 +55,9 @@ struct PackagedLocks: Sendable {
         return bundles
     }
 
-    /// Returns a sentence for each packaged snapshot of these collections that is from a different server, for each
-    /// source whose catalogue is from a different publisher, and for each unreadable lock file. A snapshot whose origin
-    /// is unknown is accepted for every server. Does no I/O.
-    func foreign(_ ids: Set<CollectionID>, to server: ServerIdentity, _ publisher: PublisherName?) -> [String] {
+    /// Returns a sentence for each packaged snapshot of these collections that is from a different server, and for each
+    /// unreadable lock file. A snapshot whose origin is unknown is accepted for every server. Does no I/O.
+    func foreign(_ ids: Set<CollectionID>, to server: ServerIdentity) -> [String] {
         var sentences: [String] = []
         for (source, text) in locks {
             do throws(BundleError) {
@@ -69,10 +68,6 @@ struct PackagedLocks: Sendable {
                     sentences.append(
                         "\(source.name): \(id): expected data from \(server), found data from \(found); package the "
                             + "collection from the required server")
-                }
-                if let publisher, let found = lock.catalogue?.publisher, found != publisher {
-                    sentences.append(
-                        "\(source.name): expected a catalogue of the publisher \(publisher), found one of \(found)")
                 }
             } catch {
                 sentences.append("\(Self.unreadable(source, error))")

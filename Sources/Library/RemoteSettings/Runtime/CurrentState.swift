@@ -20,16 +20,10 @@ package struct CurrentState: Sendable {
     var slot: StorageIndex.Slot
     /// The current stored state, if it was read and its content cannot be used.
     var refused: StoredState?
-    /// The catalogue in use when this state was chosen; `nil` without catalogues.
-    var view: CatalogueView?
-    /// Whether this is the state listed in the catalogue.
-    package var isOfCatalogue = false
     /// The usable packaged bundles of the collection, newest first, as a source of attachments.
     var bundles: [PackagedBundle] = []
 
-    init(from slot: StorageIndex.Slot = .init(), of view: CatalogueView? = nil) {
-        (self.slot, self.view) = (slot, view)
-    }
+    init(from slot: StorageIndex.Slot = .init()) { self.slot = slot }
 
     package var timestamp: Timestamp? { snapshot?.timestamp }
 

@@ -15,9 +15,7 @@ import TargetFilter
 /// | any | an unsigned state, while a signed one is known | the stored one |
 /// | none | no usable state | none: `getRecords` returns `nil`, and ``status`` gives the reason |
 ///
-/// With a catalogue, the state listed in it is used, whether stored or packaged. The table then applies to collections
-/// that the catalogue does not list, and to listed states that are not local. With an override, the overriding file is
-/// used.
+/// With an override, the overriding file is used.
 ///
 /// Within a process, a collection never goes back: if another process has stored an older state, the current one
 /// remains in use. A rejected state is skipped; see ``StateTrial`` for its replacement.
@@ -81,20 +79,11 @@ package final class LocalCollection: Sendable {
     /// different state, which is detected with one `lstat` of the index. Two concurrent calls may both do this.
     package func current() -> CurrentState {
         if let overriding { return current(overriding) }
-        let view = id == Catalogue.collection ? nil : session.currentCatalogue()
         let slot = session.storage.index()[key].synced
         let (known, isOutdated, generation) = state.withLock { ($0.known, $0.isOutdated, $0.generation) }
-        // If the state belongs to the catalogue, its bytes match the catalogue even if its file has changed since.
-        if let known, !isOutdated, known.view === view, known.isOfCatalogue || known.slot.hasSameStates(as: slot) {
-            return known
-        }
-        var found = session.prepared(id, of: view) ?? load(slot, view)
-        if let view, !found.isOfCatalogue, view.catalogue.entries[id] != nil {
-            // A refresh or another process may have stored a later catalogue together with this state.
-            session.lookAgain(after: view)
-            if let later = session.currentCatalogue(), later !== view { return current() }
-        }
-        if let known, !found.isOfCatalogue { found = found.notOlder(than: known, of: id) }
+        if let known, !isOutdated, known.slot.hasSameStates(as: slot) { return known }
+        var found = load(slot)
+        if let known { found = found.notOlder(than: known) }
         let isTaken = state.withLock { state in
             guard state.generation == generation else { return false }
             state.replace(found)
@@ -107,11 +96,10 @@ package final class LocalCollection: Sendable {
 
     /// Reads and verifies the state. If a file is missing because another process has stored a newer state, the newer
     /// one is read.
-    private func load(_ slot: StorageIndex.Slot, _ view: CatalogueView?) -> CurrentState {
+    private func load(_ slot: StorageIndex.Slot) -> CurrentState {
         var (slot, tries) = (slot, 3)
         while true {
-            let found = session.choice.choose(
-                id, from: slot, of: view, usesStored: !session.passesOverCatalogue(id), asking: trial)
+            let found = session.choice.choose(id, from: slot, asking: trial)
             let now = session.storage.index()[key].synced
             tries -= 1
             if tries == 0 || now.hasSameStates(as: slot) {
@@ -154,16 +142,14 @@ package final class LocalCollection: Sendable {
     private func counted(_ current: CurrentState) -> CurrentState {
         let trials = session.trials
         guard trials.isSafeStart, overriding == nil, let snapshot = current.snapshot else { return current }
-        let subject = session.subject(of: current.view == nil ? id : Catalogue.collection)
         if trials.isCounted(subject) { return current }
-        let state = StateTrial.State(current.view?.snapshot ?? snapshot)
-        let isPackaged = (current.view?.source ?? current.source) != .cached
-        if trials.countStart(of: subject, serving: state, isPackaged: isPackaged) { return current }
-        forgetWithCatalogue()
+        let state = StateTrial.State(snapshot)
+        if trials.countStart(of: subject, serving: state, isPackaged: current.source != .cached) { return current }
+        forget()
         let other = counted(self.current())
         if other.snapshot != nil { return other }
         trials.acceptAgain(state, of: subject)
-        forgetWithCatalogue()
+        forget()
         return self.current()
     }
 
@@ -172,26 +158,20 @@ package final class LocalCollection: Sendable {
     /// - Parameter toPrevious: whether to require the immediately preceding state as the replacement.
     func leaveState(because reason: String, toPrevious: Bool) throws(RemoteSettingsError) {
         let current = self.current()
-        let unit = current.view == nil ? id : Catalogue.collection
-        let subject = session.subject(of: unit)
         let trials = session.trials
         guard trials.isSafeStart else { throw .safeStartIsOff }
-        guard overriding == nil, let snapshot = current.view?.snapshot ?? current.snapshot else {
+        guard overriding == nil, let snapshot = current.snapshot else {
             throw .notFound(reason: "\(id): there is no synced or packaged state to reject")
         }
-        let previous = session.previous(of: unit, isKnownSigned: current.isKnownSigned).map { StateTrial.State($0) }
+        let previous = session.previous(of: id, isKnownSigned: current.isKnownSigned).map { StateTrial.State($0) }
         let state = StateTrial.State(snapshot)
-        guard !toPrevious || previous != nil && previous != state else { throw .nothingToGoBackTo("\(unit)") }
+        guard !toPrevious || previous != nil && previous != state else { throw .nothingToGoBackTo("\(id)") }
         let result = Result {
             try trials.reject(state, of: subject, because: reason, andTrust: toPrevious ? previous : nil)
         }
-        forgetWithCatalogue()
+        forget()
         sendChanges(from: current, to: self.current())
         if case .failure(let error) = result { throw RemoteSettingsError(error) }
-    }
-
-    private func forgetWithCatalogue() {
-        if session.publisher == nil { forget() } else { session.service?.forgetCollections() }
     }
 
     /// Returns the same records as ``records()``, with the state that they belong to.
@@ -226,21 +206,18 @@ package final class LocalCollection: Sendable {
         if current.snapshot == nil, case .failure(let error) = session.server {
             rejected.append(.init(source: .noSnapshot, timestamp: nil, reason: .unreadableSource("\(error)")))
         }
-        for unit in current.view == nil ? [id] : [id, Catalogue.collection] {
-            // Add the rejected states that are newer than the current one and were not stored.
-            for aside in session.trials.trial(of: session.subject(of: unit)).rejected
-            where current.timestamp.map({ $0 < aside.state.timestamp }) ?? true {
-                guard !rejected.contains(where: { $0.timestamp == aside.state.timestamp }) else { continue }
-                rejected.append(
-                    .init(source: .noSnapshot, timestamp: aside.state.timestamp, reason: .failedInApp(aside.reason)))
-            }
+        // Add the rejected states that are newer than the current one and were not stored.
+        for aside in trial.rejected where current.timestamp.map({ $0 < aside.state.timestamp }) ?? true {
+            guard !rejected.contains(where: { $0.timestamp == aside.state.timestamp }) else { continue }
+            rejected.append(
+                .init(source: .noSnapshot, timestamp: aside.state.timestamp, reason: .failedInApp(aside.reason)))
         }
         return CollectionStatus(
             collection: "\(id)", source: current.source, timestamp: current.timestamp,
             age: current.timestamp.map { session.now.elapsed(since: $0) }, records: current.snapshot?.records.count,
             provenance: current.snapshot?.provenance, isVerifiedOnDevice: current.isVerifiedOnDevice,
-            catalogue: current.isOfCatalogue ? current.view?.catalogue.number : nil, rejected: rejected,
-            recentFailure: session.failures.standing(id), unevaluatedRecords: state.withLock { $0.unevaluated })
+            rejected: rejected, recentFailure: session.failures.standing(id),
+            unevaluatedRecords: state.withLock { $0.unevaluated })
     }
 
     /// Uses a state that a sync has stored, and notifies listeners.
@@ -262,7 +239,6 @@ package final class LocalCollection: Sendable {
             try storage.removeOwnFiles(in: storage.attachmentsPath(id), levels: 0)
         }
         session.trials.forget(id)
-        session.catalogue.withLock { $0.found?.states[id] = nil }
         forget()
     }
 
@@ -321,15 +297,11 @@ extension CurrentState {
     /// newer.
     ///
     /// Within a process, a collection never goes back to an older state.
-    fileprivate func notOlder(than known: CurrentState, of id: CollectionID) -> CurrentState {
+    fileprivate func notOlder(than known: CurrentState) -> CurrentState {
         guard let before = known.timestamp, timestamp.map({ $0 < before }) ?? true else { return self }
         if known.isStandIn, !isStandIn, snapshot != nil { return self }
         var kept = known
-        (kept.slot, kept.view, kept.bundles) = (slot, view, bundles)
-        kept.isOfCatalogue = false
-        if let view, let snapshot = known.snapshot {
-            kept.isOfCatalogue = view.catalogue.lists(snapshot.payload, of: id)
-        }
+        (kept.slot, kept.bundles) = (slot, bundles)
         kept.rejected.removeAll { $0.source == .cached }
         kept.rejected += rejected.filter { $0.source == .cached && $0.reason != .older }
         if source == .cached {

@@ -39,10 +39,6 @@ package final class Session: Sendable {
     let configurationProblem: RemoteSettingsError?
     package let serverIdentity: ServerIdentity
     let trust: TrustPolicy
-    /// The publisher whose catalogues are read; `nil` if the configuration has none, or one with an invalid name.
-    let publisher: PublisherName?
-    /// The catalogue in use.
-    let catalogue = Mutex(KnownCatalogue())
     let changes: ChangeHub
     /// The record of how well the app has started with each state.
     package let trials: StateTrials
@@ -87,8 +83,6 @@ package final class Session: Sendable {
         serverIdentity = (try? self.server.get()).map { ServerIdentity($0) } ?? ServerIdentity("no valid server")
         failures = RecentFailures(config.environment)
         trust = config.trustPolicy
-        // A preview is not published yet, so no catalogue contains it.
-        publisher = config.isPreview ? nil : config.publisher.flatMap { PublisherName($0) }
         logger = ServiceLog(config.log)
         filterContext = config.appContext?.filterContext ?? .empty
         state = Mutex(State(telemetry: config.telemetry ?? telemetry))
@@ -101,8 +95,8 @@ package final class Session: Sendable {
         if let known = state.withLock({ $0.choice }) { return known }
         let choice = SnapshotChoice(
             server: serverIdentity, verifier: KeptSnapshotVerifier(trust, limits: limits), storage: storage,
-            packaged: PackagedLocks(config.packaged, limits: limits), readsCatalogues: publisher != nil,
-            isPackagedOnly: config.isPackagedOnly, limits: limits, logger: logger, now: config.environment.now)
+            packaged: PackagedLocks(config.packaged, limits: limits), isPackagedOnly: config.isPackagedOnly,
+            limits: limits, logger: logger, now: config.environment.now)
         return state.withLock { state in
             if let first = state.choice { return first }
             state.choice = choice
@@ -111,10 +105,7 @@ package final class Session: Sendable {
     }
 
     /// Returns the key of a collection's entry in the index.
-    func key(of id: CollectionID) -> String {
-        let publisher = id == Catalogue.collection ? publisher.map { "\($0)" } : nil
-        return StorageIndex.key(of: id, in: publisher ?? serverIdentity.description)
-    }
+    func key(of id: CollectionID) -> String { StorageIndex.key(of: id, in: serverIdentity.description) }
 
     /// Returns the subject of the trial of a collection's synced states.
     func subject(of id: CollectionID) -> StateTrials.Subject { .init(key: key(of: id), isActivated: false) }
@@ -125,31 +116,18 @@ package final class Session: Sendable {
             .flatMap { try? choice.snapshot(of: $0, id, isKnownSigned: isKnownSigned) }
     }
 
-    /// Returns whether the stored catalogue was rejected. The states that were stored with it are not used then.
-    func passesOverCatalogue(_ id: CollectionID) -> Bool {
-        guard publisher != nil, id != Catalogue.collection else { return false }
-        let trial = trials.trial(of: subject(of: Catalogue.collection))
-        guard !trial.usesPackagedOnly else { return true }
-        return storage.index()[key(of: Catalogue.collection)].synced.current
-            .map { trial.refusal(of: $0.state) != nil } ?? false
-    }
-
     /// Replaces the current state in a slot. The old one is kept if the app may have to roll back to it
     /// (``RemoteSettingsConfig/safeStart``).
     ///
     /// - Parameters:
     ///   - keepsOld: whether some of the old state's attachments may still be useful.
-    ///   - listed: the state in the catalogue that the app can roll back to. If it is given, no other state is kept.
     func replace(
-        _ slot: inout StorageIndex.Slot, by new: StoredState, _ subject: StateTrials.Subject, keepsOld: Bool = false,
-        _ listed: Catalogue.Entry? = nil
+        _ slot: inout StorageIndex.Slot, by new: StoredState, _ subject: StateTrials.Subject, keepsOld: Bool = false
     ) {
         if let old = slot.current, old.state != new.state {
             if !trials.isSafeStart {
                 slot.previous = keepsOld ? old : nil
-            } else if listed.map({ $0.payload == old.state.payload })
-                ?? trials.keeps(old, of: subject, before: slot.previous)
-            {
+            } else if trials.keeps(old, of: subject, before: slot.previous) {
                 slot.previous = old
             }
         }
@@ -159,7 +137,7 @@ package final class Session: Sendable {
     /// Returns whether both sessions trust the same snapshots of the same server.
     func trusts(likewise other: Session) -> Bool {
         guard (try? server.get()) != nil, (try? other.server.get()) != nil else { return false }
-        return serverIdentity == other.serverIdentity && trust == other.trust && publisher == other.publisher
+        return serverIdentity == other.serverIdentity && trust == other.trust
     }
 
     /// The service that this session belongs to; `nil` after it was released.
@@ -297,6 +275,9 @@ extension Session {
             return !state.hasTidied
         }
         guard isFirst else { return }
+        if storage.index().hasRetired {
+            logger.notice("\(storage.path): the catalogue of an earlier version is not used any more, and is removed")
+        }
         storage.removeAbandonedStates()
         if let name = storage.foreignFile() {
             logger.notice(

@@ -3,7 +3,7 @@ import RemoteSettingsModel
 import SnapshotBundle
 
 /// The rules that decide which snapshot of a collection is used. See
-/// ``choose(_:from:of:usesPackaged:usesStored:isActivation:asking:accepting:)``.
+/// ``choose(_:from:usesPackaged:isActivation:asking:accepting:)``.
 ///
 /// ``StorageDirectory`` says which states are stored after kills, lost files and concurrent syncs.
 struct SnapshotChoice: Sendable {
@@ -12,9 +12,6 @@ struct SnapshotChoice: Sendable {
     let verifier: KeptSnapshotVerifier
     let storage: StorageDirectory
     let packaged: PackagedLocks
-    /// Whether signed catalogues are trusted regardless of the server they came from, because the configuration has a
-    /// publisher. Otherwise, a stored catalogue would not protect against an older one from a mirror with another URL.
-    let readsCatalogues: Bool
     /// Whether stored states are ignored.
     let isPackagedOnly: Bool
     let limits: Limits
@@ -56,27 +53,25 @@ struct SnapshotChoice: Sendable {
     /// Chooses the snapshot of a collection to use. Does I/O and never fails: the result lists the snapshots that are
     /// not used, with the reasons.
     ///
-    /// The candidates are the packaged bundles, the stored state, and the one before it. The state listed in the
-    /// catalogue comes first, then the states of the configured server, newest first, then stand-ins
-    /// (``standsIn(_:besideSigned:)``). The first candidate that is intact, trusted and not rejected by the app is
-    /// used. If there is none, the newest packaged one is used even if it was rejected.
+    /// The candidates are the packaged bundles, the stored state, and the one before it. The states of the configured
+    /// server come first, newest first, then stand-ins (``standsIn(_:besideSigned:)``). The first candidate that is
+    /// intact, trusted and not rejected by the app is used. If there is none, the newest packaged one is used even if it
+    /// was rejected.
     ///
     /// - Parameters:
     ///   - slot: the stored states.
-    ///   - view: the catalogue in use.
     ///   - usesPackaged: whether a packaged snapshot may be used. Even if not, a signed one shows that the collection
     ///     is signed.
-    ///   - usesStored: whether states stored by syncs may be used.
     ///   - isActivation: whether the choice is for remote config, which falls back to in-app defaults instead of
     ///     rejected states.
     ///   - trial: the record of how well the app has started with the stored states; empty to ignore that.
     ///   - accept: a closure that throws an error to reject a verified snapshot.
     func choose(
-        _ id: CollectionID, from slot: StorageIndex.Slot, of view: CatalogueView? = nil, usesPackaged: Bool = true,
-        usesStored: Bool = true, isActivation: Bool = false, asking trial: StateTrial,
+        _ id: CollectionID, from slot: StorageIndex.Slot, usesPackaged: Bool = true, isActivation: Bool = false,
+        asking trial: StateTrial,
         accepting accept: (Snapshot, CollectionStatus.Source) throws -> Void = { _, _ in }
     ) -> CurrentState {
-        var current = CurrentState(from: slot, of: view)
+        var current = CurrentState(from: slot)
         var unreadable: [CollectionStatus.Rejected] = []
         let bundles = packaged.bundles(of: id, problems: &unreadable)
         for bundle in bundles {
@@ -85,35 +80,18 @@ struct SnapshotChoice: Sendable {
         if let problem = storage.readIndex().problem {
             refuse(.init(source: .cached, timestamp: nil, reason: .damaged("\(problem)")), of: id, &current)
         }
-        current.isKnownSigned = isKnownSigned(id, slot, bundles)
+        current.isKnownSigned = isKnownSigned(slot, bundles)
 
         var candidates = usesPackaged ? bundles.map(Candidate.packaged) : []
         if let stored = slot.current { candidates.append(.stored(stored, isPrevious: false)) }
         if let stored = slot.previous { candidates.append(.stored(stored, isPrevious: true)) }
-        let hasSigned =
-            usesStored && !isPackagedOnly && [slot.current, slot.previous].contains { $0?.root != nil }
+        let hasSigned = !isPackagedOnly && [slot.current, slot.previous].contains { $0?.root != nil }
         let ranked = candidates.map { candidate in
             (candidate, standsIn(candidate, besideSigned: hasSigned), candidate.order(isActivation: isActivation))
         }.sorted {
             ($0.1 ? 1 : 0, $1.0.timestamp, $0.2) < ($1.1 ? 1 : 0, $0.0.timestamp, $1.2)
         }
 
-        if let view, let listed = view.catalogue.entries[id] {
-            current.bundles = bundles.filter {
-                (try? check($0, isListed: $0.lock.timestamp == listed.timestamp)) != nil
-            }
-            // The candidate is identified by its hash, so it may have been stored under a different configuration, such
-            // as one for a mirror.
-            let elsewhere = storage.index().environments(of: id).flatMap(\.collection.states)
-                .filter { $0.state.payload == listed.payload }.map { Candidate.stored($0, isPrevious: true) }
-            for candidate in ranked.map(\.0) + elsewhere where candidate.timestamp == listed.timestamp {
-                guard let (snapshot, isVerified) = try? listedSnapshot(candidate, id, listed, view) else { continue }
-                current.serve(snapshot, from: candidate.source, isVerifiedOnDevice: isVerified)
-                current.isOfCatalogue = true
-                return current
-            }
-            current.bundles = []
-        }
         for (candidate, isStandIn, _) in ranked {
             do {
                 if case .packaged(let bundle) = candidate {
@@ -129,7 +107,7 @@ struct SnapshotChoice: Sendable {
                 }
                 if case .stored = candidate {
                     if isPackagedOnly { throw SnapshotRefusal(.packagedOnly) }
-                    if !usesStored || trial.usesPackagedOnly {
+                    if trial.usesPackagedOnly {
                         throw SnapshotRefusal(.failedInApp("starts with synced states failed, or one was rejected"))
                     }
                 }
@@ -181,7 +159,7 @@ struct SnapshotChoice: Sendable {
         guard case .packaged(let bundle) = candidate else { return false }
         if case .imported = bundle.lock.trust { return hasSigned }
         return ServerIdentity(bundle.lock.server).isServer
-            && !isServed(by: bundle.lock.server, bundle.id, isSigned: bundle.lock.trust.isSigned)
+            && !isServed(by: bundle.lock.server)
     }
 
     private func whyItYields(_ candidate: Candidate) -> CollectionStatus.Rejected.Reason {
@@ -192,7 +170,7 @@ struct SnapshotChoice: Sendable {
     /// Adds the stored states of other servers that are newer than the state in use to the rejected ones.
     private func refuseOtherServers(_ id: CollectionID, _ current: inout CurrentState) {
         for stored in storage.index().environments(of: id).compactMap(\.collection.synced.current) {
-            guard !isServed(by: stored.server, id, isSigned: stored.root != nil),
+            guard !isServed(by: stored.server),
                 current.timestamp.map({ $0 < stored.timestamp }) ?? true
             else { continue }
             let reason = CollectionStatus.Rejected.Reason.otherServer(
@@ -220,30 +198,9 @@ struct SnapshotChoice: Sendable {
         }
     }
 
-    /// Returns the candidate's snapshot if it is the one listed in the catalogue. The catalogue's signature covers the
-    /// SHA-256 of its payload.
-    private func listedSnapshot(
-        _ candidate: Candidate, _ id: CollectionID, _ listed: Catalogue.Entry, _ view: CatalogueView
-    ) throws -> (Snapshot, isVerified: Bool)? {
-        switch candidate {
-        case .packaged(let bundle):
-            try check(bundle, isListed: true)
-            // The catalogue and this bundle were packaged together, in the same trusted source.
-            if bundle.isTrusted, view.source == .packaged(bundle.sourceName) {
-                return (try bundle.snapshot(verifier, now: now()), false)
-            }
-            return try bundle.snapshot(listedAs: listed.payload, provenance: view.snapshot.provenance)
-                .map { ($0, !bundle.isTrusted) }
-        case .stored(let stored, _):
-            guard !isPackagedOnly, stored.state.payload == listed.payload, let file = try storage.file(of: stored, id)
-            else { return nil }
-            return try view.snapshot(of: file).map { ($0, true) }
-        }
-    }
-
     /// Returns the snapshot of a stored state, verified as of the time stated in its file.
     func snapshot(of stored: StoredState, _ id: CollectionID, isKnownSigned: Bool) throws -> Snapshot {
-        guard isServed(by: stored.server, id, isSigned: stored.root != nil) else {
+        guard isServed(by: stored.server) else {
             throw SnapshotRefusal(.otherServer(found: stored.server, expected: server.description))
         }
         guard let file = try storage.file(of: stored, id) else {
@@ -251,7 +208,7 @@ struct SnapshotChoice: Sendable {
                 .damaged("\(storage.statePath(stored.file)) is missing; the next sync writes it again"))
         }
         // The index is not signed, so its information about the file may be wrong.
-        guard isServed(by: file.server, id, isSigned: file.chain != nil) else {
+        guard isServed(by: file.server) else {
             throw SnapshotRefusal(.otherServer(found: file.server, expected: server.description))
         }
         let payload = try Payload(parsing: file.payload, limits: limits)
@@ -274,9 +231,9 @@ struct SnapshotChoice: Sendable {
     /// signed.
     ///
     /// Such a state does not count if the program itself contains a later unsigned one.
-    private func isKnownSigned(_ id: CollectionID, _ slot: StorageIndex.Slot, _ bundles: [PackagedBundle]) -> Bool {
+    private func isKnownSigned(_ slot: StorageIndex.Slot, _ bundles: [PackagedBundle]) -> Bool {
         var signed = [slot.current, slot.previous].compactMap { stored -> Timestamp? in
-            guard let stored, stored.root != nil, isServed(by: stored.server, id, isSigned: true) else { return nil }
+            guard let stored, stored.root != nil, isServed(by: stored.server) else { return nil }
             return stored.timestamp
         }
         var unsigned: [Timestamp] = []
@@ -292,9 +249,7 @@ struct SnapshotChoice: Sendable {
     }
 
     /// Returns whether a state from this server may be used with the configured server.
-    private func isServed(by name: String, _ id: CollectionID, isSigned: Bool) -> Bool {
-        readsCatalogues && isSigned && id == Catalogue.collection || ServerIdentity(name) == server
-    }
+    private func isServed(by name: String) -> Bool { ServerIdentity(name) == server }
 
     /// Returns whether a packaged state may be used with the configured server.
     ///
@@ -302,20 +257,18 @@ struct SnapshotChoice: Sendable {
     /// name, or a different spelling of the URL. An unsigned state is used only with the server it came from.
     private func isServed(by bundle: PackagedBundle) -> Bool {
         if let root = bundle.lock.trust.verdict?.root, isPinned(root, of: bundle) { return true }
-        return isServed(by: bundle.lock.server, bundle.id, isSigned: bundle.lock.trust.isSigned)
+        return isServed(by: bundle.lock.server)
     }
 
     /// Checks a packaged bundle by its entry in the lock file alone.
     ///
-    /// - Parameter isListed: whether the catalogue in use may list the bundle's state. In that case the hash in the
-    ///   catalogue decides, not the server.
     /// - Throws: `SnapshotRefusal` if the bundle's snapshot cannot be used.
-    private func check(_ bundle: PackagedBundle, isListed: Bool = false) throws(SnapshotRefusal) {
+    private func check(_ bundle: PackagedBundle) throws(SnapshotRefusal) {
         let acceptsUnsigned = verifier.policy.acceptsUnsigned
         switch bundle.lock.trust {
         case .imported: guard acceptsUnsigned || bundle.acceptsImported else { throw SnapshotRefusal(.unsigned) }
         case .unsigned, .signed:
-            guard isListed || isServed(by: bundle) else {
+            guard isServed(by: bundle) else {
                 throw SnapshotRefusal(.otherServer(found: bundle.lock.server, expected: server.description))
             }
             if !bundle.lock.trust.isSigned, !acceptsUnsigned { throw SnapshotRefusal(.unsigned) }

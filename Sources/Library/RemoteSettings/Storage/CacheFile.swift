@@ -22,16 +22,14 @@ package struct CacheFile: Sendable {
     package var metadata: Bytes
     package var chain: Bytes?
     package var payload: Bytes
-    /// The publisher, if this is the file of a catalogue; otherwise `nil`.
-    package var publisher: String?
 }
 
 extension CacheFile {
-    init(_ snapshot: Snapshot, server: String, publisher: String? = nil) {
+    init(_ snapshot: Snapshot, server: String) {
         self.init(
             collection: snapshot.collection, server: server, timestamp: snapshot.timestamp,
             verifiedAt: snapshot.provenance.verdict?.verifiedAt, metadata: snapshot.metadata.json,
-            chain: snapshot.chain, payload: snapshot.payload.bytes, publisher: publisher)
+            chain: snapshot.chain, payload: snapshot.payload.bytes)
     }
 
     /// The content of the file.
@@ -45,7 +43,6 @@ extension CacheFile {
         ]
         if let verifiedAt { members.append(member("verifiedAt", number(verifiedAt))) }
         if let chain { members.append(member("chain", .string(chain.text))) }
-        if let publisher { members.append(member("publisher", .string(publisher))) }
         var content = JSONText.compact(.object(members))
         content.reserveCapacity(content.count + 1 + payload.count)
         content.append(UInt8(ascii: "\n"))
@@ -81,6 +78,7 @@ extension CacheFile {
             let name = head["collection"]?.string, let collection = try? CollectionID(name)
         else { throw failure("a member of its first line is missing or has the wrong type") }
         guard format == Self.format else { throw failure("expected format \(Self.format), found \(format)") }
+        guard head["publisher"] == nil else { throw failure("it is the catalogue of an earlier version") }
         guard id == nil || id == collection else {
             throw failure("expected the collection \(id.map { "\($0)" } ?? ""), found \(collection)")
         }
@@ -90,8 +88,7 @@ extension CacheFile {
         }
         self.init(
             collection: collection, server: server, timestamp: timestamp, verifiedAt: head.time("verifiedAt"),
-            metadata: Bytes(utf8: metadata), chain: (head["chain"]?.string).map { Bytes(utf8: $0) }, payload: payload,
-            publisher: head["publisher"]?.string)
+            metadata: Bytes(utf8: metadata), chain: (head["chain"]?.string).map { Bytes(utf8: $0) }, payload: payload)
     }
 }
 

@@ -147,8 +147,7 @@ extension StorageDirectory {
                 SHA256Digest(hashing: content) == digest,
                 let file = try? CacheFile(parsing: content, of: nil, path: statePath(digest), limits: limits)
             else { continue }
-            let key = StorageIndex.key(
-                of: file.collection, in: file.publisher ?? ServerIdentity(file.server).description)
+            let key = StorageIndex.key(of: file.collection, in: ServerIdentity(file.server).description)
             found[key, default: []].append(StoredState(file, content: content, digest: digest, limits: limits))
         }
         var index = StorageIndex()
@@ -318,10 +317,7 @@ extension StorageDirectory {
     private func save(_ new: StorageIndex, flushing: Bool) throws(BundleError) -> StorageIndex {
         let (written, identity) = state.withLock { ($0.written, $0.identity) }
         let states = new.states
-        // Write catalogues last, because a rebuilt index must not contain a catalogue without all states that it lists.
-        let catalogues = new.catalogueStates
-        let unsaved = new.unsaved.files.filter(states.contains).sorted { $0.hex < $1.hex }
-        for file in unsaved.filter({ !catalogues.contains($0) }) + unsaved.filter(catalogues.contains) {
+        for file in new.unsaved.files.filter(states.contains).sorted(by: { $0.hex < $1.hex }) {
             guard let content = new.unsaved[file] else { continue }
             try FileStore.replace(statePath(file), below: path, with: content, limit: Self.mostStateBytes(limits))
         }

@@ -62,9 +62,6 @@ package struct StorageIndex: Hashable, Sendable {
     struct Newest: Hashable, Sendable {
         let root: SHA256Digest
         let timestamp: Timestamp
-        /// For a catalogue, its number and the start of the validity of the certificate that signed it.
-        var number: UInt64?
-        var certificate: Timestamp?
         /// The time when a sync first refused a verified state of the server because of this record, while no stored
         /// state proved it.
         var contradicted: Timestamp?
@@ -110,6 +107,8 @@ package struct StorageIndex: Hashable, Sendable {
     var backoff = BackoffState()
     /// Information about failed connections to the update channel, for the next start.
     var updates: UpdateFollower.Kept?
+    /// Whether the file contained the catalogue of a version before 1.0. It is dropped when the file is next written.
+    private(set) var hasRetired = false
     /// The content of states that are not in the directory, because they are about to be written or could not be. It
     /// is not in the file.
     var unsaved = Contents()
@@ -124,8 +123,7 @@ package struct StorageIndex: Hashable, Sendable {
     /// The states of each environment are separate: staging and production may share a root, and alternating
     /// configurations of one directory must not replace each other's states.
     ///
-    /// - Parameter environment: the server. For a catalogue it is the publisher, so that a catalogue's number is a
-    ///   minimum for later ones, regardless of the mirror that they come from.
+    /// - Parameter environment: the server.
     static func key(of id: CollectionID, in environment: String) -> String { "\(id)@\(environment)" }
 
     /// Returns all keys of a collection, in any order.
@@ -142,11 +140,6 @@ package struct StorageIndex: Hashable, Sendable {
 
     /// The files of all states that the index refers to.
     var states: Set<SHA256Digest> { Set(collections.values.flatMap(\.states).map(\.file)) }
-
-    /// The files of all catalogues that the index refers to.
-    var catalogueStates: Set<SHA256Digest> {
-        Set(keys(of: Catalogue.collection).flatMap { self[$0].states }.map(\.file))
-    }
 
     /// Whether the index must survive a power failure: it contains data that neither a server nor the stored states can
     /// restore.
@@ -219,7 +212,14 @@ extension StorageIndex {
                 "expected format \(Self.format), found \(format), written by a newer version of the library",
                 remedy: "the storage directory is left unchanged")
         }
-        for (key, value) in json.members("collections") { self[key] = Collection(value) }
+        for (key, value) in json.members("collections") {
+            // Its environment is the name of a publisher, not the URL of a server.
+            if key.hasPrefix("publisher/catalogue@"), !key.contains("://") {
+                hasRetired = true
+            } else {
+                self[key] = Collection(value)
+            }
+        }
         for (key, value) in json.members("configs") { configs[key] = value }
         for (key, value) in json.members("schedules") { schedules[key] = SyncSchedule.Times(value) }
         journal = json["journal"].flatMap(SyncJournal.init)
@@ -321,16 +321,12 @@ extension StoredState {
 extension StorageIndex.Newest {
     fileprivate init?(_ json: JSONValue) {
         guard let root = json.digest("root"), let time = json.time("timestamp") else { return nil }
-        self.init(
-            root: root, timestamp: time, number: json["number"]?.number?.uint64,
-            certificate: json.time("certificate"), contradicted: json.time("contradicted"))
+        self.init(root: root, timestamp: time, contradicted: json.time("contradicted"))
     }
 
     fileprivate var json: JSONValue {
         .members([
-            "root": .string(root.hex), "timestamp": .time(timestamp),
-            "number": number.map { .count($0) }, "certificate": certificate.map { .time($0) },
-            "contradicted": contradicted.map { .time($0) },
+            "root": .string(root.hex), "timestamp": .time(timestamp), "contradicted": contradicted.map { .time($0) },
         ])
     }
 }

@@ -274,7 +274,7 @@ extension LocalCollection {
     /// Nothing is verified here, because every read verifies the state it uses. For a state that is already in use,
     /// call ``current()`` instead, which also notifies listeners of states stored by other processes.
     func isStored(_ timestamp: Timestamp) -> Bool {
-        guard overriding == nil, session.publisher == nil, !session.changes.isFollowed(id), !hasRead,
+        guard overriding == nil, !session.changes.isFollowed(id), !hasRead,
             case let entry = session.storage.index()[key], let stored = entry.synced.current,
             stored.timestamp == timestamp, entry.refused != stored.file, stored.root != nil, describesOwn(stored),
             trial.refusal(at: timestamp) == nil,
@@ -296,7 +296,7 @@ extension LocalCollection {
     var unusable: StoredState? {
         guard overriding == nil, !session.config.isPackagedOnly, case let entry = session.storage.index()[key],
             let stored = entry.synced.current,
-            session.publisher == nil && entry.refused == stored.file || !session.storage.has(stored)
+            entry.refused == stored.file || !session.storage.has(stored)
         else { return nil }
         let current = current()
         guard let timestamp = current.timestamp, timestamp >= stored.timestamp else { return stored }

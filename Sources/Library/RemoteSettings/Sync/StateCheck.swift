@@ -42,17 +42,13 @@ package enum StateCheck {
 }
 
 extension CollectionSync {
-    /// Checks that a state was not rejected.
+    /// Checks that no state with this timestamp was rejected.
     ///
-    /// - Parameter payload: the hash of the state's content; `nil` if it is not known yet.
     /// - Throws: ``RemoteSettingsError/rejected(reason:)``.
-    func checkWanted(_ timestamp: Timestamp, payload: SHA256Digest? = nil) throws {
-        let trial = collection.trial
-        let refusal =
-            if let payload { trial.refusal(of: .init(timestamp: timestamp, payload: payload)) } else {
-                trial.refusal(at: timestamp)
-            }
-        if let refusal { throw RemoteSettingsError.rejected(id, timestamp, refusal.reason) }
+    func checkWanted(_ timestamp: Timestamp) throws {
+        if let refusal = collection.trial.refusal(at: timestamp) {
+            throw RemoteSettingsError.rejected(id, timestamp, refusal.reason)
+        }
     }
 
     /// Lets the app check a fetched state, unless the same content was already rejected.
@@ -64,7 +60,7 @@ extension CollectionSync {
             throw RemoteSettingsError.rejected(id, snapshot.timestamp, reason)
         }
         var refusal = try await trials.check(of: id)?(snapshot)
-        if refusal == nil, let validate = session.config.validate, id != Catalogue.collection {
+        if refusal == nil, let validate = session.config.validate {
             let (name, collection) = ("\(id)", collection)
             let (old, new) = (current.snapshot?.records, snapshot.records)
             refusal = try await StateCheck.refusal(

@@ -13,10 +13,6 @@ extension LocalCollection {
         expected: Timestamp? = nil, trigger: UptakeEvent.Trigger, owner: WorkOwner, outlivesCaller: Bool = true
     ) async -> CollectionSyncResult {
         if let outcome = outcomeWithoutNetwork { return CollectionSyncResult(id, outcome) }
-        if session.config.publisher != nil, !session.config.isPreview {
-            return await session.syncCatalogue(
-                with: self, expected: expected, trigger: trigger, owner: owner, outlivesCaller)
-        }
         let result = await session.syncs.run(
             id, expected: expected, owner: owner, outlivesCaller: outlivesCaller
         ) { [self] _ in
@@ -82,31 +78,6 @@ extension Session {
         }.flatMap { $0.mapError { RemoteSettingsError($0) } }
     }
 
-    /// Syncs one collection if catalogues are used. All collections of the service are synced with it, so that they
-    /// remain in the states of one catalogue.
-    fileprivate func syncCatalogue(
-        with collection: LocalCollection, expected: Timestamp?, trigger: UptakeEvent.Trigger, owner: WorkOwner,
-        _ outlivesCaller: Bool
-    ) async -> CollectionSyncResult {
-        // A running sync that is joined may have started before this collection was in use, and so may not include it.
-        // In that case, sync again.
-        for _ in 0..<2 {
-            let results = await serviceSyncs.run(
-                true, expected: expected, owner: owner, outlivesCaller: outlivesCaller
-            ) { [self] _ in
-                let others = (service?.clientCollections ?? []).filter { $0.id != collection.id }
-                return .success(await syncTogether([collection] + others, expected: expected, trigger: trigger))
-            }
-            switch results {
-            case .failure(let error): return CollectionSyncResult(collection.id, .failure(error))
-            case .success(.failure(let failure)): return CollectionSyncResult(collection.id, failure)
-            case .success(.success(let results)):
-                if let own = results.first(where: { $0.collection == "\(collection.id)" }) { return own }
-            }
-        }
-        return CollectionSyncResult(collection.id, .failure(.closed))
-    }
-
     private func syncTogether(
         _ collections: [LocalCollection], expected: Timestamp?, trigger: UptakeEvent.Trigger
     ) async -> Result<[CollectionSyncResult], any Error> {
@@ -114,18 +85,13 @@ extension Session {
         defer { keepSuccesses() }
         do {
             let run = try await SyncRun(self, expected: expected, trigger: trigger)
-            let results: [CollectionSyncResult]
-            if let publisher = publisher {
-                results = try await run.catalogue(of: publisher, collections, expected: expected)
-            } else {
-                results = await collections.concurrentMap(width: Self.width) { collection in
-                    let id = collection.id
-                    if let outcome = collection.outcomeWithoutNetwork { return CollectionSyncResult(id, outcome) }
-                    let result = await self.syncs.run(id, expected: expected, outlivesCaller: false) { _ in
-                        .success(await run.sync(collection))
-                    }
-                    return CollectionSyncResult(id, of: result)
+            let results = await collections.concurrentMap(width: Self.width) { collection in
+                let id = collection.id
+                if let outcome = collection.outcomeWithoutNetwork { return CollectionSyncResult(id, outcome) }
+                let result = await self.syncs.run(id, expected: expected, outlivesCaller: false) { _ in
+                    .success(await run.sync(collection))
                 }
+                return CollectionSyncResult(id, of: result)
             }
             let hasFailures = results.contains { !$0.isSynced }
             if !hasFailures { recordSynced(collections.map(\.id), upTo: run.timestamp) }
@@ -212,27 +178,6 @@ struct SyncRun: Sendable {
         // An invalid delta is followed by a full fetch, so a failed sync of an existing collection was already retried.
         return await recordOutcome(
             result, of: collection.id, since: began, wasRetried: { collection.current().snapshot != nil })
-    }
-
-    /// Updates collections to the server's catalogue. If the server publishes another catalogue in the meantime,
-    /// everything is requested once more.
-    func catalogue(
-        of publisher: PublisherName, _ collections: [LocalCollection], expected: Timestamp?
-    ) async throws -> [CollectionSyncResult] {
-        let overridden = collections.compactMap { collection in
-            collection.outcomeWithoutNetwork.map { CollectionSyncResult(collection.id, $0) }
-        }
-        let left = Set(overridden.map(\.collection))
-        let others = collections.filter { !left.contains("\($0.id)") && $0.id != Catalogue.collection }
-        var results = try await CatalogueSync(run: self, publisher: publisher).results(of: others, isLast: false)
-        if results == nil {
-            let again = try await SyncRun(session, expected: expected, trigger: trigger)
-            results = try await CatalogueSync(run: again, publisher: publisher).results(of: others, isLast: true)
-        }
-        let catalogue = collections.filter { $0.id == Catalogue.collection && $0.overriding == nil }.map { known in
-            CollectionSyncResult(known.id, .success(.upToDate(known.current().timestamp ?? timestamp)))
-        }
-        return (overridden + (results ?? []) + catalogue).sorted { $0.collection < $1.collection }
     }
 
     /// Records the outcome of a collection's sync, reports it to telemetry and notifies listeners.

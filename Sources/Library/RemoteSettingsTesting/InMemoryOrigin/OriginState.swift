@@ -14,8 +14,6 @@ struct OriginState {
     var faults: [Fault] = []
     var log: [OriginTransport.SeenRequest] = []
     var tombstonesHaveTimestamps = true
-    /// The last catalogue.
-    var catalogue: Catalogue?
     private var origin: Origin?
 
     init(time: Timestamp) { self.time = time }
@@ -122,7 +120,7 @@ struct AuthoredCollection {
             let body = #"{"metadata":\#(metadata),"timestamp":\#(timestamp),"changes":[\#(list)]}"#
             return try Changeset(parsing: Bytes(utf8: body), limits: Limits()).snapshot(of: id, onto: nil)
         }
-        let isSigned = ["main", "blocklists", "security-state", "main-preview", "security-state-preview", "publisher"]
+        let isSigned = ["main", "blocklists", "security-state", "main-preview", "security-state-preview"]
             .contains(id.bucket)
         let payload = try changeset("{}").payload.bytes
         let entries = try isSigned ? signatures.map { try entry($0, payload, address) } : []
@@ -141,13 +139,6 @@ struct AuthoredCollection {
             bytes: bytes, reader: try BundleReader(bytes: bytes, name: name),
             lock: LockFile.Collection(
                 bundle, trust: snapshot.provenance, server: "\(address.url)/v1", attachmentRule: "all"))
-    }
-
-    /// Returns the entry for the current state in a catalogue.
-    mutating func listed(at address: OriginAddress) throws -> Catalogue.Entry {
-        let payload = try served(at: address).bundle.payload()
-        return Catalogue.Entry(
-            timestamp: payload.timestamp, payload: SHA256Digest(hashing: payload.bytes), records: payload.records.count)
     }
 
     /// A state of the collection as a bundle, with its entry in a lock file.

@@ -81,6 +81,12 @@ public final class OriginTransport: HTTPTransport {
         return ServerCollection(server: self, collection: id)
     }
 
+    /// Removes a collection from the server.
+    package func removeCollection(_ id: String) throws {
+        let id = try CollectionID(id)
+        state.withLock { $0.collections[id] = nil }
+    }
+
     /// Replaces the faults. The first one that matches a request is used.
     public func inject(_ faults: [Fault]) { state.withLock { $0.faults = faults } }
 

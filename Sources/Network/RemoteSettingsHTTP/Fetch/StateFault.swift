@@ -21,10 +21,6 @@ package enum StateFault: Hashable, Sendable {
     case signatureLost
     /// The server does not have the collection.
     case unknownCollection
-    /// The catalogue does not list the collection.
-    case notListed
-    /// The state is later than the one that the catalogue lists. This happens if the server published during the fetch.
-    case overtaken
 }
 
 // The reasons why a collection's state could not be fetched. The local state is unchanged.

@@ -11,8 +11,7 @@ import DumpsExchange
 ///
 /// A bundle stays mapped while it is served, even if its file is replaced. If a file is truncated in place, all bundles
 /// are read again. If a bundle does not match the lock file, a refresh may be running, or the bundle is damaged. The
-/// server then keeps serving the previous state of that collection, or, if the directory has a catalogue, of all
-/// collections.
+/// server then keeps serving the previous state of that collection.
 actor DumpsLoader {
     private struct Loaded {
         var entry: LockFile.Collection
@@ -35,8 +34,6 @@ actor DumpsLoader {
     private let report: @Sendable (String) -> Void
     private var address: OriginAddress?
     private var loaded: [CollectionID: Loaded] = [:]
-    /// The loaded collections that are not served yet, because another collection of their catalogue cannot be used.
-    private var incomplete: [CollectionID: Loaded] = [:]
     private var lockSeen: FileIdentity?
     /// The value of `mapped_faults_count` before the loaded bundles were read.
     private var faultsSeen: UInt = 0
@@ -95,7 +92,7 @@ actor DumpsLoader {
         guard let address else { return nil }
         let faults = mapped_faults_count()
         if faults != faultsSeen {
-            (loaded, incomplete, refused, historyBytes, lockSeen) = ([:], [:], [:], [:], nil)
+            (loaded, refused, historyBytes, lockSeen) = ([:], [:], [:], nil)
             faultsSeen = faults
             report("a bundle was truncated while it was served; reloading all bundles")
         }
@@ -113,13 +110,8 @@ actor DumpsLoader {
             (identity, lock, staged) = (present, again.lock, again.staged)
             found = try await collections(of: lock, staged, at: address)
         }
-        var (next, hasChanged) = found
+        let (next, hasChanged) = found
         lockSeen = identity
-        incomplete = [:]
-        if lock.catalogue != nil, !problems.isEmpty, !loaded.isEmpty {
-            // Clients with a catalogue cannot use only some of its collections.
-            (incomplete, next, hasChanged) = (next, loaded, false)
-        }
         loaded = next
         guard hasChanged || problems.keys != before.keys else { return nil }
         let origin = try Origin(
@@ -141,11 +133,6 @@ actor DumpsLoader {
         for (id, entry) in lock.collections.sorted(by: { $0.key < $1.key }) {
             if let known = loaded[id], known.entry == entry {
                 next[id] = known
-                continue
-            }
-            if let known = incomplete[id], known.entry == entry {
-                next[id] = known
-                hasChanged = true
                 continue
             }
             let file = try? FileStore.identity(directory.bundlePath(id), followsLinks: true)

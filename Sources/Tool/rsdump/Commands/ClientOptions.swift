@@ -15,12 +15,6 @@ struct ClientOptions: ParsableArguments {
 
     @OptionGroup var server: ServerOptions
 
-    @Option(
-        help: ArgumentHelp(
-            "The catalogue's publisher; by default, the one in dumps.yaml.",
-            valueName: "name"))
-    var publisher: String?
-
     @OptionGroup var context: ContextOption
 
     /// Creates a service that uses the network. Like the app, it skips states that the app has rejected.
@@ -38,8 +32,7 @@ struct ClientOptions: ParsableArguments {
         let policy = try settings.policy(file: packaged.map { DumpsDirectory($0).configurationPath } ?? "--server")
         var config = RemoteSettingsConfig(
             server: .custom(url: "\(try settings.serverURL())"), appContext: try appContext(context.pairs),
-            packaged: packaged.map { [.directory($0)] } ?? [], trustRoots: policy.roots,
-            publisher: publisher ?? settings.catalogue.map { "\($0.publisher)" })
+            packaged: packaged.map { [.directory($0)] } ?? [], trustRoots: policy.roots)
         config.signer = settings.trust.signer
         config.acceptsUnsigned = settings.trust.acceptsUnsigned
         config.allowsPlainHTTP = settings.allowsPlainHTTP

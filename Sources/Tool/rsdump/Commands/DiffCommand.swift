@@ -113,7 +113,7 @@ struct DiffCommand: AsyncParsableCommand {
         case .sources(let path):
             let sources = try SourceDirectory(path.withoutTrailingSlashes).readWithWarnings(collections.names)
             side = DiffSide(
-                states: try Publisher.preview(sources, in: dumps.directory, at: HTTPEnvironment.system.now()).states)
+                states: try Publisher.preview(sources, in: dumps.directory, at: HTTPEnvironment.system.now()))
         }
         for note in side.notes { Console.error("note: \(note)") }
         return side

@@ -139,7 +139,7 @@ struct OpenDumps {
         isConfigured: Bool = true, applying: (DumpsConfiguration) throws -> DumpsConfiguration
     ) async throws -> (DumpsTransaction, OpenDumps) {
         // What is wrong already is told before anything is created or waited for.
-        _ = try OpenDumps(dumps, isConfigured: isConfigured, applying: applying)
+        _ = try OpenDumps(dumps, isConfigured: isConfigured, isFirstLook: true, applying: applying)
         let transaction = try await DumpsTransaction.begin(
             in: dumps.directory, waiting: duration, isReadOnly: isReadOnly)
         do {
@@ -154,16 +154,21 @@ struct OpenDumps {
     ///
     /// - Parameters:
     ///   - isConfigured: whether a missing `dumps.yaml` is an error.
+    ///   - isFirstLook: whether the directory is opened again soon, so that nothing is noted now.
     ///   - applying: replaces settings of the file with those of the options.
     /// - Throws: `DumpsError`, `BundleError`, or the error of `applying`.
     init(
-        _ dumps: some DirectoryOption, isConfigured: Bool = true,
+        _ dumps: some DirectoryOption, isConfigured: Bool = true, isFirstLook: Bool = false,
         applying: (DumpsConfiguration) throws -> DumpsConfiguration = { $0 }
     ) throws {
         directory = dumps.directory
         let hasFile = try isConfigured || directory.configurationText() != nil
         configuration = try applying(hasFile ? directory.configuration() : DumpsConfiguration())
         policy = try configuration.policy(file: directory.configurationPath)
+        if configuration.hasCatalogue, !isFirstLook {
+            Console.error(
+                "note: \(directory.configurationPath): catalogue: has no effect any more; remove the section")
+        }
     }
 
     /// Calls `body` with a client for the configured server. The client uses the network.

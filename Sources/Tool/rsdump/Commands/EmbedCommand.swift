@@ -75,7 +75,6 @@ struct EmbedCommand: AsyncParsableCommand {
         options.server = try server.map { (text) throws(HTTPError) in
             try ServerURL(text, allowPlainHTTP: true)
         }
-        options.publisher = opened.configuration.catalogue?.publisher
         let verifier = BundleVerifier(
             opened.policy, limits: opened.limits)
         let folder = output.withoutTrailingSlashes

@@ -48,11 +48,9 @@ struct GetCommand: AsyncParsableCommand {
             var records = client.getRecords()
             // If `status` finds a snapshot now, the first attempt failed only temporarily, so try again.
             if records == nil, client.status.source != .noSnapshot { records = client.getRecords() }
-            if explain {
-                Console.error(SnapshotExplanation(status: client.status, catalogue: service.catalogue).text)
-            }
+            if explain { Console.error(SnapshotExplanation(status: client.status).text) }
             guard let records else {
-                let why = SnapshotExplanation(status: client.status, catalogue: nil).absence
+                let why = SnapshotExplanation(status: client.status).absence
                 absences.append(CommandFailure(.someFailed, why))
                 continue
             }
@@ -80,7 +78,6 @@ struct GetCommand: AsyncParsableCommand {
             Console.error(failure)
             return failure.status
         }
-        if let catalogue = service.catalogue { Console.error(CatalogueText.sentence(catalogue, .plain)) }
         var failures: [ExitStatus] = []
         for result in results {
             switch result.result {

@@ -55,9 +55,6 @@ struct PublishCommand: AsyncParsableCommand {
     @Flag(help: "Only sign again with the current keys; change no data.")
     var resign = false
 
-    @Flag(help: "Only renew the catalogue's time and signature; change no data.")
-    var confirm = false
-
     @Flag(help: "Publish the named collections' previous state as a new one.")
     var rollback = false
 
@@ -81,15 +78,6 @@ struct PublishCommand: AsyncParsableCommand {
     var server: String?
 
     @Option(
-        help: ArgumentHelp(
-            "The publisher's name, for a new dumps.yaml.",
-            valueName: "name"))
-    var publisher: String?
-
-    @Flag(help: "For a new dumps.yaml: publish no catalogue, and write catalogue: off.")
-    var noCatalogue = false
-
-    @Option(
         help: ArgumentHelp("A directory with keys for a second signature, under a different root.", valueName: "dir"))
     var overlapKeys: String?
 
@@ -102,18 +90,14 @@ struct PublishCommand: AsyncParsableCommand {
         if let at, Timestamp(rfc3339: at) == nil {
             throw ValidationError("--at expects a date such as 2026-11-22 or 2026-11-22T08:00:00Z; found \(at)")
         }
-        if let publisher, PublisherName(publisher) == nil {
-            throw ValidationError("--publisher expects \(PublisherName.rule); found \(publisher)")
-        }
-        if publisher != nil, noCatalogue { throw ValidationError("--publisher cannot be combined with --no-catalogue") }
         if let signWith {
             if signWith.isEmpty { throw ValidationError("--sign-with is empty; give a command") }
             if dryRun.isGiven {
                 throw ValidationError("--sign-with cannot be combined with --dry-run, which signs nothing")
             }
         }
-        if resign || confirm || rollback, !accept.collections.isEmpty {
-            throw ValidationError("--accept cannot be combined with --resign, --confirm or --rollback")
+        if resign || rollback, !accept.collections.isEmpty {
+            throw ValidationError("--accept cannot be combined with --resign or --rollback")
         }
         if dryRun.isGiven, !onChange.commands.isEmpty {
             throw ValidationError("--on-change cannot be combined with --dry-run")
@@ -121,19 +105,13 @@ struct PublishCommand: AsyncParsableCommand {
         if resign, dryRun.isGiven {
             throw ValidationError("--resign cannot be combined with --dry-run, because it changes no data")
         }
-        if rollback, confirm || resign || dryRun.isGiven {
-            throw ValidationError("--rollback cannot be combined with --confirm, --resign or --dry-run")
+        if rollback, resign || dryRun.isGiven {
+            throw ValidationError("--rollback cannot be combined with --resign or --dry-run")
         }
         if rollback, collections.names.isEmpty { throw ValidationError("--rollback requires the names of collections") }
         if let to {
             if !rollback { throw ValidationError("--to requires --rollback") }
             if to.latest == nil { throw ValidationError("--to expects a date, a time or a timestamp; found \(to)") }
-        }
-        if confirm, dryRun.isGiven || resign {
-            throw ValidationError("--confirm cannot be combined with --dry-run or --resign")
-        }
-        if confirm, !collections.names.isEmpty {
-            throw ValidationError("--confirm applies to the whole catalogue; give no collections with it")
         }
         if result.format == .markdown, !dryRun.isGiven { throw ValidationError("--format markdown requires --dry-run") }
     }
@@ -153,14 +131,8 @@ struct PublishCommand: AsyncParsableCommand {
         var settings = Publisher.Options(time: time)
         // The states of a rollback passed validation when they were first published, so skip it.
         settings.accepted = Set(accept.collections).union(rollback ? collections.names : [])
-        settings.staysConfirmed = signWith != nil
         settings.isExact = at != nil
         settings.server = server
-        settings.publisher = publisher.flatMap { PublisherName($0) }
-        settings.declinesCatalogues = noCatalogue
-        settings.suggestedPublisher = .suggested(
-            for: server.flatMap { try? ServerURL($0, allowPlainHTTP: true) },
-            chance: HTTPEnvironment.system.random())
         let (outcomes, hooks) = try await onChange.telling(of: dumps.directory) {
             let transaction = try await DumpsTransaction.begin(in: dumps.directory)
             defer { try? transaction.end() }
@@ -170,7 +142,6 @@ struct PublishCommand: AsyncParsableCommand {
             }
             let policy = try policy(for: signer)
             let publish = Publisher(into: transaction, signer: signer, policy: policy, options: settings)
-            if confirm { return try await publish.confirm() }
             if resign { return try await publish.resign(collections.names) }
             return try await publish.run(
                 rollback ? try await earlierStates(policy) : options.read(collections.names))
@@ -211,11 +182,8 @@ struct PublishCommand: AsyncParsableCommand {
 
     private func preview(_ sources: [CollectionSource], at time: Timestamp) async throws {
         for note in sources.flatMap(\.notes) { Console.error("note: \(Console.visible(note))") }
-        let (states, catalogue) = try Publisher.preview(
+        let states = try Publisher.preview(
             sources, in: dumps.directory, at: time, isExact: at != nil, accepted: Set(accept.collections))
-        if let catalogue, catalogue.status != .unchanged {
-            Console.error("note: \(CatalogueText.next(catalogue)) would be published")
-        }
         let present =
             try FileStore.exists(dumps.directory.lockPath)
             ? DiffSide(path: dumps.directory.path) : DiffSide(states: [:])
@@ -245,12 +213,6 @@ private struct PublishReport: Encodable {
         for outcome in outcomes {
             let name = "\(outcome.id)".padded(to: width)
             switch outcome.result {
-            case .success(let state) where outcome.catalogue != nil:
-                let end = outcome.chainEnd.map { ", signature valid until \($0.rfc3339)" } ?? ""
-                let words = outcome.catalogue.map {
-                    CatalogueText.words($0, resigned: state.status == .resigned, style)
-                }
-                lines.append("\(name)  \(words ?? "")\(end)")
             case .success(let state):
                 let end = outcome.chainEnd.map { ", signature valid until \($0.rfc3339)" } ?? ""
                 lines.append("\(name)  \(Self.words(state, style)), at \(state.timestamp.rfc3339)\(end)")
@@ -259,12 +221,8 @@ private struct PublishReport: Encodable {
             }
             lines += outcome.notes.map { "  \(style.yellow("note")): \(Console.visible($0))" }
         }
-        let collections = outcomes.filter { $0.catalogue == nil }
-        let changed = collections.count { (try? $0.result.get()).map { $0.status != .unchanged } ?? false }
-        // `--confirm` does not process collections.
-        if !collections.isEmpty || outcomes.isEmpty {
-            lines.append("\(changed) of \(Counted.text(collections.count, "collection")) published")
-        }
+        let changed = outcomes.count { (try? $0.result.get()).map { $0.status != .unchanged } ?? false }
+        lines.append("\(changed) of \(Counted.text(outcomes.count, "collection")) published")
         return lines.joined(separator: "\n") + HooksReport.text(hooks)
     }
 
@@ -297,7 +255,6 @@ extension Publisher.Outcome: Encodable {
         try encoder.encode(members: [
             "collection": id, "status": state?.status.rawValue ?? "failed", "timestamp": state?.timestamp,
             "chainNotAfter": chainEnd?.rfc3339, "notes": notes, "error": message,
-            "catalogue": catalogue,
         ])
     }
 }

@@ -32,7 +32,7 @@ struct RefreshCommand: AsyncParsableCommand {
     @Option(
         name: .customLong("max-age"),
         help: ArgumentHelp(
-            "Fail if a bundle with an expired pin, or the catalogue's last renewal, is older than this, such as 90d.",
+            "Fail if a bundle with an expired pin is older than this, such as 90d.",
             valueName: "age"))
     var maxAge: Age?
 

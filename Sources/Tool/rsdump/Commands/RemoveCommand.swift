@@ -20,11 +20,5 @@ struct RemoveCommand: AsyncParsableCommand {
     func run() async throws {
         try await dumps.directory.removeCollections(collections.names)
         for id in collections.names { Console.print("\(id): removed") }
-        let catalogue = Catalogue.collection
-        guard !collections.names.contains(catalogue),
-            try dumps.directory.configurationOrDefault().catalogue != nil,
-            try dumps.directory.lockFile(limits: Limits()).collections[catalogue] != nil
-        else { return }
-        Console.print("the catalogue still lists them until rsdump publish is run on the publishing machine")
     }
 }

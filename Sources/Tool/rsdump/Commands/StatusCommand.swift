@@ -11,8 +11,7 @@ struct StatusCommand: AsyncParsableCommand {
         usage: "rsdump status [<collections> ...] [<options>]",
         discussion: """
             A bundle is outdated only if the server has newer data. Exits with 1 if one is missing, or outdated \
-            and older than --max-age (90d by default; no limit with --offline), or if a budget is exceeded or the \
-            catalogue is stale or invalid.
+            and older than --max-age (90d by default; no limit with --offline), or if a budget is exceeded.
               rsdump status --max-age 90d    before a release
             For details, see Refresh.md in the documentation.
             """)
@@ -28,8 +27,8 @@ struct StatusCommand: AsyncParsableCommand {
     @Option(
         name: .customLong("max-age"),
         help: ArgumentHelp(
-            "Fail if an outdated bundle, one with an expired pin, or the catalogue's last renewal is older than this, "
-                + "such as 90d; with --offline, any bundle that is not pinned.", valueName: "age"))
+            "Fail if an outdated bundle, or one with an expired pin, is older than this, such as 90d; with --offline, "
+                + "any bundle that is not pinned.", valueName: "age"))
     var maxAge: Age?
 
     @OptionGroup var result: FormatOption<OutputFormat>
@@ -43,8 +42,6 @@ struct StatusCommand: AsyncParsableCommand {
             opened.directory, configuration: opened.configuration, policy: opened.policy, now: now,
             limits: opened.limits)
         let (states, problem) = try await look(survey, opened)
-        let catalogue = try CatalogueVerification(
-            opened.directory, opened.configuration, policy: opened.policy, limits: opened.limits)
         let isOffline = offline || problem != nil
         let limit = maxAge?.duration ?? (isOffline ? nil : .seconds(90 * 86_400))
         let report = StatusReport(
@@ -52,9 +49,7 @@ struct StatusCommand: AsyncParsableCommand {
             unlisted: try opened.directory.unlistedCollections(opened.directory.lockFile(limits: opened.limits)),
             now: now, isOffline: isOffline, configuration: opened.configuration,
             sizes: await SizeComparison(opened.directory, limits: opened.limits),
-            missed: await MissedRefreshes(opened.directory, limits: opened.limits),
-            catalogue: catalogue,
-            staleCatalogue: CatalogueText.problem(catalogue, opened.configuration, at: now, limit: maxAge?.duration))
+            missed: await MissedRefreshes(opened.directory, limits: opened.limits))
         try result.print(report.text(.output), report)
         if let problem { throw problem }
         if report.hasFailures { throw ExitStatus.someFailed.code }

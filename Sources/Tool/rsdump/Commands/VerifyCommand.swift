@@ -12,7 +12,7 @@ struct VerifyCommand: AsyncParsableCommand {
         usage: "rsdump verify [<collections> ...] [<options>]",
         discussion: """
             Certificates are checked as of the time in the lock file, so an old bundle still verifies. Exits with 3 \
-            if verification fails; otherwise with 1 if a budget or guard is violated, or if the catalogue is too old.
+            if verification fails; otherwise with 1 if a budget or guard is violated.
               rsdump verify --locked
               rsdump verify --dumps git:v1.0
             For details, see PinsDiffsRebuilds.md in the documentation.
@@ -51,16 +51,10 @@ struct VerifyCommand: AsyncParsableCommand {
         defer { withExtendedLifetime(commit) {} }
         let opened = try OpenDumps(dumps, applying: trust.applied)
         let verification = Verification(opened.directory, policy: opened.policy, limits: opened.limits)
-        let outcomes = try await verification.run(collections.names, configured: opened.configuration.allCollections)
+        let outcomes = try await verification.run(collections.names, configured: opened.configuration.collections)
         let now = HTTPEnvironment.system.now()
-        let catalogue =
-            collections.names.isEmpty
-            ? try CatalogueVerification(
-                opened.directory, opened.configuration, policy: opened.policy, limits: opened.limits) : nil
-        // Without a limit in dumps.yaml, a directory does not become invalid with age.
-        let hasLimit = opened.configuration.catalogue?.maxAge != nil
         let report = VerifyReport(
-            outcomes: outcomes, catalogue: catalogue, now: now,
+            outcomes: outcomes,
             strays: locked ? try opened.directory.strayFiles(tracked: tracked, at: place) : nil,
             unlisted: locked
                 ? try opened.directory.unlistedCollections(opened.directory.lockFile(limits: opened.limits)) : nil,
@@ -68,13 +62,12 @@ struct VerifyCommand: AsyncParsableCommand {
             guarded: guards
                 ? try await verification.violations(
                     by: opened.configuration, of: outcomes, history: await history(opened, commit)) : nil,
-            tooOld: hasLimit ? CatalogueText.problem(catalogue, opened.configuration, at: now) : nil,
             excess: try opened.directory.lockFile(limits: opened.limits).excess(over: opened.configuration.totalBudget),
             rebuilt: rebuild ? try await rebuilt(opened) : nil)
         try result.print(report.text(.output), report)
         if report.isGood, report.rebuilt?.isStoppedByFiles == true { throw ExitStatus.tryAgain.code }
         if !report.isGood || report.rebuilt?.isGood == false { throw ExitStatus.verificationFailed.code }
-        if !report.isWithinBudget || !report.passesGuards || report.tooOld != nil { throw ExitStatus.someFailed.code }
+        if !report.isWithinBudget || !report.passesGuards { throw ExitStatus.someFailed.code }
     }
 
     /// Returns the dumps directory in the work tree, and the files of its work directory that git tracks there, or in
@@ -119,7 +112,7 @@ struct VerifyCommand: AsyncParsableCommand {
     private func disagreements(
         _ opened: OpenDumps, _ outcomes: [Verification.Outcome], at now: Timestamp
     ) throws -> [Survey.Disagreement] {
-        guard !opened.configuration.allCollections.isEmpty else { return [] }
+        guard !opened.configuration.collections.isEmpty else { return [] }
         let good = Set(outcomes.filter { $0.verdict.isGood }.map(\.id))
         let survey = Survey(
             opened.directory, configuration: opened.configuration, policy: opened.policy, now: now,

@@ -2,7 +2,7 @@ import Dumps
 
 /// A class of a refresh's failures, by who has to act. A job's summary contains the advice for each class.
 enum FailureClass: CaseIterable {
-    case signature, refused, configuration, machine, catalogue, server
+    case signature, refused, configuration, machine, server
 
     init(_ kind: FailureKind) {
         self =
@@ -11,7 +11,6 @@ enum FailureClass: CaseIterable {
             case .rollback, .future, .equivocation: .refused
             case .budget, .configuration, .gone, .guarded, .pin, .unknown: .configuration
             case .bundle, .cancelled, .file: .machine
-            case .catalogue: .catalogue
             case .attachment, .backoff, .changeset, .http, .stale, .undelivered, .unreachable: .server
             }
     }
@@ -22,7 +21,6 @@ enum FailureClass: CaseIterable {
         case .refused: "Rejected states"
         case .configuration: "Configuration failures"
         case .machine: "Local failures"
-        case .catalogue: "Catalogue failures"
         case .server: "Server failures"
         }
     }
@@ -38,9 +36,6 @@ enum FailureClass: CaseIterable {
             "These fail in every refresh until you change `dumps.yaml` or run the command that the reason gives."
         case .machine:
             "Check the disk and the files of the machine that ran this refresh. The next refresh will try again."
-        case .catalogue:
-            "If the reason names another collection, fix that one first. If it names `dumps.yaml` or an option, change "
-                + "it. Otherwise, the publisher must act. The next refresh will try again."
         case .server:
             "The server or the network failed. The next refresh will try again. If a failure persists, tell the "
                 + "server's operator."

@@ -23,12 +23,6 @@ struct RefreshMarkdown {
 
     private var lines: [String] {
         var lines = ["## Remote Settings dumps", "", heading, "", totals]
-        if let catalogue = report.catalogue {
-            lines += [
-                "",
-                "This is \(MarkdownText.prose(CatalogueText.sentence(catalogue, at: result.now, Style.plain))).",
-            ]
-        }
         // Invalid signatures come before all other failures.
         for each in FailureClass.allCases {
             let failed = report.failed.filter { $0.error.map { FailureClass($0.kind) } == each }

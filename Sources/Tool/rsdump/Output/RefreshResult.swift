@@ -11,7 +11,6 @@ struct RefreshResult: Encodable {
     func encode(to encoder: any Encoder) throws {
         try encoder.encode(members: [
             "server": report.server, "dryRun": report.isDryRun, "locked": report.isLocked,
-            "catalogue": report.catalogue.map { CatalogueReport(catalogue: $0, now: now) },
             "collections": report.outcomes, "recovered": report.recovered, "removed": report.unlisted,
             "failed": report.failed.count, "acknowledged": report.acknowledged.count, "overBudget": report.excess,
             "requests": report.metrics.requests,

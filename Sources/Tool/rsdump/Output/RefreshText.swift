@@ -19,7 +19,6 @@ struct RefreshText {
             lines += outcome.notes.map { "\(String(repeating: " ", count: width))  note: \(Console.visible($0))" }
         }
         if let excess = report.excess { lines.append("\(style.red("over budget")): \(excess)") }
-        if let catalogue = report.catalogue { lines.append(CatalogueText.sentence(catalogue, at: result.now, style)) }
         lines.append(total)
         if report.isLocked {
             lines.append(report.wouldChange ? style.red("something would change") : style.green("nothing would change"))

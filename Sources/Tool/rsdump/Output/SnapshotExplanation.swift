@@ -4,8 +4,6 @@ import RemoteSettingsModel
 /// A description of where a collection's records come from, for people.
 struct SnapshotExplanation {
     let status: CollectionStatus
-    /// The catalogue in use; `nil` if there is none.
-    let catalogue: CatalogueStatus?
 
     var text: String {
         var lines = ["collection  \(status.collection)"]
@@ -29,10 +27,6 @@ struct SnapshotExplanation {
         case .unsigned: lines.append("signature   none")
         case .imported: lines.append("signature   none, imported")
         case nil: break
-        }
-        if let catalogue {
-            let place = status.catalogue == catalogue.number ? "" : ", which does not list this state"
-            lines.append("catalogue   \(CatalogueText.sentence(catalogue, Style.plain))\(place)")
         }
         lines += status.rejected.map { "not used    \($0)" }
         return lines.map(Console.visible).joined(separator: "\n")

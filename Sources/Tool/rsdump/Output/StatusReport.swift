@@ -11,14 +11,9 @@ struct StatusReport: Encodable {
     let configuration: DumpsConfiguration
     let sizes: SizeComparison
     let missed: MissedRefreshes
-    /// The verification of the catalogue; `nil` if `dumps.yaml` does not require one.
-    let catalogue: CatalogueVerification?
-    /// The reason why the catalogue is stale; `nil` if it is fresh.
-    let staleCatalogue: String?
 
     var hasFailures: Bool {
         states.contains { $1 == .tooOld || $1 == .missing || $0.excess != nil } || isOverTotal
-            || !(catalogue?.problems ?? []).isEmpty || staleCatalogue != nil
     }
 
     private var isOverTotal: Bool { sizes.total > configuration.totalBudget ?? .max }
@@ -58,14 +53,6 @@ struct StatusReport: Encodable {
         for (state, _) in states {
             let guards = configuration.settings(of: state.id).guards
             if guards != configuration.guards { rows.append("guards of \(state.id): \(guards.words)") }
-        }
-        if let catalogue {
-            if let held = catalogue.catalogue { rows.append(CatalogueText.sentence(held, at: now, style)) }
-            if let staleCatalogue { rows.append("catalogue\(style.red("  error: \(staleCatalogue)"))") }
-            rows += catalogue.left.map {
-                "\($0)\(style.yellow("  warning: pinned to a state that the catalogue does not list"))"
-            }
-            rows += catalogue.problems.map { "catalogue\(style.red("  error: \(Console.visible($0))"))" }
         }
         return rows.map { $0.trimmingSpaces() }.joined(separator: "\n")
     }
@@ -115,8 +102,6 @@ struct StatusReport: Encodable {
     func encode(to encoder: any Encoder) throws {
         try encoder.encode(members: [
             "server": configuration.server, "offline": isOffline,
-            "catalogue": catalogue.map { CatalogueReport(catalogue: $0.catalogue, verification: $0, now: now) },
-            "staleCatalogue": staleCatalogue,
             "collections": states.map { Collection(report: self, state: $0, freshness: $1) }, "unlisted": unlisted,
             "totalBytes": sizes.total, "totalGrowthBytes": sizes.totalGrowth,
             "totalBudgetBytes": configuration.totalBudget, "growthUnknown": sizes.problem,

@@ -5,9 +5,6 @@ import RemoteSettingsModel
 /// The result of a verification.
 struct VerifyReport: Encodable {
     let outcomes: [Verification.Outcome]
-    /// The verification of the catalogue; `nil` if it was not checked.
-    let catalogue: CatalogueVerification?
-    let now: Timestamp
     /// The files that are not in the lock file; `nil` if this was not checked.
     let strays: [StrayFile]?
     /// The collections in the lock file that `dumps.yaml` does not list; `nil` if this was not checked.
@@ -16,9 +13,6 @@ struct VerifyReport: Encodable {
     let disagreements: [Survey.Disagreement]?
     /// The violated guards; `nil` if they were not checked.
     let guarded: [Verification.Guarded]?
-    /// The reason why the catalogue's last confirmation is too old; `nil` if it is within the limit of `dumps.yaml`, or
-    /// there is no limit.
-    let tooOld: String?
     /// The amount by which the total size of all bundles exceeds its budget; `nil` if it does not.
     let excess: BudgetExcess?
     /// The result of `--rebuild`; `nil` without it.
@@ -31,7 +25,6 @@ struct VerifyReport: Encodable {
     var isGood: Bool {
         outcomes.allSatisfy { $0.verdict.isGood } && (strays ?? []).isEmpty && (unlisted ?? []).isEmpty
             && (disagreements ?? []).isEmpty && (guarded ?? []).allSatisfy { $0.problem == nil }
-            && (catalogue?.problems ?? []).isEmpty
     }
 
     func text(_ style: Style) -> String {
@@ -65,16 +58,6 @@ struct VerifyReport: Encodable {
                 "\("\(each.collection)".padded(to: width))  \(style.red("failed")): \(Console.visible($0))"
             }
         }
-        if let catalogue {
-            lines += catalogue.problems.map { "catalogue  \(style.red("failed")): \(Console.visible($0))" }
-            lines += catalogue.left.map {
-                "\($0)  \(style.yellow("note")): pinned to a state that the catalogue does not list"
-            }
-            if let held = catalogue.catalogue, catalogue.problems.isEmpty {
-                lines.append(CatalogueText.sentence(held, at: now, style))
-                if let tooOld { lines.append("catalogue  \(style.red("failed")): \(tooOld)") }
-            }
-        }
         let good = outcomes.count { $0.verdict.isGood }
         if let excess { lines.append("\(style.red("error")): \(excess.sentence)") }
         let isWhole = isGood || good < outcomes.count
@@ -87,9 +70,7 @@ struct VerifyReport: Encodable {
 
     func encode(to encoder: any Encoder) throws {
         try encoder.encode(members: [
-            "verified": isGood, "rebuild": rebuilt,
-            "catalogue": catalogue.map { CatalogueReport(catalogue: $0.catalogue, verification: $0, now: now) },
-            "catalogueTooOld": tooOld, "unexpectedFiles": strays, "unlisted": unlisted,
+            "verified": isGood, "rebuild": rebuilt, "unexpectedFiles": strays, "unlisted": unlisted,
             "disagreements": disagreements, "guards": guarded, "overBudget": excess, "collections": outcomes,
         ])
     }

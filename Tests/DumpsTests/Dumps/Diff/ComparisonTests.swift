@@ -22,14 +22,12 @@ struct ComparisonTests {
     /// The keys come from the reader's own errors, so a new one needs an example here, and has to be compared.
     @Test func everySettingThatTheReaderKnowsIsCompared() throws {
         let plain =
-            "version: 1\nserver: prod\ntrust: {}\ncatalogue: {publisher: a.example}\n"
-            + "attachments: {}\nbudget: {}\nguards: {}\n"
+            "version: 1\nserver: prod\ntrust: {}\nattachments: {}\nbudget: {}\nguards: {}\n"
         let general = "attachments: none\ncompression: stored\nguards: {schema: {type: object}}\n"
         let hash = String(repeating: "b", count: 64)
         let examples = [
             "requires": "'>= 0.1'", "server": "stage", "allow-plain-http": "true", "compression": "stored",
             "trust.roots": "[\(hash)]", "trust.signer": "a.example", "trust.accept-unsigned": "true",
-            "catalogue.publisher": "b.example", "catalogue.expires-after": "3d", "catalogue.max-age": "4d",
             "attachments.include": "a == 1", "attachments.max-size": "1 MiB", "attachments.max-total": "2 MiB",
             "budget.bundle": "1 MiB", "budget.attachment": "2 MiB", "budget.total": "3 MiB",
             "guards.not-emptied": "false", "guards.min-records": "2", "guards.max-removed": "2",
@@ -48,7 +46,7 @@ struct ComparisonTests {
             let list = try #require(error?.remedy.wholeMatch(of: /the keys here are (.*)/)?.1)
             return list.split(separator: ", ").map { "\($0)" }
         }
-        let sections = ["trust", "catalogue", "attachments", "budget", "guards"]
+        let sections = ["trust", "attachments", "budget", "guards"]
         for key in try keys(plain + "unheard-of: 1\n") where key != "version" {
             guard sections.contains(key) else {
                 let line = "\(key): \(try #require(examples[key], "\(key)"))\n"
@@ -57,14 +55,10 @@ struct ComparisonTests {
                 #expect(try names(plain, text + "\n" + line) == [name])
                 continue
             }
-            let section = plain.replacing("\(key): {}", with: "").replacing(
-                "catalogue: {publisher: a.example}",
-                with:
-                    key == "catalogue" ? "" : "catalogue: {publisher: a.example}")
+            let section = plain.replacing("\(key): {}", with: "")
             for inner in try keys(section + "\(key): {unheard-of: 1}\n") {
                 let value = try #require(examples["\(key).\(inner)"], "\(key).\(inner)")
-                let publisher = key == "catalogue" && inner != "publisher" ? "publisher: a.example, " : ""
-                let changed = try names(plain, section + "\(key): {\(publisher)\(inner): \(value)}\n")
+                let changed = try names(plain, section + "\(key): {\(inner): \(value)}\n")
                 #expect(changed == [key == "attachments" ? key : "\(key).\(inner)"])
             }
         }

@@ -232,7 +232,7 @@ extension DiffReport {
         if names.isEmpty, let older = try await before.configuration(), let newer = try await after.configuration() {
             settings = SettingChange.changes(from: older, to: newer)
             unlisted = before.collections.subtracting(after.collections)
-                .subtracting(newer.allCollections.map(\.id))
+                .subtracting(newer.collections.map(\.id))
         }
         self.init(
             old: "\(old.name)", new: "\(new.name)", collections: diffs, settings: settings, unlisted: unlisted)

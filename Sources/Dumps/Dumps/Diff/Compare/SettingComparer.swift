@@ -32,9 +32,6 @@ extension DumpsConfiguration {
         if !trust.roots.isEmpty { set("trust.roots", trust.roots.map(\.hex).joined(separator: ", ")) }
         set("trust.signer", trust.signer)
         if trust.acceptsUnsigned { set("trust.accept-unsigned", "true") }
-        set("catalogue.publisher", catalogue?.publisher)
-        set("catalogue.expires-after", catalogue?.expiresAfter)
-        set("catalogue.max-age", catalogue?.maxAge)
         if compression == .stored { set("compression", "stored") }
         set("budget.bundle", budget.bundle)
         set("budget.attachment", budget.attachment)

@@ -12,7 +12,6 @@ struct CollectionsPage {
         Frame.document(title: "Remote Settings snapshots") { html in
             html.element(.h1, text: "Remote Settings snapshots")
             html.element(.p, .class("lead"), text: summary)
-            catalogue(&html)
             problems(&html)
             html.searchForm(
                 .home, label: "Find a collection by its name", search: search, all: (.home, "All collections"))
@@ -38,23 +37,6 @@ struct CollectionsPage {
         ]
         if let newest = heads.map(\.timestamp).max() { parts.append("newest data: \(Wording.ago(newest, at: now))") }
         return parts.joined(separator: " · ")
-    }
-
-    /// Writes a summary of the catalogue that lists the collections, if there is one.
-    private func catalogue(_ html: inout HTMLWriter) {
-        // Skip an unusually large catalogue: pages are rendered for each request, and it would be slow to read.
-        guard let collection = catalog[Catalogue.collection], collection.bundle.head.records < 10_000,
-            let catalogue = try? Catalogue(collection.bundle.payload().records)
-        else { return }
-        let end = catalogue.freshUntil(certificateEnds: collection.provenance.verdict?.chainNotAfter)
-        let isFresh = now <= end
-        html.element(.p, .class(isFresh ? "notice" : "notice bad")) { html in
-            html.element(.strong, text: "Catalogue \(catalogue.number) of \(catalogue.publisher)")
-            html.text(", created \(Wording.ago(catalogue.made, at: now)), ")
-            html.text(isFresh ? "fresh until " : "stale since ")
-            html.time(end)
-            html.text(isFresh ? "." : ": there may be a newer catalogue that this server does not have yet.")
-        }
     }
 
     /// The most common signer. The page shows it only once, not for each collection.
