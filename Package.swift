@@ -1,9 +1,9 @@
 // swift-tools-version: 6.2
 import PackageDescription
 
-// The layers, from the bottom up: Format, Network, Library and Dumps, then Tool, Publish and Server. Tool, Publish and
-// Server are independent of each other except in the program rsdump. A module is in Sources/LAYER/MODULE and depends
-// only on modules of its own layer and of the layers below. `scripts/check layers` checks this.
+// The layers, from the bottom up: Format, Network, Library, Dumps and Job, then Tool, Publish and Server. Tool, Publish
+// and Server are independent of each other except in the program rsdump. A module is in Sources/LAYER/MODULE and
+// depends only on modules of its own layer and of the layers below. `scripts/check layers` checks this.
 
 let package = Package(
     name: "swift-remote-settings",
@@ -150,6 +150,12 @@ let package = Package(
             ],
             path: "Sources/Dumps/DumpsExchange"),
 
+        // MARK: Job: the jobs that keep dumps in git, with pull requests
+        .target(
+            name: "Job",
+            dependencies: ["RemoteSettingsModel", "SnapshotBundle", "RemoteSettingsHTTP", "Dumps"],
+            path: "Sources/Job/Job"),
+
         // MARK: Publish: keys, sources, signing
         .target(
             name: "Publish",
@@ -178,7 +184,7 @@ let package = Package(
             dependencies: [
                 "RemoteSettingsModel", "SnapshotBundle", "ContentSigning", "TargetFilter", "RemoteSettingsHTTP",
                 "CurlTransport", "SnapshotOrigin", "RemoteSettings", "ConfigParameters", "Dumps", "DumpsExchange",
-                "Publish", "CMappedFaults", .argumentParser, .logging,
+                "Job", "Publish", "CMappedFaults", .argumentParser, .logging,
                 .target(name: "SnapshotServer", condition: .when(traits: ["Server"])),
             ],
             path: "Sources/Tool/rsdump",
@@ -219,6 +225,7 @@ let package = Package(
                 "RemoteSettingsModel", "SnapshotBundle", "TargetFilter", "RemoteSettingsHTTP",
                 "RemoteSettings", "RemoteSettingsTesting", "FirefoxDumps", "Dumps", "DumpsExchange",
             ]),
+        .testTarget(name: "JobTests", dependencies: ["RemoteSettingsModel", "RemoteSettingsHTTP", "Dumps", "Job"]),
         .testTarget(
             name: "PublishTests",
             dependencies: [

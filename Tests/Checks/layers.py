@@ -8,7 +8,7 @@ import sys
 import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-LAYERS = ["C", "Format", "Network", "Library", "Dumps", "Publish", "Server", "Tool"]
+LAYERS = ["C", "Format", "Network", "Library", "Dumps", "Job", "Publish", "Server", "Tool"]
 
 
 def manifest():

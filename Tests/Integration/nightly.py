@@ -1,16 +1,14 @@
-"""A clone that scripts/nightly runs in, of a bare repository that takes its pushes, with a stand-in for gh."""
+"""A clone that rsdump nightly runs in, of a bare repository that takes its pushes, with GitHub's API beside."""
+import copy
 import dataclasses
-import json
 import os
 import subprocess
-import sys
 
 import rsdump
 from dumps import Dumps
+from forge import GitHub
 from git import ENVIRONMENT, Repository
 
-SCRIPT = rsdump.REPOSITORY / "scripts/nightly"
-GH = rsdump.REPOSITORY / "Tests/Integration/gh.py"
 BRANCH = "remote-settings-dumps"
 
 
@@ -27,7 +25,7 @@ class Run:
 
 class Nightly:
     def __init__(self, folder, dumps):
-        """A repository whose main has the files of `dumps` under dumps/, and a clone of it with gh beside."""
+        """A repository whose main has the files of `dumps` under dumps/, and a clone of it."""
         self.folder = folder
         self.origin = Repository.create(folder / "origin.git", bare=True)
         seed = self.origin.clone(folder / "seed")
@@ -37,22 +35,20 @@ class Nightly:
         seed("push", "-q", "origin", "HEAD:main")
         self.seed = seed
         self.clone = self.origin.clone(folder / "clone")
-        self.gh_state = folder / "gh.json"
+        self.github = GitHub()
         self.bin = folder / "bin"
         self.bin.mkdir()
-        (self.bin / "gh").write_text(f'#!/bin/sh\nexec {sys.executable} {GH} "$@"\n')
-        (self.bin / "gh").chmod(0o755)
 
     def environment(self, changes=None):
         return rsdump.environment({
-            **ENVIRONMENT, "PATH": f"{self.bin}:{os.environ['PATH']}", "RSDUMP": str(rsdump.BINARY),
-            "GH_STATE": str(self.gh_state), **(changes or {})})
+            **ENVIRONMENT, "PATH": f"{self.bin}:{os.environ['PATH']}", **self.github.environment, **(changes or {})})
 
-    def run(self, *arguments, env=None, cwd=None):
+    def run(self, *arguments, env=None, cwd=None, fails=None):
+        self.github.fails = fails
         summary = self.folder / "summary.md"
         summary.unlink(missing_ok=True)
         finished = subprocess.run(
-            ["bash", SCRIPT, "--summary", summary, *map(str, arguments)], stdin=subprocess.DEVNULL, capture_output=True,
+            [rsdump.BINARY, "nightly", "--summary", summary, *map(str, arguments)], stdin=subprocess.DEVNULL, capture_output=True,
             text=True, timeout=rsdump.TIMEOUT, env=self.environment(env), cwd=cwd or self.clone.path)
         text = summary.read_text() if summary.exists() else ""
         return Run(finished.returncode, finished.stdout, finished.stderr, text)
@@ -60,19 +56,17 @@ class Nightly:
     def start(self, *arguments, env=None):
         """Starts it in a process group of its own, and does not wait."""
         return subprocess.Popen(
-            ["bash", SCRIPT, *map(str, arguments)], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+            [rsdump.BINARY, "nightly", *map(str, arguments)], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL, env=self.environment(env), cwd=self.clone.path, start_new_session=True)
 
     # What is there afterwards
 
     @property
     def requests(self):
-        return json.loads(self.gh_state.read_text())["requests"] if self.gh_state.exists() else []
+        return copy.deepcopy(self.github.requests)
 
     def edit_requests(self, change):
-        state = json.loads(self.gh_state.read_text()) if self.gh_state.exists() else {}
-        change(state.setdefault("requests", []))
-        self.gh_state.write_text(json.dumps(state))
+        change(self.github.requests)
 
     def branches(self):
         """The commits of the origin's branches."""
@@ -97,7 +91,7 @@ class Nightly:
         if squash:
             self.seed("commit", "-q", "-m", "Dumps")
         self.seed("push", "-q", "origin", "main")
-        self.edit_requests(lambda requests: requests[-1].update(state="MERGED", headRefOid=self.branches()[BRANCH]))
+        self.edit_requests(lambda requests: requests[-1].update(state="MERGED"))
 
     def on_main(self, edit, message="Somebody's work"):
         """A commit on main by somebody else; `edit` gets the work tree's path."""

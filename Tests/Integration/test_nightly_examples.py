@@ -16,7 +16,7 @@ TOOLS = os.path.dirname(sys.executable)
 # The project's own, and an example, to be copied where it is to run.
 WORKFLOWS = [
     *sorted((rsdump.REPOSITORY / ".github/workflows").glob("*.yml")),
-    rsdump.REPOSITORY / "Examples/object-store/github-actions.yml", EXAMPLES / "github-actions-reminder.yml"]
+    rsdump.REPOSITORY / "Examples/object-store/github-actions.yml", EXAMPLES / "github-actions-reminder.yml", EXAMPLES / "github-actions-check.yml"]
 PUBLISH = EXAMPLES.parent / "publish/github-actions.yml"
 ACTION = rsdump.REPOSITORY / ".github/actions/nightly/action.yml"
 UPLOAD_SCRIPT = rsdump.REPOSITORY / "Examples/object-store/upload"
@@ -37,11 +37,10 @@ def systemd_root(tmp_path):
     units.mkdir(parents=True)
     shutil.copytree("/usr/lib/systemd/system", tmp_path / "usr/lib/systemd/system", symlinks=True)
     (tmp_path / "lib").symlink_to("usr/lib")
-    script = tmp_path / "usr/local/bin/remote-settings-nightly"
-    script.parent.mkdir(parents=True)
-    shutil.copy(rsdump.REPOSITORY / "scripts/nightly", script)
-    shutil.copy(UPLOAD_SCRIPT, script.parent / "remote-settings-upload")
-    shutil.copy("/bin/true", script.parent / "rsdump")
+    programs = tmp_path / "usr/local/bin"
+    programs.mkdir(parents=True)
+    shutil.copy(UPLOAD_SCRIPT, programs / "remote-settings-upload")
+    shutil.copy("/bin/true", programs / "rsdump")
     (tmp_path / "bin").mkdir()
     shutil.copy("/bin/sh", tmp_path / "bin")
     for unit in UNITS[:3]:
@@ -152,7 +151,7 @@ def test_a_users_job_compiles_nothing(path):
 @pytest.mark.parametrize("code, expected", [(0, 0), (3, 3), (4, 0)])
 def test_a_wait_that_the_server_asked_for_fails_no_job(tmp_path, code, expected):
     *_, step = yaml.safe_load(ACTION.read_text())["runs"]["steps"]
-    stub = tmp_path / "remote-settings-nightly"
+    stub = tmp_path / "rsdump"
     stub.write_text(f"#!/bin/sh\nexit {code}\n")
     stub.chmod(0o755)
     environment = dict.fromkeys(("BASE", "OPTIONS", "GH_TOKEN", "GITHUB_WORKSPACE", "GITHUB_SERVER_URL"), "x")
@@ -219,11 +218,11 @@ def test_the_crontab_line_prints_something_only_if_the_run_failed(tmp_path):
     setting, line = [each for each in (EXAMPLES / "crontab").read_text().splitlines() if each and not each.startswith("#")]
     assert setting.startswith("MAILTO=")
     assert re.match(r"\d+ \d+ \* \* \* ", line) and "%" not in line, "a % is a line break to cron"
-    script = tmp_path / "bin/nightly"
+    script = tmp_path / "bin/rsdump"
     script.parent.mkdir()
 
     def mail(code):
-        script.write_text(f'#!/bin/sh\necho "nightly: in $PWD with $RSDUMP"\nexit {code}\n')
+        script.write_text(f'#!/bin/sh\necho "rsdump $1 in $PWD"\nexit {code}\n')
         script.chmod(0o755)
         done = subprocess.run(["/bin/sh", "-c", line.split(" ", 5)[5]], capture_output=True, text=True,
                               env={"HOME": str(tmp_path), "PATH": "/usr/bin:/bin"})
@@ -231,11 +230,14 @@ def test_the_crontab_line_prints_something_only_if_the_run_failed(tmp_path):
     assert "repository" in mail(0), "without a clone"
     (tmp_path / "repository").mkdir()
     assert mail(0) == "" and mail(4) == ""
-    assert f"nightly: in {tmp_path}/repository with {tmp_path}/bin/rsdump" in mail(3)
+    assert f"rsdump nightly in {tmp_path}/repository" in mail(3)
+    log = tmp_path / "dumps.log"
+    log.write_text("x" * 3_000_000)
+    assert mail(0) == "" and log.stat().st_size < 1000 and (tmp_path / "dumps.log.1").stat().st_size == 3_000_000
 
 
 def test_the_scripts_are_sound_shell():
-    scripts = ("scripts/nightly", "scripts/package", "scripts/check", "Tests/Benchmark/bench", UPLOAD_SCRIPT,
+    scripts = ("scripts/package", "scripts/check", "Tests/Benchmark/bench", UPLOAD_SCRIPT,
                *(f"Examples/on-change/{name}" for name in ("webhook", "slack", "fcm")))
     judged = run("shellcheck", *(rsdump.REPOSITORY / name for name in scripts))
     assert judged.returncode == 0, judged.stdout

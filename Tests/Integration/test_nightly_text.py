@@ -191,7 +191,7 @@ def test_ten_questions_have_answers_in_the_text(several):
     assert "rsdump diff git:origin/main dumps --dumps dumps" in section(body, "## Check it yourself")
     errors = [line for line in night.splitlines() if line.startswith("**Error:**")]
     assert errors == [f"**Error:** Signature failure: no valid signature for `{LARGE}`",
-                      f"**Error:** could not refresh `main/tracking-list`, `{ICONS}`; see the reasons below"]
+                      f"**Error:** could not refresh `{ICONS}`, `main/tracking-list`; see the reasons below"]
 
 
 def test_a_type_break_is_beside_the_job(several):

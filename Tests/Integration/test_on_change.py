@@ -368,7 +368,7 @@ def test_an_e_mail_is_sent(team, tmp_path):
 @pytest.mark.parametrize("name, arguments, env", [
     ("webhook", "{url}/publish", {}), ("slack", "", {"SLACK_WEBHOOK": "{url}/services/T0/B0/s3cret"})])
 def test_what_a_nightly_job_tells_has_its_pull_request(tmp_path, name, arguments, env):
-    """As scripts/nightly runs them: see test_nightly."""
+    """As rsdump nightly runs them: see test_nightly."""
     change = {"timestamp": 2, "collections": ["main/a"], "changes": [{"collection": "main/a", "timestamp": 2}],
               "pull_request": "https://github.example/pull/1?a&b"}
     with Endpoint() as endpoint:

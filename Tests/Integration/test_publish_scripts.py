@@ -3,6 +3,7 @@ import base64
 import json
 import os
 import pathlib
+import re
 import shutil
 import subprocess
 import sys
@@ -15,7 +16,6 @@ import rsdump
 from test_publish import CONFIG, SETTINGS
 
 EXAMPLES = rsdump.REPOSITORY / "Examples/publish"
-SCRIPTS = rsdump.REPOSITORY / "scripts"
 WEEKS = rsdump.REPOSITORY / "Tests/Integration/weeks"
 ARTICLES = rsdump.REPOSITORY / "Sources/Tool/rsdump/Documentation.docc"
 SCHEMA = json.loads((ARTICLES / "Resources/source.schema.json").read_text())
@@ -45,7 +45,7 @@ def test_proposals_get_no_keys(name):
     document = YAML(typ="safe").load(text)
     jobs = document.get("jobs", document)
     check = json.dumps(jobs["check"])
-    assert "publish check" in check and "SIGNER_KEY" not in check and "INTERMEDIATE_KEY" not in check and "secrets." not in check
+    assert "publish --dry-run" in check and "SIGNER_KEY" not in check and "INTERMEDIATE_KEY" not in check and "secrets." not in check
     if "jobs" in document:
         assert jobs["check"]["permissions"] == {"contents": "read"} and "environment" not in jobs["check"]
         # Who may write runs nothing of the proposal's.
@@ -65,8 +65,8 @@ def test_gitlabs_tokens_are_in_no_argument_and_no_file(tmp_path):
     record = f'#!/bin/bash\nprintf "%s\\n" "${{0##*/}}" "$@" >>"{tmp_path}/arguments"\n'
     for name, more in {
         "git": f'exec {shutil.which("git")} "$@"', "base64": 'exec /usr/bin/base64 "$@"',
-        "curl": f'cat >>"{tmp_path}/read"', "remote-settings-publish":
-            f'echo diff >diff.md; git config --get-urlmatch http.extraheader https://git.test/g/p.git >>"{tmp_path}/sent" || true',
+        "curl": f'cat >>"{tmp_path}/read"', "rsdump":
+            f'git config --get-urlmatch http.extraheader https://git.test/g/p.git >>"{tmp_path}/sent" || true',
     }.items():
         (tools / name).write_text(f"{record}{more}\n")
         (tools / name).chmod(0o755)
@@ -88,24 +88,20 @@ def test_gitlabs_tokens_are_in_no_argument_and_no_file(tmp_path):
     run_job("publish", PUBLISH_TOKEN="SECRET2")
     run_job("resign", PUBLISH_TOKEN="SECRET2")
     arguments = (tmp_path / "arguments").read_text()
-    called = [line for before, line in zip(arguments.split(), arguments.split()[1:]) if before == "remote-settings-publish"]
-    assert called == ["check", "merge", "resign"]
+    called = re.findall(r"^rsdump\n(.*?)(?=\n(?:git|base64|curl|rsdump)\n|\n*\Z)", arguments, re.MULTILINE | re.DOTALL)
+    assert [each.split("\n") for each in called] == [
+        ["check"], ["publish", "--dry-run", "--format", "markdown"], ["publish", "--push"], ["publish", "--push", "--resign"]]
     kept = "".join(path.read_text(errors="replace") for path in clone.rglob("*") if path.is_file())
     encoded = base64.b64encode(b"publish:SECRET2").decode()
     for secret in ("SECRET1", "SECRET2", encoded):
         assert secret not in arguments and secret not in kept
     assert "JOBTOKEN" not in kept and 'header = "PRIVATE-TOKEN: SECRET1"' in (tmp_path / "read").read_text()
-    assert (tmp_path / "sent").read_text().split("\n")[:2] == [f"Authorization: Basic {encoded}"] * 2
+    assert (tmp_path / "sent").read_text().split("\n")[-3:-1] == [f"Authorization: Basic {encoded}"] * 2
 
 
-@pytest.mark.parametrize("name", ["publish", "publish-week", "publish-quickstart", "publish-roots"])
+@pytest.mark.parametrize("name", ["publish-week", "publish-quickstart", "publish-roots"])
 def test_the_scripts_are_bash(name):
-    assert run("bash", "-n", (SCRIPTS if name == "publish" else WEEKS) / name).returncode == 0
-
-
-def test_publish_explains_itself():
-    told = run(SCRIPTS / "publish", "--help")
-    assert told.returncode == 2 and "resign" in told.stderr and "RSDUMP_INTERMEDIATE_KEY" in told.stderr
+    assert run("bash", "-n", WEEKS / name).returncode == 0
 
 
 def test_the_quick_start_takes_eight_commands_and_less_than_a_minute(tmp_path):

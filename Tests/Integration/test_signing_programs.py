@@ -6,6 +6,7 @@ import subprocess
 import pytest
 
 import rsdump
+from git import ENVIRONMENT
 from test_publish import Team
 from verify import check
 
@@ -128,11 +129,11 @@ def test_the_job_of_a_repository_signs_by_a_program(team, tmp_path):
         git("config", name, value)
     git("add", "keys", "sources")
     git("commit", "--quiet", "--message", "Sources")
-    for job in ("merge", "resign"):
-        done = subprocess.run(
-            [rsdump.REPOSITORY / "scripts/publish", job], cwd=team.path, capture_output=True, text=True, env=rsdump.environment(
-                {**team.token.environment, "RSDUMP": str(rsdump.BINARY), "SIGN_WITH": str(team.token.command)}))
-        assert done.returncode == 0, done.stdout + done.stderr
+    for options in ((), ("--resign",)):
+        done = rsdump.run("publish", "--push", "--sign-with", team.token.command, *options, cwd=team.path,
+                          env={**team.token.environment, **ENVIRONMENT})
+        assert done.code == rsdump.DONE, str(done)
+    git("pull", "--quiet", "origin", "main")
     assert "dumps/main/settings.zip" in git("ls-tree", "-r", "--name-only", "main", at=tmp_path)
     assert team.dumps.verify().code == rsdump.DONE
 

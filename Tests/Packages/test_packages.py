@@ -230,7 +230,7 @@ SOURCE = "parameters:\n  greeting: Hello\n"
 
 @pytest.mark.parametrize("example, job, command", [
     ("nightly", "dumps", "rsdump --version"),
-    ("publish", ".rsdump", "remote-settings-publish check && grep -q greeting diff.md")])
+    ("publish", ".rsdump", "rsdump publish --dry-run --format markdown >diff.md && grep -q greeting diff.md")])
 def test_the_steps_of_the_examples_compile_nothing(system, tmp_path, example, job, command):
     """GitLab's job, line by line, in a bare system, with the release's files on loopback."""
     yaml = YAML(typ="safe")

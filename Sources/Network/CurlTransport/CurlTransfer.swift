@@ -84,8 +84,16 @@ final class CurlTransfer {
         }
         set(CURLOPT_PATH_AS_IS, 1)
         set(CURLOPT_URL, request.url.description)
-        // Suppresses libcurl's default `Accept` field, so that only the request's headers are sent.
-        var lines = ["Accept:"]
+        if request.method != .get { set(CURLOPT_CUSTOMREQUEST, request.method.rawValue) }
+        if let body = request.body {
+            set(CURLOPT_POSTFIELDSIZE, body.count)
+            unsafe body.withUnsafeBytes {
+                _ = unsafe rs_curl_set_pointer(
+                    handle, CURLOPT_COPYPOSTFIELDS, UnsafeMutableRawPointer(mutating: $0.baseAddress))
+            }
+        }
+        // Suppresses libcurl's own fields, so that only the request's headers are sent.
+        var lines = ["Accept:"] + (request.body == nil ? [] : ["Expect:", "Content-Type:"])
         for field in request.headers.fields {
             lines.append(field.value.isEmpty ? "\(field.name);" : "\(field.name): \(field.value)")
         }
@@ -192,7 +200,7 @@ final class CurlTransfer {
     ///
     /// libcurl repeats requests that the server refused with a GOAWAY, but it reports some of them as failed instead.
     private func isUnprocessed(_ result: CURLcode) -> Bool {
-        guard !isRepetition, head.bytes == 0 else { return false }
+        guard !isRepetition, head.bytes == 0, request.method == .get else { return false }
         switch result {
         case CURLE_HTTP2, CURLE_SEND_ERROR: return true
         case CURLE_OK, CURLE_PARTIAL_FILE, CURLE_RECV_ERROR:

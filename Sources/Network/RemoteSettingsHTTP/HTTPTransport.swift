@@ -1,6 +1,6 @@
 import RemoteSettingsModel
 
-/// Sends one `GET` request and returns the response as it arrives. All network access goes through this protocol.
+/// Sends one request and returns the response as it arrives. All network access goes through this protocol.
 ///
 /// A transport is simple. It does not follow redirects or repeat requests, has no cookies and no cache, and sends only
 /// the request's headers, `Host`, and the headers that the connection requires. `ServerClient` makes every decision
@@ -45,8 +45,19 @@ package protocol HTTPTransport: Sendable {
     func send(_ request: HTTPRequest) async throws(HTTPError) -> HTTPResponse
 }
 
-/// A `GET` request.
+/// The method of a request. Servers of Remote Settings are only sent `GET`.
+package enum HTTPMethod: String, Hashable, Sendable {
+    case get = "GET"
+    case post = "POST"
+    case put = "PUT"
+    case patch = "PATCH"
+}
+
+/// A request.
 package struct HTTPRequest: Sendable, Hashable {
+    package var method = HTTPMethod.get
+    /// The body; `nil` for none. A `GET` request has none.
+    package var body: Bytes?
     /// The URL of the request.
     package var url: HTTPURL
     /// The header fields to send.

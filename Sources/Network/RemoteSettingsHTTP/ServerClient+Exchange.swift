@@ -54,13 +54,16 @@ extension ServerClient {
     /// Sends one request and follows its redirects. It does not repeat a failed request.
     ///
     /// - Parameters:
+    ///   - method: the method, which is the same after a redirect.
+    ///   - body: the body of the requests.
     ///   - headers: the headers of the requests, in addition to `User-Agent`.
     ///   - limit: the largest size of the body in bytes after decompression.
     ///   - idleSeconds: the longest wait for the next bytes of a body without an end, which has no limits on its size,
     ///     throughput and total time; `nil` for a body with limits.
     ///   - accepts: returns whether a status is accepted. A response with any other status is thrown as an error.
     func exchange(
-        _ start: HTTPURL, headers: [HTTPHeaders.Field], limit: Int, until deadline: Deadline, idleSeconds: Int? = nil,
+        _ start: HTTPURL, method: HTTPMethod = .get, body: Bytes? = nil, headers: [HTTPHeaders.Field], limit: Int,
+        until deadline: Deadline, idleSeconds: Int? = nil,
         accepts: (Int) -> Bool
     ) async throws(HTTPError) -> Answer {
         var url = start
@@ -73,11 +76,12 @@ extension ServerClient {
             if Task.isCancelled { throw HTTPError(url, .cancelled) }
             try deadline.check(environment.uptime(), of: url)
             shared.withLock { $0.metrics.requests += 1 }
-            let request = HTTPRequest(
+            var request = HTTPRequest(
                 url: url, headers: HTTPHeaders([.init("User-Agent", userAgent.description)] + headers),
                 headTimeout: .seconds(limits.headTimeoutSeconds),
                 idleTimeout: .seconds(idleSeconds ?? limits.idleTimeoutSeconds),
                 wireLimit: isOver || idleSeconds != nil ? .max : sum)
+            (request.method, request.body) = (method, body)
             var response = try await transport.send(request)
             recordProtocol(response, of: url)
             if idleSeconds == nil || response.status != 200 {

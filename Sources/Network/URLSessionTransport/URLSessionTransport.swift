@@ -46,6 +46,8 @@ package final class URLSessionTransport: HTTPTransport {
             throw HTTPError(request.url, .invalidURL("rejected by URLSession"))
         }
         var outgoing = URLRequest(url: url)
+        outgoing.httpMethod = request.method.rawValue
+        outgoing.httpBody = request.body.map { Data($0.array) }
         outgoing.timeoutInterval = TimeInterval(request.idleTimeout.components.seconds)
         for field in request.headers.fields { outgoing.setValue(field.value, forHTTPHeaderField: field.name) }
         let transfer = URLSessionTransfer(request)

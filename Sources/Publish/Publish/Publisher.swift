@@ -157,9 +157,9 @@ package struct Publisher: Sendable {
 
     /// Publishes each collection independently of the others, and adds it to `dumps.yaml`. Does I/O, no network.
     ///
-    /// - Throws: ``DumpsError``, for example if the signer fails; `BundleError`, for example if apps would not accept the
-    ///   chain. In these cases nothing has changed. An error that concerns only one collection is in that collection's
-    ///   outcome.
+    /// - Throws: ``DumpsError``, for example if the signer fails; `BundleError`, for example if apps would not accept
+    ///   the chain. In these cases nothing has changed. An error that concerns only one collection is in that
+    ///   collection's outcome.
     package func run(_ sources: [CollectionSource]) async throws -> [Outcome] {
         try await publish(sources.map { ($0.id, $0) })
     }

@@ -45,8 +45,7 @@ struct RSDump: AsyncParsableCommand {
                 name: "Dumps",
                 subcommands: [
                     RefreshCommand.self, StatusCommand.self, VerifyCommand.self, ShowCommand.self, DiffCommand.self,
-                    LogCommand.self,
-                    MergeCommand.self,
+                    LogCommand.self, MergeCommand.self, NightlyCommand.self,
                 ]),
             .init(name: "Publishing", subcommands: [KeysCommand.self, CheckCommand.self, PublishCommand.self]),
             .init(name: "Exchange", subcommands: [ImportCommand.self, ExportCommand.self, EmbedCommand.self]),

@@ -63,7 +63,7 @@ package struct DumpsDirectory: Sendable {
     }
 
     /// The name of the work directory.
-    static let workName = ".rsdump"
+    package static let workName = ".rsdump"
     package var workPath: String { "\(path)/\(Self.workName)" }
     var stagingPath: String { "\(workPath)/staging" }
 

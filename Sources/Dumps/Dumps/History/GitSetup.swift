@@ -54,5 +54,5 @@ package struct GitSetup {
     }
 
     /// Returns a string quoted for a shell.
-    static func quoted(_ text: String) -> String { "'" + text.replacing("'", with: "'\\''") + "'" }
+    package static func quoted(_ text: String) -> String { "'" + text.replacing("'", with: "'\\''") + "'" }
 }

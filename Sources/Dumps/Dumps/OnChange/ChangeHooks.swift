@@ -74,14 +74,16 @@ package struct ChangeHooks: Sendable {
 
     /// Runs the commands one after another, except those that were already notified of the current state. Does I/O.
     ///
-    /// - Parameter state: the state that is in place now.
+    /// - Parameters:
+    ///   - state: the state that is in place now.
+    ///   - request: the address of the pull request that has the change; `nil` if there is none.
     /// - Throws: ``DumpsError`` if another process is working in the directory, or `BundleError` if the record cannot
     ///   be written. A command that succeeded may then be notified again.
-    package func finish(_ state: DumpsChange.State) async throws -> [Outcome] {
+    package func finish(_ state: DumpsChange.State, request: String? = nil) async throws -> [Outcome] {
         var outcomes: [Outcome] = []
         for (index, command) in commands.enumerated() {
             let change = DumpsChange(from: known[command] ?? state, to: state)
-            let failure = change.collections.isEmpty ? nil : await run(command, change)
+            let failure = change.collections.isEmpty ? nil : await run(command, change.json(request: request))
             outcomes.append(Outcome(position: index + 1, change: change, failure: failure))
             if failure == nil {
                 let lock = try await directory.lock(waiting: .seconds(1))
@@ -107,10 +109,10 @@ package struct ChangeHooks: Sendable {
     /// Runs a command.
     ///
     /// - Returns: the reason that the command failed; `nil` if its exit code is 0.
-    private func run(_ command: String, _ change: DumpsChange) async -> String? {
+    private func run(_ command: String, _ change: JSONValue) async -> String? {
         guard !Task.isCancelled else { return "it was not started, because rsdump was interrupted" }
         do throws(DumpsError) {
-            let input = Bytes(JSONText.compact(change.json) + [UInt8(ascii: "\n")])
+            let input = Bytes(JSONText.compact(change) + [UInt8(ascii: "\n")])
             let status = try await ExternalProgram(shell: command, sleep: sleep)
                 .runVisibly(input: input, seconds: seconds)
             return status == 0 ? nil : "it exited with code \(status)"

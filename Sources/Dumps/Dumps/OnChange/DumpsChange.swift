@@ -20,7 +20,7 @@ package struct DumpsChange: Hashable, Sendable {
 
     /// The change as JSON for the command: the old and the new timestamp of each collection. A new collection has no
     /// old timestamp.
-    package var json: JSONValue {
+    package func json(request: String? = nil) -> JSONValue {
         .members([
             "timestamp": .count(timestamp.milliseconds),
             "collections": .array(collections.map { .string("\($0)") }),
@@ -32,6 +32,7 @@ package struct DumpsChange: Hashable, Sendable {
                         "timestamp": after[id].map { .count($0.milliseconds) },
                     ])
                 }),
+            "pull_request": request.map(JSONValue.string),
         ])
     }
 }

@@ -92,6 +92,35 @@ extension CollectionOutcome {
     }
 }
 
+extension CollectionOutcome {
+    /// The new state and what was downloaded for it, for people.
+    package var details: String {
+        guard let entry else { return "" }
+        var parts = ["\(entry.timestamp.rfc3339)"]
+        var records = Counted.text(entry.records, "record")
+        if let changes, !changes.isEmpty {
+            let words = RecordChange.Kind.allCases.filter { changes[$0] > 0 }.map { "\(changes[$0]) \($0.rawValue)" }
+            records += " (\(words.joined(separator: ", ")))"
+        }
+        parts.append(records)
+        let counts = attachments
+        if entry.attachments > 0 {
+            let sources = [
+                (counts.downloaded, "downloaded"), (counts.fromZip, "from the server's zip"), (counts.reused, "kept"),
+                (counts.resumed, "from an interrupted refresh"),
+            ].filter { $0.0 > 0 }.map { "\($0.0) \($0.1)" }.joined(separator: ", ")
+            parts.append("\(Counted.text(entry.attachments, "attachment")) (\(sources))")
+            if counts.savedBytes > 0 { parts.append("deltas saved \(ByteSize.text(counts.savedBytes))") }
+        }
+        for omission in entry.omitted {
+            parts.append(
+                "\(omission.count) omitted (\(omission.reason), \(ByteSize.text(UInt64(clamping: omission.bytes))))")
+        }
+        parts.append(ByteSize.text(UInt64(clamping: entry.bundle.size)))
+        return parts.joined(separator: ", ")
+    }
+}
+
 extension CollectionOutcome: Encodable {
     package func encode(to encoder: any Encoder) throws {
         try encoder.encode(members: [

@@ -55,8 +55,8 @@ struct SnapshotChoice: Sendable {
     ///
     /// The candidates are the packaged bundles, the stored state, and the one before it. The states of the configured
     /// server come first, newest first, then stand-ins (``standsIn(_:besideSigned:)``). The first candidate that is
-    /// intact, trusted and not rejected by the app is used. If there is none, the newest packaged one is used even if it
-    /// was rejected.
+    /// intact, trusted and not rejected by the app is used. If there is none, the newest packaged one is used even if
+    /// it was rejected.
     ///
     /// - Parameters:
     ///   - slot: the stored states.

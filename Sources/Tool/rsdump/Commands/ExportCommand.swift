@@ -49,12 +49,8 @@ struct ExportCommand: AsyncParsableCommand {
             valueName: "url"))
     var url: String?
 
-    @Option(
-        parsing: .singleValue,
-        help: ArgumentHelp(
-            "For mirror: also include older bundles, so that clients download only what changed: git for earlier "
-                + "commits, or a folder; repeatable.", valueName: "git|dir"))
-    var history: [String] = []
+    @OptionGroup var older: HistoryOption
+    private var history: [String] { older.places }
 
     @OptionGroup var onChange: OnChangeOptions
 

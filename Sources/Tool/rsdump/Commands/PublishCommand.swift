@@ -64,6 +64,9 @@ struct PublishCommand: AsyncParsableCommand {
             valueName: "time"))
     var to: PinRequest?
 
+    @Flag(help: "In a clone: publish what is committed, verify, commit the dumps, and push them.")
+    var push = false
+
     @OptionGroup var accept: AcceptOption
 
     @Option(
@@ -102,6 +105,9 @@ struct PublishCommand: AsyncParsableCommand {
         if dryRun.isGiven, !onChange.commands.isEmpty {
             throw ValidationError("--on-change cannot be combined with --dry-run")
         }
+        if push, dryRun.isGiven || rollback || at != nil || !onChange.commands.isEmpty {
+            throw ValidationError("--push cannot be combined with --dry-run, --rollback, --at or --on-change")
+        }
         if resign, dryRun.isGiven {
             throw ValidationError("--resign cannot be combined with --dry-run, because it changes no data")
         }
@@ -128,6 +134,11 @@ struct PublishCommand: AsyncParsableCommand {
             try await preview(options.read(collections.names), at: time)
             return
         }
+        if push { return try await publishAndPush() }
+        try await publish(at: time)
+    }
+
+    func publish(at time: Timestamp) async throws {
         var settings = Publisher.Options(time: time)
         // The states of a rollback passed validation when they were first published, so skip it.
         settings.accepted = Set(accept.collections).union(rollback ? collections.names : [])

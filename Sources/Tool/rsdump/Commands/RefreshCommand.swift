@@ -29,12 +29,7 @@ struct RefreshCommand: AsyncParsableCommand {
 
     @OptionGroup var accept: AcceptOption
 
-    @Option(
-        name: .customLong("max-age"),
-        help: ArgumentHelp(
-            "Fail if a bundle with an expired pin is older than this, such as 90d.",
-            valueName: "age"))
-    var maxAge: Age?
+    @OptionGroup var age: MaxAgeOption
 
     @Option(
         help: ArgumentHelp(
@@ -45,8 +40,8 @@ struct RefreshCommand: AsyncParsableCommand {
 
     @OptionGroup var result: FormatOption<OutputFormat>
 
-    @Option(help: ArgumentHelp("Also write the result as Markdown to this file.", valueName: "file.md"))
-    var summary: String?
+    @OptionGroup var markdown: SummaryOption
+    private var summary: String? { markdown.file }
 
     func validate() throws {
         if !accept.collections.isEmpty && (dryRun.isGiven || locked) {
@@ -61,6 +56,13 @@ struct RefreshCommand: AsyncParsableCommand {
     }
 
     func run() async throws {
+        let refreshed = try await refreshed()
+        try result.print(RefreshText(result: refreshed, style: .output).text, refreshed)
+        if refreshed.report.exitStatus != .done { throw refreshed.report.exitStatus.code }
+    }
+
+    /// Refreshes, and writes the summary.
+    func refreshed() async throws -> RefreshResult {
         try FileStore.checkOutput(summary)
         let progress = Progress()
         var options = Refresh.Options()
@@ -68,7 +70,7 @@ struct RefreshCommand: AsyncParsableCommand {
         options.isDryRun = dryRun.isGiven
         options.accepted = Set(accept.collections)
         options.isLocked = locked
-        options.maxAge = maxAge?.duration
+        options.maxAge = age.max?.duration
         let wait = wait?.duration ?? .zero
         let ((report, opened), told) = try await onChange.telling(of: dumps.directory, waiting: wait) {
             let (transaction, opened) = try await OpenDumps.begin(
@@ -84,14 +86,13 @@ struct RefreshCommand: AsyncParsableCommand {
                 Console.error("warning: \(outcome.id): \(warning)")
             }
         }
-        let refreshed = RefreshResult(report: report, hooks: told, now: HTTPEnvironment.system.now())
-        try result.print(RefreshText(result: refreshed, style: .output).text, refreshed)
+        let now = HTTPEnvironment.system.now()
         if let summary {
             // Check again, because the refresh may have just created the dumps files.
             try opened.refuseOwn(summary)
-            try FileStore.writeOutput(summary, Bytes(utf8: RefreshMarkdown(result: refreshed).text))
+            try FileStore.writeOutput(summary, Bytes(utf8: RefreshMarkdown(report, now: now).text))
         }
-        if report.exitStatus != .done { throw report.exitStatus.code }
+        return RefreshResult(report: report, hooks: told)
     }
 }
 

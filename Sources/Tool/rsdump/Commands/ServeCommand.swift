@@ -38,12 +38,8 @@ struct ServeCommand: AsyncParsableCommand {
     @Flag(help: "Serve new bundles after each refresh, without a restart.")
     var watch = false
 
-    @Option(
-        parsing: .singleValue,
-        help: ArgumentHelp(
-            "Also load older bundles, so that clients download only what changed: git for earlier commits, or a "
-                + "folder; repeatable.", valueName: "git|dir"))
-    var history: [String] = []
+    @OptionGroup var older: HistoryOption
+    private var history: [String] { older.places }
 
     @Flag(
         help: ArgumentHelp(

@@ -44,6 +44,24 @@ struct AcceptOption: ParsableArguments {
     var collections: [CollectionID] = []
 }
 
+/// The `--summary` option.
+struct SummaryOption: ParsableArguments {
+    @Option(
+        name: .customLong("summary"),
+        help: ArgumentHelp("Also write the result as Markdown to this file.", valueName: "file.md"))
+    var file: String?
+}
+
+/// The `--history` option, which makes deltas possible.
+struct HistoryOption: ParsableArguments {
+    @Option(
+        name: .customLong("history"), parsing: .singleValue,
+        help: ArgumentHelp(
+            "Also use older bundles, so that clients download only what changed: git for earlier commits, or a folder; "
+                + "repeatable.", valueName: "git|dir"))
+    var places: [String] = []
+}
+
 /// The `--dry-run` option, which shows what a command would do without doing it.
 struct DryRunOption: ParsableArguments {
     @Flag(name: .customLong("dry-run"), help: "Only show what would change; write nothing.")

@@ -24,12 +24,7 @@ struct StatusCommand: AsyncParsableCommand {
     @Flag(help: "Do not contact the server.")
     var offline = false
 
-    @Option(
-        name: .customLong("max-age"),
-        help: ArgumentHelp(
-            "Fail if an outdated bundle, or one with an expired pin, is older than this, such as 90d; with --offline, "
-                + "any bundle that is not pinned.", valueName: "age"))
-    var maxAge: Age?
+    @OptionGroup var age: MaxAgeOption
 
     @OptionGroup var result: FormatOption<OutputFormat>
 
@@ -43,7 +38,7 @@ struct StatusCommand: AsyncParsableCommand {
             limits: opened.limits)
         let (states, problem) = try await look(survey, opened)
         let isOffline = offline || problem != nil
-        let limit = maxAge?.duration ?? (isOffline ? nil : .seconds(90 * 86_400))
+        let limit = age.max?.duration ?? (isOffline ? nil : .seconds(90 * 86_400))
         let report = StatusReport(
             states: states.map { ($0, $0.freshness(at: now, maxAge: limit)) },
             unlisted: try opened.directory.unlistedCollections(opened.directory.lockFile(limits: opened.limits)),
@@ -65,6 +60,16 @@ struct StatusCommand: AsyncParsableCommand {
             return (try survey.offline(collections.names), error)
         }
     }
+}
+
+/// The `--max-age` option.
+struct MaxAgeOption: ParsableArguments {
+    @Option(
+        name: .customLong("max-age"),
+        help: ArgumentHelp(
+            "Fail if an outdated bundle, or one with an expired pin, is older than this, such as 90d.",
+            valueName: "age"))
+    var max: Age?
 }
 
 /// An age on the command line: `90d`, `36h`, `45m`.

@@ -25,6 +25,12 @@ struct VerifyCommand: AsyncParsableCommand {
     @Flag(help: "Also fail for unexpected files, or if dumps.yaml and the lock file differ.")
     var locked = false
 
+    @Option(
+        help: ArgumentHelp(
+            "Trust only what dumps.yaml of this commit trusts, such as git:origin/main, and fail if the current one "
+                + "trusts more.", valueName: "git:rev"))
+    var trustFrom: DiffSide.Place?
+
     @Flag(help: "Also check the guards in dumps.yaml.")
     var guards = false
 
@@ -43,18 +49,30 @@ struct VerifyCommand: AsyncParsableCommand {
             throw ValidationError("--locked checks the whole directory; give no collections with it")
         }
         if output != nil && !rebuild { throw ValidationError("--output requires --rebuild") }
+        if let trustFrom {
+            guard case .git = trustFrom else {
+                throw ValidationError("--trust-from expects git:REV; found \(trustFrom)")
+            }
+        }
     }
 
     mutating func run() async throws {
         let (place, tracked) = locked ? try await trackedWork() : ("", [])
+        let base = try await trustedConfiguration()
         let commit = try await dumps.checkOutCommit()
         defer { withExtendedLifetime(commit) {} }
-        let opened = try OpenDumps(dumps, applying: trust.applied)
+        var weakened: [String]?
+        let opened = try OpenDumps(dumps) { proposed in
+            let proposed = try trust.applied(to: proposed)
+            guard let base else { return proposed }
+            weakened = proposed.trustBeyond(base)
+            return proposed.trusting(as: base)
+        }
         let verification = Verification(opened.directory, policy: opened.policy, limits: opened.limits)
         let outcomes = try await verification.run(collections.names, configured: opened.configuration.collections)
         let now = HTTPEnvironment.system.now()
         let report = VerifyReport(
-            outcomes: outcomes,
+            outcomes: outcomes, weakened: weakened,
             strays: locked ? try opened.directory.strayFiles(tracked: tracked, at: place) : nil,
             unlisted: locked
                 ? try opened.directory.unlistedCollections(opened.directory.lockFile(limits: opened.limits)) : nil,
@@ -68,6 +86,14 @@ struct VerifyCommand: AsyncParsableCommand {
         if report.isGood, report.rebuilt?.isStoppedByFiles == true { throw ExitStatus.tryAgain.code }
         if !report.isGood || report.rebuilt?.isGood == false { throw ExitStatus.verificationFailed.code }
         if !report.isWithinBudget || !report.passesGuards { throw ExitStatus.someFailed.code }
+    }
+
+    /// Returns the settings of the commit given by --trust-from; `nil` without it.
+    private func trustedConfiguration() async throws -> DumpsConfiguration? {
+        guard case .git(let revision, let path)? = trustFrom else { return nil }
+        var directory = dumps.directory.path
+        if case .git(_, let place)? = DiffSide.Place(dumps.path) { directory = place ?? "dumps" }
+        return try await DumpsConfiguration(committed: revision, in: path ?? directory)
     }
 
     /// Returns the dumps directory in the work tree, and the files of its work directory that git tracks there, or in

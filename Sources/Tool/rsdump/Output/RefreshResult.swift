@@ -1,12 +1,11 @@
 import Dumps
 import RemoteSettingsModel
 
-/// The result of `rsdump refresh`, which ``RefreshText`` and ``RefreshMarkdown`` format for people.
+/// The result of `rsdump refresh`, which ``RefreshText`` formats for people.
 struct RefreshResult: Encodable {
     let report: RefreshReport
     /// The results of the `--on-change` commands.
     let hooks: [ChangeHooks.Outcome]
-    let now: Timestamp
 
     func encode(to encoder: any Encoder) throws {
         try encoder.encode(members: [

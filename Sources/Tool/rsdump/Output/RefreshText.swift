@@ -32,39 +32,13 @@ struct RefreshText {
         if let error = outcome.error { return "\(name)  \(style.red("failed")): \(Console.visible("\(error)"))" }
         if outcome.status == .planned { return "\(name)  \(outcome.action.sentence)" }
         if outcome.status == .pinned, let pin = outcome.pin { return "\(name)  \(PinText.sentence(pin))" }
-        return "\(name)  \(style.green(outcome.status.rawValue)), \(Self.details(outcome))"
+        return "\(name)  \(style.green(outcome.status.rawValue)), \(outcome.details)"
     }
 
     /// Returns text such as `acknowledged until 2026-12-31 (bug 1234): attachment …`.
     static func acknowledged(_ outcome: CollectionOutcome) -> String {
         guard let known = outcome.acknowledgement, let error = outcome.error else { return "" }
         return "acknowledged until \(Pin.dateText(known.until))\(known.reason.map { " (\($0))" } ?? ""): \(error)"
-    }
-
-    static func details(_ outcome: CollectionOutcome) -> String {
-        guard let entry = outcome.entry else { return "" }
-        var parts = ["\(entry.timestamp.rfc3339)"]
-        var records = Counted.text(entry.records, "record")
-        if let changes = outcome.changes, !changes.isEmpty {
-            let words = RecordChange.Kind.allCases.filter { changes[$0] > 0 }.map { "\(changes[$0]) \($0.rawValue)" }
-            records += " (\(words.joined(separator: ", ")))"
-        }
-        parts.append(records)
-        let counts = outcome.attachments
-        if entry.attachments > 0 {
-            let sources = [
-                (counts.downloaded, "downloaded"), (counts.fromZip, "from the server's zip"), (counts.reused, "kept"),
-                (counts.resumed, "from an interrupted refresh"),
-            ].filter { $0.0 > 0 }.map { "\($0.0) \($0.1)" }.joined(separator: ", ")
-            parts.append("\(Counted.text(entry.attachments, "attachment")) (\(sources))")
-            if counts.savedBytes > 0 { parts.append("deltas saved \(ByteSize.text(counts.savedBytes))") }
-        }
-        for omission in entry.omitted {
-            parts.append(
-                "\(omission.count) omitted (\(omission.reason), \(ByteSize.text(UInt64(clamping: omission.bytes))))")
-        }
-        parts.append(ByteSize.text(UInt64(clamping: entry.bundle.size)))
-        return parts.joined(separator: ", ")
     }
 
     private var total: String {

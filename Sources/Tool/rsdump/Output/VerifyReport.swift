@@ -5,6 +5,8 @@ import RemoteSettingsModel
 /// The result of a verification.
 struct VerifyReport: Encodable {
     let outcomes: [Verification.Outcome]
+    /// What `dumps.yaml` trusts beyond the commit of --trust-from; `nil` if this was not checked.
+    let weakened: [String]?
     /// The files that are not in the lock file; `nil` if this was not checked.
     let strays: [StrayFile]?
     /// The collections in the lock file that `dumps.yaml` does not list; `nil` if this was not checked.
@@ -24,7 +26,8 @@ struct VerifyReport: Encodable {
 
     var isGood: Bool {
         outcomes.allSatisfy { $0.verdict.isGood } && (strays ?? []).isEmpty && (unlisted ?? []).isEmpty
-            && (disagreements ?? []).isEmpty && (guarded ?? []).allSatisfy { $0.problem == nil }
+            && (weakened ?? []).isEmpty && (disagreements ?? []).isEmpty
+            && (guarded ?? []).allSatisfy { $0.problem == nil }
     }
 
     func text(_ style: Style) -> String {
@@ -40,6 +43,7 @@ struct VerifyReport: Encodable {
                 return "\(name)  \(style.red("failed")): \(Console.visible(outcome.verdict.message ?? ""))"
             }
         }
+        lines += (weakened ?? []).map { "dumps.yaml  \(style.red("failed")): \(Console.visible($0))" }
         lines += (strays ?? []).map { stray in
             "\(Console.visible(stray.path))  \(style.red("failed")): \(Console.visible(stray.problem))"
         }
@@ -70,7 +74,8 @@ struct VerifyReport: Encodable {
 
     func encode(to encoder: any Encoder) throws {
         try encoder.encode(members: [
-            "verified": isGood, "rebuild": rebuilt, "unexpectedFiles": strays, "unlisted": unlisted,
+            "verified": isGood, "rebuild": rebuilt, "weakenedTrust": weakened, "unexpectedFiles": strays,
+            "unlisted": unlisted,
             "disagreements": disagreements, "guards": guarded, "overBudget": excess, "collections": outcomes,
         ])
     }

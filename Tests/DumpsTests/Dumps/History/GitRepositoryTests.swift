@@ -143,14 +143,19 @@ import Testing
             "GIT_CONFIG_KEY_0": "core.fsmonitor", "GIT_CONFIG_VALUE_0": "touch x", "GIT_CONFIG_KEY_1": "Safe.Directory",
             "GIT_CONFIG_VALUE_1": "/a", "GIT_CONFIG_KEY_2": "safe.bareRepository", "GIT_CONFIG_VALUE_2": "all",
         ]
-        let passed = GitCommand.environment { variables[$0] }
+        let passed = GitCommand.environment(.local, variables)
         #expect(passed["HOME"] == "/home/x" && passed["GIT_CONFIG_GLOBAL"] == "/settings")
         #expect(passed["GIT_CONFIG_COUNT"] == "1")
         #expect(passed["GIT_CONFIG_KEY_0"] == "safe.directory" && passed["GIT_CONFIG_VALUE_0"] == "/a")
         #expect(passed["GIT_DIR"] == nil && passed["GIT_CONFIG_KEY_1"] == nil)
         for count in ["-1", "x", "9223372036854775807"] {
-            #expect(GitCommand.environment { $0 == "GIT_CONFIG_COUNT" ? count : nil }["GIT_CONFIG_COUNT"] == nil)
+            #expect(GitCommand.environment(.local, ["GIT_CONFIG_COUNT": count])["GIT_CONFIG_COUNT"] == nil)
         }
+        // A job also gets credentials and settings, but nothing that changes which repository git works on.
+        let job = GitCommand.environment(
+            .remote, variables.merging(["GIT_INDEX_FILE": "i", "GIT_ASKPASS": "a", "T": "t"]) { $1 })
+        #expect(job["GIT_DIR"] == nil && job["GIT_INDEX_FILE"] == nil && job["GIT_ALLOW_PROTOCOL"] == nil)
+        #expect(job["GIT_CONFIG_KEY_0"] == "core.fsmonitor" && job["GIT_ASKPASS"] == "a" && job["T"] == "t")
     }
 
     @Test func nonFilesAreNotFound() async throws {

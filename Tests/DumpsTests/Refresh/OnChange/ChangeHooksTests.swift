@@ -14,7 +14,7 @@ struct ChangeHooksTests {
         let change = try DumpsChange(
             from: state(["main/a": 1, "main/b": 2, "main/gone": 3]), to: state(["main/a": 4, "main/b": 2, "main/c": 5]))
         #expect(
-            String(decoding: JSONText.compact(change.json), as: UTF8.self)
+            String(decoding: JSONText.compact(change.json()), as: UTF8.self)
                 == #"{"timestamp":5,"collections":["main/a","main/c"],"changes":["#
                 + #"{"collection":"main/a","previousTimestamp":1,"timestamp":4},"#
                 + #"{"collection":"main/c","timestamp":5}]}"#)

@@ -1,10 +1,10 @@
 import RemoteSettingsModel
 
 /// Phrases shared by the renderers: counts and values in words. They are not escaped.
-enum DiffWords {
+package enum DiffWords {
     /// Returns the summary of a report, such as `3 of 31 collections changed: 5 records created, 1 deleted; 2
     /// attachments added (12 KiB)`.
-    static func total(_ report: DiffReport) -> String {
+    package static func total(_ report: DiffReport) -> String {
         let count = report.collections.count
         let collections = Counted.text(count, "collection")
         guard !report.isSame else { return "\(collections), no difference" }

@@ -23,7 +23,7 @@ package struct DiffReport: Sendable {
         self.collections = collections.sorted { $0.collection < $1.collection }
     }
 
-    var changed: [SnapshotDiff] { collections.filter { $0.status != .same } }
+    package var changed: [SnapshotDiff] { collections.filter { $0.status != .same } }
     package var isSame: Bool { changed.isEmpty && settings.isEmpty }
 
     /// The changed records of all collections.

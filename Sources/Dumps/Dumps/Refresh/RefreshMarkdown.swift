@@ -1,15 +1,23 @@
-import Dumps
 import RemoteSettingsModel
 
 /// A refresh's report as Markdown, for a job's summary or a pull request. Its length is limited, because GitHub refuses
 /// longer texts.
-struct RefreshMarkdown {
-    let result: RefreshResult
+package struct RefreshMarkdown {
+    private let report: RefreshReport
+    private let now: Timestamp
+    private let failingSince: [CollectionID: String]
 
-    private var report: RefreshReport { result.report }
+    /// Creates the Markdown of a report.
+    ///
+    /// - Parameter failingSince: the days on which failures began, if they are known.
+    package init(_ report: RefreshReport, now: Timestamp, failingSince: [CollectionID: String] = [:]) {
+        self.report = report
+        self.now = now
+        self.failingSince = failingSince
+    }
 
     /// The Markdown text. The lines beyond the limit are replaced by a count of them.
-    var text: String {
+    package var text: String {
         var page = BoundedText(limit: DiffMarkdown.defaultLimit)
         let lines = lines
         for (position, line) in lines.enumerated() {
@@ -51,7 +59,7 @@ struct RefreshMarkdown {
     }
 
     private var heading: String {
-        let time = result.now.rfc3339
+        let time = now.rfc3339
         return "Refreshed at \(time.prefix(10)) \(time.dropFirst(11).prefix(5)) UTC from "
             + "\(MarkdownText.code(report.server)): \(Counted.text(report.metrics.requests, "request")), "
             + "\(ByteSize.text(UInt64(report.metrics.bodyBytes))) received."
@@ -82,7 +90,7 @@ struct RefreshMarkdown {
         var lines = ["", "### \(report.isDryRun ? "Would change" : "Changed")", ""]
         lines += ["| collection | result | details |", "| --- | --- | --- |"]
         for outcome in changed {
-            let details = outcome.status == .planned ? outcome.action.sentence : RefreshText.details(outcome)
+            let details = outcome.status == .planned ? outcome.action.sentence : outcome.details
             let cells = [MarkdownText.cell("\(outcome.id)"), outcome.status.rawValue, MarkdownText.cell(details)]
             lines.append("| \(cells.joined(separator: " | ")) |")
         }
@@ -111,13 +119,13 @@ struct RefreshMarkdown {
         }
     }
 
-    /// Returns a list item with the failed collection and the state that it keeps. `scripts/nightly` appends
-    /// the day of the first failure to this line.
+    /// Returns a list item with the failed collection, the state that it keeps, and the day of its first failure.
     private func state(_ outcome: CollectionOutcome) -> String {
         let kept =
             outcome.previous.map { "keeps its current bundle (data of \($0.rfc3339.prefix(10)))" }
             ?? "has no bundle yet"
-        return "- \(MarkdownText.code("\(outcome.id)")) \(kept)"
+        let since = failingSince[outcome.id].map { "; failing since \($0)" } ?? ""
+        return "- \(MarkdownText.code("\(outcome.id)")) \(kept)\(since)"
     }
 
     private func details(_ outcome: CollectionOutcome, _ reason: FailureReason) -> [String] {

@@ -1,14 +1,13 @@
-import Dumps
 import RemoteSettingsModel
 import SnapshotBundle
 
 /// Descriptions of pins for people.
-enum PinText {
+package enum PinText {
     /// Returns a description of a pin, such as `pinned at 1760000000000 (2025-10-09), older than the server's state of
     /// 2025-10-21`.
     ///
     /// The time between the two states is not shown: the server may have published its state after years without any.
-    static func sentence(_ state: PinState) -> String {
+    package static func sentence(_ state: PinState) -> String {
         let at = state.pin.at
         func date(_ time: Timestamp) -> String { "\(time.rfc3339.prefix(10))" }
         // Show the same number as in `dumps.yaml`.
@@ -26,20 +25,20 @@ enum PinText {
         (pin.until.map { ", until \(Pin.dateText($0))" } ?? "") + (pin.reason.map { ", reason: \($0)" } ?? "")
     }
 
-    static func warning(_ state: PinState) -> String? {
+    package static func warning(_ state: PinState) -> String? {
         guard state.isOverdue, let until = state.pin.until else { return nil }
         return "its pin expired on \(Pin.dateText(until))"
     }
 
     /// Returns the warning that `pin` prints; `nil` if the bundle has all attachments.
-    static func warning(_ outcome: Pinning.Outcome) -> String? {
+    package static func warning(_ outcome: Pinning.Outcome) -> String? {
         outcome.entry.leftToServer.map { sentence in
             "\(outcome.id): \(sentence), which deletes attachments that no record uses; to keep them, set "
                 + "attachments: all in dumps.yaml, and run rsdump refresh while the server still has this state"
         }
     }
 
-    static func outcome(_ outcome: Pinning.Outcome) -> String {
+    package static func outcome(_ outcome: Pinning.Outcome) -> String {
         let at = outcome.pin.at
         return "\(outcome.id): pinned at \(at) (\(at.rfc3339)), \(origin(outcome))\(terms(outcome.pin))"
     }
@@ -59,10 +58,10 @@ enum PinText {
 
 extension LockFile.Collection {
     /// The number of attachments that are not in the bundle.
-    var omittedAttachments: Int { omitted.saturatingSum(\.count) }
+    package var omittedAttachments: Int { omitted.saturatingSum(\.count) }
 
     /// A description of the attachments that are only on the server; `nil` if the bundle has all of them.
-    var leftToServer: String? {
+    package var leftToServer: String? {
         let count = omittedAttachments
         guard count > 0 else { return nil }
         let size = ByteSize.text(omitted.saturatingSum { UInt64(clamping: $0.bytes) })

@@ -1,5 +1,3 @@
-import Dumps
-
 /// A class of a refresh's failures, by who has to act. A job's summary contains the advice for each class.
 enum FailureClass: CaseIterable {
     case signature, refused, configuration, machine, server

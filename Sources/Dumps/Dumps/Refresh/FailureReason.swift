@@ -1,4 +1,3 @@
-import Dumps
 import RemoteSettingsModel
 
 /// The reason why a collection failed, for a summary: the error's text without the collection's name, and the URL
