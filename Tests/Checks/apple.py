@@ -16,7 +16,6 @@ Tests/AppleSystems/README.md.
 import concurrent.futures
 import hashlib
 import json
-import os
 import pathlib
 import re
 import subprocess

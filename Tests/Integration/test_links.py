@@ -155,13 +155,13 @@ def test_an_output_that_is_no_file_stays(dumps, sample, outside, tmp_path, kind)
         (*export, "firefox", "--update"), (*export, "json", *defaults), (*export, "plist", "--force", *defaults),
         ("get", "main/icons", "--packaged", dumps.path, "--attachment", icon, "--output", output, "--storage",
          tmp_path / "storage", "--server", sample.url, "--trust-root", sample.root),
-        ("attachment", dumps.path / "main/icons.zip", icon, "--output", output),
+        ("show", dumps.path / "main/icons.zip", icon, "--attachment", "--output", output),
         ("refresh", "--dumps", dumps.path, "--summary", output),
         ("keys", "request", keys, "--for", "signer", "--output", output),
         ("embed", "--dumps", dumps.path, "--output", tmp_path / "Embedded", "--swift", output),
     ):
         outcome = rsdump.run(*command)
-        assert outcome.code == rsdump.USAGE and str(output) in str(outcome), str(outcome)
+        assert outcome.code == rsdump.USAGE and outcome.says(str(output)), str(outcome)
         assert identity() == before, command
     check_untouched(outside)
 

@@ -8,7 +8,7 @@ import pytest
 import rsdump
 from git_tree import GitTree
 from test_changes import REGIONS, SETTINGS
-from test_pins import pinned, refreshed, timestamp
+from test_pins import pinned, refreshed
 
 
 @pytest.fixture

@@ -416,7 +416,6 @@ def test_killed_at_a_real_moment_it_goes_on_where_it_was(nightly, sample):
     assert BRANCH not in nightly.branches() and nightly.is_untouched(before)
 
     sample.faults()
-    position = sample.log_position()
     check(nightly.run())
     assert len(nightly.new_commits()) == 1
     landed = nightly.checkout(BRANCH, "landed")

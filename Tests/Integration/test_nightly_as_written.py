@@ -14,7 +14,7 @@ import rsdump
 from forge import PROJECT, TOKEN, Forge
 from nightly import BRANCH
 from test_changes import REGIONS, SETTINGS
-from test_nightly import check, nightly  # noqa: F401
+from test_nightly import nightly  # noqa: F401
 from test_nightly_examples import ACTION, EXAMPLES
 
 

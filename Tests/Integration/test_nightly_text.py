@@ -11,7 +11,6 @@ import pytest
 
 import rsdump
 import samples
-from git import ENVIRONMENT
 from nightly import Nightly
 from rs_server.client import Server
 from test_changes import ICONS, REGIONS, SETTINGS

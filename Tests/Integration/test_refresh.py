@@ -43,6 +43,9 @@ def test_the_recipe_verifies_a_bundle_without_rsdump(dumps, sample):
     article = (rsdump.REPOSITORY / "Sources/Library/RemoteSettings/Documentation.docc/Trust.md").read_text()
     [python] = re.findall(r"^```python\n(.*?)^```$", article, re.MULTILINE | re.DOTALL)
     [shell] = re.findall(r"^```shell\n(.*?)^```$", article, re.MULTILINE | re.DOTALL)
+    sample.signing("main/regions", {"tampered": True}, {})
+    sample.delete_record("main/regions", "nowhere")
+    assert dumps.refresh().code == rsdump.DONE
     folder = dumps.path.parent
     (folder / "unpack.py").write_text(python)
 

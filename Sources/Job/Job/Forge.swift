@@ -30,10 +30,6 @@ package struct ReviewRequest: Hashable, Sendable {
     package let state: State
     package let url: String
     package let body: String
-
-    package init(number: UInt64, state: State, url: String, body: String) {
-        (self.number, self.state, self.url, self.body) = (number, state, url, body)
-    }
 }
 
 /// What a job writes into a request. The labels and reviewers are only for a new one, so that people can change them.
@@ -42,10 +38,6 @@ package struct RequestText: Hashable, Sendable {
     package var body: String
     package var labels: [String] = []
     package var reviewers: [String] = []
-
-    package init(title: String, body: String) {
-        (self.title, self.body) = (title, body)
-    }
 }
 
 /// The API of a host, over HTTP. The token is in a header only.

@@ -572,12 +572,11 @@ extension NightlyJob {
             }
         }
         let notes = RequestNotes(content: try await content(of: tip), failing: report.failing)
-        var text = RequestText(
+        return RequestText(
             title: options.titlePrefix + "Update Remote Settings dumps"
                 + (options.dumps == "dumps" ? "" : " in \(options.dumps)"),
             body: report.body(
-                all, made: made, remote: clone.remote, base: place.base, branch: place.branch, notes: notes))
-        (text.labels, text.reviewers) = (options.labels, options.reviewers)
-        return text
+                all, made: made, remote: clone.remote, base: place.base, branch: place.branch, notes: notes),
+            labels: options.labels, reviewers: options.reviewers)
     }
 }

@@ -49,6 +49,9 @@ package struct CommittedDumps: Sendable {
     package init(_ name: String, of directories: [String], limits: Limits = Limits()) async throws {
         var found: (repository: GitRepository, revision: GitRepository.Revision)?
         for directory in directories where found == nil {
+            // A target may be outside of the repository.
+            let known = try? await GitRepository(containing: directory, limits: limits).revision(name)
+            if known == nil, directory != directories.last { continue }
             let (repository, revision, isFound) = try await GitRepository.finding(
                 GitRepository.lockPath, of: directory, at: name, limits: limits)
             if isFound { found = (repository, revision) }

@@ -118,10 +118,6 @@ class Server:
     def monitor(self):
         return self.changeset("monitor/changes")
 
-    def attachment_path(self, record):
-        """The file that the server serves for a record's attachment."""
-        return self.data / "attachments" / record["attachment"]["location"]
-
     # Behaviour
 
     def faults(self, *rules):
@@ -170,6 +166,12 @@ class Server:
 
     def log_position(self):
         return time.time()
+
+    def wait_for_ended_clients(self):
+        """Returns once the server has closed all connections of ended processes, whose last requests may begin until then."""
+        place, close_wait = f":{int(self.url.split(':')[2].split('/')[0]):04X}", "08"
+        while any(each[1].endswith(place) and each[3] == close_wait for each in map(str.split, open("/proc/net/tcp"))):
+            time.sleep(0.01)
 
     def requests(self, since=0):
         """The requests that began after a `log_position()`. A request is logged when its answer has ended, and the

@@ -13,7 +13,6 @@
     endless     true: a body without an end
     gzip_bomb   a gzip body of so many bytes when inflated
 """
-import json
 import re
 import threading
 import time
