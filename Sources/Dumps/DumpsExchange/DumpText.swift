@@ -35,7 +35,7 @@ enum DumpText {
 
     /// Returns the value of a JSON text, with its members and, if it is the file of a collection, its records sorted.
     private static func sorted(_ text: Bytes) throws(FormatError) -> JSONValue {
-        let value = try JSONValue(parsing: CanonicalJSON.canonicalize(text, limits: Limits()), limits: Limits())
+        let value = try JSONValue(parsing: CanonicalJSON.canonicalize(text))
         if let records = value["data"]?.array, case .object(let members) = value, members.count == 2 {
             let others = members.filter { $0.key != "data" }
             return .object(others + [.init(key: "data", value: .array(sorted(records)))])

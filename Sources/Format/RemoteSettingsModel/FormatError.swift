@@ -153,7 +153,7 @@ extension FormatError {
         Self("more than one record has the id \(VisibleText.quote(id))")
     }
 
-    static func tooManyRecords(limit: Int) -> Self {
+    package static func tooManyRecords(limit: Int) -> Self {
         Self(.overLimit, "more than \(limit) records (Limits.records)")
     }
 

@@ -15,14 +15,14 @@ struct DocumentReader {
 
     /// Creates a reader for the `manifest.json` of a bundle. A later format has a different version number, so an
     /// unexpected key is malformed.
-    init(manifest text: Bytes, file: String, limits: Limits) {
-        (reader, self.file, entry) = (JSONReader(text, limits: limits), file, BundleFormat.manifest)
+    init(manifest text: Bytes, file: String) {
+        (reader, self.file, entry) = (JSONReader(text), file, BundleFormat.manifest)
         (remedy, laterCode) = (nil, .malformed)
     }
 
     /// Creates a reader for the lock file `file`.
-    init(lock text: Bytes, file: String, limits: Limits) {
-        (reader, self.file, entry) = (JSONReader(text, limits: limits), file, nil)
+    init(lock text: Bytes, file: String) {
+        (reader, self.file, entry) = (JSONReader(text), file, nil)
         (remedy, laterCode) = (BundleError.lockRemedy, .unknownVersion)
     }
 

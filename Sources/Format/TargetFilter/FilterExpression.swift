@@ -10,15 +10,13 @@ package struct FilterExpression: Sendable {
     /// The original text of the expression.
     let text: String
     private let program: FilterProgram
-    private let limits: FilterLimits
 
     /// Parses an expression.
     ///
     /// - Throws: ``FilterError`` if `text` is not a valid expression, is too long, or nests too deeply.
-    package init(parsing text: String, limits: FilterLimits = FilterLimits()) throws(FilterError) {
+    package init(parsing text: String) throws(FilterError) {
         program = try FilterParser.parse(text)
         self.text = text
-        self.limits = limits
     }
 
     /// Returns the expression's value.
@@ -26,7 +24,7 @@ package struct FilterExpression: Sendable {
     /// - Throws: ``FilterError`` if a value has the wrong type for an operator, if a transform is unknown, or if the
     ///   evaluation exceeds ``FilterLimits``.
     package func evaluate(in context: FilterContext) throws(FilterError) -> FilterValue {
-        var budget = WorkBudget(limits)
+        var budget = WorkBudget(steps: FilterLimits.steps)
         return try evaluate(in: context, budget: &budget)
     }
 
@@ -34,11 +32,10 @@ package struct FilterExpression: Sendable {
     ///
     /// - Parameter budget: the remaining work for all evaluations together.
     func evaluate(in context: FilterContext, budget: inout WorkBudget) throws(FilterError) -> FilterValue {
-        var limits = limits
-        limits.steps = min(limits.steps, budget.left)
-        var evaluator = FilterEvaluator(program, in: context, limits: limits)
+        let steps = min(FilterLimits.steps, budget.left)
+        var evaluator = FilterEvaluator(program, in: context, steps: steps)
         let result = Result { () throws(FilterError) in try evaluator.run() }
-        try budget.spend(limits.steps - evaluator.budget.left)
+        try budget.spend(steps - evaluator.budget.left)
         return try result.get()
     }
 

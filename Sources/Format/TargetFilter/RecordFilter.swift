@@ -15,22 +15,20 @@ package struct RecordFilter: Sendable {
     private static var rememberedOutcomes: Int { 1000 }
 
     package let context: FilterContext
-    private let limits: FilterLimits
     private var outcomes: [ExactString: FilterOutcome] = [:]
     /// The remaining work for all evaluations.
     private var budget: WorkBudget
     /// The number of records that were excluded because the filters of the read take too much work.
     package private(set) var unevaluated = 0
 
-    package init(context: FilterContext, limits: FilterLimits = FilterLimits()) {
+    package init(context: FilterContext, steps: Int = FilterLimits.readSteps) {
         self.context = context
-        self.limits = limits
-        budget = WorkBudget(steps: limits.readSteps)
+        budget = WorkBudget(steps: steps)
     }
 
     /// Returns whether `record` is for this context: it has no filter, a blank filter, or a filter that is `true`.
-    static func includes(record: Record, context: FilterContext, limits: FilterLimits = FilterLimits()) -> Bool {
-        var filter = RecordFilter(context: context, limits: limits)
+    static func includes(record: Record, context: FilterContext) -> Bool {
+        var filter = RecordFilter(context: context)
         return filter.includes(record)
     }
 
@@ -57,7 +55,7 @@ package struct RecordFilter: Sendable {
         if !budget.isExhausted {
             do throws(FilterError) {
                 try budget.spend(expression.utf8.count / 4)
-                let parsed = try FilterExpression(parsing: expression, limits: limits)
+                let parsed = try FilterExpression(parsing: expression)
                 outcome = FilterOutcome(try parsed.evaluate(in: context, budget: &budget))
             } catch {
                 outcome = .failed(error)
@@ -85,8 +83,8 @@ extension FilterContext {
     /// attachment.size < 1000000`.
     ///
     /// - Throws: ``FormatError`` if the record's JSON cannot be parsed.
-    package init(record: Record, limits: Limits = Limits()) throws(FormatError) {
-        let json = try JSONValue(parsing: record.json, limits: limits)
+    package init(record: Record) throws(FormatError) {
+        let json = try JSONValue(parsing: record.json)
         guard case .object(let root) = FilterValue(json) else {
             throw FormatError(.wrongType(expected: "an object", found: json.kind), at: 0)
         }

@@ -73,9 +73,8 @@ struct ForgeAPI: Sendable {
             let url = try HTTPURL(base + path + (text.isEmpty ? "" : "?\(text)"))
             let json = body.map { Bytes(JSONText.compact(.members($0))) }
             let type: [HTTPHeaders.Field] = json == nil ? [] : [.init("Content-Type", "application/json")]
-            let answer = try await client.call(
-                method, url, headers: headers + type, body: json, limit: Self.mostBytes)
-            let document = try? JSONValue(parsing: answer.body, limits: Limits())
+            let answer = try await client.call(method, url, headers: headers + type, body: json, limit: Self.mostBytes)
+            let document = try? JSONValue(parsing: answer.body)
             guard (200...299).contains(answer.status) else {
                 throw problem(answer, document, "\(method.rawValue) \(path)")
             }

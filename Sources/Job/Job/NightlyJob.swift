@@ -299,10 +299,9 @@ extension NightlyJob {
         do {
             let configuration = try directory.configuration()
             let policy = try configuration.policy(file: directory.configurationPath)
-            let outcomes = try await Verification(directory, policy: policy, limits: Limits())
+            let outcomes = try await Verification(directory, policy: policy)
                 .run([], configured: configuration.collections)
-            let strays = try directory.strayFiles(
-                tracked: await directory.trackedWork(), at: options.dumps)
+            let strays = try directory.strayFiles(tracked: await directory.trackedWork(), at: options.dumps)
             var found =
                 outcomes.compactMap { outcome -> NightlyReport.Unverified? in
                     switch outcome.verdict {
@@ -313,11 +312,10 @@ extension NightlyJob {
                     }
                 } + strays.map { .init(name: $0.path, cause: $0.problem) }
             guard isLocked else { return found }
-            found += try directory.unlistedCollections(directory.lockFile(limits: Limits())).map {
+            found += try directory.unlistedCollections(directory.lockFile()).map {
                 .init(name: "\($0)", cause: "dumps.yaml does not list it")
             }
-            let survey = Survey(
-                directory, configuration: configuration, policy: policy, now: program.now(), limits: Limits())
+            let survey = Survey(directory, configuration: configuration, policy: policy, now: program.now())
             found += try survey.disagreements().map {
                 .init(name: "\($0.collection)", cause: "dumps.yaml and the lock file differ: it \($0.action.sentence)")
             }
@@ -403,8 +401,7 @@ extension NightlyJob {
 
     private mutating func push(_ commit: String, _ place: Place) async throws -> JobClone.Pushed {
         let expected = place.branch.exact == place.base.exact ? place.heads.base : place.heads.branch
-        let pushed = try await clone.push(
-            commit, to: place.branch, replacing: expected, options: options.pushOptions)
+        let pushed = try await clone.push(commit, to: place.branch, replacing: expected, options: options.pushOptions)
         if pushed == .done, let changes = report.changes {
             let title = NightlyReport.message(changes).prefix { $0 != "\n" }
             report.landed.append("Landed on \(MarkdownText.code(place.branch)): \(title).")

@@ -208,7 +208,7 @@ package struct Failing: Hashable, Sendable {
     /// Reads what the last run in this clone has stored. Does I/O.
     init(at state: String) throws {
         let text = try FileStore.read("\(state)/failing.json", limit: 1 << 20)
-        self.init(text.flatMap { try? JSONValue(parsing: $0, limits: Limits()) } ?? .null)
+        self.init(text.flatMap { try? JSONValue(parsing: $0) } ?? .null)
     }
 
     init(_ json: JSONValue) {
@@ -272,7 +272,7 @@ package struct RequestNotes: Hashable, Sendable {
     init(in body: String) {
         let text = body.ranges(of: Self.mark).last.map { body[$0.upperBound...] } ?? ""
         let json = text.firstRange(of: " -->").flatMap {
-            try? JSONValue(parsing: Bytes(utf8: String(text[..<$0.lowerBound])), limits: Limits())
+            try? JSONValue(parsing: Bytes(utf8: String(text[..<$0.lowerBound])))
         }
         content = json?["content"]?.string
         failing = Failing(json?["failing"] ?? .null)

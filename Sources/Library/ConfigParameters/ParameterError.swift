@@ -25,12 +25,12 @@ package struct ParameterError: CodedError {
         code = .malformed
     }
 
-    static func tooDeep(_ limits: Limits, line: Int? = nil) -> Self {
-        Self(.overLimit, line: line, problem: "values are nested deeper than \(limits.jsonDepth) levels")
+    static func tooDeep(line: Int? = nil) -> Self {
+        Self(.overLimit, line: line, problem: "values are nested deeper than \(Limits.jsonDepth) levels")
     }
 
-    static func tooMany(_ limits: Limits, line: Int? = nil) -> Self {
-        Self(.overLimit, line: line, problem: "there are more than \(limits.jsonValues) values")
+    static func tooMany(line: Int? = nil) -> Self {
+        Self(.overLimit, line: line, problem: "there are more than \(Limits.jsonValues) values")
     }
 }
 
@@ -58,8 +58,7 @@ extension ParameterError {
             sentence: "only one of \"value\" and \"in_app_default\": true is allowed")
         package static let invalidInAppDefault = Self(sentence: "\"in_app_default\" must be true or false")
         package static func invalidPriority(found: String) -> Self {
-            Self(
-                sentence: "\"priority\" must be an integer from -(2^53 - 1) to 2^53 - 1, found \(found)")
+            Self(sentence: "\"priority\" must be an integer from -(2^53 - 1) to 2^53 - 1, found \(found)")
         }
         package static let filterIsNoText = Self(sentence: "\"filter_expression\" must be a string")
     }

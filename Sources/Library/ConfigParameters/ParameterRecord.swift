@@ -46,7 +46,7 @@ package struct ParameterRecord: Sendable {
     /// The condition as written; `nil` for a record that applies to every app.
     package var filter: String? {
         guard let filterRange else { return nil }
-        var reader = JSONReader(record.json[filterRange], limits: Limits())
+        var reader = JSONReader(record.json[filterRange])
         return try? reader.string()
     }
 
@@ -96,7 +96,7 @@ package struct ParameterRecord: Sendable {
             return true
         }
         if isPlain, json.count <= keyScalars + 2 { return json[1..<json.count - 1].text }
-        var reader = JSONReader(json, limits: Limits())
+        var reader = JSONReader(json)
         guard let key = try? reader.string() else { throw failure(.keyIsNoText) }
         guard isKey(key) else { throw failure(.invalidKey) }
         return key
@@ -126,7 +126,7 @@ package struct ParameterRecord: Sendable {
         guard let range else { return nil }
         let slice = json[range]
         if slice.starts(with: "null".utf8) { return nil }
-        var reader = JSONReader(slice, limits: Limits())
+        var reader = JSONReader(slice)
         guard let text = try? reader.string() else { throw failure(.filterIsNoText) }
         return text.unicodeScalars.allSatisfy(\.properties.isWhitespace) ? nil : range
     }

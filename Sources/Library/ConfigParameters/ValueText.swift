@@ -20,6 +20,6 @@ package enum ValueText {
 
     /// Parses the string as a JSON document of any type; returns `nil` if it is not one.
     package static func json(_ text: String) -> JSONValue? {
-        try? JSONValue(parsing: Bytes(utf8: text), limits: Limits())
+        try? JSONValue(parsing: Bytes(utf8: text))
     }
 }

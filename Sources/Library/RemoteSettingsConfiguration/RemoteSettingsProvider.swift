@@ -156,7 +156,6 @@ private struct RemoteSettingsParameters: ConfigSnapshot {
     let context: FilterContext
     let providerName: String
     private let parameters: ParameterSet
-    private let limits: FilterLimits
     private let secrets: SecretsSpecifier<String, String>
 
     init(
@@ -167,7 +166,6 @@ private struct RemoteSettingsParameters: ConfigSnapshot {
         self.providerName = providerName
         self.secrets = secrets
         context = collection.session.filterContext
-        limits = collection.session.limits.filter
         do throws(ParameterError) {
             parameters =
                 try payload.map { payload throws(ParameterError) in try ParameterSet(payload.records) }
@@ -179,12 +177,12 @@ private struct RemoteSettingsParameters: ConfigSnapshot {
 
     func value(forKey key: AbsoluteConfigKey, type: ConfigType) throws -> LookupResult {
         let name = key.components.joined(separator: ".")
-        var filter = RecordFilter(context: context.replacing(key.context), limits: limits)
+        var filter = RecordFilter(context: context.replacing(key.context))
         guard case .value(let json)? = parameters.winner(for: name, &filter)?.content else {
             return LookupResult(encodedKey: name, value: nil)
         }
         let isSecret = secrets.isSecret(key: name, value: json.text)
-        let value = try JSONValue(parsing: json, limits: Limits())
+        let value = try JSONValue(parsing: json)
         guard let content = ConfigContent(value, as: type) else {
             throw RemoteSettingsError.other(
                 reason: "\(providerName): \(name): expected a value of the type \(type.rawValue), found "

@@ -158,7 +158,7 @@ extension HTTPError.Reason {
 
     /// Returns the human-readable sentence in Kinto's JSON error document; `nil` for any other body.
     private static func sentence(inJSON body: String) -> String? {
-        guard body.hasPrefix("{"), let error = try? JSONValue(parsing: Bytes(utf8: body), limits: Limits()) else {
+        guard body.hasPrefix("{"), let error = try? JSONValue(parsing: Bytes(utf8: body)) else {
             return nil
         }
         return [error["message"]?.string, error["error"]?.string].compactMap(\.self).first { !$0.isEmpty }

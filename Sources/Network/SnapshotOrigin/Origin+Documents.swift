@@ -46,7 +46,7 @@ extension Origin {
         guard let collection = byID[id], collection.metadata.hasAttachmentsZip else { return nil }
         return try made.get(.zip(id)) { () throws(BundleError) in
             guard let segments = try AttachmentsArchive.segments(collection, try collection.files()),
-                segments.reduce(0, { $0 + $1.count }) <= limits.attachmentsZipBytes
+                segments.reduce(0, { $0 + $1.count }) <= Limits.attachmentsZipBytes
             else { return nil }
             return OriginResource(
                 .attachmentsZip, type: "application/zip", tag: "\(collection.timestamp)-\(id.bucket)--\(id.name)",

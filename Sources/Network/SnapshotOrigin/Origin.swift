@@ -9,7 +9,6 @@ package final class Origin: Sendable {
     package let address: OriginAddress
     /// The collections, sorted by name.
     package let collections: [ServedCollection]
-    let limits: Limits
 
     /// The monitor's timestamp: the time of the newest change in any collection; 0 if there are no collections.
     package var monitorTimestamp: Timestamp { monitor.timestamp }
@@ -37,11 +36,10 @@ package final class Origin: Sendable {
     ///   - deltas: the cached deltas of earlier states.
     /// - Throws: `BundleError`.
     package init(
-        _ collections: [ServedCollection], address: OriginAddress, softwareVersion: String, limits: Limits = Limits(),
+        _ collections: [ServedCollection], address: OriginAddress, softwareVersion: String,
         deltas: MadeDeltas = MadeDeltas()
     ) throws(BundleError) {
         self.address = address
-        self.limits = limits
         let collections = collections.sorted { $0.id < $1.id }
         self.collections = collections
         byID = Dictionary(collections.map { ($0.id, $0) }) { first, _ in first }
@@ -70,8 +68,7 @@ package final class Origin: Sendable {
                 "broadcasts": .members(["remote-settings/monitor_changes": .string("\"\(monitor.timestamp)\"")]),
                 "code": .count(200),
             ]), freshness: .seconds(60))
-        heartbeat = Self.document(
-            .health, .object([.init(key: "snapshots", value: .bool(true))]), freshness: .none)
+        heartbeat = Self.document(.health, .object([.init(key: "snapshots", value: .bool(true))]), freshness: .none)
         version = Self.document(
             .version,
             .object([

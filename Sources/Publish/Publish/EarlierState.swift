@@ -16,23 +16,22 @@ package struct EarlierState: Sendable {
     ///   - policy: the policy that the signature must satisfy, at the time in the lock file of the same commit.
     /// - Throws: `DumpsError`, or `BundleError` if the lock file cannot be read.
     package init(
-        of id: CollectionID, in directory: DumpsDirectory, to time: Timestamp? = nil, by policy: TrustPolicy,
-        limits: Limits = Limits()
+        of id: CollectionID, in directory: DumpsDirectory, to time: Timestamp? = nil, by policy: TrustPolicy
     ) async throws {
-        let lock = try directory.lockFile(limits: limits)
+        let lock = try directory.lockFile()
         guard let held = lock.collections[id] else {
             throw DumpsError.notLocked([id], directory.lockPath, known: lock.collections.keys)
         }
-        let history = try await BundleHistory(of: directory.path, in: ["git"], limits: limits)
+        let history = try await BundleHistory(of: directory.path, in: ["git"])
         let listing = try await history.bundles(of: id)
         let earlier = listing.bundles.filter { $0.timestamp < held.timestamp }
         guard let wanted = earlier.first(where: { $0.timestamp <= time ?? held.timestamp }) else {
             throw DumpsError.noEarlierState(
                 id, current: held.timestamp, time: time, gap: listing.isCut ? history.gap : nil)
         }
-        let found = try await Self.verified(wanted, policy, limits: limits)
+        let found = try await Self.verified(wanted, policy)
         if time == nil, let before = earlier.first(where: { $0.timestamp < wanted.timestamp }) {
-            let current = try BundleReader(path: directory.bundlePath(id), limits: limits).payload().records
+            let current = try BundleReader(path: directory.bundlePath(id)).payload().records
             let records = try await before.open().payload().records
             // If the same rollback is repeated by mistake, do not publish the bad state again.
             if try Self.written(current) == Self.written(records) {
@@ -47,22 +46,20 @@ package struct EarlierState: Sendable {
                 SourceRecord(id: record.id, members: record.members, file: place, line: 1)
             },
             attachments: Dictionary(uniqueKeysWithValues: found.attachments.map { ($0, .bundle(found)) }),
-            metadata: try found.metadata().writtenMembers(limits: limits),
+            metadata: try found.metadata().writtenMembers(),
             notes: [
                 "rolled back to its state of \(wanted.timestamp.rfc3339) (\(place)); also revert the change in its "
                     + "source, or the next publish will undo the rollback"
             ])
     }
 
-    private static func verified(
-        _ historic: HistoricBundle, _ policy: TrustPolicy, limits: Limits
-    ) async throws -> BundleReader {
+    private static func verified(_ historic: HistoricBundle, _ policy: TrustPolicy) async throws -> BundleReader {
         do {
             guard let entry = try await historic.lockEntry(), entry.trust.isSigned else {
                 throw DumpsError(.untrusted, problem: "its lock file lists it as unsigned")
             }
             let bundle = try await historic.open()
-            try BundleVerifier(policy, limits: limits).verify(
+            try BundleVerifier(policy).verify(
                 await historic.contents(), name: "\(historic.origin)", of: historic.collection, against: entry)
             return bundle
         } catch  where !error.isOfMachine {
@@ -74,7 +71,7 @@ package struct EarlierState: Sendable {
     private static func written(_ records: RecordTable) throws(FormatError) -> [WrittenRecord] {
         var written: [WrittenRecord] = []
         for record in records {
-            guard case .object(let members) = try JSONValue(parsing: record.json, limits: Limits()) else { continue }
+            guard case .object(let members) = try JSONValue(parsing: record.json) else { continue }
             let text = JSONText.compact(.object(members.filter { $0.key != "last_modified" }))
             written.append(WrittenRecord(id: record.id, members: Bytes(text)[1..<text.count - 1]))
         }

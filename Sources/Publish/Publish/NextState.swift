@@ -35,26 +35,24 @@ package struct NextState: Sendable {
     ///     the current timestamp plus one millisecond is used instead.
     ///   - isExact: whether `time` must be later than the current timestamp.
     /// - Throws: `DumpsError`, also if a record cannot contain a value, such as a number that is too large.
-    package init(
-        _ source: CollectionSource, onto present: PresentState?, at time: Timestamp, isExact: Bool, limits: Limits
-    ) throws {
+    package init(_ source: CollectionSource, onto present: PresentState?, at time: Timestamp, isExact: Bool) throws {
         collection = source.id
         let timely = Result { () throws(DumpsError) in
-            try Self.timestamp(of: source.id, onto: present, at: time, limits: limits)
+            try Self.timestamp(of: source.id, onto: present, at: time)
         }
         // A wrong clock is an error only if something changed, so ignore the error for now.
         let next = (try? timely.get()) ?? time
         let before = present?.payload.records ?? RecordTable()
         // The timestamps of existing records are kept only if their signature is trusted.
         let known = present?.isVouched == true ? before : RecordTable()
-        let all = try Self.records(source.records, onto: known, at: next, limits: limits)
+        let all = try Self.records(source.records, onto: known, at: next)
         changes = RecordCounts(from: before, to: all)
         let members = Self.members(of: source)
         if let present, present.isVouched, changes.isEmpty {
             payload = present.payload
-            let written = try present.metadata.writtenMembers(limits: limits)
+            let written = try present.metadata.writtenMembers()
             status = Set(written) == Set(members) ? .unchanged : .metadata
-            metadata = try Self.metadata(source.id, members, at: max(time, payload.timestamp), limits: limits)
+            metadata = try Self.metadata(source.id, members, at: max(time, payload.timestamp))
             return
         }
         _ = try timely.get()
@@ -63,20 +61,16 @@ package struct NextState: Sendable {
         }
         status = present == nil ? .created : .updated
         payload = Payload(all, timestamp: next)
-        metadata = try Self.metadata(source.id, members, at: next, limits: limits)
+        metadata = try Self.metadata(source.id, members, at: next)
     }
 
     /// Keeps the current state, in order to sign it again, to pack it again or to leave it unchanged.
-    package init(
-        keeping present: PresentState, of id: CollectionID, as status: Status, at time: Timestamp, limits: Limits
-    ) throws {
+    package init(keeping present: PresentState, of id: CollectionID, as status: Status, at time: Timestamp) throws {
         collection = id
         self.status = status
         changes = RecordCounts()
         payload = present.payload
-        metadata = try Self.metadata(
-            id, present.metadata.writtenMembers(limits: limits), at: max(time, present.payload.timestamp),
-            limits: limits)
+        metadata = try Self.metadata(id, present.metadata.writtenMembers(), at: max(time, present.payload.timestamp))
     }
 
     package var timestamp: Timestamp { payload.timestamp }
@@ -95,7 +89,7 @@ package struct NextState: Sendable {
 
     /// Returns the timestamp for a new state: `time`, or one millisecond after the current timestamp if that is later.
     private static func timestamp(
-        of id: CollectionID, onto present: PresentState?, at time: Timestamp, limits: Limits
+        of id: CollectionID, onto present: PresentState?, at time: Timestamp
     ) throws(DumpsError) -> Timestamp {
         guard let present, present.isVouched, case let held = present.payload.timestamp, held >= time else {
             return time
@@ -109,14 +103,13 @@ package struct NextState: Sendable {
 
     /// Returns the records. Unchanged records keep their `last_modified`.
     private static func records(
-        _ records: [SourceRecord], onto known: RecordTable, at time: Timestamp, limits: Limits
+        _ records: [SourceRecord], onto known: RecordTable, at time: Timestamp
     ) throws -> RecordTable {
-        let all = try Self.records(records, at: time, limits: limits) { known.record(id: $0.id)?.lastModified }
+        let all = try Self.records(records, at: time) { known.record(id: $0.id)?.lastModified }
         let updated = Set(
             all.differences(from: known).compactMap { if case .updated(_, let new) = $0 { new.id } else { nil } })
         guard !updated.isEmpty else { return all }
-        let changed = try Self.records(
-            records.filter { updated.contains($0.id) }, at: time, limits: limits, keeping: { _ in nil })
+        let changed = try Self.records(records.filter { updated.contains($0.id) }, at: time, keeping: { _ in nil })
         return all.applying(changed, tombstones: [])
     }
 
@@ -124,18 +117,18 @@ package struct NextState: Sendable {
     ///
     /// - Parameter keeping: returns the `last_modified` that a record keeps, or `nil` if it gets the new one.
     private static func records(
-        _ records: [SourceRecord], at time: Timestamp, limits: Limits, keeping: @escaping (SourceRecord) -> Timestamp?
+        _ records: [SourceRecord], at time: Timestamp, keeping: @escaping (SourceRecord) -> Timestamp?
     ) throws -> RecordTable {
         func text(_ record: SourceRecord) -> Bytes {
             let head = "{\"last_modified\":\(keeping(record) ?? time),"
             return Bytes(Array(head.utf8) + record.members.array + [UInt8(ascii: "}")])
         }
         do throws(FormatError) {
-            return try RecordTable(records.lazy.map(text), limits: limits)
+            return try RecordTable(records.lazy.map(text))
         } catch {
             let problems = records.compactMap { record -> DumpsError? in
                 do throws(FormatError) {
-                    _ = try RecordTable([text(record)], limits: limits)
+                    _ = try RecordTable([text(record)])
                     return nil
                 } catch {
                     return DumpsError(
@@ -157,14 +150,14 @@ package struct NextState: Sendable {
     }
 
     private static func metadata(
-        _ id: CollectionID, _ members: [JSONValue.Member], at time: Timestamp, limits: Limits
+        _ id: CollectionID, _ members: [JSONValue.Member], at time: Timestamp
     ) throws(FormatError) -> CollectionMetadata {
         let own: [JSONValue.Member] = [
             .init(key: "id", value: .string(id.name)), .init(key: "bucket", value: .string(id.bucket)),
             .init(key: "last_modified", value: .count(time.milliseconds)),
         ]
         let sorted = members.sorted { $0.key.utf8.lexicographicallyPrecedes($1.key.utf8) }
-        return try CollectionMetadata(parsing: Bytes(JSONText.compact(.object(own + sorted))), limits: limits)
+        return try CollectionMetadata(parsing: Bytes(JSONText.compact(.object(own + sorted))))
     }
 }
 

@@ -28,10 +28,10 @@ struct PublishedFrom: Hashable {
 
 extension PublishedFrom {
     /// Reads the inputs of a bundle's state.
-    init(_ snapshot: Snapshot, _ entry: LockFile.Collection, limits: Limits) throws(FormatError) {
+    init(_ snapshot: Snapshot, _ entry: LockFile.Collection) throws(FormatError) {
         payload = SHA256Digest(hashing: snapshot.payload.bytes)
-        metadata = Set(try snapshot.metadata.writtenMembers(limits: limits))
-        signatures = snapshot.signatureChains(limits: limits).map { signature, chain in
+        metadata = Set(try snapshot.metadata.writtenMembers())
+        signatures = snapshot.signatureChains().map { signature, chain in
             chain.map { Signature($0, url: signature.x5u) } ?? Signature(url: signature.x5u)
         }
         server = entry.server
@@ -40,11 +40,11 @@ extension PublishedFrom {
     }
 
     /// Collects the inputs of the next state.
-    init(_ state: NextState, _ signatures: [Signature], server: String, rule: String, limits: Limits)
+    init(_ state: NextState, _ signatures: [Signature], server: String, rule: String)
         throws(FormatError)
     {
         payload = SHA256Digest(hashing: state.payload.bytes)
-        metadata = Set(try state.metadata.writtenMembers(limits: limits))
+        metadata = Set(try state.metadata.writtenMembers())
         self.signatures = signatures
         self.server = server
         attachmentRule = rule

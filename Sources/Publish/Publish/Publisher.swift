@@ -53,7 +53,6 @@ package struct Publisher: Sendable {
     private let signer: any PayloadSigner
     private let policy: TrustPolicy
     private let options: Options
-    private let limits: Limits
 
     /// Creates a publisher for one run.
     ///
@@ -61,15 +60,11 @@ package struct Publisher: Sendable {
     ///   - transaction: a transaction in which nothing was changed yet. The run ends it. Whatever the run uses was read
     ///     after the transaction has begun.
     ///   - policy: the trust policy of the apps. A state is published only if this policy accepts it.
-    package init(
-        into transaction: DumpsTransaction, signer: any PayloadSigner, policy: TrustPolicy, options: Options,
-        limits: Limits = Limits()
-    ) {
+    package init(into transaction: DumpsTransaction, signer: any PayloadSigner, policy: TrustPolicy, options: Options) {
         self.transaction = transaction
         self.signer = signer
         self.policy = policy
         self.options = options
-        self.limits = limits
     }
 
     /// Computes the collections' next states. Signs nothing and writes nothing. Does I/O.
@@ -79,13 +74,13 @@ package struct Publisher: Sendable {
     /// - Parameter accepted: the collections whose guard violations are accepted; `nil` to skip the guards.
     package static func preview(
         _ sources: [CollectionSource], in directory: DumpsDirectory, at time: Timestamp, isExact: Bool = false,
-        accepted: Set<CollectionID>? = nil, limits: Limits = Limits()
+        accepted: Set<CollectionID>? = nil
     ) throws -> [CollectionID: ComparedSnapshot] {
-        let lock = try directory.readableLock(limits: limits).lock
+        let lock = try directory.readableLock().lock
         let configuration = try directory.configurationOrDefault()
         let states = try sources.map { source in
-            let present = try present(source.id, lock, in: directory, limits: limits)
-            let next = try NextState(source, onto: present, at: time, isExact: isExact, limits: limits)
+            let present = try present(source.id, lock, in: directory)
+            let next = try NextState(source, onto: present, at: time, isExact: isExact)
             if let accepted { _ = try guarded(next, onto: present, by: configuration, accepted: accepted) }
             return next
         }
@@ -94,10 +89,10 @@ package struct Publisher: Sendable {
     }
 
     private static func present(
-        _ id: CollectionID, _ lock: LockFile, in directory: DumpsDirectory, limits: Limits
+        _ id: CollectionID, _ lock: LockFile, in directory: DumpsDirectory
     ) throws -> PresentState? {
         try lock.collections[id].map { entry in
-            let state = try BundleReader(path: directory.readablePath(id, limits: limits), limits: limits)
+            let state = try BundleReader(path: directory.readablePath(id))
                 .unverifiedSnapshot()
             return PresentState(payload: state.payload, metadata: state.metadata, isVouched: entry.trust.isSigned)
         }
@@ -125,9 +120,9 @@ package struct Publisher: Sendable {
     ///
     /// - Throws: ``DumpsError``, also if attachments exceed the configuration's budget; `FormatError`.
     package static func check(
-        _ source: CollectionSource, _ configuration: DumpsConfiguration, at time: Timestamp, limits: Limits = Limits()
+        _ source: CollectionSource, _ configuration: DumpsConfiguration, at time: Timestamp
     ) throws {
-        let state = try NextState(source, onto: nil, at: time, isExact: false, limits: limits)
+        let state = try NextState(source, onto: nil, at: time, isExact: false)
         let settings = configuration.settings(of: source.id)
         try settings.budget.check(AttachmentSelector(settings.attachments).select(state.payload.records).wanted)
     }
@@ -137,11 +132,10 @@ package struct Publisher: Sendable {
     ///
     /// Collections from a server that does not sign them are not included, if the configuration accepts that.
     package static func unvouched(
-        in directory: DumpsDirectory, besides sources: Set<CollectionID>, by policy: TrustPolicy,
-        limits: Limits = Limits()
+        in directory: DumpsDirectory, besides sources: Set<CollectionID>, by policy: TrustPolicy
     ) throws -> [DumpsError] {
-        let verifier = BundleVerifier(policy, limits: limits)
-        return try directory.lockFile(limits: limits).collections.sorted { $0.key < $1.key }.compactMap { id, entry in
+        let verifier = BundleVerifier(policy)
+        return try directory.lockFile().collections.sorted { $0.key < $1.key }.compactMap { id, entry in
             if sources.contains(id) || entry.trust == .unsigned && policy.acceptsUnsigned { return nil }
             guard entry.trust.isSigned else { return .notVouched(id, "it is \(entry.trust.kind.rawValue)") }
             do {
@@ -183,9 +177,7 @@ package struct Publisher: Sendable {
         let server: String
     }
 
-    private func publish(
-        _ collections: [(id: CollectionID, source: CollectionSource?)]
-    ) async throws -> [Outcome] {
+    private func publish(_ collections: [(id: CollectionID, source: CollectionSource?)]) async throws -> [Outcome] {
         defer { try? transaction.end() }
         guard let first = collections.first?.id else { return [] }
         // A bad chain is an error for all collections, so check the chains before writing anything.
@@ -198,8 +190,7 @@ package struct Publisher: Sendable {
         // Nothing is changed before the commit, so a signer that fails leaves the directory as it was. A directory that
         // is not writable is an error of the run, not of each collection.
         try directory.prepareWork()
-        let run = Run(
-            verifier: BundleVerifier(policy, limits: limits), configuration: configuration, server: server)
+        let run = Run(verifier: BundleVerifier(policy), configuration: configuration, server: server)
         var outcomes: [Outcome] = []
         for (id, source) in collections {
             outcomes.append(try await outcome(id, source, run))
@@ -227,9 +218,7 @@ package struct Publisher: Sendable {
             let held = try current(id, run)
             let rule = run.configuration.settings(of: id).attachments.text
             var violations: [GuardViolation] = []
-            let (state, snapshot) = try await next(
-                id, source, held, rule: rule, server: run.server, &notes
-            ) { next in
+            let (state, snapshot) = try await next(id, source, held, rule: rule, server: run.server, &notes) { next in
                 violations = try Self.guarded(
                     next, onto: held?.present, by: run.configuration, accepted: options.accepted)
             }
@@ -259,7 +248,7 @@ package struct Publisher: Sendable {
     private func current(_ id: CollectionID, _ run: Run) throws -> Held? {
         do {
             guard let entry = transaction.before.collections[id] else { return nil }
-            let bundle = try BundleReader(path: directory.bundlePath(id), limits: limits)
+            let bundle = try BundleReader(path: directory.bundlePath(id))
             let unverified = try bundle.unverifiedSnapshot()
             let vouched: Result<Snapshot, DumpsError>
             do {
@@ -286,8 +275,7 @@ package struct Publisher: Sendable {
     ) async throws -> (NextState, Snapshot?) {
         let chains = try chains(for: id)
         guard let source else { return try await resigned(id, held, chains, server: server) }
-        let state = try NextState(
-            source, onto: held?.present, at: options.time, isExact: options.isExact, limits: limits)
+        let state = try NextState(source, onto: held?.present, at: options.time, isExact: options.isExact)
         try check(state)
         guard let held, case .success(let present) = held.vouched else {
             // The timestamp of an unverified state is not a minimum for the next one, but publishing an earlier one is
@@ -301,9 +289,9 @@ package struct Publisher: Sendable {
             }
             return (state, try await signed(state, chains))
         }
-        let before = try PublishedFrom(present, held.entry, limits: limits)
+        let before = try PublishedFrom(present, held.entry)
         let made = chains.map(\.made)
-        var after = try PublishedFrom(state, made, server: server, rule: rule, limits: limits)
+        var after = try PublishedFrom(state, made, server: server, rule: rule)
         if after == before {
             if options.isExact { notes.append("nothing changed, so the timestamp is unchanged and --at was ignored") }
             return (state, nil)
@@ -326,7 +314,7 @@ package struct Publisher: Sendable {
         guard let held else { throw DumpsError.notLocked([id], directory.lockPath, known: []) }
         let present = try held.vouched.get()
         do throws(BundleError) {
-            _ = try KeptSnapshotVerifier(policy, limits: limits).verified(
+            _ = try KeptSnapshotVerifier(policy).verified(
                 held.unverified, chain: present.chain ?? Bytes([]), at: options.time)
         } catch {
             throw DumpsError.notVouched(id, "its signature is not valid at \(options.time.rfc3339): \(error)")
@@ -339,8 +327,8 @@ package struct Publisher: Sendable {
         _ id: CollectionID, _ held: Held?, _ chains: [Chain], server: String
     ) async throws -> (NextState, Snapshot?) {
         let (held, present) = try vouchedNow(id, held)
-        let state = try NextState(keeping: held.present, of: id, as: .resigned, at: options.time, limits: limits)
-        let before = try PublishedFrom(present, held.entry, limits: limits)
+        let state = try NextState(keeping: held.present, of: id, as: .resigned, at: options.time)
+        let before = try PublishedFrom(present, held.entry)
         var after = before
         after.signatures = chains.map(\.made)
         after.server = server
@@ -370,7 +358,7 @@ package struct Publisher: Sendable {
     /// Returns the chains of the signers. Apps must already trust the root of the first one.
     private func chains(for id: CollectionID) throws(BundleError) -> [Chain] {
         func chain(of signer: any PayloadSigner) throws(BundleError) -> Chain {
-            let verified = try CertificateChain(pem: signer.chain, limits: limits)
+            let verified = try CertificateChain(pem: signer.chain)
                 .ownVerdict(policy.signer(for: id), at: options.time)
             return Chain(signer: signer, verified: verified, made: .init(verified))
         }
@@ -394,7 +382,7 @@ package struct Publisher: Sendable {
                 "mode": .string("p384ecdsa"), "signature": .string(signature), "x5u": .string(chain.made.url),
             ])
         }
-        guard case .object(let members) = try JSONValue(parsing: state.metadata.json, limits: limits) else {
+        guard case .object(let members) = try JSONValue(parsing: state.metadata.json) else {
             throw DumpsError.damaged(state.collection, "its metadata is not an object")
         }
         let unsigned = members.filter { $0.key != "signature" && $0.key != "signatures" }
@@ -405,13 +393,12 @@ package struct Publisher: Sendable {
                 ]))
         let unverified = UnverifiedSnapshot(
             collection: state.collection, payload: state.payload,
-            metadata: try CollectionMetadata(parsing: Bytes(json), limits: limits))
+            metadata: try CollectionMetadata(parsing: Bytes(json)))
         let snapshots = try chains.map { chain in
-            try unverified.verified(
-                with: [chain.made.url: .success(chain.verified)], signer: chain.verified.signer, limits: limits)
+            try unverified.verified(with: [chain.made.url: .success(chain.verified)], signer: chain.verified.signer)
         }
-        let others = try chains.dropFirst().map { try CertificateChain(pem: $0.verified.pem, limits: limits) }
-        return snapshots[0].keeping(others, limits: limits)
+        let others = try chains.dropFirst().map { try CertificateChain(pem: $0.verified.pem) }
+        return snapshots[0].keeping(others)
     }
 
     private func signatures(over payload: Bytes, _ chains: [Chain]) async throws(DumpsError) -> [String] {

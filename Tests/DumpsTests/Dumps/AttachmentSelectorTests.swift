@@ -16,7 +16,7 @@ struct AttachmentSelectorTests {
             record("d", "1", 100, "de"), #"{"id":"e","lang":"en"}"#,
         ].joined(separator: ",")
         let body = #"{"metadata":{},"timestamp":1,"changes":[\#(list)]}"#
-        return try Changeset(parsing: Bytes(utf8: body), limits: Limits()).records
+        return try Changeset(parsing: Bytes(utf8: body)).records
     }
 
     private func select(_ rule: AttachmentRule) throws -> (taken: [String], omitted: [OmissionReason]) {

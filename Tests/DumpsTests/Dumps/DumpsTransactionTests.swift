@@ -35,8 +35,8 @@ final class DumpsTransactionTests {
     private func stage(_ id: CollectionID, _ time: UInt64, in transaction: DumpsTransaction) throws {
         let payload = #"{"data":[{"id":"r","last_modified":\#(time)}],"last_modified":"\#(time)"}"#
         let unverified = UnverifiedSnapshot(
-            collection: id, payload: try Payload(parsing: Bytes(utf8: payload), limits: Limits()),
-            metadata: try CollectionMetadata(parsing: Bytes(utf8: "{}"), limits: Limits()))
+            collection: id, payload: try Payload(parsing: Bytes(utf8: payload)),
+            metadata: try CollectionMetadata(parsing: Bytes(utf8: "{}")))
         _ = try transaction.stage(
             Snapshot(vouchingFor: unverified, chain: nil, provenance: .imported), attachments: [:],
             settings: DumpsConfiguration.Collection(id: id, attachments: AttachmentRule()), server: "test")
@@ -90,7 +90,7 @@ final class DumpsTransactionTests {
         try transaction.remove([second])
         try transaction.commit(DumpsConfiguration())
         try transaction.end()
-        let new = try whole.lockFile(limits: Limits())
+        let new = try whole.lockFile()
         let bundle = try #require(try FileStore.read(whole.bundlePath(first), limit: 1 << 20))
 
         var log = Bytes(
@@ -108,8 +108,8 @@ final class DumpsTransactionTests {
 
         // Readers that do not write see the new state as soon as the log is whole.
         let expected = step == 0 ? old : new
-        #expect(try directory.readableLock(limits: Limits()).lock == expected)
-        let path = try directory.readablePath(first, limits: Limits())
+        #expect(try directory.readableLock().lock == expected)
+        let path = try directory.readablePath(first)
         #expect(try FileStore.digest(of: path) == expected.collections[first]?.bundle.sha256)
         #expect(try await DumpsTransaction.begin(in: directory, isReadOnly: true).before == expected)
 
@@ -117,7 +117,7 @@ final class DumpsTransactionTests {
         #expect(next.before == expected)
         #expect(next.recovered == ((1...4).contains(step) ? [first, second] : []))
         try next.end()
-        #expect(try directory.lockFile(limits: Limits()) == expected)
+        #expect(try directory.lockFile() == expected)
         #expect(try FileStore.digest(of: directory.bundlePath(first)) == expected.collections[first]?.bundle.sha256)
         #expect(try FileStore.exists(directory.bundlePath(second)) == (step == 0))
         #expect(try FileStore.list(directory.workPath) == nil)
@@ -142,14 +142,14 @@ final class DumpsTransactionTests {
         if step == 1 { try FileStore.replace("\(directory.configurationPath).tmp", with: Bytes(utf8: "version")) }
         if step == 2 { try FileStore.replace(directory.configurationPath, with: Bytes(utf8: newYAML)) }
 
-        #expect(try directory.readableLock(limits: Limits()).lock == (step < 2 ? old : new))
+        #expect(try directory.readableLock().lock == (step < 2 ? old : new))
         let next = try await DumpsTransaction.begin(in: directory)
         #expect(next.recovered == (step < 2 ? [] : [first, second]))
         try next.end()
         if step < 2 {
             #expect(try files() == before)
         } else {
-            #expect(try directory.lockFile(limits: Limits()) == new && directory.configurationText() == newYAML)
+            #expect(try directory.lockFile() == new && directory.configurationText() == newYAML)
             #expect(try files().count == before.count)
         }
     }
@@ -164,7 +164,7 @@ final class DumpsTransactionTests {
             lock: LockFile())
         try directory.prepareWork()
         try FileStore.replace(directory.redoLogPath, with: Bytes(stale.text))
-        #expect(try directory.readableLock(limits: Limits()).lock == lock)
+        #expect(try directory.readableLock().lock == lock)
         try await DumpsTransaction.begin(in: directory).end()
         #expect(try files() == before)
     }
@@ -230,13 +230,12 @@ final class DumpsTransactionTests {
         var new = lock
         new.collections[first]?.bundle = .init(
             collection: first, size: 1, sha256: SHA256Digest(hashing: Bytes(utf8: "gone")))
-        let log = RedoLog(
-            replaces: SHA256Digest(hashing: Bytes(lock.text)), staged: [first], removed: [], lock: new)
+        let log = RedoLog(replaces: SHA256Digest(hashing: Bytes(lock.text)), staged: [first], removed: [], lock: new)
         try directory.prepareWork()
         try FileStore.replace(directory.redoLogPath, with: Bytes(log.text))
         let transaction = try await DumpsTransaction.begin(in: directory)
         #expect(transaction.before == lock)
         try transaction.end()
-        #expect(try directory.lockFile(limits: Limits()) == lock)
+        #expect(try directory.lockFile() == lock)
     }
 }

@@ -13,7 +13,7 @@ import Testing
         (.propertyList, "{}"), (.json, "{}"),
     ])
     func whatIsWrittenIsReadAsTheSame(_ format: DefaultsFormat, _ json: String) throws {
-        guard case .object(let members) = try JSONValue(parsing: Bytes(utf8: json), limits: Limits()) else { return }
+        guard case .object(let members) = try JSONValue(parsing: Bytes(utf8: json)) else { return }
         let read = try DefaultsDocument(Bytes(DefaultsText(members, as: format).bytes)).members
         #expect(read.map { .init(key: $0.key, value: $0.value.json { _ in .null }) } == members)
     }
@@ -23,7 +23,7 @@ import Testing
         (.propertyList, #"{"k":["\u0001"]}"#),
     ])
     func whatHasNoFormIsRefused(_ format: DefaultsFormat, _ json: String) throws {
-        guard case .object(let members) = try JSONValue(parsing: Bytes(utf8: json), limits: Limits()) else { return }
+        guard case .object(let members) = try JSONValue(parsing: Bytes(utf8: json)) else { return }
         let error = #expect(throws: DumpsError.self) { try DefaultsText(members, as: format) }
         #expect(error?.file == "k")
     }

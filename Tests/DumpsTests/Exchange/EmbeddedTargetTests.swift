@@ -22,7 +22,7 @@ struct EmbeddedTargetTests {
 
     /// The example is built and run by `scripts/check consumer`, so that this text is known to compile.
     @Test func writesWhatTheExampleHas() throws {
-        let lock = try DumpsDirectory(example.appending(path: "dumps").path).lockFile(limits: Limits())
+        let lock = try DumpsDirectory(example.appending(path: "dumps").path).lockFile()
         #expect(lock.collections.count == 2)
         let target = EmbeddedTarget(module: "EmbeddedDumps", dumps: "../../dumps", lock: lock)
         #expect(try target.source == text("EmbeddedDumps/EmbeddedDumps.c"))
@@ -44,7 +44,7 @@ struct EmbeddedTargetTests {
         try FileManager.default.createDirectory(
             at: sources.appending(path: "include"), withIntermediateDirectories: true)
         try FileManager.default.copyItem(at: example.appending(path: "dumps"), to: dumps)
-        let lock = try DumpsDirectory(dumps.path).lockFile(limits: Limits())
+        let lock = try DumpsDirectory(dumps.path).lockFile()
         let target = EmbeddedTarget(module: "AppDumps", dumps: "../../dumps", lock: lock)
         try Data(target.source.utf8).write(to: sources.appending(path: "AppDumps.c"))
         try Data(target.header.utf8).write(to: sources.appending(path: "include/AppDumps.h"))
@@ -92,7 +92,7 @@ struct EmbeddedTargetTests {
     /// `PATH`.
     private func compile(_ arguments: [String], in folder: URL) throws -> (status: Int32, messages: String) {
         let information = try run(URL(filePath: "/usr/bin/env"), ["swift", "-print-target-info"], in: folder).messages
-        let document = try JSONValue(parsing: Bytes(utf8: information), limits: Limits())
+        let document = try JSONValue(parsing: Bytes(utf8: information))
         // …/usr/lib/swift
         let resources = URL(filePath: try #require(document["paths"]?["runtimeResourcePath"]?.string))
         let clang = resources.deletingLastPathComponent().deletingLastPathComponent().appending(path: "bin/clang")

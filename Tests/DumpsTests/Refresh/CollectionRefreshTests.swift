@@ -32,7 +32,7 @@ private final class RefreshPlace {
     var id: CollectionID { collection.collection }
     var bundlePath: String { directory.bundlePath(id) }
     func bundle() throws -> Data { try Data(contentsOf: URL(filePath: bundlePath)) }
-    func lock() throws -> LockFile { try directory.lockFile(limits: Limits()) }
+    func lock() throws -> LockFile { try directory.lockFile() }
 
     /// The records of the bundle.
     func records() throws -> String { try BundleReader(path: bundlePath).payloadText().text }
@@ -354,8 +354,7 @@ struct CollectionRefreshTests {
     @Test func otherRecordsAtTheSameTime() async throws {
         try await place.refresh()
         let held = try #require(try place.lock().collections[place.id]).timestamp
-        place.collection.load(
-            ["z": #"{"id":"z","last_modified":\#(held)}"#], files: [], timestamp: held)
+        place.collection.load(["z": #"{"id":"z","last_modified":\#(held)}"#], files: [], timestamp: held)
         try await place.expectFailure(.equivocation, isFull: true)
     }
 
@@ -406,11 +405,10 @@ struct CollectionRefreshTests {
         let held = try #require(try place.lock().collections[place.id])
         let later = held.timestamp.advanced(by: .seconds(3600))
         if isUnsigned {
-            let payload = try Payload(
-                parsing: Bytes(utf8: #"{"data":[],"last_modified":"\#(later)"}"#), limits: Limits())
+            let payload = try Payload(parsing: Bytes(utf8: #"{"data":[],"last_modified":"\#(later)"}"#))
             let unverified = UnverifiedSnapshot(
                 collection: place.id, payload: payload,
-                metadata: try CollectionMetadata(parsing: Bytes(utf8: "{}"), limits: Limits()))
+                metadata: try CollectionMetadata(parsing: Bytes(utf8: "{}")))
             let transaction = try await DumpsTransaction.begin(in: place.directory)
             _ = try transaction.stage(
                 Snapshot(vouchingFor: unverified, chain: nil, provenance: .imported), attachments: [:],
@@ -420,8 +418,7 @@ struct CollectionRefreshTests {
         } else {
             var entry = held
             entry.timestamp = later
-            try FileStore.replace(
-                place.directory.lockPath, with: Bytes(LockFile(collections: [place.id: entry]).text))
+            try FileStore.replace(place.directory.lockPath, with: Bytes(LockFile(collections: [place.id: entry]).text))
         }
         let outcome = try await place.refresh().0
         #expect(outcome.status == .updated || outcome.status == .repaired, "\(String(describing: outcome.error))")

@@ -122,17 +122,17 @@ struct BackoffFileTests {
     @Test func standingHoldsAreKept() throws {
         defer { try? FileManager.default.removeItem(atPath: path) }
         try BackoffFile.write(state(["https://a": 60, "https://b:81": 1, "https://past": -1]), to: path, now: now)
-        #expect(BackoffFile.read(path, limits: Limits()) == state(["https://a": 60, "https://b:81": 1]))
+        #expect(BackoffFile.read(path) == state(["https://a": 60, "https://b:81": 1]))
         // If none stands any more, there is no file.
         try BackoffFile.write(state(["https://a": 60]), to: path, now: now.advanced(by: .seconds(61)))
         #expect(!FileManager.default.fileExists(atPath: path))
-        #expect(BackoffFile.read(path, limits: Limits()) == BackoffState())
+        #expect(BackoffFile.read(path) == BackoffState())
     }
 
     @Test(arguments: ["", "[]", "{", #"{"https://a":"soon"}"#, #"{"https://a":-5}"#, "\u{0}"])
     func aFileThatCannotBeReadCountsAsNone(_ text: String) throws {
         defer { try? FileManager.default.removeItem(atPath: path) }
         try Data(text.utf8).write(to: URL(fileURLWithPath: path))
-        #expect(BackoffFile.read(path, limits: Limits()) == BackoffState())
+        #expect(BackoffFile.read(path) == BackoffState())
     }
 }

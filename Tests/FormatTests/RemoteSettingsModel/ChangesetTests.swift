@@ -9,11 +9,10 @@ struct ChangesetTests {
     }
 
     private func changeset(
-        _ changes: String, timestamp: String = "1000", metadata: String = #"{"id":"regions","bucket":"main"}"#,
-        limits: Limits = Limits()
+        _ changes: String, timestamp: String = "1000", metadata: String = #"{"id":"regions","bucket":"main"}"#
     ) throws(FormatError) -> Changeset {
         let body = #"{"metadata":\#(metadata),"timestamp":\#(timestamp),"changes":\#(changes)}"#
-        return try Changeset(parsing: Bytes(utf8: body), limits: limits)
+        return try Changeset(parsing: Bytes(utf8: body))
     }
 
     @Test func makesThePayload() throws {
@@ -32,7 +31,7 @@ struct ChangesetTests {
     @Test func emptyCollection() throws {
         let snapshot = try changeset("[]").snapshot(of: regions, onto: nil)
         #expect(snapshot.payload.bytes.text == #"{"data":[],"last_modified":"1000"}"#)
-        #expect(try Payload(parsing: snapshot.payload.bytes, limits: Limits()).records.isEmpty)
+        #expect(try Payload(parsing: snapshot.payload.bytes).records.isEmpty)
     }
 
     /// Only a record's own member is its attachment, however the server spells the key.
@@ -42,8 +41,7 @@ struct ChangesetTests {
             #"[{"id":"a","x":{"attachment":\#(file)}},{"id":"b","\u0061ttachment":\#(file)},{"attachment":null,"id":"c"}]"#
         )
         let written = try answer.snapshot(of: regions, onto: nil).payload
-        for records in [answer.records, written.records, try Payload(parsing: written.bytes, limits: Limits()).records]
-        {
+        for records in [answer.records, written.records, try Payload(parsing: written.bytes).records] {
             #expect(try records.map { try $0.attachment()?.size } == [nil, 3, nil])
         }
     }
@@ -61,7 +59,7 @@ struct ChangesetTests {
         #expect(try answer.snapshot(of: regions, onto: base).payload.bytes.text == text)
         let unchanged = try changeset("[]").snapshot(of: regions, onto: full.records)
         #expect(unchanged.payload.bytes.text == text)
-        #expect(try Array(Payload(parsing: full.bytes, limits: Limits()).records) == Array(full.records))
+        #expect(try Array(Payload(parsing: full.bytes).records) == Array(full.records))
     }
 
     @Test func appliesADelta() throws {
@@ -89,7 +87,7 @@ struct ChangesetTests {
             #"[{"id":"a-1","id2":{"id":"no"},"list":[{"id":"no"},"}]"]},{"b":"\"\\","id":"b"},{"id":"c","attachment":{"location":"l","hash":"\#(String(repeating: "a", count: 64))","size":3,"filename":"f","mimetype":"m"}}]"#
         )
         let written = try answer.snapshot(of: regions, onto: nil).payload
-        let read = try Payload(parsing: written.bytes, limits: Limits())
+        let read = try Payload(parsing: written.bytes)
         let records = read.records
         #expect(read.timestamp == answer.timestamp)
         #expect(Array(records) == Array(answer.records))
@@ -112,7 +110,7 @@ struct ChangesetTests {
         let answer = try changeset(changes)
         let payload = try answer.snapshot(of: regions, onto: nil).payload
         #expect(payload.records.mayMentionFilters == mentions)
-        #expect(try Payload(parsing: payload.bytes, limits: Limits()).records.mayMentionFilters == mentions)
+        #expect(try Payload(parsing: payload.bytes).records.mayMentionFilters == mentions)
         // What the base mentions is mentioned after a delta.
         let merged = try changeset("[]").snapshot(of: regions, onto: payload.records).payload
         #expect(merged.records.mayMentionFilters == mentions)
@@ -128,7 +126,7 @@ struct ChangesetTests {
         #"{"data":[{"id":"a"}],"last_modified":1}"#, #"{"data":[{"id":"a"}"#, "", #"{"data":[{"id":"a\"#,
     ])
     func refusesAPayload(_ text: String) {
-        #expect(throws: FormatError.self) { try Payload(parsing: Bytes(utf8: text), limits: Limits()) }
+        #expect(throws: FormatError.self) { try Payload(parsing: Bytes(utf8: text)) }
     }
 
     @Test func namesWhatIsWrong() throws {
@@ -136,17 +134,17 @@ struct ChangesetTests {
         #expect(throws: FormatError.invalidRecordID("../x")) { try changeset(#"[{"id":"../x"}]"#) }
         #expect(throws: FormatError.invalidRecordID("-x")) { try changeset(#"[{"id":"-x"}]"#) }
         #expect(throws: FormatError.missing("metadata")) {
-            try Changeset(parsing: Bytes(utf8: #"{"timestamp":1,"changes":[]}"#), limits: Limits())
+            try Changeset(parsing: Bytes(utf8: #"{"timestamp":1,"changes":[]}"#))
         }
         #expect(throws: FormatError.self) { try changeset("[]", timestamp: "1.5") }
         #expect(throws: FormatError.self) { try changeset("[]", timestamp: "-1") }
         #expect(throws: FormatError.self) { try changeset("{}") }
         #expect(throws: FormatError.self) { try changeset("[7]") }
         #expect(throws: FormatError.self) { try changeset(#"[{"id":8}]"#) }
-        var limits = Limits()
-        limits.records = 2
         #expect(throws: FormatError.tooManyRecords(limit: 2)) {
-            try changeset(#"[{"id":"a"},{"id":"b"},{"id":"c"}]"#, limits: limits)
+            let changes = #"[{"id":"a"},{"id":"b"},{"id":"c"}]"#
+            let body = #"{"metadata":{},"timestamp":1,"changes":\#(changes)}"#
+            return try Changeset(parsing: Bytes(utf8: body), records: 2)
         }
         #expect(throws: FormatError.otherCollection(expected: regions, found: "main/others")) {
             try changeset("[]", metadata: #"{"id":"others","bucket":"main"}"#).snapshot(of: regions, onto: nil)
@@ -156,67 +154,59 @@ struct ChangesetTests {
     /// What nobody vouches for yet is not made into a tree without a bound: 259 kB on the wire took 3.7 GB once.
     @Test(arguments: ["metadata", "mirrored_metadata"])
     func boundsTheMetadata(_ member: String) throws {
-        var limits = Limits()
-        limits.metadataBytes = 64
+        let limit = 1 << 20
         func changeset(_ text: String) throws -> Changeset {
             let metadata = member == "metadata" ? "" : #""metadata":{},"#
             let body = #"{\#(metadata)"\#(member)":\#(text),"timestamp":1,"changes":[]}"#
-            return try Changeset(parsing: Bytes(utf8: body), limits: limits)
+            return try Changeset(parsing: Bytes(utf8: body))
         }
         for padding in ["a", "\u{FC}", "\\n", #"\u00e9"#] {
-            let room = 64 - #"{"x":""}"#.utf8.count
+            let room = limit - #"{"x":""}"#.utf8.count
             let fits = #"{"x":"\#(String(repeating: padding, count: room / padding.utf8.count))"}"#
             _ = try changeset(fits)
-            for more in 1...14 {
+            for more in [1, 2, 14] {
                 let tooLong = #"{"x":"\#(String(repeating: padding, count: room / padding.utf8.count + more))"}"#
-                guard tooLong.utf8.count > 64 else { continue }
+                guard tooLong.utf8.count > limit else { continue }
                 #expect {
                     try changeset(tooLong)
                 } throws: { error in
-                    (error as? FormatError)?.reason == .tooLong(limit: 64)
+                    (error as? FormatError)?.reason == .tooLong(limit: limit)
                 }
             }
         }
         #expect(throws: FormatError.self) { try changeset(String(repeating: "[", count: 100)) }
-        let padded = Bytes(utf8: String(repeating: " ", count: 63) + "{}")
-        #expect(throws: FormatError(.tooLong(limit: 64), at: 0)) {
-            try CollectionMetadata(parsing: padded, limits: limits)
+        let padded = Bytes(utf8: String(repeating: " ", count: limit - 1) + "{}")
+        #expect(throws: FormatError(.tooLong(limit: limit), at: 0)) {
+            try CollectionMetadata(parsing: padded)
         }
     }
 
     @Test func boundsTheMetadatasValues() throws {
         let values = Array(repeating: "[]", count: 300_000).joined(separator: ",")
         #expect(throws: FormatError.self) {
-            try CollectionMetadata(parsing: Bytes(utf8: "{\"x\":[\(values)]}"), limits: Limits())
+            try CollectionMetadata(parsing: Bytes(utf8: "{\"x\":[\(values)]}"))
         }
     }
 
     /// One record with 40 MB of member names took gigabytes once.
     @Test func boundsARecord() throws {
-        var limits = Limits()
-        limits.recordBytes = 40
-        _ = try changeset(#"[{"id":"a","x":"12345678901234567890123"}]"#, limits: limits)
-        for record in [#"{"id":"a","x":"123456789012345678901234"}"#, #"{"id":"a","x":"üüüü"}"#] {
-            #expect(throws: FormatError.recordTooLarge(offset: 73, what: "bytes (Limits.recordBytes)", limit: 40)) {
-                try changeset("[\(record)]", limits: limits)
-            }
+        func record(_ bytes: Int) -> String {
+            let frame = #"{"id":"a","x":""}"#
+            return #"{"id":"a","x":"\#(String(repeating: "x", count: bytes - frame.utf8.count))"}"#
+        }
+        let most = 16 << 20
+        _ = try changeset("[\(record(most))]")
+        #expect(throws: FormatError.recordTooLarge(offset: 73, what: "bytes (Limits.recordBytes)", limit: most)) {
+            try changeset("[\(record(most + 1))]")
         }
         #expect(throws: FormatError.self) {
-            let payload = #"{"data":[{"id":"a","x":"123456789012345678901234"}],"last_modified":"1"}"#
-            _ = try Payload(parsing: Bytes(utf8: payload), limits: limits)
+            try Payload(parsing: Bytes(utf8: #"{"data":[\#(record(most + 1))],"last_modified":"1"}"#))
         }
-        limits = Limits()
-        limits.jsonMembers = 4
-        _ = try changeset(#"[{"id":"a","x":1,"y":{"p":1,"q":2}},{"id":"b","c":1,"d":1,"e":1}]"#, limits: limits)
-        for record in [
-            #"{"id":"a","b":1,"c":1,"d":1,"e":1}"#, #"{"a":1,"id":"a","x":{"p":1,"q":1,"r":1,"s":2,"t":3}}"#,
-        ] {
-            #expect(throws: FormatError.self) { try changeset("[\(record)]", limits: limits) }
-        }
-        limits = Limits()
-        limits.jsonValues = 6
-        _ = try changeset(#"[{"id":"a","x":[1,2,3]},{"id":"b","x":[1,2,3]}]"#, limits: limits)
-        #expect(throws: FormatError.self) { try changeset(#"[{"id":"a","x":[1,2,3,4]}]"#, limits: limits) }
+        let members = (0...100_000).map { #""m\#($0)":1"# }.joined(separator: ",")
+        #expect(throws: FormatError.self) { try changeset(#"[{"id":"a",\#(members)}]"#) }
+        #expect(throws: FormatError.self) { try changeset(#"[{"id":"a","x":{\#(members)}}]"#) }
+        let values = Array(repeating: "1", count: 250_000).joined(separator: ",")
+        #expect(throws: FormatError.self) { try changeset(#"[{"id":"a","x":[\#(values)]}]"#) }
     }
 
     @Test func refusesASizeThatNoFileHas() throws {
@@ -273,6 +263,6 @@ extension Changeset {
         onto base: RecordTable, of id: CollectionID, at timestamp: Timestamp
     ) throws -> Payload {
         let body = #"{"metadata":{},"timestamp":\#(timestamp),"changes":[]}"#
-        return try Changeset(parsing: Bytes(utf8: body), limits: Limits()).snapshot(of: id, onto: base).payload
+        return try Changeset(parsing: Bytes(utf8: body)).snapshot(of: id, onto: base).payload
     }
 }

@@ -3,12 +3,12 @@ import Testing
 @testable import RemoteSettingsModel
 
 struct JSONReaderTests {
-    private func parse(_ text: String, limits: Limits = Limits()) throws(FormatError) -> JSONValue {
-        try JSONValue(parsing: Bytes(utf8: text), limits: limits)
+    private func parse(_ text: String) throws(FormatError) -> JSONValue {
+        try JSONValue(parsing: Bytes(utf8: text))
     }
 
     private func parse(bytes: [UInt8]) throws(FormatError) -> JSONValue {
-        try JSONValue(parsing: Bytes(bytes), limits: Limits())
+        try JSONValue(parsing: Bytes(bytes))
     }
 
     @Test func keepsOrderAndNumbersAsWritten() throws {
@@ -30,9 +30,9 @@ struct JSONReaderTests {
     ])
     func refuses(_ text: String) {
         #expect(throws: FormatError.self) { try parse(text) }
-        #expect(throws: FormatError.self) { try CanonicalJSON.canonicalize(Bytes(utf8: text), limits: Limits()) }
+        #expect(throws: FormatError.self) { try CanonicalJSON.canonicalize(Bytes(utf8: text)) }
         #expect(throws: FormatError.self) {
-            var reader = JSONReader(Bytes(utf8: text), limits: Limits())
+            var reader = JSONReader(Bytes(utf8: text))
             try reader.skipValue()
             try reader.finish()
         }
@@ -43,10 +43,10 @@ struct JSONReaderTests {
     func saysThatAPageIsNoJSON(_ page: String) throws {
         let value = #expect(throws: FormatError.self) { try parse(page) }
         let monitor = #expect(throws: FormatError.self) {
-            try MonitorChangeset(parsing: Bytes(utf8: page), limits: Limits())
+            try MonitorChangeset(parsing: Bytes(utf8: page))
         }
         let changeset = #expect(throws: FormatError.self) {
-            try Changeset(parsing: Bytes(utf8: page), limits: Limits())
+            try Changeset(parsing: Bytes(utf8: page))
         }
         #expect(value?.description.hasPrefix("an HTML page where a value is expected") == true)
         #expect(monitor?.description.hasPrefix("an HTML page where an object is expected") == true)
@@ -61,7 +61,7 @@ struct JSONReaderTests {
     func refusesWhatIsNotUTF8(_ bytes: [UInt8]) {
         let document = [0x22] + bytes + [0x22]
         #expect(throws: FormatError.self) { try parse(bytes: document) }
-        #expect(throws: FormatError.self) { try CanonicalJSON.canonicalize(Bytes(document), limits: Limits()) }
+        #expect(throws: FormatError.self) { try CanonicalJSON.canonicalize(Bytes(document)) }
     }
 
     @Test(arguments: [#"{"a":1,"a":2}"#, #"{"a":1,"b":{},"\u0061":2}"#, #"[{"x":{"é":1,"\u00e9":1}}]"#])
@@ -70,40 +70,38 @@ struct JSONReaderTests {
             (error as? FormatError)?.description.contains("appears twice in one object") == true
         }
         #expect { try parse(text) } throws: { isDuplicate($0) }
-        #expect { try CanonicalJSON.canonicalize(Bytes(utf8: text), limits: Limits()) } throws: { isDuplicate($0) }
+        #expect { try CanonicalJSON.canonicalize(Bytes(utf8: text)) } throws: { isDuplicate($0) }
     }
 
     @Test func limitsDepth() throws {
-        var limits = Limits()
-        limits.jsonDepth = 3
-        #expect(try parse("[[[1]]]", limits: limits) != .null)
-        let expected = FormatError(.tooDeep(limit: 3), at: 3)
-        #expect(throws: expected) { try parse("[[[[1]]]]", limits: limits) }
-        #expect(throws: expected) { try CanonicalJSON.canonicalize(Bytes(utf8: "[[[[1]]]]"), limits: limits) }
+        let deepest = String(repeating: "[", count: 128) + String(repeating: "]", count: 128)
+        #expect(try parse(deepest) != .null)
+        let expected = FormatError(.tooDeep(limit: 128), at: 128)
+        #expect(throws: expected) { try parse("[\(deepest)]") }
+        #expect(throws: expected) { try CanonicalJSON.canonicalize(Bytes(utf8: "[\(deepest)]")) }
         let hostile = Bytes([UInt8](repeating: UInt8(ascii: "["), count: 1_000_000))
-        #expect(throws: FormatError.self) { try JSONValue(parsing: hostile, limits: Limits()) }
-        #expect(throws: FormatError.self) { try CanonicalJSON.canonicalize(hostile, limits: Limits()) }
+        #expect(throws: FormatError.self) { try JSONValue(parsing: hostile) }
+        #expect(throws: FormatError.self) { try CanonicalJSON.canonicalize(hostile) }
     }
 
     @Test func limitsMembersAndValues() throws {
-        var limits = Limits()
-        limits.jsonMembers = 2
-        #expect(try parse(#"[{"a":1,"b":1},{"c":1,"d":1}]"#, limits: limits) != .null)
+        func parse(_ text: String) throws(FormatError) -> JSONValue {
+            try JSONValue(parsing: Bytes(utf8: text), members: 2, values: 7)
+        }
+        #expect(try parse(#"[{"a":1,"b":1},{"c":1,"d":1}]"#) != .null)
         let expected = FormatError(.tooManyMembers(limit: 2), at: 13)
-        #expect(throws: expected) { try parse(#"{"a":1,"b":1,"c":1}"#, limits: limits) }
+        #expect(throws: expected) { try parse(#"{"a":1,"b":1,"c":1}"#) }
         #expect(throws: expected) {
-            var reader = JSONReader(Bytes(utf8: #"{"a":1,"b":1,"c":1}"#), limits: limits)
+            var reader = JSONReader(Bytes(utf8: #"{"a":1,"b":1,"c":1}"#), members: 2)
             try reader.skipValue()
         }
-        limits.jsonValues = 4
-        #expect(try parse("[1,[],2]", limits: limits) != .null)
-        #expect(throws: FormatError(.tooManyValues(limit: 4), at: 6)) { try parse("[1,[2,3]]", limits: limits) }
+        #expect(throws: FormatError(.tooManyValues(limit: 7), at: 12)) { try parse("[1,[2,3,4,5,6]]") }
     }
 
     @Test func namesTheLine() throws {
         let document = Bytes(utf8: "{\n  \"a\": 1,\n  \"b\": x\n}")
         do {
-            _ = try JSONValue(parsing: document, limits: Limits())
+            _ = try JSONValue(parsing: document)
             Issue.record("x is not a value")
         } catch {
             #expect(error.line(in: document) == 3)
@@ -116,13 +114,13 @@ struct JSONReaderTests {
         for count in 0..<bytes.count {
             #expect(throws: FormatError.self) { try parse(bytes: Array(bytes[..<count])) }
             #expect(throws: FormatError.self) {
-                try CanonicalJSON.canonicalize(Bytes(Array(bytes[..<count])), limits: Limits())
+                try CanonicalJSON.canonicalize(Bytes(Array(bytes[..<count])))
             }
         }
     }
 
     @Test func readsAndSkipsInOrder() throws {
-        var reader = JSONReader(Bytes(utf8: #"{"skip":[{"a":"]}"}],"n": 7,"s":"x","b":true,"e":[]}"#), limits: Limits())
+        var reader = JSONReader(Bytes(utf8: #"{"skip":[{"a":"]}"}],"n": 7,"s":"x","b":true,"e":[]}"#))
         try reader.beginObject()
         #expect(try reader.nextKey() == "skip")
         #expect(try reader.skipValue().text == #"[{"a":"]}"}]"#)

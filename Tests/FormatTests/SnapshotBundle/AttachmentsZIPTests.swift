@@ -7,8 +7,8 @@ import Testing
     private let sizes = ["a": 3, "b": 4]
 
     /// The contents of the two wanted files, if the zip has them.
-    private func read(_ bytes: [UInt8], limits: Limits = Limits()) throws -> [String: [UInt8]] {
-        files(try AttachmentsZIP(Bytes(bytes), name: "server.zip", limits: limits))
+    private func read(_ bytes: [UInt8]) throws -> [String: [UInt8]] {
+        files(try AttachmentsZIP(Bytes(bytes), name: "server.zip"))
     }
 
     private func files(_ zip: AttachmentsZIP) -> [String: [UInt8]] {
@@ -37,7 +37,7 @@ import Testing
     }
 
     @Test func wantedFilesOfTheRightSizeAreReturned() throws {
-        let zip = try AttachmentsZIP(Bytes(HandmadeZIP(entries: base).bytes), name: "server.zip", limits: Limits())
+        let zip = try AttachmentsZIP(Bytes(HandmadeZIP(entries: base).bytes), name: "server.zip")
         #expect(files(zip) == ["a": [1, 2, 3], "b": [1, 2, 3, 4]])
         #expect(zip.file(of: "a", size: 2) == nil)
         #expect(zip.file(of: "a", size: -1) == nil)
@@ -73,7 +73,7 @@ import Testing
                 .init(name: "b", content: [0, 0, 0, 0], isStored: true),
             ]
             try LibarchiveZIP.write(entries, to: directory + "/s.zip")
-            let zip = try AttachmentsZIP(path: directory + "/s.zip", limits: Limits())
+            let zip = try AttachmentsZIP(path: directory + "/s.zip")
             #expect(files(zip) == ["a": [0x61, 0x62, 0x63], "b": [0, 0, 0, 0]])
         }
     }
@@ -93,7 +93,7 @@ import Testing
                 """
             let python = try run("python3", ["-c", script], in: directory)
             try #require(python.status == 0, "\(python.output)")
-            let zip = try AttachmentsZIP(path: directory + "/s.zip", limits: Limits())
+            let zip = try AttachmentsZIP(path: directory + "/s.zip")
             #expect(files(zip) == ["a": [0x61, 0x62, 0x63], "b": [0, 0, 0, 0]])
         }
     }
@@ -134,32 +134,24 @@ import Testing
         }
     }
 
-    @Test func limitsAreKept() throws {
-        let bytes = HandmadeZIP(entries: base).bytes
-        var limits = Limits()
-        limits.attachmentsZipBytes = bytes.count - 1
-        #expect(throws: BundleError.self) { try read(bytes, limits: limits) }
-        limits = Limits()
-        limits.attachments = 1
-        #expect(throws: BundleError.self) { try read(bytes, limits: limits) }
+    @Test func limitsAreKept() {
+        let bytes = [UInt8](repeating: 0, count: Limits.attachmentsZipBytes + 1)
+        #expect { try read(bytes) } throws: { ($0 as? BundleError)?.code == .overLimit }
     }
 
     /// 1.15 MB of small files became 4 GB once.
     @Test func theFilesTogetherHaveALimit() throws {
-        let entries =
-            base
-            + (0..<40).map { index in
-                var entry = HandmadeZIP.Entry("r\(index)", [UInt8](repeating: 0, count: 1000))
-                (entry.method, entry.size) = (8, 1_000_000)
+        func zip(_ size: Int) -> [UInt8] {
+            let entries = (0..<16).map { index in
+                var entry = HandmadeZIP.Entry("r\(index)", [UInt8](repeating: 0, count: 40_000))
+                (entry.method, entry.size) = (8, size)
                 return entry
             }
-        let bytes = HandmadeZIP(entries: entries).bytes
-        _ = try read(bytes)
-        var limits = Limits()
-        limits.attachmentsZipContentBytes = 40_000_009
-        #expect(throws: BundleError.self) { try read(bytes, limits: limits) }
-        limits.attachmentsZipContentBytes = 40_000_010
-        _ = try read(bytes, limits: limits)
+            return HandmadeZIP(entries: entries).bytes
+        }
+        let share = Limits.attachmentsZipContentBytes / 16
+        _ = try read(zip(share))
+        #expect(throws: BundleError.self) { try read(zip(share + 1)) }
     }
 
     @Test func entriesThatShareTheirBytesAreRefused() throws {
@@ -186,7 +178,7 @@ import Testing
                 .init(name: "b", content: Array("four".utf8), isStored: false),
             ]
             try LibarchiveZIP.write(entries, to: directory + "/s.zip")
-            let zip = try AttachmentsZIP(path: directory + "/s.zip", limits: Limits())
+            let zip = try AttachmentsZIP(path: directory + "/s.zip")
             #expect(files(zip) == ["b": Array("four".utf8)])
             // Not even if a record claims that size.
             #expect(zip.file(of: "a", size: 80 << 20) == nil)

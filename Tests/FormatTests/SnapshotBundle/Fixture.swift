@@ -47,8 +47,8 @@ struct Fixture {
     func snapshot() throws -> Snapshot {
         let unverified = UnverifiedSnapshot(
             collection: try CollectionID(collection),
-            payload: try Payload(parsing: Bytes(utf8: payload), limits: Limits()),
-            metadata: try CollectionMetadata(parsing: Bytes(utf8: metadata), limits: Limits()))
+            payload: try Payload(parsing: Bytes(utf8: payload)),
+            metadata: try CollectionMetadata(parsing: Bytes(utf8: metadata)))
         let verdict = SignatureVerdict(
             signer: "test", root: digest([]), chainNotAfter: Timestamp(milliseconds: 2),
             verifiedAt: Timestamp(milliseconds: 1))

@@ -13,7 +13,7 @@ import Testing
             let file = try MappedFile(path: path)
             try Data("another".utf8).write(to: URL(fileURLWithPath: path), options: .atomic)
             #expect(file.digest() == SHA256Digest(hashing: Bytes(bundle)))
-            let reader = try BundleReader(file, limits: Limits())
+            let reader = try BundleReader(file)
             #expect(reader.name == path)
             try reader.verifyContents()
             #expect(throws: BundleError.self) { try BundleReader(path: path) }

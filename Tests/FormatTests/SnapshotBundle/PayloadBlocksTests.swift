@@ -21,8 +21,8 @@ struct PayloadBlocksTests {
         let payload = #"{"data":[\#(texts.joined(separator: ","))],"last_modified":"\#(timestamp)"}"#
         let unverified = UnverifiedSnapshot(
             collection: try CollectionID("main/fixture"),
-            payload: try Payload(parsing: Bytes(utf8: payload), limits: Limits()),
-            metadata: try CollectionMetadata(parsing: Bytes(utf8: "{}"), limits: Limits()))
+            payload: try Payload(parsing: Bytes(utf8: payload)),
+            metadata: try CollectionMetadata(parsing: Bytes(utf8: "{}")))
         return Snapshot(vouchingFor: unverified, chain: nil, provenance: .unsigned)
     }
 

@@ -4,13 +4,11 @@ import RemoteSettingsModel
 import Testing
 
 @Suite struct WriterTests {
-    private func error(
-        _ fixture: Fixture, _ sources: [SHA256Digest: AttachmentInput], limits: Limits = Limits()
-    ) throws -> BundleError? {
+    private func error(_ fixture: Fixture, _ sources: [SHA256Digest: AttachmentInput]) throws -> BundleError? {
         try TemporaryDirectory.with { directory in
             let path = directory + "/b.zip"
             do {
-                _ = try BundleWriter(fixture.snapshot(), attachments: sources, limits: limits).write(toNewFile: path)
+                _ = try BundleWriter(fixture.snapshot(), attachments: sources).write(toNewFile: path)
                 return nil
             } catch let error as BundleError {
                 #expect(!FileManager.default.fileExists(atPath: path))
@@ -62,12 +60,6 @@ import Testing
         #expect(try error(fixture, [:]) == nil)
         fixture.timestamp += 1
         #expect(try error(fixture, [:])?.entry == "manifest.json")
-        var limits = Limits()
-        limits.attachments = 4
-        #expect(try error(Fixture.records(5), Fixture.records(5).sources, limits: limits)?.code == .overLimit)
-        limits = Limits()
-        limits.metadataBytes = 4
-        #expect(try error(Fixture.records(0), [:], limits: limits)?.entry == "metadata.json")
     }
 
     @Test func existingFileIsNotOverwritten() throws {

@@ -58,7 +58,7 @@ struct ClientDifferencesTests {
     func `A filter that is no text excludes`(_ json: String, _ found: String, _ isIncluded: Bool) throws {
         let body =
             #"{"metadata":{"id":"c","bucket":"main"},"timestamp":1,"changes":[{"id":"a","filter_expression":\#(json)}]}"#
-        let changeset = try Changeset(parsing: Bytes(utf8: body), limits: Limits())
+        let changeset = try Changeset(parsing: Bytes(utf8: body))
         let record = try #require(changeset.records.first)
         var filter = RecordFilter(context: Self.context)
         #expect(filter.outcome(of: record) == (isIncluded ? .passed : .failed(.notAString(found: found))))

@@ -41,7 +41,7 @@ struct DifferentialTests {
     }
 
     private static func parsed(_ data: Data) throws -> [JSONValue] {
-        try data.split(separator: 0x0A).map { try JSONValue(parsing: Bytes(Array($0)), limits: Limits()) }
+        try data.split(separator: 0x0A).map { try JSONValue(parsing: Bytes(Array($0))) }
     }
 
     private static let external = ConditionTrait.enabled(

@@ -74,7 +74,7 @@ struct RegularExpressionTests {
     ])
     func runawayPatternsEnd(_ pattern: String, _ length: Int) throws {
         let text = String(repeating: "a", count: length)
-        #expect(throws: FilterError.tooMuchWork(limit: FilterLimits().steps)) { try match(text, pattern) }
+        #expect(throws: FilterError.tooMuchWork(limit: FilterLimits.steps)) { try match(text, pattern) }
     }
 
     @Test func patternLimits() throws {

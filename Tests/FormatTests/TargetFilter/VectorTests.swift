@@ -9,7 +9,7 @@ struct VectorTests {
     @Test func vectors() throws {
         let file = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
             .deletingLastPathComponent().appending(path: "Vectors/target-filters.json")
-        let document = try JSONValue(parsing: Bytes(Array(Data(contentsOf: file))), limits: Limits())
+        let document = try JSONValue(parsing: Bytes(Array(Data(contentsOf: file))))
         let vectors = try #require(document["vectors"]?.array)
         #expect(vectors.count > 200)
         for vector in vectors {

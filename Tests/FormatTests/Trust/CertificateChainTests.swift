@@ -6,8 +6,8 @@ import X509
 
 /// Reading a chain's text, before anything about it is verified.
 struct CertificateChainTests {
-    private func chain(_ text: String, limits: Limits = Limits()) throws -> CertificateChain {
-        try CertificateChain(pem: Bytes(utf8: text), limits: limits)
+    private func chain(_ text: String) throws -> CertificateChain {
+        try CertificateChain(pem: Bytes(utf8: text))
     }
 
     @Test func keepsTextAndRoot() throws {
@@ -97,13 +97,11 @@ struct CertificateChainTests {
     @Test func limitsAreNamed() throws {
         let made = try TestPKI().issue()
         let text = try made.pem.text
-        var limits = Limits()
         #expect(throws: BundleError.tooManyCertificates(limit: 8)) { try chain(text + text + text) }
-        limits.chainBytes = text.utf8.count
-        #expect(throws: Never.self) { try chain(text, limits: limits) }
-        limits.chainBytes -= 1
-        #expect(throws: BundleError.chainTooLarge(bytes: text.utf8.count, limit: limits.chainBytes)) {
-            try chain(text, limits: limits)
+        let longest = String(repeating: "x", count: Limits.chainBytes - text.utf8.count - 1) + "\n" + text
+        #expect(throws: Never.self) { try chain(longest) }
+        #expect(throws: BundleError.chainTooLarge(bytes: Limits.chainBytes + 1, limit: Limits.chainBytes)) {
+            try chain("x" + longest)
         }
     }
 

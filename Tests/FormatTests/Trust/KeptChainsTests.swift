@@ -8,7 +8,7 @@ import Testing
 
     @Test(arguments: 1...3)
     func whatIsWrittenIsReadAsTheSame(_ count: Int) {
-        let kept = KeptChains(chains[0], Array(chains[1..<count]), limits: Limits())
+        let kept = KeptChains(chains[0], Array(chains[1..<count]))
         #expect(kept.chains == Array(chains[..<count]))
         #expect(KeptChains(text: kept.text).chains == kept.chains)
     }
@@ -16,20 +16,19 @@ import Testing
     /// What reads one chain reads the first: this package before it knew of more, and every reader of PEM.
     @Test func readersOfOneChainTakeTheFirst() throws {
         let (one, other) = (try TestPKI().issue(), try TestPKI().issue())
-        let kept = KeptChains(try one.pem, [try other.pem], limits: Limits())
+        let kept = KeptChains(try one.pem, [try other.pem])
         #expect(try kept.chains == [one.pem, other.pem] && kept.text != one.pem)
         let read = try CertificateChain(pem: kept.text)
         #expect(try read.root == CertificateChain(pem: one.pem).root && read.certificates.count == 3)
     }
 
     @Test func whatDoesNotFitOrCouldBeReadInAnotherWayIsLeftOut() {
-        var limits = Limits()
-        limits.chainBytes = chains[0].count + 20
-        #expect(KeptChains(chains[0], [chains[1], chains[0]], limits: limits).chains == [chains[0]])
+        let long = Bytes(utf8: String(repeating: "x", count: Limits.chainBytes))
+        #expect(KeptChains(chains[0], [long, chains[0]]).chains == [chains[0]])
         let hidden = Bytes(utf8: "x\r-----BEGIN CERTIFICATE-----\r")
-        #expect(KeptChains(chains[0], [hidden], limits: Limits()).chains == [chains[0]])
+        #expect(KeptChains(chains[0], [hidden]).chains == [chains[0]])
         let many = (0..<100).map { Bytes(utf8: "\($0)") }
-        #expect(KeptChains(text: KeptChains(chains[0], many, limits: Limits()).text).chains.count == 8)
+        #expect(KeptChains(text: KeptChains(chains[0], many).text).chains.count == 8)
         let written = many.reduce(chains[0].text) { "\($0)\n|\n| \($1.text)" }
         #expect(KeptChains(text: Bytes(utf8: written)).chains.count == 8)
     }

@@ -11,7 +11,7 @@ struct KeptSnapshotVerifierTests {
     init() throws {
         made = try TestPKI().issue()
         collection = try CollectionID("main/regions")
-        verifier = KeptSnapshotVerifier(TrustPolicy(roots: try made.anchors), limits: Limits())
+        verifier = KeptSnapshotVerifier(TrustPolicy(roots: try made.anchors))
     }
 
     private func snapshot(of timestamp: Timestamp, signedBy chain: TestChain) throws -> UnverifiedSnapshot {
@@ -19,8 +19,8 @@ struct KeptSnapshotVerifierTests {
         let signature = try chain.signature(over: payload)
         let metadata = #"{"signature":{"signature":"\#(signature)","mode":"p384ecdsa","x5u":"u"}}"#
         return UnverifiedSnapshot(
-            collection: collection, payload: try Payload(parsing: payload, limits: Limits()),
-            metadata: try CollectionMetadata(parsing: Bytes(utf8: metadata), limits: Limits()))
+            collection: collection, payload: try Payload(parsing: payload),
+            metadata: try CollectionMetadata(parsing: Bytes(utf8: metadata)))
     }
 
     private func verify(_ timestamp: Timestamp, at time: Timestamp) throws -> Snapshot {
@@ -35,9 +35,7 @@ struct KeptSnapshotVerifierTests {
         for timestamp in [
             day.advanced(by: .milliseconds(1)), TestPKI.time("2026-06-01"), Timestamp(milliseconds: .max),
         ] {
-            #expect(
-                throws: BundleError.newerThanVerification(collection, timestamp: timestamp, time: TestPKI.now)
-            ) {
+            #expect(throws: BundleError.newerThanVerification(collection, timestamp: timestamp, time: TestPKI.now)) {
                 try verify(timestamp, at: TestPKI.now)
             }
         }
@@ -47,7 +45,7 @@ struct KeptSnapshotVerifierTests {
     @Test func aBoundedNumberOfChainsIsRemembered() throws {
         let chains = try (0..<KeptSnapshotVerifier.mostChains + 2).map { _ in try TestPKI().issue() }
         let roots = TrustAnchors(try chains.flatMap { try $0.anchors.roots })
-        let verifier = KeptSnapshotVerifier(TrustPolicy(roots: roots), limits: Limits())
+        let verifier = KeptSnapshotVerifier(TrustPolicy(roots: roots))
         for chain in chains {
             let snapshot = try snapshot(of: TestPKI.now, signedBy: chain)
             #expect(throws: Never.self) {

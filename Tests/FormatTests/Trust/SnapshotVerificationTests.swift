@@ -25,8 +25,6 @@ struct SnapshotVerificationTests {
     private func snapshot(
         _ signatures: [ServedSignature], payload: Bytes = payload, collection: CollectionID? = nil
     ) throws -> UnverifiedSnapshot {
-        var limits = Limits()
-        limits.signatures = 64
         let listed = signatures.map { one in
             JSONValue.object([
                 .init(key: "signature", value: .string(one.signature)), .init(key: "mode", value: .string(one.mode)),
@@ -35,8 +33,8 @@ struct SnapshotVerificationTests {
         }
         let metadata = JSONText.compact(.object([.init(key: "signatures", value: .array(listed))]))
         return UnverifiedSnapshot(
-            collection: collection ?? self.collection, payload: try Payload(parsing: payload, limits: limits),
-            metadata: try CollectionMetadata(parsing: Bytes(metadata), limits: limits))
+            collection: collection ?? self.collection, payload: try Payload(parsing: payload),
+            metadata: try CollectionMetadata(parsing: Bytes(metadata)))
     }
 
     private func failures(of snapshot: UnverifiedSnapshot, with chains: Chains) -> [BundleError]? {
@@ -92,15 +90,13 @@ struct SnapshotVerificationTests {
     ])
     func aPayloadOfAnotherFormIsNamed(text: String) throws {
         let payload = Bytes(utf8: text)
-        let signature = ServedSignature(
-            signature: try made.signature(over: payload), mode: "p384ecdsa", x5u: Self.x5u)
+        let signature = ServedSignature(signature: try made.signature(over: payload), mode: "p384ecdsa", x5u: Self.x5u)
         #expect(throws: FormatError.self) { try snapshot([signature], payload: payload) }
     }
 
     @Test func anEmptyCollectionIsFine() throws {
         let payload = Bytes(utf8: #"{"data":[],"last_modified":"1700000000000"}"#)
-        let signature = ServedSignature(
-            signature: try made.signature(over: payload), mode: "p384ecdsa", x5u: Self.x5u)
+        let signature = ServedSignature(signature: try made.signature(over: payload), mode: "p384ecdsa", x5u: Self.x5u)
         #expect(throws: Never.self) { try snapshot([signature], payload: payload).verified(with: chains) }
     }
 
@@ -190,12 +186,8 @@ struct SnapshotVerificationTests {
     }
 
     @Test func moreSignaturesThanTheLimitAreNamed() {
-        var limits = Limits()
-        limits.signatures = 2
-        #expect(throws: Never.self) { try snapshot([good, good]).verified(with: chains, limits: limits) }
-        #expect(throws: BundleError.tooManySignatures(collection, count: 3, limit: 2)) {
-            try snapshot([good, good, good]).verified(with: chains, limits: limits)
-        }
+        let most = Array(repeating: good, count: Limits.signatures)
+        #expect(throws: Never.self) { try snapshot(most).verified(with: chains) }
     }
 
     // MARK: Signers
@@ -204,8 +196,7 @@ struct SnapshotVerificationTests {
     func theSignerDependsOnTheCollection(name: String) throws {
         let collection = try CollectionID(name)
         let snapshot = try snapshot([good], collection: collection)
-        #expect(
-            failures(of: snapshot, with: chains) == [.signerMismatch(expected: .oneCRL, chain: .remoteSettings)])
+        #expect(failures(of: snapshot, with: chains) == [.signerMismatch(expected: .oneCRL, chain: .remoteSettings)])
 
         let onecrl = try TestPKI(signer: .oneCRL).issue()
         let signature = ServedSignature(
@@ -222,8 +213,7 @@ struct SnapshotVerificationTests {
     @Test func aSignerOfTheCallersIsTaken() throws {
         let signer = SignerName("settings.content-signature.mozilla.org")
         let own = try TestPKI(signer: signer).issue()
-        let signature = ServedSignature(
-            signature: try own.signature(over: Self.payload), mode: "p384ecdsa", x5u: "own")
+        let signature = ServedSignature(signature: try own.signature(over: Self.payload), mode: "p384ecdsa", x5u: "own")
         let chains: Chains = ["own": .success(try own.verified(signer: signer))]
         #expect(throws: Never.self) { try snapshot([signature]).verified(with: chains, signer: signer) }
         #expect(

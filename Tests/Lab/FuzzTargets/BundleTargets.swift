@@ -33,9 +33,9 @@ struct MadeBundle {
     }
 
     /// `nil` if the payload is none, or names attachments that no bundle can have.
-    func bytes(of collection: CollectionID = fuzzedCollection, limits: Limits) -> [UInt8]? {
-        guard let payload = try? Payload(parsing: Bytes(parts[0]), limits: limits),
-            let named = try? Manifest.files(namedBy: payload.records, file: "made", limits: limits),
+    func bytes(of collection: CollectionID = fuzzedCollection) -> [UInt8]? {
+        guard let payload = try? Payload(parsing: Bytes(parts[0])),
+            let named = try? Manifest.files(namedBy: payload.records, file: "made"),
             // No later time fits the manifest. Every way in refuses what is more than a day ahead of the clock.
             payload.timestamp.milliseconds < 1_000_000_000_000_000_000
         else { return nil }
@@ -80,7 +80,7 @@ extension FuzzTarget {
             Array(#"{"data":[],"last_modified":"1"}"#.utf8) + [0, 123, 125, 0] + Array("-----BEGIN".utf8),
         ]
         let real = source.changesets.compactMap { bytes -> [UInt8]? in
-            guard let changeset = try? Changeset(parsing: Bytes(bytes), limits: Limits()) else { return nil }
+            guard let changeset = try? Changeset(parsing: Bytes(bytes)) else { return nil }
             let id = CollectionMetadata.id(changeset.metadata) ?? fuzzedCollection
             guard let snapshot = try? changeset.snapshot(of: id, onto: nil) else { return nil }
             return snapshot.payload.bytes.array + [0] + changeset.metadata.json.array
@@ -91,7 +91,7 @@ extension FuzzTarget {
     static let bundle = FuzzTarget(
         "bundle", "a bundle's ZIP file; what is taken says what its entries say", longest: 8192, words: BundleWords.all,
         seeds: { source in
-            bundleSeeds(source).compactMap { MadeBundle($0).bytes(limits: Limits()) }
+            bundleSeeds(source).compactMap { MadeBundle($0).bytes() }
                 + source.bundleFiles
         }, mutate: ZIPMutation.apply
     ) { input in
@@ -145,7 +145,7 @@ extension FuzzTarget {
     ) { input in
         let zip: AttachmentsZIP
         do throws(BundleError) {
-            zip = try AttachmentsZIP(Bytes(input), name: "fuzz.zip", limits: Limits())
+            zip = try AttachmentsZIP(Bytes(input), name: "fuzz.zip")
         } catch {
             try require(error.description.hasPrefix("fuzz.zip"), "an error that does not name the file: \(error)")
             return

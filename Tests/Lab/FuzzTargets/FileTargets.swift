@@ -55,11 +55,7 @@ extension FuzzTarget {
         let directory = "\(scratch.path)/out"
         try FileStore.makeDirectories(directory)
         try Data(input).write(to: URL(filePath: "\(scratch.path)/input"))
-        var limits = Limits()
-        limits.attachmentBytes = 16 << 20
-        var extraction = ArchiveExtraction(
-            into: directory, limits: limits, mostEntries: 1000, mostBytes: 16 << 20
-        ) { name, _ in
+        var extraction = ArchiveExtraction(into: directory, mostEntries: 1000, mostBytes: 16 << 20) { name, _ in
             name.hasSuffix(".zip") || name.hasSuffix(".tar") ? .open : .extract(as: name)
         }
         do { try extraction.extract("\(scratch.path)/input") } catch {
@@ -157,7 +153,7 @@ extension FuzzTarget {
             text = log.text
         }
         try Data(text).write(to: URL(filePath: directory.redoLogPath))
-        guard let plain = try? directory.lockFile(limits: Limits()) else { return }
+        guard let plain = try? directory.lockFile() else { return }
         let after = waited {
             let transaction = try? await DumpsTransaction.begin(in: directory)
             try? transaction?.end()

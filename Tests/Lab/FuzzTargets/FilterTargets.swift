@@ -17,13 +17,6 @@ private let context = FilterContext.app(
     custom: ["rows": [["x": 1, "y": "a"], ["x": -1]], "big": 9_007_199_254_740_993, "text": "foo bar foo"],
     preferences: FilterPreferences(values: ["a": "b", "n": 1], userSet: ["a"]))
 
-/// Little work, so that a run is short. What goes over it is an error, as with the limits that apps have.
-private let limits: FilterLimits = {
-    var limits = FilterLimits()
-    limits.steps = 20_000
-    return limits
-}()
-
 extension FuzzTarget {
     static let filter = FuzzTarget(
         "filter", "a filter expression; half of the inputs are texts, the others choose rules of its grammar",
@@ -55,7 +48,7 @@ extension FuzzTarget {
         }
         let expression: FilterExpression
         do throws(FilterError) {
-            expression = try FilterExpression(parsing: text, limits: limits)
+            expression = try FilterExpression(parsing: text)
         } catch {
             try require(!error.description.isEmpty, "an error without a text")
             return
@@ -67,7 +60,7 @@ extension FuzzTarget {
             expression.outcome(in: context).description == outcome.description,
             "another outcome the second time: \(text)")
         try require(expression.matches(context) == outcome.isIncluded, "another verdict: \(text)")
-        var filter = RecordFilter(context: context, limits: limits)
+        var filter = RecordFilter(context: context)
         for _ in 0..<2 {
             try require(
                 filter.outcome(of: text).description == outcome.description,
@@ -120,7 +113,7 @@ extension FuzzTarget {
     }
 
     private static let matchExpression: FilterExpression = {
-        guard let expression = try? FilterExpression(parsing: "t|regExpMatch(p, f)", limits: limits) else {
+        guard let expression = try? FilterExpression(parsing: "t|regExpMatch(p, f)") else {
             preconditionFailure("the expression of the target is wrong")
         }
         return expression

@@ -33,18 +33,17 @@ extension FuzzTarget {
         "json", "JSON; canonical form, tree and reader agree, and what is written is read again", words: jsonWords,
         seeds: { source in jsonSeeds + source.changesets }
     ) { input in
-        let limits = Limits()
         let document = Bytes(input)
-        let canonical = try? CanonicalJSON.canonicalize(document, limits: limits)
-        let tree = try? JSONValue(parsing: document, limits: limits)
+        let canonical = try? CanonicalJSON.canonicalize(document)
+        let tree = try? JSONValue(parsing: document)
         try require(tree != nil || canonical == nil, "the canonical form of what the reader refuses")
         guard let tree else { return }
         if let canonical {
             // A number such as 1E0 is no integer, and stays what it is.
-            let again = try? CanonicalJSON.canonicalize(canonical, limits: limits)
+            let again = try? CanonicalJSON.canonicalize(canonical)
             try require(again == canonical, "canonical form of the canonical form: \(again?.text ?? "refused")")
         }
-        var reader = JSONReader(document, limits: limits)
+        var reader = JSONReader(document)
         try require((try? reader.skipValue()) != nil && (try? reader.finish()) != nil, "read, but not skipped")
         for text in [
             JSONText.compact(tree), JSONText.indented(tree), JSONText.text(tree, .init(indent: nil, strings: .ascii)),
@@ -52,8 +51,8 @@ extension FuzzTarget {
         ] {
             let text = Bytes(text)
             try require(
-                (try? JSONValue(parsing: text, limits: limits)) == tree
-                    && (try? CanonicalJSON.canonicalize(text, limits: limits)) == canonical,
+                (try? JSONValue(parsing: text)) == tree
+                    && (try? CanonicalJSON.canonicalize(text)) == canonical,
                 "written and read again, it differs: \(text.text)")
         }
     }
@@ -62,10 +61,9 @@ extension FuzzTarget {
         "changeset", "a server's answer; the signed payload is canonical, and read again as the same records",
         longest: 8192, words: jsonWords, seeds: { source in changesetSeeds + source.changesets }
     ) { input in
-        let limits = Limits()
         let changeset: Changeset
         do throws(FormatError) {
-            changeset = try Changeset(parsing: Bytes(input), limits: limits)
+            changeset = try Changeset(parsing: Bytes(input))
         } catch {
             try require(!error.description.isEmpty, "an error without a text")
             return
@@ -82,10 +80,9 @@ extension FuzzTarget {
             return zip(all, all.dropFirst()).map { $0 + [0] + $1 } + all.map { $0 + [0] + $0 }
         }
     ) { input in
-        let limits = Limits()
         guard let cut = input.firstIndex(of: 0),
-            let base = try? Changeset(parsing: Bytes(Array(input[..<cut])), limits: limits),
-            let delta = try? Changeset(parsing: Bytes(Array(input[(cut + 1)...])), limits: limits),
+            let base = try? Changeset(parsing: Bytes(Array(input[..<cut]))),
+            let delta = try? Changeset(parsing: Bytes(Array(input[(cut + 1)...]))),
             let merged = try? delta.snapshot(of: fuzzedCollection, onto: base.records)
         else { return }
         var model: [String: Bytes] = [:]
@@ -127,7 +124,7 @@ extension FuzzTarget {
     private static func checkPayload(_ payload: Payload) throws {
         let again: Payload
         do throws(FormatError) {
-            again = try Payload(parsing: payload.bytes, limits: Limits())
+            again = try Payload(parsing: payload.bytes)
         } catch {
             throw Finding("the payload that was written cannot be read: \(error): \(payload.bytes.text)")
         }
@@ -135,7 +132,7 @@ extension FuzzTarget {
             again.timestamp == payload.timestamp && again.records.map(\.id) == payload.records.map(\.id)
                 && again.records.map(\.json) == payload.records.map(\.json), "read again, the records differ")
         try require(
-            (try? CanonicalJSON.canonicalize(payload.bytes, limits: Limits())) == payload.bytes,
+            (try? CanonicalJSON.canonicalize(payload.bytes)) == payload.bytes,
             "the payload is not canonical: \(payload.bytes.text)")
         for record in payload.records {
             do { _ = try record.attachment() } catch { try require(!"\(error)".isEmpty, "an error without a text") }

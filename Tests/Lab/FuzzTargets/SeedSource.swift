@@ -35,7 +35,7 @@ package struct SeedSource: Sendable {
         }
         for path in isRepeatable ? [] : files(below: ".cache/real-collections", suffix: ".json").prefix(80) {
             guard let bytes = try? FileStore.read(path, limit: 8 << 20),
-                let document = try? JSONValue(parsing: bytes, limits: Limits()),
+                let document = try? JSONValue(parsing: bytes),
                 case .array(let records)? = document["data"]
             else { continue }
             let texts = records.map { String(decoding: JSONText.compact($0), as: UTF8.self) }.filter {

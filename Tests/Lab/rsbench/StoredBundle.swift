@@ -9,7 +9,7 @@ enum StoredBundle {
         let source = try PackagedDumps(dumps, collection)
         guard case .signed(let signature) = source.entry.trust else { throw BenchmarkError("not signed") }
         let bundle = try BundleReader(path: "\(dumps)/\(source.entry.bundle.path)")
-        let snapshot = try snapshot(of: bundle, signature, limits: Limits())
+        let snapshot = try snapshot(of: bundle, signature)
         let target = URL(filePath: output).appending(path: source.entry.bundle.path)
         try FileManager.default.createDirectory(
             at: target.deletingLastPathComponent(), withIntermediateDirectories: true)
@@ -21,16 +21,14 @@ enum StoredBundle {
     }
 
     /// What a bundle holds, verified at the time that the lock keeps.
-    private static func snapshot(
-        of bundle: BundleReader, _ signature: SignatureVerdict, limits: Limits
-    ) throws -> Snapshot {
+    private static func snapshot(of bundle: BundleReader, _ signature: SignatureVerdict) throws -> Snapshot {
         guard let pem = try bundle.chain() else { throw BenchmarkError("\(bundle.name) has no chain") }
-        let chain = try CertificateChain(pem: pem, limits: limits).verified(
+        let chain = try CertificateChain(pem: pem).verified(
             anchors: TrustAnchors([signature.root]), signer: SignerName(signature.signer), at: signature.verifiedAt)
         let unverified = try bundle.unverifiedSnapshot()
         return try unverified.verified(
             with: Dictionary(unverified.signatures.map { ($0.x5u, .success(chain)) }) { first, _ in first },
-            signer: chain.signer, limits: limits)
+            signer: chain.signer)
     }
 
     /// A bundle's attachments, for another bundle.

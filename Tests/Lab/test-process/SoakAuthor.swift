@@ -111,7 +111,7 @@ struct SoakAuthor {
         let list = collection.records.sorted { $0.key < $1.key }.map(\.value).joined(separator: ",")
         func changeset(_ metadata: String) throws -> UnverifiedSnapshot {
             let body = #"{"metadata":\#(metadata),"timestamp":\#(collection.timestamp),"changes":[\#(list)]}"#
-            return try Changeset(parsing: Bytes(utf8: body), limits: Limits()).snapshot(of: id, onto: nil)
+            return try Changeset(parsing: Bytes(utf8: body)).snapshot(of: id, onto: nil)
         }
         let payload = try changeset("{}").payload.bytes
         let entry =

@@ -6,7 +6,7 @@ import Testing
 /// The canonical records of a changeset that a server might send.
 private func table(_ records: String) throws -> RecordTable {
     let body = #"{"metadata":{"id":"c","bucket":"main"},"timestamp":1,"changes":[\#(records)]}"#
-    return try Changeset(parsing: Bytes(utf8: body), limits: Limits()).records
+    return try Changeset(parsing: Bytes(utf8: body)).records
 }
 
 private func set(_ records: String) throws -> ParameterSet { try ParameterSet(try table(records)) }

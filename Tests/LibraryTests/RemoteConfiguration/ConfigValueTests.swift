@@ -11,7 +11,7 @@ struct ConfigValueTests {
 
     private func value(_ json: String) throws -> RemoteConfigValue {
         let config = place.start()
-        config.setDefaults(["k": try JSONValue(parsing: Bytes(utf8: json), limits: Limits())])
+        config.setDefaults(["k": try JSONValue(parsing: Bytes(utf8: json))])
         return config["k"]
     }
 

@@ -161,7 +161,7 @@ struct TextTests {
             "true", "false", "0", "7", "-1", "2.5", "300", "18446744073709551615", "[1,2]", #"{"a":1}"#, #"{"a":"x"}"#,
         ]
         for json in values {
-            config.setDefaults(["k": try JSONValue(parsing: Bytes(utf8: json), limits: Limits())])
+            config.setDefaults(["k": try JSONValue(parsing: Bytes(utf8: json))])
             let value = config["k"]
             func agree<Value: Decodable>(_ type: Value.Type, _ fallback: Value, _ expected: String? = nil) {
                 let readings = readings(config, as: type, fallback: fallback)

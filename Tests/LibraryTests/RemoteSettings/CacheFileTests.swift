@@ -13,8 +13,7 @@ struct CacheFileTests {
 
     private func refusal(_ line: String) throws -> BundleError? {
         do throws(BundleError) {
-            _ = try CacheFile(
-                parsing: Bytes(utf8: line + "\npayload"), of: id, path: "cache", limits: Limits())
+            _ = try CacheFile(parsing: Bytes(utf8: line + "\npayload"), of: id, path: "cache")
             return nil
         } catch {
             return error

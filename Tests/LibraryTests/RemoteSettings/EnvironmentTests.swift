@@ -51,7 +51,7 @@ extension ServerTests {
         private func packaged(_ collection: ServerCollection, from server: String) throws -> PackagedSource {
             let source = try collection.server.packaged(collection)
             guard case .embedded(let text, let bundles) = source.form else { return source }
-            var lock = try LockFile(parsing: text, path: "test", limits: Limits())
+            var lock = try LockFile(parsing: text, path: "test")
             for id in lock.collections.keys { lock.collections[id]?.server = server }
             return .embedded(lock: Bytes(lock.text), bundles: bundles, name: "from \(server)")
         }

@@ -79,7 +79,7 @@ import Testing
         metadata["signatures"] = nil
         changeset["metadata"] = metadata
         let text = Bytes(Array(try JSONSerialization.data(withJSONObject: changeset)))
-        let claim = try Changeset(parsing: text, limits: Limits())
+        let claim = try Changeset(parsing: text)
             .snapshot(of: CollectionID(collection.id), onto: nil)
         let transaction = try await DumpsTransaction.begin(in: DumpsDirectory(place.path("imported")))
         defer { try? transaction.end() }

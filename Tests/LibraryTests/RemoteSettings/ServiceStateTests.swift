@@ -165,7 +165,7 @@ import Testing
         _ = try? await client.sync()
         #expect(service.clockSkew == .seconds(60))
         #expect(place.service().clockSkew == .seconds(60))
-        let monitor = try MonitorChangeset(parsing: Bytes(utf8: place.server.monitor()), limits: Limits())
+        let monitor = try MonitorChangeset(parsing: Bytes(utf8: place.server.monitor()))
         let event = try #require(received.take().first { $0.source == "settings-changes-monitoring" })
         #expect(event.age == Timestamp(milliseconds: 1_799_999_940_000).elapsed(since: monitor.timestamp))
         place.server.inject([date(HTTPDate.text(Timestamp(milliseconds: 1_800_000_010_000)))])
@@ -246,8 +246,7 @@ import Testing
         let outside = place.path("outside")
         try FileManager.default.createDirectory(atPath: outside, withIntermediateDirectories: true)
         try Data("x".utf8).write(to: URL(fileURLWithPath: "\(outside)/y.snapshot"))
-        try FileManager.default.createSymbolicLink(
-            atPath: "\(place.storage)/linked", withDestinationPath: outside)
+        try FileManager.default.createSymbolicLink(atPath: "\(place.storage)/linked", withDestinationPath: outside)
         let service = place.service()
         let client = service.makeClient(collectionName: two.name)
         #expect(client.getRecords()?.count == 1)
@@ -295,8 +294,7 @@ import Testing
         let received = Received()
         let client = place.service { $0.telemetry = received }.makeClient(collectionName: collection.name)
         try await client.sync()
-        #expect(
-            received.take().map(\.status) == [.success, .corruptionError, .success])
+        #expect(received.take().map(\.status) == [.success, .corruptionError, .success])
         #expect(client.getRecords()?.count == 1)
     }
 

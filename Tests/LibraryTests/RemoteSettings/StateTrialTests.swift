@@ -165,7 +165,7 @@ import Testing
         #"{"rejected":[{"timestamp":1,"payload":"00","reason":"short"}]}"#,
     ])
     func aFileOfAnyContent(_ text: String) {
-        var trial = StateTrial((try? JSONValue(parsing: Bytes(utf8: text), limits: Limits())) ?? .null)
+        var trial = StateTrial((try? JSONValue(parsing: Bytes(utf8: text))) ?? .null)
         trial.settle()
         trial.countStart(serving: Self.first)
         #expect(trial.refusal(of: Self.first) == nil)
@@ -186,8 +186,7 @@ import Testing
     @Test func theFileIsBounded() {
         var trial = StateTrial()
         for number in 1...1000 {
-            trial.reject(
-                Self.state(UInt64(number)), because: String(repeating: "\u{1b}é", count: 1000), app: "app 1.0")
+            trial.reject(Self.state(UInt64(number)), because: String(repeating: "\u{1b}é", count: 1000), app: "app 1.0")
             trial.recordGood(Self.state(UInt64(number + 5000)))
         }
         #expect(JSONText.compact(trial.json).count < 1 << 16)
@@ -202,8 +201,7 @@ import Testing
         for character in ["\u{301}", "\"", "\u{7F}", "\u{E0001}"] {
             let reason = "a" + String(repeating: character, count: 100_000)
             for number in 0..<20 {
-                trial.reject(
-                    Self.state(UInt64(number)), because: reason, app: StateTrial.bounded(reason))
+                trial.reject(Self.state(UInt64(number)), because: reason, app: StateTrial.bounded(reason))
                 trial.recordGood(Self.state(UInt64(100 + number)))
             }
             #expect(JSONText.compact(trial.json).count < 1 << 16)

@@ -139,15 +139,20 @@ import Testing
     @Test func recordsOverTheBudgetOfFiltersAreCounted() async throws {
         let place = try Workplace()
         let collection = try place.server.makeCollection()
-        for number in 0..<200 { try collection.put("r\(number)", ["filter_expression": "\(number) < 1000"]) }
+        for number in 0..<300 {
+            try collection.put("r\(number)", ["filter_expression": "env.text|regExpMatch('b\(number)') == null"])
+        }
         try collection.put("unfiltered", [:])
-        let service = place.service { $0.limits.all.filter.readSteps = 400 }
+        let text = String(repeating: "a", count: 60_000)
+        let service = place.service {
+            $0.appContext = RemoteSettingsContext(customTargettingAttributes: ["text": text])
+        }
         let client = service.makeClient(collectionName: collection.name)
         try await client.sync()
         let records = try #require(client.getRecords())
         let status = try #require(service.inspect().collections.first).status
         #expect(records.contains { $0.id == "unfiltered" } && records.count > 10)
-        #expect(status.unevaluatedRecords == 201 - records.count && status.unevaluatedRecords > 0)
+        #expect(status.unevaluatedRecords == 301 - records.count && status.unevaluatedRecords > 0)
         #expect(try Self.decoded(status) == status)
         #expect("\(service.inspect())".contains("records omitted, because evaluating all filters takes too much work"))
         #expect(try Self.decoded(Self.inspection).collections.allSatisfy { $0.status.unevaluatedRecords == 0 })

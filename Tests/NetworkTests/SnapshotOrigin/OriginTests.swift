@@ -104,7 +104,7 @@ import Testing
 
     @Test func `A changeset has the bundle's records and metadata`() throws {
         let text = try body(try ask(try origin(), "/v2/buckets/main/collections/sample/changeset?_expected=0"))
-        let changeset = try Changeset(parsing: Bytes(utf8: text), limits: Limits())
+        let changeset = try Changeset(parsing: Bytes(utf8: text))
         #expect(changeset.records.map(\.id) == ["a", "c", "d", "f", "g"])
         #expect(changeset.timestamp.milliseconds == 20)
         #expect(changeset.metadata.json.text.contains("1.50"))
@@ -173,7 +173,7 @@ import Testing
         }
         #expect(problem.status == code)
         let version = APIVersion(path: target)
-        let body = try JSONValue(parsing: problem.body(version), limits: Limits())
+        let body = try JSONValue(parsing: problem.body(version))
         if version == .v2 {
             #expect((code == 422 ? body["detail"]?.array?.first?["loc"] : body["detail"]) != nil)
         } else {
@@ -239,7 +239,7 @@ import Testing
         let origin = try origin()
         let path = "/v1/buckets/monitor/collections/changes/records"
         func names(_ query: String) throws -> [String?] {
-            let list = try JSONValue(parsing: Bytes(utf8: try body(try ask(origin, path + query))), limits: Limits())
+            let list = try JSONValue(parsing: Bytes(utf8: try body(try ask(origin, path + query))))
             return list["data"]?.array?.map { $0["collection"]?.string } ?? []
         }
         for query in ["", "?_limit=1&_sort=collection&_fields=id", "?_expected=5", "?bucket=main", "?_token=x"] {
@@ -277,8 +277,7 @@ import Testing
 
     @Test func `The monitor has the newest first, and filters`() throws {
         let path = "/v1/buckets/monitor/collections/changes/changeset?_expected=0"
-        let monitor = try MonitorChangeset(
-            parsing: Bytes(utf8: try body(try ask(try origin(), path))), limits: Limits())
+        let monitor = try MonitorChangeset(parsing: Bytes(utf8: try body(try ask(try origin(), path))))
         #expect(monitor.timestamp.milliseconds == 20)
         #expect(monitor.collections.count == 2)
         #expect(try body(try ask(try origin(), path + "&bucket=main&collection=other")).contains("\"other\""))
@@ -294,7 +293,7 @@ import Testing
 
     @Test func `A cut changeset has the newest changes`() throws {
         let path = "/v1/buckets/main/collections/sample/changeset?_expected=0&_limit=1"
-        let full = try JSONValue(parsing: Bytes(utf8: try body(try ask(try origin(), path))), limits: Limits())
+        let full = try JSONValue(parsing: Bytes(utf8: try body(try ask(try origin(), path))))
         #expect(full["changes"]?.array?.count == 1 && full["timestamp"]?.number?.int64 == 20)
         guard case .redirect(let url, _) = try ask(try origin(), path + "&_since=11") else {
             Issue.record("no redirect")
@@ -354,7 +353,7 @@ import Testing
             Issue.record("no zip")
             return
         }
-        let archive = try AttachmentsZIP(Bytes(segments.flatMap(\.array)), name: "zip", limits: Limits())
+        let archive = try AttachmentsZIP(Bytes(segments.flatMap(\.array)), name: "zip")
         #expect(archive.file(of: "f", size: long.utf8.count)?.text == long)
         #expect(archive.file(of: "g", size: 5)?.text == "short")
         guard case .problem = try ask(try origin(), "/attachments/bundles/main--other.zip") else {

@@ -24,7 +24,7 @@ struct SampleCollection {
         let id = try CollectionID(id)
         let body =
             #"{"metadata":\#(metadata),"timestamp":\#(timestamp),"changes":[\#(records.joined(separator: ","))]}"#
-        let changeset = try Changeset(parsing: Bytes(utf8: body), limits: Limits())
+        let changeset = try Changeset(parsing: Bytes(utf8: body))
         let unverified = try changeset.snapshot(of: id, onto: nil)
         let snapshot = Snapshot(vouchingFor: unverified, chain: nil, provenance: .unsigned)
         let files = attachments.map { Bytes(utf8: $0) }

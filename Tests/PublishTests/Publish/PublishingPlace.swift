@@ -59,8 +59,8 @@ final class PublishingPlace {
     }
 
     func verify(roots: [SHA256Digest]? = nil) throws {
-        let lock = try dumps.lockFile(limits: Limits())
-        let verifier = BundleVerifier(TrustPolicy(roots: TrustAnchors(roots ?? [trusted])), limits: Limits())
+        let lock = try dumps.lockFile()
+        let verifier = BundleVerifier(TrustPolicy(roots: TrustAnchors(roots ?? [trusted])))
         try verifier.verify(dumps.bundlePath(id), of: id, against: #require(lock.collections[id]))
     }
 }

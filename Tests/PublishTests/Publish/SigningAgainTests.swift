@@ -15,8 +15,8 @@ import Testing
     private func plant(_ records: String, in place: PublishingPlace, at time: Timestamp) async throws {
         let payload = #"{"data":[\#(records)],"last_modified":"\#(time)"}"#
         let unverified = UnverifiedSnapshot(
-            collection: place.id, payload: try Payload(parsing: Bytes(utf8: payload), limits: Limits()),
-            metadata: try CollectionMetadata(parsing: Bytes(utf8: #"{"bucket":"main","id":"c"}"#), limits: Limits()))
+            collection: place.id, payload: try Payload(parsing: Bytes(utf8: payload)),
+            metadata: try CollectionMetadata(parsing: Bytes(utf8: #"{"bucket":"main","id":"c"}"#)))
         let transaction = try await DumpsTransaction.begin(in: place.dumps)
         defer { try? transaction.end() }
         let planted = Snapshot(vouchingFor: unverified, chain: nil, provenance: .imported)
@@ -87,8 +87,7 @@ import Testing
         try place.write("records: {a: {v: 1}}")
         try await place.publish(at: now)
         func publisher() async throws -> Publisher {
-            try await place.publisher(
-                .init(time: days(1)), roots: [other.trusted], signer: try other.keys.signer([:]))
+            try await place.publisher(.init(time: days(1)), roots: [other.trusted], signer: try other.keys.signer([:]))
         }
         let outcome = try #require(try await publisher().resign([]).first)
         #expect {

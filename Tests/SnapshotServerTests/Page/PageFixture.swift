@@ -21,21 +21,17 @@ struct PageFixture {
 
     static let now = Timestamp(milliseconds: 1_700_000_000_123 + 3 * 86_400_000)
 
-    /// What a page may cost.
-    var limits = Limits()
-
     func answer(_ target: String) async throws -> PageAnswer {
         let collection = try collection()
         return await Self.answer(
             target,
             of: PageCatalog(
-                collections: [collection], problems: problem.map { [collection.id: $0] } ?? [:], path: path),
-            limits: limits)
+                collections: [collection], problems: problem.map { [collection.id: $0] } ?? [:], path: path))
     }
 
-    static func answer(_ target: String, of catalog: PageCatalog, limits: Limits = Limits()) async -> PageAnswer {
+    static func answer(_ target: String, of catalog: PageCatalog) async -> PageAnswer {
         let parts = target.split(separator: "?", maxSplits: 1, omittingEmptySubsequences: false)
-        return await OriginPage(limits: limits).answer(
+        return await OriginPage().answer(
             path: String(parts[0]), query: parts.count == 2 ? String(parts[1]) : "", of: catalog, now: now)
     }
 
@@ -45,8 +41,7 @@ struct PageFixture {
             bundle: try BundleReader(bytes: Bytes(bytes), name: "\(name).zip"), bundleSize: bytes.count,
             provenance: .unsigned, server: "http://127.0.0.1:8888/v1", pin: pin,
             olderStates: try older.map { state in
-                let bundle = try BundleReader(
-                    bytes: Bytes(try bundle(state.records, state.timestamp)), name: "older")
+                let bundle = try BundleReader(bytes: Bytes(try bundle(state.records, state.timestamp)), name: "older")
                 return PageCatalog.OlderState(timestamp: Timestamp(milliseconds: state.timestamp)) { bundle }
             })
     }
@@ -80,7 +75,7 @@ struct PageFixture {
                 .init(key: "timestamp", value: .number(JSONNumber(timestamp))),
                 .init(key: "changes", value: .array(changes)),
             ]))
-        let changeset = try Changeset(parsing: Bytes(body), limits: Limits())
+        let changeset = try Changeset(parsing: Bytes(body))
         let snapshot = Snapshot(
             vouchingFor: try changeset.snapshot(of: id, onto: nil), chain: nil, provenance: .unsigned)
         let url = FileManager.default.temporaryDirectory.appending(path: "page-\(UUID().uuidString).zip")

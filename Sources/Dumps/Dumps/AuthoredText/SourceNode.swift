@@ -86,11 +86,9 @@ package struct SourceNode: Sendable {
 /// A strict parser of source files. It parses JSON with this package's own parser, and YAML with libyaml.
 package struct SourceReader {
     let file: String
-    let limits: Limits
 
-    package init(file: String, limits: Limits) {
+    package init(file: String) {
         self.file = file
-        self.limits = limits
     }
 
     /// Parses a document.
@@ -108,7 +106,7 @@ package struct SourceReader {
 extension SourceReader {
     private func json(_ text: Bytes) throws(DumpsError) -> SourceNode {
         do throws(FormatError) {
-            var reader = JSONReader(text, limits: limits)
+            var reader = JSONReader(text)
             var lines = LineCounter(text)
             let node = try value(&reader, &lines)
             try reader.finish()
@@ -177,7 +175,7 @@ extension SourceReader {
         guard String(validating: bytes.array, as: UTF8.self) != nil else {
             throw error(nil, "the text is not UTF-8", "save it as UTF-8")
         }
-        guard let root = try YAMLNode.composed(bytes, file: file, canBeJSON: true, limits: limits) else {
+        guard let root = try YAMLNode.composed(bytes, file: file, canBeJSON: true) else {
             throw error(nil, "the file is empty", "add a line with records: or parameters:")
         }
         return try node(root)
@@ -194,7 +192,7 @@ extension SourceReader {
             guard scalar.isPlain, !isText else {
                 return SourceNode(content: .string(scalar.string), line: line)
             }
-            guard let content = PlainScalar.content(scalar.string, limits: limits) else {
+            guard let content = PlainScalar.content(scalar.string) else {
                 throw error(
                     line, "\(scalar.string) is a string to some YAML readers and another type to others",
                     "put a string in quotes; write a number as in JSON, and true, false and null in lower case")
@@ -221,7 +219,7 @@ package enum PlainScalar {
     ///
     /// - Returns: `nil` if YAML parsers interpret the string differently, as for `no`, `0x1F`, `.5`, `1_000` or
     ///   `12:30`.
-    package static func content(_ text: String, limits: Limits) -> SourceNode.Content? {
+    package static func content(_ text: String) -> SourceNode.Content? {
         switch text {
         case "", "~", "null": return .null
         case "true": return .bool(true)
@@ -229,7 +227,7 @@ package enum PlainScalar {
         default: break
         }
         if let first = text.utf8.first, first == UInt8(ascii: "-") || (48...57).contains(first),
-            case .number(let number)? = try? JSONValue(parsing: Bytes(utf8: text), limits: limits)
+            case .number(let number)? = try? JSONValue(parsing: Bytes(utf8: text))
         {
             return .number(number)
         }

@@ -7,19 +7,15 @@ import RemoteSettingsModel
     private let text: UnsafeBufferPointer<UInt8>
     private let file: String
     private let canBeJSON: Bool
-    private let limits: Limits
 
     /// Creates a composer and starts libyaml's parser.
     ///
     /// - Parameter text: the text, which must remain at its address for as long as the composer is used.
-    init(
-        _ text: UnsafeBufferPointer<UInt8>, file: String, canBeJSON: Bool, limits: Limits
-    ) throws(DumpsError) {
+    init(_ text: UnsafeBufferPointer<UInt8>, file: String, canBeJSON: Bool) throws(DumpsError) {
         unsafe parser = .allocate(capacity: 1)
         unsafe self.text = unsafe text
         self.file = file
         self.canBeJSON = canBeJSON
-        self.limits = limits
         guard unsafe yaml_parser_initialize(parser) == 1 else {
             throw DumpsError(file: file, problem: "there is not enough memory to read the file", remedy: "try again")
         }
@@ -47,9 +43,9 @@ import RemoteSettingsModel
     }
 
     private func node(_ event: Event, depth: Int) throws(DumpsError) -> YAMLNode {
-        guard depth < limits.jsonDepth else {
+        guard depth < Limits.jsonDepth else {
             throw error(
-                event, "values are nested deeper than \(limits.jsonDepth) levels",
+                event, "values are nested deeper than \(Limits.jsonDepth) levels",
                 "flatten them" + (canBeJSON ? ", or write JSON" : ""))
         }
         switch event.kind {
@@ -120,8 +116,7 @@ extension YAMLComposer {
         guard unsafe yaml_parser_parse(parser, &event) == 1 else { throw failure() }
         defer { unsafe yaml_event_delete(&event) }
         let (start, end) = unsafe (event.start_mark, event.end_mark)
-        return unsafe Event(
-            kind: kind(event), line: line(start), range: start.index..<max(start.index, end.index))
+        return unsafe Event(kind: kind(event), line: line(start), range: start.index..<max(start.index, end.index))
     }
 
     private func line(_ mark: yaml_mark_t) -> Int { mark.line + 1 }
@@ -157,7 +152,6 @@ extension YAMLComposer {
         }
         // After an error, libyaml's marks lag behind its reader, so compute the line from the byte offset.
         let line = unsafe text.span.line(at: parser.pointee.problem_offset, isYAML: true)
-        return DumpsError(
-            file: file, line: line, problem: "not YAML: \(problem)", remedy: "correct this line")
+        return DumpsError(file: file, line: line, problem: "not YAML: \(problem)", remedy: "correct this line")
     }
 }

@@ -47,13 +47,11 @@ package struct YAMLNode: Sendable {
     ///   - canBeJSON: whether the file could be JSON instead, which some remedies then suggest.
     /// - Returns: `nil` if the text contains no document.
     /// - Throws: ``DumpsError`` with the line of the problem.
-    static func composed(
-        _ text: Bytes, file: String, canBeJSON: Bool, limits: Limits = Limits()
-    ) throws(DumpsError) -> YAMLNode? {
+    static func composed(_ text: Bytes, file: String, canBeJSON: Bool) throws(DumpsError) -> YAMLNode? {
         try refuseDirectives(text, file: file)
         return try unsafe text.array.withUnsafeBufferPointer { (buffer) throws(DumpsError) in
             // The events contain pointers into the buffer, so it must exist until the tree is complete.
-            let composer = try unsafe YAMLComposer(buffer, file: file, canBeJSON: canBeJSON, limits: limits)
+            let composer = try unsafe YAMLComposer(buffer, file: file, canBeJSON: canBeJSON)
             return try composer.document()
         }
     }

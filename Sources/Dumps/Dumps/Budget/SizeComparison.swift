@@ -10,9 +10,9 @@ package struct SizeComparison: Sendable {
 
     /// Reads the sizes. Does I/O and runs git. The growth is unknown outside a repository, or if the lock file was
     /// never committed.
-    package init(_ directory: DumpsDirectory, limits: Limits) async {
+    package init(_ directory: DumpsDirectory) async {
         do {
-            now = try directory.lockFile(limits: limits).sizes
+            now = try directory.lockFile().sizes
         } catch {
             now = [:]
             head = nil
@@ -20,7 +20,7 @@ package struct SizeComparison: Sendable {
             return
         }
         do {
-            let repository = try await GitRepository(containing: directory.path, limits: limits)
+            let repository = try await GitRepository(containing: directory.path)
             let lock = try await repository.lock(at: try await repository.revision("HEAD"))
             head = lock?.sizes
             problem = lock == nil ? "HEAD has no dumps.lock.json" : nil

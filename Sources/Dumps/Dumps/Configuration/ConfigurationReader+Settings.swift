@@ -197,7 +197,7 @@ extension ConfigurationReader {
         guard case .mapping = node.content else {
             throw error(node, "schema cannot be \(shown(node))", remedy: "write none, or a JSON Schema of the records")
         }
-        let source = try SourceReader(file: file, limits: Limits()).node(node)
+        let source = try SourceReader(file: file).node(node)
         do throws(DumpsError) {
             _ = try RecordSchema(source.json)
         } catch {

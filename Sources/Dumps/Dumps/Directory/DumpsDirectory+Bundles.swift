@@ -6,14 +6,14 @@ extension DumpsDirectory {
     /// is renaming. If a redo log has effect, the lock file is the one in it. Reads files; writes none.
     ///
     /// - Throws: `BundleError` if the lock file cannot be read.
-    package func readableLock(limits: Limits) throws -> (lock: LockFile, staged: Set<CollectionID>) {
-        guard let log = try RedoLog.read(in: path, limits: limits) else { return (try lockFile(limits: limits), []) }
+    package func readableLock() throws -> (lock: LockFile, staged: Set<CollectionID>) {
+        guard let log = try RedoLog.read(in: path) else { return (try lockFile(), []) }
         return (log.lock, Set(log.staged))
     }
 
-    /// Returns the path of a bundle that is listed by ``readableLock(limits:)``. Reads files; writes none.
-    package func readablePath(_ id: CollectionID, limits: Limits) throws -> String {
-        let staged = try RedoLog.read(in: path, limits: limits)?.staged ?? []
+    /// Returns the path of a bundle that is listed by ``readableLock()``. Reads files; writes none.
+    package func readablePath(_ id: CollectionID) throws -> String {
+        let staged = try RedoLog.read(in: path)?.staged ?? []
         return try staged.contains(id) && FileStore.exists(packPath(id)) ? packPath(id) : bundlePath(id)
     }
 }
@@ -25,9 +25,9 @@ package struct BundleAtHand: Sendable {
     package let reader: BundleReader
 
     /// Opens a bundle and checks its structure, but not its contents. Does I/O.
-    package init(path: String, limits: Limits) throws(BundleError) {
+    package init(path: String) throws(BundleError) {
         file = try MappedFile(path: path)
-        reader = try BundleReader(file, limits: limits)
+        reader = try BundleReader(file)
     }
 
     /// Returns whether this is exactly the bundle that `held`, its current lock file entry, describes, and has the same
@@ -50,8 +50,8 @@ extension DumpsDirectory {
     ///
     /// - Throws: ``DumpsError`` if a name is not in the lock file, if the lock file lists no bundles, or if
     ///   `dumps.yaml` does not list all of them; `BundleError`.
-    package func lockedBundles(_ names: [CollectionID], limits: Limits) throws -> [BundleReader] {
-        let lock = try lockFile(limits: limits)
+    package func lockedBundles(_ names: [CollectionID]) throws -> [BundleReader] {
+        let lock = try lockFile()
         let unknown = names.filter { lock.collections[$0] == nil }
         guard unknown.isEmpty else { throw DumpsError.notLocked(unknown, lockPath, known: lock.collections.keys) }
         guard !lock.collections.isEmpty else { throw DumpsError.nothingLocked(lockPath) }
@@ -59,7 +59,7 @@ extension DumpsDirectory {
         guard unlisted.isEmpty else { throw DumpsError.unlisted(unlisted, configurationPath) }
         let wanted = names.isEmpty ? Set(lock.collections.keys) : Set(names)
         return try wanted.sorted().map { id in
-            let bundle = try BundleReader(path: bundlePath(id), limits: limits)
+            let bundle = try BundleReader(path: bundlePath(id))
             try bundle.verifyContents()
             let content = Manifest.digest(of: try bundle.manifestText())
             guard bundle.head.collection == id, content == lock.collections[id]?.content else {

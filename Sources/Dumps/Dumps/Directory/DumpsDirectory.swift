@@ -41,10 +41,10 @@ package struct DumpsDirectory: Sendable {
     /// Replacing `other` would then destroy that file.
     ///
     /// - Throws: `BundleError` if the lock file cannot be read, or if a path cannot be resolved.
-    package func hasFiles(at other: String, limits: Limits) throws -> Bool {
+    package func hasFiles(at other: String) throws -> Bool {
         guard let other = try FileStore.resolved(other) else { return false }
         let folder = other == "/" ? other : "\(other)/"
-        let files = [configurationPath, lockPath] + (try lockFile(limits: limits).collections.keys.map(bundlePath))
+        let files = [configurationPath, lockPath] + (try lockFile().collections.keys.map(bundlePath))
         return try files.compactMap(FileStore.resolved).contains { $0 == other || $0.hasPrefix(folder) }
     }
 
@@ -123,9 +123,9 @@ package struct DumpsDirectory: Sendable {
     /// Reads the lock file; returns an empty one if there is none.
     ///
     /// - Throws: ``BundleError``.
-    package func lockFile(limits: Limits) throws -> LockFile {
+    package func lockFile() throws -> LockFile {
         guard let bytes = try FileStore.read(lockPath, limit: Limits.lockBytes) else { return LockFile() }
-        return try LockFile(parsing: bytes, path: lockPath, limits: limits)
+        return try LockFile(parsing: bytes, path: lockPath)
     }
 }
 

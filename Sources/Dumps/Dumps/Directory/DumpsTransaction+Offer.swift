@@ -89,7 +89,7 @@ extension DumpsTransaction {
         let path = directory.bundlePath(id)
         guard case .file? = try FileStore.kind(path) else { return nil }
         do throws(BundleError) {
-            return try BundleReader(path: path, limits: limits)
+            return try BundleReader(path: path)
         } catch {
             guard error.code != .storage else { throw error }
             return nil

@@ -18,7 +18,6 @@ package final class DumpsTransaction: Sendable {
     package let before: LockFile
     /// The collections of a killed commit that was finished by ``begin(in:waiting:isReadOnly:limits:replacing:)``.
     package let recovered: [CollectionID]
-    let limits: Limits
     private let lock: Mutex<DirectoryLock?>
     private let isNewDirectory: Bool
     private let isReadOnly: Bool
@@ -33,7 +32,7 @@ package final class DumpsTransaction: Sendable {
 
     private init(
         _ directory: DumpsDirectory, lock: DirectoryLock, before: LockFile, recovered: [CollectionID],
-        isNewDirectory: Bool, isReadOnly: Bool, limits: Limits
+        isNewDirectory: Bool, isReadOnly: Bool
     ) {
         self.directory = directory
         self.lock = Mutex(lock)
@@ -41,7 +40,6 @@ package final class DumpsTransaction: Sendable {
         self.recovered = recovered
         self.isNewDirectory = isNewDirectory
         self.isReadOnly = isReadOnly
-        self.limits = limits
         next = Mutex(Next(lock: LockFile(collections: before.collections), removed: before.retired.map { [$0] } ?? []))
     }
 
@@ -56,7 +54,7 @@ package final class DumpsTransaction: Sendable {
     ///   cannot be read; `CancellationError`.
     package static func begin(
         in directory: DumpsDirectory, waiting duration: Duration = .seconds(1), isReadOnly: Bool = false,
-        limits: Limits = Limits(), replacing lock: () async throws -> LockFile? = { nil }
+        replacing lock: () async throws -> LockFile? = { nil }
     ) async throws -> DumpsTransaction {
         let isNew = try !isReadOnly && !FileStore.isDirectory(directory.path)
         if isNew { try FileStore.makeDirectories(directory.path) }
@@ -64,12 +62,12 @@ package final class DumpsTransaction: Sendable {
             let exclusive = try await directory.lock(waiting: duration)
             let recovered =
                 try isReadOnly
-                ? RedoLog.read(in: directory.path, limits: limits)?.collections ?? []
-                : directory.finishCommit(limits: limits)
-            let before = try await lock() ?? directory.readableLock(limits: limits).lock
+                ? RedoLog.read(in: directory.path)?.collections ?? []
+                : directory.finishCommit()
+            let before = try await lock() ?? directory.readableLock().lock
             return DumpsTransaction(
                 directory, lock: exclusive, before: before, recovered: recovered, isNewDirectory: isNew,
-                isReadOnly: isReadOnly, limits: limits)
+                isReadOnly: isReadOnly)
         } catch {
             if isNew { try? FileStore.removeIfEmpty(directory.path) }
             throw error
@@ -108,18 +106,17 @@ package final class DumpsTransaction: Sendable {
         try directory.prepareWork()
         do {
             let writer = BundleWriter(
-                snapshot, attachments: attachments, compression: settings.compression, packedRecords: records,
-                limits: limits)
+                snapshot, attachments: attachments, compression: settings.compression, packedRecords: records)
             // The commit flushes the file later.
             let written = try writer.write(toNewFile: path, flushing: false)
             try settings.budget.check(size: written.size, of: written.manifest)
-            try BundleReader(path: path, limits: limits)
+            try BundleReader(path: path)
                 .verifyContents(of: snapshot.payload, content: written.content)
             var entry = LockFile.Collection(
                 written, trust: snapshot.provenance, server: server, attachmentRule: settings.attachments.text)
             entry.accepted = accepted
             if let held = before.collections[id],
-                let present = try? BundleAtHand(path: directory.bundlePath(id), limits: limits),
+                let present = try? BundleAtHand(path: directory.bundlePath(id)),
                 present.isFile(of: entry, lockedAs: held)
             {
                 // Keep the current file and its `verifiedAt`.
@@ -215,7 +212,7 @@ extension DumpsTransaction {
             throw DumpsError.overBudget(excess)
         }
         // In a merge, the lock file in the directory may be unreadable, or may differ from `before`.
-        let isChanged = next.lock != (try? directory.lockFile(limits: limits))
+        let isChanged = next.lock != (try? directory.lockFile())
         let needsLog = isChanged || !next.staged.isEmpty || !next.removed.isEmpty
         let configuration = try text.flatMap(directory.changedConfiguration)
         if needsLog { try directory.write(try log(next, replacesConfiguration: configuration != nil)) }
@@ -280,11 +277,11 @@ extension DumpsDirectory {
     /// Finishes the commit of a killed process, or discards its staged bundles.
     ///
     /// - Returns: the collections of the commit.
-    fileprivate func finishCommit(limits: Limits) throws -> [CollectionID] {
+    fileprivate func finishCommit() throws -> [CollectionID] {
         try refuseLinks()
         // Remove the temporary files of replacements that were killed.
         for file in [configurationPath, lockPath] { try FileStore.remove("\(file).tmp", below: path) }
-        guard let log = try RedoLog.read(in: path, limits: limits) else {
+        guard let log = try RedoLog.read(in: path) else {
             try FileStore.remove(redoLogPath, below: path)
             try discardStaged()
             return []
@@ -296,7 +293,7 @@ extension DumpsDirectory {
                 staged.insert(id)
             } else if try !isBundle(at: bundlePath(id), entry) {
                 // The bundle was removed after the log was written. Keep the collection's old entry.
-                next.collections[id] = (try? lockFile(limits: limits))?.collections[id]
+                next.collections[id] = (try? lockFile())?.collections[id]
             }
         }
         try finish(next, staged: staged, removed: Set(log.removed))

@@ -148,8 +148,7 @@ extension Guards {
     ///     state is then probably a mistake.
     /// - Returns: the violations, in the order of ``Name``.
     package func violations(
-        of new: RecordTable, after old: RecordTable?, oldCount: Int? = nil, isPublished: Bool = false,
-        limits: Limits = Limits()
+        of new: RecordTable, after old: RecordTable?, oldCount: Int? = nil, isPublished: Bool = false
     ) -> [GuardViolation] {
         var found: [GuardViolation] = []
         let count = old?.count ?? oldCount
@@ -171,7 +170,7 @@ extension Guards {
                     .requiredIDs, found: "\(missing.count) of \(requiredIDs.count) required ids are missing",
                     limit: "all are required", ids: missing))
         }
-        return found + violations(ofSchemaBy: new, limits)
+        return found + violations(ofSchemaBy: new)
     }
 
     private func changes(of new: RecordTable, after old: RecordTable) -> [GuardViolation] {
@@ -213,7 +212,7 @@ extension Guards {
         return found
     }
 
-    private func violations(ofSchemaBy records: RecordTable, _ limits: Limits) -> [GuardViolation] {
+    private func violations(ofSchemaBy records: RecordTable) -> [GuardViolation] {
         guard let document = schema else { return [] }
         let schema: RecordSchema
         do throws(DumpsError) {
@@ -222,11 +221,11 @@ extension Guards {
             let place = (["schema"] + error.path).joined(separator: ".")
             return [.init(.schema, found: "\(place): \(error.problem)", limit: "so the schema is not valid", ids: [])]
         }
-        var budget = RecordSchema.budget(limits)
+        var budget = RecordSchema.budget
         var ids: [String] = []
         var first: SchemaViolation?
         for record in records {
-            guard let value = try? JSONValue(parsing: record.json, limits: Limits()) else { continue }
+            guard let value = try? JSONValue(parsing: record.json) else { continue }
             let violations = schema.violations(of: value, budget: &budget)
             if budget.isExhausted {
                 return [

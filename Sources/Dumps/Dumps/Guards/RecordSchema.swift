@@ -22,7 +22,7 @@ package struct RecordSchema: Sendable {
     }
 
     /// Returns the maximum work for validating all records of a collection.
-    package static func budget(_ limits: Limits = Limits()) -> WorkBudget { WorkBudget(steps: limits.schemaSteps) }
+    package static var budget: WorkBudget { WorkBudget(steps: Limits.schemaSteps) }
 
     /// Returns the violations in a record, at most 20.
     ///

@@ -23,12 +23,10 @@ package struct BundleHistory: Sendable {
     }
 
     private let sources: [Source]
-    private let limits: Limits
     private let bounds: HistoryLimits
 
-    package init(_ sources: [Source], limits: Limits = Limits(), bounds: HistoryLimits = HistoryLimits()) {
+    package init(_ sources: [Source], bounds: HistoryLimits = HistoryLimits()) {
         self.sources = sources
-        self.limits = limits
         self.bounds = bounds
     }
 
@@ -38,17 +36,17 @@ package struct BundleHistory: Sendable {
     ///   - places: the places. Each is `git`, for the commits of the directory, or a folder of bundles.
     ///   - directory: the dumps directory.
     /// - Throws: ``DumpsError`` if the directory is not in a git repository, or if a folder does not exist.
-    package init(of directory: String, in places: [String], limits: Limits = Limits()) async throws(DumpsError) {
+    package init(of directory: String, in places: [String]) async throws(DumpsError) {
         var sources: [Source] = []
         for place in places {
             if place == "git" {
-                sources.append(.git(try await GitRepository(containing: directory, limits: limits)))
+                sources.append(.git(try await GitRepository(containing: directory)))
             } else {
                 guard try Self.kind(of: place) == .directory else { throw .noPlace(place) }
                 sources.append(.path(place))
             }
         }
-        self.init(sources, limits: limits)
+        self.init(sources)
     }
 
     /// The reason that older bundles may be missing, and the remedy; `nil` if all are there.
@@ -102,7 +100,7 @@ package struct BundleHistory: Sendable {
                 listing.bundles.append(
                     HistoricBundle(
                         collection: id, timestamp: timestamp, origin: .revision(revision, path: path),
-                        size: blob.size, blob: (blob, repository), limits: limits))
+                        size: blob.size, blob: (blob, repository)))
             } catch {
                 guard error.kind == .bundle else { throw error }
                 listing.unusable.append(error)
@@ -116,7 +114,7 @@ package struct BundleHistory: Sendable {
     ) async throws(DumpsError) -> [GitRepository.Blob: LockFile.Collection] {
         var entries: [GitRepository.Blob: LockFile.Collection] = [:]
         try await repository.read(locks.filter { $0.size <= Limits.lockBytes }) { lock, text in
-            entries[lock] = try? LockFile.collection(id, in: text, path: GitRepository.lockPath, limits: limits)
+            entries[lock] = try? LockFile.collection(id, in: text, path: GitRepository.lockPath)
         }
         return entries
     }
@@ -165,7 +163,7 @@ package struct BundleHistory: Sendable {
     private func bundle(at path: String, _ head: BundleHead) throws(BundleError) -> HistoricBundle {
         HistoricBundle(
             collection: head.collection, timestamp: head.timestamp, origin: .file(path),
-            size: try MappedFile(path: path).bytes.count, blob: nil, limits: limits)
+            size: try MappedFile(path: path).bytes.count, blob: nil)
     }
 
     private func walk(

@@ -28,7 +28,6 @@ package struct CollectionLog: Sendable {
     }
 
     private let collection: CollectionID
-    private let limits: Limits
     private let repository: GitRepository?
     private let versions: [Version]
     private let tags: GitRepository.Tags?
@@ -43,11 +42,10 @@ package struct CollectionLog: Sendable {
     /// - Parameter withTags: whether to find the tags that contain each state.
     /// - Throws: ``DumpsError``
     package init(
-        of collection: CollectionID, inCommitsOf directory: String, withTags: Bool = false, limits: Limits = Limits()
+        of collection: CollectionID, inCommitsOf directory: String, withTags: Bool = false
     ) async throws(DumpsError) {
         self.collection = collection
-        self.limits = limits
-        let repository = try await GitRepository(containing: directory, limits: limits)
+        let repository = try await GitRepository(containing: directory)
         let path = LockFile.Bundle.path(of: collection)
         let revisions = try await repository.revisions(touching: path)
         let blobs = try await repository.blobs([path], at: revisions)
@@ -63,12 +61,9 @@ package struct CollectionLog: Sendable {
     }
 
     /// Finds the states in folders of bundles, and sorts them by timestamp. Does I/O.
-    package init(
-        of collection: CollectionID, inFolders folders: [String], limits: Limits = Limits()
-    ) async throws(DumpsError) {
+    package init(of collection: CollectionID, inFolders folders: [String]) async throws(DumpsError) {
         self.collection = collection
-        self.limits = limits
-        let listing = try await BundleHistory(folders.map(BundleHistory.Source.path), limits: limits)
+        let listing = try await BundleHistory(folders.map(BundleHistory.Source.path))
             .bundles(of: collection)
         versions = listing.bundles.map { Version(place: $0.origin, blob: nil, copy: $0) }
         unusable = listing.unusable
@@ -122,7 +117,7 @@ package struct CollectionLog: Sendable {
         guard let blob = version.blob, let repository else { return nil }
         if contents[blob] == nil { contents = try await read(from: position, repository) }
         guard let bytes = contents[blob] else { return nil }
-        return try ComparedSnapshot(BundleReader(bytes: bytes, name: "\(version.place)", limits: limits))
+        return try ComparedSnapshot(BundleReader(bytes: bytes, name: "\(version.place)"))
     }
 
     /// Reads the next bundles, as many as one git process returns at once.

@@ -43,7 +43,6 @@ package struct DumpsMerge: Sendable {
     private let ours: Side
     private let theirs: Side
     private let base: Side?
-    private let limits: Limits
     /// The side that each merged bundle comes from.
     private var revisions: [CollectionID: GitRepository.Revision] = [:]
 
@@ -57,10 +56,9 @@ package struct DumpsMerge: Sendable {
     /// - Throws: ``DumpsError``, also if neither state of a collection verifies.
     package init(
         in directory: String, with name: String, ancestor: String? = nil,
-        policy: (DumpsConfiguration) throws -> TrustPolicy, limits: Limits = Limits()
+        policy: (DumpsConfiguration) throws -> TrustPolicy
     ) async throws {
-        self.limits = limits
-        repository = try await GitRepository(containing: directory, limits: limits)
+        repository = try await GitRepository(containing: directory)
         ours = try await Self.side("HEAD", repository)
         theirs = try await Self.side(name, repository)
         if let ancestor {
@@ -74,7 +72,7 @@ package struct DumpsMerge: Sendable {
         settings.server = merged { $0.configuration.server }
         settings.allowsPlainHTTP = merged { $0.configuration.allowsPlainHTTP }
         settings.trust = merged { $0.configuration.trust }
-        let verifier = BundleVerifier(try policy(settings), limits: limits)
+        let verifier = BundleVerifier(try policy(settings))
         for id in Set(ours.lock.collections.keys).union(theirs.lock.collections.keys).sorted() {
             let mine = ours.lock.collections[id]
             if mine == theirs.lock.collections[id], isListed(id) {
@@ -190,8 +188,7 @@ package struct DumpsMerge: Sendable {
                 } else if isOfSameTime {
                     "both states have the same timestamp"
                 } else { "it is newer" }
-            choices.append(
-                Choice(collection: id, isTheirs: number == 1, timestamp: entry.timestamp, reason: reason))
+            choices.append(Choice(collection: id, isTheirs: number == 1, timestamp: entry.timestamp, reason: reason))
             return
         }
         throw DumpsError.nothingVerifies(id, problem: problem ?? "there is none")

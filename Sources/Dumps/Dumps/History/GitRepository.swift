@@ -47,7 +47,6 @@ package struct GitRepository: Sendable {
     /// Whether older commits are missing because the clone is shallow, as is common in continuous integration.
     let isShallow: Bool
     private let git: GitCommand
-    private let limits: Limits
     private let bounds: HistoryLimits
 
     /// Finds the repository that contains the directory: in its work tree, or in the commits of a bare repository. The
@@ -55,9 +54,7 @@ package struct GitRepository: Sendable {
     /// repository.
     ///
     /// - Throws: ``DumpsError`` if git is not installed or there is no repository.
-    package init(
-        containing directory: String, limits: Limits = Limits(), bounds: HistoryLimits = HistoryLimits()
-    ) async throws(DumpsError) {
+    package init(containing directory: String, bounds: HistoryLimits = HistoryLimits()) async throws(DumpsError) {
         guard !directory.utf8.contains(0) else { throw .invalidPath(directory) }
         var (base, inside) = (directory.isEmpty ? "." : directory, [String]())
         func goUp() {
@@ -77,7 +74,6 @@ package struct GitRepository: Sendable {
         (git, isBare, isShallow) = (place.git, place.isBare, place.isShallow)
         self.directory = directory
         self.inside = inside
-        self.limits = limits
         self.bounds = bounds
     }
 
@@ -106,9 +102,9 @@ package struct GitRepository: Sendable {
     /// - Returns: the commit, and the repository with the directory that contains the file. If there is none, the
     ///   directory is relative to the current one.
     static func finding(
-        _ file: String, of directory: String, at name: String, limits: Limits = Limits()
+        _ file: String, of directory: String, at name: String
     ) async throws(DumpsError) -> (repository: GitRepository, revision: Revision, isFound: Bool) {
-        let here = try await GitRepository(containing: directory, limits: limits)
+        let here = try await GitRepository(containing: directory)
         let revision = try await here.revision(name)
         if try await here.blobs([file], at: [revision]).first ?? nil != nil { return (here, revision, true) }
         guard !here.isPresent, !here.isBare, directory.utf8.first != UInt8(ascii: "/") else {
@@ -124,7 +120,7 @@ package struct GitRepository: Sendable {
         inside = Self.parts(other.directory)
         git = GitCommand(directory: top, seconds: other.git.seconds, allowsBare: false)
         (directory, isPresent, isBare, isShallow) = (other.directory, false, false, other.isShallow)
-        (limits, bounds) = (other.limits, other.bounds)
+        bounds = other.bounds
     }
 
     /// Returns the names in a path, without empty ones and `.`.
@@ -257,9 +253,7 @@ package struct GitRepository: Sendable {
     ///
     /// - Parameter path: a file or a folder, relative to the dumps directory; empty for the directory itself.
     /// - Throws: ``DumpsError``, also if the name does not refer to a commit.
-    package func revisions(
-        touching path: String, upTo name: String = "HEAD"
-    ) async throws(DumpsError) -> [Revision] {
+    package func revisions(touching path: String, upTo name: String = "HEAD") async throws(DumpsError) -> [Revision] {
         let path = try relative(path)
         guard let commit = try await commit(name) else {
             if name == "HEAD" { return [] }
@@ -311,7 +305,7 @@ package struct GitRepository: Sendable {
     package func lock(at revision: Revision) async throws(DumpsError) -> LockFile? {
         guard let text = try await file(Self.lockPath, at: revision) else { return nil }
         return try Result { () throws(BundleError) in
-            try LockFile(parsing: text, path: name(Self.lockPath, at: revision), limits: limits)
+            try LockFile(parsing: text, path: name(Self.lockPath, at: revision))
         }.mapError(DumpsError.bundle).get()
     }
 
@@ -333,8 +327,7 @@ extension GitRepository {
         }
         guard !input.isEmpty else { return [] }
         let count = paths.count * revisions.count
-        let limit = GitCommand.Limit(
-            bytes: input.count + 128 * count, name: "commits", allowed: bounds.revisions)
+        let limit = GitCommand.Limit(bytes: input.count + 128 * count, name: "commits", allowed: bounds.revisions)
         let lines = try await checked(
             ["cat-file", "--batch-check=%(objecttype) %(objectsize) %(objectname)"], input: input, limit: limit
         ).split(separator: UInt8(ascii: "\n"))
@@ -380,8 +373,7 @@ extension GitRepository {
 
     /// Returns whether the clone is partial, so that git would fetch missing files or folders from a remote.
     private func isPartial() async throws(DumpsError) -> Bool {
-        let answer = try await git.run(
-            ["config", "--get-regexp", #"^remote\..*\.promisor$"#], limit: Self.short)
+        let answer = try await git.run(["config", "--get-regexp", #"^remote\..*\.promisor$"#], limit: Self.short)
         return answer.status == 0
     }
 

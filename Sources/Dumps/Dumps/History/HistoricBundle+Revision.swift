@@ -8,11 +8,9 @@ extension HistoricBundle {
     ///   - name: a tag, a branch or another name of a commit.
     ///   - directory: the dumps directory, which may be missing now.
     /// - Throws: ``DumpsError``, also if the name does not refer to a commit, or if the file is not a bundle.
-    package init?(
-        of collection: CollectionID, at name: String, in directory: String, limits: Limits = Limits()
-    ) async throws(DumpsError) {
+    package init?(of collection: CollectionID, at name: String, in directory: String) async throws(DumpsError) {
         let path = LockFile.Bundle.path(of: collection)
-        let (repository, revision, _) = try await GitRepository.finding(path, of: directory, at: name, limits: limits)
+        let (repository, revision, _) = try await GitRepository.finding(path, of: directory, at: name)
         guard let blob = try await repository.blobs([path], at: [revision]).first ?? nil else { return nil }
         let bytes = try await repository.contents(blob, of: path, at: revision)
         let head = try Result { () throws(BundleError) in
@@ -20,7 +18,7 @@ extension HistoricBundle {
         }.mapError(DumpsError.bundle).get()
         self.init(
             collection: collection, timestamp: head.timestamp, origin: .revision(revision, path: path), size: blob.size,
-            blob: (blob, repository), limits: limits)
+            blob: (blob, repository))
     }
 }
 
@@ -30,12 +28,11 @@ package struct CommittedDumps: Sendable {
     package let name: String
     package var path: String { copy.path }
     /// The commits up to this one.
-    package var history: BundleHistory { BundleHistory([.git(repository, upTo: revision)], limits: limits) }
+    package var history: BundleHistory { BundleHistory([.git(repository, upTo: revision)]) }
 
     private let copy: TemporaryDirectory
     private let repository: GitRepository
     private let revision: GitRepository.Revision
-    private let limits: Limits
 
     /// Copies the files that a dumps directory may contain: the lock file, its bundles, `dumps.yaml` and files such as
     /// `.gitattributes`. Any other file is copied without its content, so that a check for unexpected files finds it.
@@ -46,14 +43,14 @@ package struct CommittedDumps: Sendable {
     ///   - directories: the possible dumps directories, which may be missing now. The first one that the commit has is
     ///     copied.
     /// - Throws: ``DumpsError``, also if the commit contains no dumps at these paths, or `BundleError`.
-    package init(_ name: String, of directories: [String], limits: Limits = Limits()) async throws {
+    package init(_ name: String, of directories: [String]) async throws {
         var found: (repository: GitRepository, revision: GitRepository.Revision)?
         for directory in directories where found == nil {
             // A target may be outside of the repository.
-            let known = try? await GitRepository(containing: directory, limits: limits).revision(name)
+            let known = try? await GitRepository(containing: directory).revision(name)
             if known == nil, directory != directories.last { continue }
             let (repository, revision, isFound) = try await GitRepository.finding(
-                GitRepository.lockPath, of: directory, at: name, limits: limits)
+                GitRepository.lockPath, of: directory, at: name)
             if isFound { found = (repository, revision) }
         }
         guard let (repository, revision) = found, let lock = try await repository.lock(at: revision) else {
@@ -63,7 +60,7 @@ package struct CommittedDumps: Sendable {
                     + directories.joined(separator: " "))
         }
         self.name = "git:\(name):\(repository.directory)"
-        (self.repository, self.revision, self.limits) = (repository, revision, limits)
+        (self.repository, self.revision) = (repository, revision)
         copy = try TemporaryDirectory()
         let bundles = Set(lock.collections.values.map(\.bundle.path))
         for (file, isRegular) in try await repository.files(at: revision) where !file.utf8.starts(with: ".rsdump/".utf8)

@@ -24,7 +24,6 @@ package struct HistoricBundle: Sendable {
     package let size: Int
     /// The bundle in a repository; `nil` for a file.
     let blob: (content: GitRepository.Blob, repository: GitRepository)?
-    let limits: Limits
 
     /// Returns the bundle's bytes. A file is mapped; a bundle from git is read into memory.
     package func contents() async throws(DumpsError) -> Bytes {
@@ -41,7 +40,7 @@ package struct HistoricBundle: Sendable {
     package func open() async throws(DumpsError) -> BundleReader {
         let bytes = try await contents()
         let bundle = try Result { () throws(BundleError) in
-            try BundleReader(bytes: bytes, name: name, limits: limits)
+            try BundleReader(bytes: bytes, name: name)
         }.mapError(DumpsError.bundle).get()
         guard bundle.head.collection == collection, bundle.head.timestamp == timestamp else {
             throw .bundle(
@@ -77,7 +76,7 @@ package struct HistoricBundle: Sendable {
         let text = try Result { () throws(BundleError) in try FileStore.read(path, limit: Limits.lockBytes) }
             .mapError(DumpsError.file).get()
         guard let text else { return nil }
-        return try Result { () throws(BundleError) in try LockFile(parsing: text, path: path, limits: limits) }
+        return try Result { () throws(BundleError) in try LockFile(parsing: text, path: path) }
             .mapError(DumpsError.bundle).get()
     }
 

@@ -25,9 +25,9 @@ package struct TaggedRecord: Sendable {
     ///     skipped.
     /// - Throws: ``DumpsError``
     package static func search(
-        for id: String, inTagsOf directory: String, limits: Limits = Limits(), unusable: (any Error) -> Void
+        for id: String, inTagsOf directory: String, unusable: (any Error) -> Void
     ) async throws(DumpsError) -> Search {
-        let repository = try await GitRepository(containing: directory, limits: limits)
+        let repository = try await GitRepository(containing: directory)
         let locks = try await repository.tags(of: GitRepository.lockPath)
         var search = Search(gaps: [repository.gap, locks.gap].compactMap(\.self))
         if let one = locks.others.last {
@@ -37,7 +37,7 @@ package struct TaggedRecord: Sendable {
                     + "\(directory)/\(GitRepository.lockPath); if the directory was moved, give its former path with "
                     + "--dumps")
         }
-        for collection in try await collections(in: repository, locks.files, limits, unusable).sorted() {
+        for collection in try await collections(in: repository, locks.files, unusable).sorted() {
             let path = LockFile.Bundle.path(of: collection)
             var tags: [Bytes: (record: Record, tags: [String])] = [:]
             for (bundle, names) in try await repository.tags(of: path).files {
@@ -45,7 +45,7 @@ package struct TaggedRecord: Sendable {
                 try repository.check(bundle, at: place)
                 try await repository.read([bundle]) { _, bytes in
                     do {
-                        let reader = try BundleReader(bytes: bytes, name: place, limits: limits)
+                        let reader = try BundleReader(bytes: bytes, name: place)
                         guard let record = try reader.payload().records.record(id: id) else { return }
                         tags[record.json, default: (record, [])].tags += names
                     } catch {
@@ -62,14 +62,13 @@ package struct TaggedRecord: Sendable {
     }
 
     private static func collections(
-        in repository: GitRepository, _ locks: [GitRepository.Blob: [String]], _ limits: Limits,
-        _ unusable: (any Error) -> Void
+        in repository: GitRepository, _ locks: [GitRepository.Blob: [String]], _ unusable: (any Error) -> Void
     ) async throws(DumpsError) -> Set<CollectionID> {
         var collections: Set<CollectionID> = []
         try await repository.read(Set(locks.keys.filter { $0.size <= Limits.lockBytes })) { lock, text in
             do {
                 let place = "git:\(locks[lock]?.first ?? ""):\(repository.directory)/\(GitRepository.lockPath)"
-                collections.formUnion(try LockFile(parsing: text, path: place, limits: limits).collections.keys)
+                collections.formUnion(try LockFile(parsing: text, path: place).collections.keys)
             } catch {
                 unusable(error)
             }
@@ -81,7 +80,7 @@ package struct TaggedRecord: Sendable {
 extension TaggedRecord: Encodable {
     package func encode(to encoder: any Encoder) throws {
         try encoder.encode(members: [
-            "collection": collection, "tags": tags, "record": try JSONValue(parsing: record.json, limits: Limits()),
+            "collection": collection, "tags": tags, "record": try JSONValue(parsing: record.json),
         ])
     }
 }

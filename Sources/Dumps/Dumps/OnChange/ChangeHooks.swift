@@ -30,7 +30,6 @@ package struct ChangeHooks: Sendable {
     private let path: String
     private let seconds: Int
     private let sleep: @Sendable (Duration) async throws -> Void
-    private let limits: Limits
     /// The last state that each command was notified of.
     private var known: [ExactString: DumpsChange.State] = [:]
 
@@ -43,15 +42,13 @@ package struct ChangeHooks: Sendable {
     ///   - sleep: a closure that waits for that time.
     package init(
         _ commands: [String], of directory: DumpsDirectory, keeping path: String, seconds: Int = 60,
-        sleep: @escaping @Sendable (Duration) async throws -> Void = { try await Task.sleep(for: $0) },
-        limits: Limits = Limits()
+        sleep: @escaping @Sendable (Duration) async throws -> Void = { try await Task.sleep(for: $0) }
     ) {
         self.commands = commands
         self.directory = directory
         self.path = path
         self.seconds = seconds
         self.sleep = sleep
-        self.limits = limits
     }
 
     /// Records the current state for each command without a recorded one. Call it before the state changes. Does I/O.
@@ -126,7 +123,7 @@ package struct ChangeHooks: Sendable {
     /// - Throws: `BundleError` if the file cannot be read. Replacing it would then lose the pending notifications.
     private func read() throws(BundleError) -> [ExactString: DumpsChange.State] {
         guard let bytes = try FileStore.read(path, limit: Limits.lockBytes),
-            let document = try? JSONValue(parsing: bytes, limits: limits), case .object(let commands) = document
+            let document = try? JSONValue(parsing: bytes), case .object(let commands) = document
         else { return [:] }
         var known: [ExactString: DumpsChange.State] = [:]
         for command in commands {

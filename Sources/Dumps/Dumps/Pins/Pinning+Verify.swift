@@ -33,8 +33,8 @@ extension Pinning {
         _ bytes: Bytes, name: String, isForeign: Bool, settings: DumpsConfiguration.Collection,
         held: LockFile.Collection?, locked: LockFile.Collection?
     ) throws -> LockFile.Collection {
-        let verifier = BundleVerifier(policy, limits: limits)
-        let bundle = try BundleReader(bytes: bytes, name: name, limits: limits)
+        let verifier = BundleVerifier(policy)
+        let bundle = try BundleReader(bytes: bytes, name: name)
         let manifest = try bundle.verifyContents()
         let losesSignature = held?.trust.isSigned == true && manifest.head.trust != .signed
         if manifest.head.trust == .unsigned || isForeign && losesSignature, !policy.acceptsUnsigned {

@@ -22,7 +22,6 @@ package struct Pinning: Sendable {
     let configuration: DumpsConfiguration
     let policy: TrustPolicy
     let now: Timestamp
-    let limits: Limits
 
     /// Creates the operation.
     ///
@@ -31,14 +30,12 @@ package struct Pinning: Sendable {
     ///   - configuration: the directory's settings, which were read after the transaction has begun.
     ///   - now: the time at which a bundle without a lock file is verified.
     package init(
-        _ transaction: DumpsTransaction, configuration: DumpsConfiguration, policy: TrustPolicy, now: Timestamp,
-        limits: Limits
+        _ transaction: DumpsTransaction, configuration: DumpsConfiguration, policy: TrustPolicy, now: Timestamp
     ) {
         self.transaction = transaction
         self.configuration = configuration
         self.policy = policy
         self.now = now
-        self.limits = limits
     }
 
     /// Pins collections, all in the transaction, and ends it. One that cannot be pinned does not affect the others.
@@ -62,8 +59,7 @@ package struct Pinning: Sendable {
         var results: [(id: CollectionID, result: Result<Outcome, any Error>)] = []
         for id in ids {
             do {
-                let outcome = try await pin(
-                    id, request, from: path, &editor, reason: reason, until: until)
+                let outcome = try await pin(id, request, from: path, &editor, reason: reason, until: until)
                 results.append((id, .success(outcome)))
             } catch {
                 results.append((id, .failure(error)))
@@ -127,10 +123,8 @@ package struct Pinning: Sendable {
     /// - Parameter name: a tag, a branch or another name of a commit.
     /// - Returns: the collections that are only in the commit, and those that are only in `dumps.yaml`, both sorted.
     /// - Throws: `DumpsError`.
-    package func difference(
-        from name: String
-    ) async throws -> (missing: [CollectionID], added: [CollectionID]) {
-        let repository = try await GitRepository(containing: directory.path, limits: limits)
+    package func difference(from name: String) async throws -> (missing: [CollectionID], added: [CollectionID]) {
+        let repository = try await GitRepository(containing: directory.path)
         let lock = try await repository.lock(at: repository.revision(name)) ?? LockFile()
         let (there, here) = (Set(lock.collections.keys), Set(configuration.collections.map(\.id)))
         return (there.subtracting(here).sorted(), here.subtracting(there).sorted())
@@ -171,7 +165,7 @@ extension Pinning {
     /// Returns the reason that the current bundle does not match the lock file; `nil` if it verifies.
     private func problem(_ id: CollectionID, _ entry: LockFile.Collection) -> String? {
         do {
-            try BundleVerifier(policy, limits: limits).verify(directory.bundlePath(id), of: id, against: entry)
+            try BundleVerifier(policy).verify(directory.bundlePath(id), of: id, against: entry)
             return nil
         } catch {
             return "\(error)"
@@ -206,7 +200,7 @@ extension Pinning {
             (source, places) = (.path(path), path)
         } else {
             do throws(DumpsError) {
-                let repository = try await GitRepository(containing: directory.path, limits: limits)
+                let repository = try await GitRepository(containing: directory.path)
                 (source, places) = (.git(repository), "the git history of \(directory.path)")
                 if let gap = repository.gap { remedy = "\(gap), or \(remedy)" }
             } catch {
@@ -214,7 +208,7 @@ extension Pinning {
                 throw error
             }
         }
-        let listing = try await BundleHistory([source], limits: limits).bundles(of: id)
+        let listing = try await BundleHistory([source]).bundles(of: id)
         let timestamps = listing.bundles.map(\.timestamp)
         var candidates = listing.bundles.filter { request.includes($0.timestamp) }.map(Candidate.historic)
         if path == nil, let held, request.includes(held.timestamp) { candidates.insert(.present(held), at: 0) }
@@ -233,7 +227,7 @@ extension Pinning {
     private func committed(
         _ id: CollectionID, at name: String, in place: String, held: LockFile.Collection?
     ) async throws -> [Candidate] {
-        guard let bundle = try await HistoricBundle(of: id, at: name, in: place, limits: limits) else {
+        guard let bundle = try await HistoricBundle(of: id, at: name, in: place) else {
             throw DumpsError.notFound(
                 id, wanted: "of this collection in the commit \(name)", places: place, found: [],
                 remedy: "give another commit with --at or --from git:REV")

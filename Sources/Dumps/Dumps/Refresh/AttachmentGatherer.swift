@@ -18,7 +18,6 @@ struct AttachmentGatherer: Sendable {
     let attachmentsURL: AttachmentsURLSource
     /// The maximum number of attachments of one collection that use or wait for the request gate at the same time.
     let width: Int
-    let limits: Limits
     let onEvent: @Sendable (RefreshEvent) -> Void
     /// The memory for deltas, enough for two of the maximum size.
     private let memory = SharedMemory(bytes: 2 * FileDelta.mostBytes)
@@ -54,10 +53,10 @@ struct AttachmentGatherer: Sendable {
         }
         guard !missing.isEmpty else { return sources }
         onEvent(.downloading(id, files: missing.count, bytes: missing.saturatingSum { UInt64(clamping: $0.size) }))
-        for attachment in missing where attachment.size > limits.attachmentBytes {
+        for attachment in missing where attachment.size > Limits.attachmentBytes {
             throw DumpsError.attachment(
                 location: attachment.location, record: attachment.record,
-                problem: "it is \(attachment.size) bytes, over the limit of \(limits.attachmentBytes); "
+                problem: "it is \(attachment.size) bytes, over the limit of \(Limits.attachmentBytes); "
                     + "exclude it with max-size in dumps.yaml")
         }
         try FileStore.makeDirectories(directory.stagedPath(id), below: directory.path)
@@ -170,7 +169,7 @@ struct AttachmentGatherer: Sendable {
         var lacking: [WantedAttachment] = []
         do {
             try await downloadZip(of: id, at: base, to: path)
-            let zip = try AttachmentsZIP(path: path, limits: limits)
+            let zip = try AttachmentsZIP(path: path)
             for attachment in missing {
                 guard let content = zip.file(of: attachment.record, size: attachment.size),
                     SHA256Digest(hashing: content) == attachment.digest

@@ -34,7 +34,6 @@ struct CollectionRefresher: Sendable {
     let gatherer: AttachmentGatherer
     let verifier: BundleVerifier
     let server: String
-    let limits: Limits
     /// The collections whose new states are accepted even if they violate guards.
     let accepted: Set<CollectionID>
     let onEvent: @Sendable (RefreshEvent) -> Void
@@ -48,7 +47,7 @@ struct CollectionRefresher: Sendable {
         var outcome = CollectionOutcome(planned, status: .failed)
         do {
             // The bundle's attachments can be reused, by their hashes, even if its records are damaged.
-            let atHand = try? BundleAtHand(path: transaction.directory.bundlePath(planned.id), limits: limits)
+            let atHand = try? BundleAtHand(path: transaction.directory.bundlePath(planned.id))
             let (snapshot, isSameState) = try await fetchAndVerify(planned, onto: atHand, into: &outcome)
             let changed = isSameState ? try changedMetadata(snapshot, planned, atHand) : []
             if isSameState, changed.isEmpty, try mayStay(planned, atHand, signedAs: snapshot.provenance) {
@@ -150,8 +149,7 @@ extension CollectionRefresher {
     ) throws {
         guard planned.settings.pin == nil else { return }
         let guards = planned.settings.guards
-        let violations = guards.violations(
-            of: snapshot.records, after: old?.records, oldCount: planned.held?.records)
+        let violations = guards.violations(of: snapshot.records, after: old?.records, oldCount: planned.held?.records)
         if old == nil, planned.held != nil, guards != Guards() {
             outcome.notes.append(
                 "guards that compare with the earlier records were skipped, because those cannot be read")
@@ -171,9 +169,9 @@ extension CollectionRefresher {
     ) throws -> [String] {
         guard let held = planned.held, held.trust.kind == snapshot.provenance.kind, let atHand,
             let text = try? atHand.reader.metadataText(),
-            let old = try? CollectionMetadata(parsing: text, limits: limits).writtenMembers(limits: limits)
+            let old = try? CollectionMetadata(parsing: text).writtenMembers()
         else { return [] }
-        let new = try snapshot.metadata.writtenMembers(limits: limits)
+        let new = try snapshot.metadata.writtenMembers()
         let different = Set(old).symmetricDifference(Set(new))
         return Set(different.map { VisibleText.excerpt($0.key) }).sorted()
     }

@@ -9,8 +9,8 @@ package struct MissedRefreshes: Sendable {
     private let commits: [Timestamp]
 
     /// Reads the commits. Runs git. Without a repository, no missed refreshes are found.
-    package init(_ directory: DumpsDirectory, limits: Limits) async {
-        let repository = try? await GitRepository(containing: directory.path, limits: limits)
+    package init(_ directory: DumpsDirectory) async {
+        let repository = try? await GitRepository(containing: directory.path)
         commits = ((try? await repository?.revisions(touching: "dumps.lock.json")) ?? []).map(\.time)
     }
 
@@ -19,9 +19,7 @@ package struct MissedRefreshes: Sendable {
     ///
     /// - Parameter current: the bundle's timestamp; `nil` if there is no bundle. Then `dumps.yaml` may have listed the
     ///   collection only since the last commit, so none of them need have had it.
-    package func since(
-        _ serverTimestamp: Timestamp?, bundle current: Timestamp?
-    ) -> (count: Int, first: Timestamp)? {
+    package func since(_ serverTimestamp: Timestamp?, bundle current: Timestamp?) -> (count: Int, first: Timestamp)? {
         guard let serverTimestamp, let current, serverTimestamp > current else { return nil }
         let missed = commits.prefix { $0 > serverTimestamp }
         return missed.last.map { (missed.count, $0) }

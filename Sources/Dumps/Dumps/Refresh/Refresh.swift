@@ -39,7 +39,6 @@ package struct Refresh: Sendable {
     private let policy: TrustPolicy
     private let options: Options
     private let now: Timestamp
-    private let limits: Limits
     private let onEvent: @Sendable (RefreshEvent) -> Void
 
     /// Creates a refresh.
@@ -59,7 +58,6 @@ package struct Refresh: Sendable {
         self.policy = policy
         self.options = options
         self.now = now
-        limits = client.limits
         self.onEvent = onEvent
     }
 
@@ -107,7 +105,7 @@ package struct Refresh: Sendable {
     }
 
     private func surveyAndPlan(_ settings: [DumpsConfiguration.Collection]) async throws -> Plan {
-        let survey = Survey(directory, configuration: configuration, policy: policy, now: now, limits: limits)
+        let survey = Survey(directory, configuration: configuration, policy: policy, now: now)
         let (collections, monitor) = try await survey.planned(
             settings, transaction.before, client: client, isFull: options.isFull)
         onEvent(.planned(collections))
@@ -165,9 +163,9 @@ package struct Refresh: Sendable {
         _ plan: Plan, _ results: [CollectionOutcome], _ staged: Set<CollectionID>, _ refusal: DumpsError?,
         unlisted: [CollectionID]
     ) async throws -> RefreshReport {
-        let lock = try directory.readableLock(limits: limits).lock
+        let lock = try directory.readableLock().lock
         let missed =
-            hasFailures(results, staged, refusal) ? await MissedRefreshes(directory, limits: limits) : nil
+            hasFailures(results, staged, refusal) ? await MissedRefreshes(directory) : nil
         let outcomes = zip(plan.collections, results).map { planned, result in
             outcome(
                 of: planned, result, refusal: staged.contains(planned.id) ? refusal : nil, missed: missed,
@@ -247,7 +245,7 @@ package struct Refresh: Sendable {
         var outcome = outcome
         do {
             if let excess = try planned.settings.budget.excess(
-                of: held, in: BundleReader(path: directory.bundlePath(planned.id), limits: limits))
+                of: held, in: BundleReader(path: directory.bundlePath(planned.id)))
             {
                 outcome.error = .overBudget(excess)
             }
@@ -261,18 +259,18 @@ package struct Refresh: Sendable {
     /// Compares each collection with the server's state. Writes nothing.
     private func compare(_ plan: Plan) async -> [CollectionOutcome] {
         let fetcher = CollectionFetcher(client: client, chains: plan.chains, policy: policy)
-        let verifier = BundleVerifier(policy, limits: limits)
+        let verifier = BundleVerifier(policy)
         var outcomes: [CollectionOutcome] = []
         for planned in plan.collections {
             var outcome = outcomeWithoutWork(planned) ?? CollectionOutcome(planned, status: .planned)
             // The monitor does not list the current state, so fetch the collection to find out whether it has changed.
             if planned.action == .probe, outcome.error == nil {
                 do {
-                    let bundle = try? BundleReader(path: directory.bundlePath(planned.id), limits: limits)
+                    let bundle = try? BundleReader(path: directory.bundlePath(planned.id))
                     let minimum = verifier.minimum(for: planned, in: bundle, try? bundle?.payload())
                     let fetched = try await fetcher.fetch(planned, onto: nil, minimum: minimum)
                     outcome.serverTimestamp = fetched.snapshot.timestamp
-                    if try directory.isHeld(fetched.snapshot, planned, limits: limits) { outcome.status = .unchanged }
+                    if try directory.isHeld(fetched.snapshot, planned) { outcome.status = .unchanged }
                 } catch let error as BundleError where !error.isOfSystem {
                     outcome.notes.append("its bundle cannot be read (\(error))")
                 } catch let error as DumpsError where error.kind == .stale {
@@ -291,16 +289,15 @@ package struct Refresh: Sendable {
     private func work(_ plan: Plan) async throws -> [CollectionOutcome] {
         // Create the directory here, before collections are refreshed concurrently.
         if plan.collections.contains(where: { $0.action.needsWork }) { try directory.prepareWork() }
-        let gate = RequestGate(
-            connections: options.jobs, streams: options.streams, isMultiplexed: client.isMultiplexed)
+        let gate = RequestGate(connections: options.jobs, streams: options.streams, isMultiplexed: client.isMultiplexed)
         let refresher = CollectionRefresher(
             transaction: transaction,
             fetcher: CollectionFetcher(client: client, chains: plan.chains, policy: policy, gate: gate),
             gatherer: AttachmentGatherer(
                 client: client, directory: directory, gate: gate,
-                attachmentsURL: AttachmentsURLSource(), width: max(options.jobs, options.streams), limits: limits,
+                attachmentsURL: AttachmentsURLSource(), width: max(options.jobs, options.streams),
                 onEvent: onEvent),
-            verifier: BundleVerifier(policy, limits: limits), server: "\(client.server)", limits: limits,
+            verifier: BundleVerifier(policy), server: "\(client.server)",
             accepted: options.accepted, onEvent: onEvent)
         // The monitor's response has shown which version of HTTP the server uses.
         let width = client.isMultiplexed(client.server.root) ? options.streams : options.jobs

@@ -47,8 +47,8 @@ package struct ServerState: Sendable {
         var settings = try configuration.selecting(names, file: directory.configurationPath)
         // Ignore pins, because they do not affect the server's state.
         for index in settings.indices { settings[index].pin = nil }
-        let lock = try directory.lockFile(limits: client.limits)
-        let survey = Survey(directory, configuration: configuration, policy: policy, now: now, limits: client.limits)
+        let lock = try directory.lockFile()
+        let survey = Survey(directory, configuration: configuration, policy: policy, now: now)
         let (plan, _) = try await survey.planned(settings, lock, client: client, isFull: false)
         let fetcher = CollectionFetcher(
             client: client, chains: ChainStore(client: client, policy: policy, time: now), policy: policy)
@@ -61,11 +61,11 @@ package struct ServerState: Sendable {
     /// Returns the state of the current bundle, if that verifies.
     private func current(_ planned: PlannedCollection, _ present: BundleReader?) -> Snapshot? {
         guard let present, let held = planned.held, present.head.timestamp == held.timestamp else { return nil }
-        return try? BundleVerifier(policy, limits: client.limits).snapshot(of: present, as: held)
+        return try? BundleVerifier(policy).snapshot(of: present, as: held)
     }
 
     private func outcome(_ planned: PlannedCollection, _ fetcher: CollectionFetcher) async -> Outcome {
-        let present = try? BundleReader(path: directory.bundlePath(planned.id), limits: client.limits)
+        let present = try? BundleReader(path: directory.bundlePath(planned.id))
         switch planned.action {
         case .unchanged, .repack:
             // If the bundle is damaged, fetch the state from the server instead.
@@ -76,7 +76,7 @@ package struct ServerState: Sendable {
             // A bundle that cannot be read is not used as the base of a delta. That is not an error here, because
             // nothing is written.
             let payload = try? present?.payload()
-            let minimum = BundleVerifier(policy, limits: client.limits).minimum(for: planned, in: present, payload)
+            let minimum = BundleVerifier(policy).minimum(for: planned, in: present, payload)
             let base = planned.isBase(present?.head) ? payload : nil
             let snapshot = try await fetcher.fetch(planned, onto: base, minimum: minimum).snapshot
             if snapshot.timestamp == planned.held?.timestamp { try planned.checkDelivered(snapshot.timestamp) }

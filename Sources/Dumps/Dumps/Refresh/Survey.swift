@@ -8,20 +8,15 @@ package struct Survey: Sendable {
     private let configuration: DumpsConfiguration
     private let policy: TrustPolicy
     private let now: Timestamp
-    private let limits: Limits
 
     /// Creates a survey.
     ///
     /// - Parameter now: the time to compare with the last days of pins.
-    package init(
-        _ directory: DumpsDirectory, configuration: DumpsConfiguration, policy: TrustPolicy, now: Timestamp,
-        limits: Limits
-    ) {
+    package init(_ directory: DumpsDirectory, configuration: DumpsConfiguration, policy: TrustPolicy, now: Timestamp) {
         self.now = now
         self.directory = directory
         self.configuration = configuration
         self.policy = policy
-        self.limits = limits
     }
 
     /// Returns the local states. Does I/O, without the network.
@@ -29,7 +24,7 @@ package struct Survey: Sendable {
     /// - Parameter names: the collections; empty for all configured ones.
     /// - Throws: ``DumpsError``, or `BundleError` if the lock file cannot be read.
     package func offline(_ names: [CollectionID]) throws -> [SurveyedCollection] {
-        let lock = try directory.lockFile(limits: limits)
+        let lock = try directory.lockFile()
         let planner = RefreshPlanner(policy: policy, isFull: false)
         return try configuration.selecting(names, file: directory.configurationPath).map { settings in
             let held = lock.collections[settings.id]
@@ -42,12 +37,11 @@ package struct Survey: Sendable {
     ///
     /// - Throws: the errors of ``offline(_:)``, and `HTTPError`.
     package func online(_ names: [CollectionID], client: ServerClient) async throws -> [SurveyedCollection] {
-        let lock = try directory.lockFile(limits: limits)
+        let lock = try directory.lockFile()
         let settings = try configuration.selecting(names, file: directory.configurationPath)
         let (plan, _) = try await planned(settings, lock, client: client, isFull: false)
         return plan.map { planned in
-            surveyed(
-                planned.settings, planned.held, serverTimestamp: planned.serverTimestamp, action: planned.action)
+            surveyed(planned.settings, planned.held, serverTimestamp: planned.serverTimestamp, action: planned.action)
         }
     }
 
@@ -77,8 +71,7 @@ package struct Survey: Sendable {
             budget: settings.budget.bundle,
             // A bundle that cannot be read is reported separately.
             excess: held.flatMap { held in
-                try? settings.budget.excess(
-                    of: held, in: BundleReader(path: directory.bundlePath(settings.id), limits: limits))
+                try? settings.budget.excess(of: held, in: BundleReader(path: directory.bundlePath(settings.id)))
             })
     }
 
@@ -90,7 +83,7 @@ package struct Survey: Sendable {
             throw DumpsError.emptyMonitor("\(client.server)")
         }
         let monitor = try Result { () throws(FormatError) in
-            try MonitorChangeset(parsing: document.body, limits: limits)
+            try MonitorChangeset(parsing: document.body)
         }.mapError { DumpsError.malformedMonitor($0, url: "\(document.url)") }.get()
         let planner = RefreshPlanner(policy: policy, isFull: isFull)
         let plan = settings.map { settings in

@@ -4,13 +4,11 @@ import SnapshotBundle
 /// An offline verifier of bundles against the lock file. It checks every byte, hash, signature and entry.
 package struct BundleVerifier: Sendable {
     private let signatures: KeptSnapshotVerifier
-    private let limits: Limits
 
     var policy: TrustPolicy { signatures.policy }
 
-    package init(_ policy: TrustPolicy, limits: Limits) {
-        signatures = KeptSnapshotVerifier(policy, limits: limits)
-        self.limits = limits
+    package init(_ policy: TrustPolicy) {
+        signatures = KeptSnapshotVerifier(policy)
     }
 
     /// Returns the bundle's snapshot, verified with its own signature as of the `verifiedAt` in the lock file.
@@ -22,9 +20,7 @@ package struct BundleVerifier: Sendable {
 
     /// Returns the bundle's verified snapshot, for a caller that has already read the payload. See
     /// ``snapshot(of:as:)``.
-    package func snapshot(
-        of bundle: BundleReader, payload: Payload, as entry: LockFile.Collection
-    ) throws -> Snapshot {
+    package func snapshot(of bundle: BundleReader, payload: Payload, as entry: LockFile.Collection) throws -> Snapshot {
         let unverified = UnverifiedSnapshot(
             collection: bundle.head.collection, payload: payload, metadata: try bundle.metadata())
         guard let verdict = entry.trust.verdict else {
@@ -37,7 +33,7 @@ package struct BundleVerifier: Sendable {
         // A bundle may have several chains. The lock file lists the root of one of them, but the configuration may
         // trust only another one.
         let claimed = KeptSnapshotVerifier(
-            TrustPolicy(roots: TrustAnchors([verdict.root]), signer: SignerName(verdict.signer)), limits: limits)
+            TrustPolicy(roots: TrustAnchors([verdict.root]), signer: SignerName(verdict.signer)))
         guard
             verified.provenance == entry.trust
                 || (try? claimed.verified(unverified, chain: pem, at: verdict.verifiedAt))?.provenance == entry.trust
@@ -82,7 +78,7 @@ package struct BundleVerifier: Sendable {
         _ file: MappedFile, of id: CollectionID, against entry: LockFile.Collection
     ) throws -> BundleReader {
         try verify(
-            file.path, size: file.bytes.count, of: id, against: entry, open: { try BundleReader(file, limits: limits) },
+            file.path, size: file.bytes.count, of: id, against: entry, open: { try BundleReader(file) },
             digest: { file.digest() })
     }
 
@@ -93,7 +89,7 @@ package struct BundleVerifier: Sendable {
     ) throws -> BundleReader {
         try verify(
             name, size: bytes.count, of: id, against: entry,
-            open: { try BundleReader(bytes: bytes, name: name, limits: limits) },
+            open: { try BundleReader(bytes: bytes, name: name) },
             digest: { SHA256Digest(hashing: bytes) })
     }
 

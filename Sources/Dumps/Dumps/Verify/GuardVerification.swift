@@ -23,7 +23,7 @@ extension Verification {
         var found: [Guarded] = []
         for outcome in outcomes where outcome.verdict.isGood {
             guard let entry = outcome.entry else { continue }
-            let bundle = try BundleReader(path: directory.bundlePath(outcome.id), limits: limits)
+            let bundle = try BundleReader(path: directory.bundlePath(outcome.id))
             let records = try bundle.payload().records
             let guards = configuration.settings(of: outcome.id).guards
             var (earlier, problem): (HistoricBundle?, String?)
@@ -37,7 +37,7 @@ extension Verification {
             }
             if earlier != nil || !guards.compare(records) { problem = nil }
             let violations = guards.violations(
-                of: records, after: try await earlier?.open().payload().records, limits: limits
+                of: records, after: try await earlier?.open().payload().records
             ).filter { violation in
                 !entry.accepted.contains { $0.hasPrefix("\(violation.guarding.rawValue):") }
             }

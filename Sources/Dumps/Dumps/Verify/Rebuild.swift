@@ -24,18 +24,14 @@ package struct Rebuild: Sendable {
     private let directory: DumpsDirectory
     private let output: String
     private let verifier: BundleVerifier
-    private let limits: Limits
 
     /// Creates a rebuild.
     ///
     /// - Parameter output: an empty directory, to which `<bucket>/<collection>.zip` is written.
-    package init(
-        _ directory: DumpsDirectory, to output: String, policy: TrustPolicy, limits: Limits
-    ) {
+    package init(_ directory: DumpsDirectory, to output: String, policy: TrustPolicy) {
         self.directory = directory
         self.output = output
-        verifier = BundleVerifier(policy, limits: limits)
-        self.limits = limits
+        verifier = BundleVerifier(policy)
     }
 
     /// Rebuilds the bundles. Each one is verified before it is written again. Does I/O; uses no network.
@@ -43,7 +39,7 @@ package struct Rebuild: Sendable {
     /// - Parameter names: the collections; an empty list means all in the lock file.
     /// - Throws: `BundleError` if the lock file cannot be read; ``DumpsError`` if a name is not in the lock file.
     package func run(_ names: [CollectionID]) async throws -> [Outcome] {
-        let lock = try directory.lockFile(limits: limits)
+        let lock = try directory.lockFile()
         let unknown = names.filter { lock.collections[$0] == nil }
         guard unknown.isEmpty else {
             throw DumpsError.notLocked(unknown, directory.lockPath, known: lock.collections.keys)
@@ -64,8 +60,7 @@ package struct Rebuild: Sendable {
         let snapshot = try verifier.snapshot(of: bundle, as: entry)
         let path = "\(output)/\(LockFile.Bundle.path(of: id))"
         try FileStore.makeDirectories(FileStore.parent(of: path), below: output)
-        let writer = BundleWriter(
-            snapshot, attachments: try bundle.attachmentInputs(), compression: bundle.compression, limits: limits)
+        let writer = BundleWriter(snapshot, attachments: try bundle.attachmentInputs(), compression: bundle.compression)
         let written = try writer.write(toNewFile: path)
         guard written.content == entry.content else { return .different(content: written.content) }
         return written.sha256 == entry.bundle.sha256

@@ -29,8 +29,8 @@ extension DumpsDirectory {
     ///   - place: the directory in the work tree, for messages. It differs from the path for a directory that was
     ///     checked out of a commit.
     /// - Throws: `BundleError`.
-    package func strayFiles(tracked: [String], at place: String, limits: Limits = Limits()) throws -> [StrayFile] {
-        let lock = try lockFile(limits: limits)
+    package func strayFiles(tracked: [String], at place: String) throws -> [StrayFile] {
+        let lock = try lockFile()
         let collections = lock.collections.keys + [lock.retired].compactMap(\.self)
         let bundles = Set(collections.map { LockFile.Bundle.path(of: $0) })
         let buckets = Set(collections.map(\.bucket))
@@ -54,7 +54,7 @@ extension DumpsDirectory {
                     + GitSetup.quoted("\(place)/\(Self.workName)"))
         }
         if !tracked.contains(RedoLog.path), try FileStore.kind(redoLogPath) != nil,
-            try RedoLog.read(in: path, limits: limits) == nil
+            try RedoLog.read(in: path) == nil
         {
             found.append(
                 StrayFile(

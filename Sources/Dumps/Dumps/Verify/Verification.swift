@@ -24,12 +24,10 @@ package struct Verification: Sendable {
 
     let directory: DumpsDirectory
     private let verifier: BundleVerifier
-    let limits: Limits
 
-    package init(_ directory: DumpsDirectory, policy: TrustPolicy, limits: Limits) {
+    package init(_ directory: DumpsDirectory, policy: TrustPolicy) {
         self.directory = directory
-        verifier = BundleVerifier(policy, limits: limits)
-        self.limits = limits
+        verifier = BundleVerifier(policy)
     }
 
     /// Verifies the bundles, and checks that none is missing.
@@ -41,8 +39,8 @@ package struct Verification: Sendable {
     /// - Throws: `BundleError` if the lock file cannot be read; ``DumpsError`` if a name is neither in it nor
     ///   configured.
     package func run(_ names: [CollectionID], configured: [DumpsConfiguration.Collection]) async throws -> [Outcome] {
-        let lock = try directory.lockFile(limits: limits)
-        let (next, staged) = try directory.readableLock(limits: limits)
+        let lock = try directory.lockFile()
+        let (next, staged) = try directory.readableLock()
         let known = Set(lock.collections.keys).union(configured.map(\.id)).union(next.collections.keys)
         let wanted = names.isEmpty ? known.sorted() : names
         let unknown = wanted.filter { !known.contains($0) }
@@ -56,8 +54,7 @@ package struct Verification: Sendable {
             }
             var outcome = verify(id, lock.collections[id], pin: settings[id]?.pin)
             if case .good = outcome.verdict, let entry = outcome.entry, let budget = settings[id]?.budget {
-                outcome.excess = try? budget.excess(
-                    of: entry, in: BundleReader(path: directory.bundlePath(id), limits: limits))
+                outcome.excess = try? budget.excess(of: entry, in: BundleReader(path: directory.bundlePath(id)))
             }
             return outcome
         }
@@ -66,7 +63,7 @@ package struct Verification: Sendable {
     /// Verifies the bundle that a reader gets during an interrupted commit.
     private func verifyInterrupted(_ id: CollectionID, _ entry: LockFile.Collection) -> Outcome {
         do {
-            try verifier.verify(directory.readablePath(id, limits: limits), of: id, against: entry)
+            try verifier.verify(directory.readablePath(id), of: id, against: entry)
             return Outcome(id: id, entry: entry, verdict: .interrupted)
         } catch {
             return Outcome(id: id, entry: entry, verdict: .bad(error))

@@ -27,7 +27,6 @@ package struct ArchiveExtraction {
 
     private let directory: String
     private let use: (_ name: String, _ isNested: Bool) -> Use
-    private let limits: Limits
     private let mostEntries: Int
     private let mostBytes: Int
     private var extracted: Set<ExactString> = []
@@ -43,11 +42,10 @@ package struct ArchiveExtraction {
     ///   - mostEntries: the maximum number of entries, including those of nested archives.
     ///   - mostBytes: the maximum total number of unpacked bytes. If `Int` has 32 bits, the default is its maximum.
     package init(
-        into directory: String, limits: Limits, mostEntries: Int = 500_000,
+        into directory: String, mostEntries: Int = 500_000,
         mostBytes: Int = Int(clamping: Int64(64) << 30), use: @escaping (_ name: String, _ isNested: Bool) -> Use
     ) {
         self.directory = directory
-        self.limits = limits
         self.mostEntries = mostEntries
         self.mostBytes = mostBytes
         self.use = use
@@ -120,10 +118,10 @@ package struct ArchiveExtraction {
         output: inout Int
     ) throws {
         let claimed = entry.size ?? 0
-        guard claimed >= 0, claimed <= limits.attachmentBytes else {
+        guard claimed >= 0, claimed <= Limits.attachmentBytes else {
             throw refused(
                 .overLimit, in: shown, entry: entry.name,
-                found: "the entry is \(claimed) bytes, over the limit of \(limits.attachmentBytes)")
+                found: "the entry is \(claimed) bytes, over the limit of \(Limits.attachmentBytes)")
         }
         let file = try WritableFile(creating: target, below: directory)
         defer { file.abandon() }
@@ -133,7 +131,7 @@ package struct ArchiveExtraction {
             output += piece.count
             bytes += piece.count
             guard output <= allowed else { throw tooMuch(shown, entry.name) }
-            guard bytes <= mostBytes, size <= limits.attachmentBytes else {
+            guard bytes <= mostBytes, size <= Limits.attachmentBytes else {
                 throw refused(
                     .overLimit, in: shown, entry: entry.name,
                     found: "this file is too large, or all files together are over the limit of \(mostBytes) bytes")

@@ -14,10 +14,10 @@ package struct NamedParameters {
     /// - Parameter place: a collection in the dumps directory, the path of a bundle (.zip), or a JSON file of records;
     ///   `nil` for the only collection in the directory.
     /// - Throws: ``DumpsError``, `BundleError`, or the errors of the lock file.
-    package init(_ place: String?, in directory: DumpsDirectory, limits: Limits = Limits()) throws {
-        let name = try place ?? Self.only(in: directory, limits: limits)
+    package init(_ place: String?, in directory: DumpsDirectory) throws {
+        let name = try place ?? Self.only(in: directory)
         self.name = name
-        let records = try Self.records(name, in: directory, limits: limits)
+        let records = try Self.records(name, in: directory)
         do throws(ParameterError) {
             parameters = try ParameterSet(records)
         } catch {
@@ -27,8 +27,8 @@ package struct NamedParameters {
         }
     }
 
-    private static func only(in directory: DumpsDirectory, limits: Limits) throws -> String {
-        let collections = try directory.lockFile(limits: limits).collections.keys
+    private static func only(in directory: DumpsDirectory) throws -> String {
+        let collections = try directory.lockFile().collections.keys
         guard let only = collections.first, collections.count == 1 else {
             throw DumpsError(
                 .usage, directory.path, found: "the directory has \(Counted.text(collections.count, "collection"))",
@@ -38,8 +38,8 @@ package struct NamedParameters {
         return "\(only)"
     }
 
-    private static func records(_ place: String, in directory: DumpsDirectory, limits: Limits) throws -> RecordTable {
-        if place.hasSuffix(".json") { return try records(ofFile: place, limits: limits) }
+    private static func records(_ place: String, in directory: DumpsDirectory) throws -> RecordTable {
+        if place.hasSuffix(".json") { return try records(ofFile: place) }
         let id = place.hasSuffix(".zip") ? nil : try? CollectionID(place)
         let path = id.map(directory.bundlePath) ?? place
         guard try FileStore.exists(path) else {
@@ -47,17 +47,17 @@ package struct NamedParameters {
                 .usage, path, found: "there is no such bundle",
                 remedy: "give the path of a .zip or .json file, or BUCKET/COLLECTION and --dumps DIR")
         }
-        return try BundleReader(path: path, limits: limits).payload().records
+        return try BundleReader(path: path).payload().records
     }
 
     /// Returns the records in a JSON file: an array of records, or an object with such an array as `data` or `changes`.
-    private static func records(ofFile file: String, limits: Limits) throws -> RecordTable {
-        guard let content = try FileStore.read(file, limit: limits.changesetBytes) else {
+    private static func records(ofFile file: String) throws -> RecordTable {
+        guard let content = try FileStore.read(file, limit: Limits.changesetBytes) else {
             throw DumpsError(
                 .usage, file, found: "there is no such file", remedy: "give --parameters a JSON file of records")
         }
         do {
-            let document = try JSONValue(parsing: content, limits: limits)
+            let document = try JSONValue(parsing: content)
             guard let records = document.array ?? document["data"]?.array ?? document["changes"]?.array else {
                 throw DumpsError(
                     .usage, file,
@@ -67,7 +67,7 @@ package struct NamedParameters {
             let changeset = JSONValue.members([
                 "metadata": .object([]), "timestamp": .count(1), "changes": .array(records),
             ])
-            return try Changeset(parsing: Bytes(JSONText.compact(changeset)), limits: limits).records
+            return try Changeset(parsing: Bytes(JSONText.compact(changeset))).records
         } catch let error as DumpsError {
             throw error
         } catch {

@@ -16,7 +16,7 @@ struct ParameterDefaults {
             guard let record = parameters.defaultRecord(of: key), case .value(let json) = record.content else {
                 continue
             }
-            rows.append(.init(key: key, value: try JSONValue(parsing: json, limits: Limits()), record: record.id))
+            rows.append(.init(key: key, value: try JSONValue(parsing: json), record: record.id))
         }
         table = DefaultsTable(name: name, rows: rows, remedy: "export with --to json")
     }
@@ -56,7 +56,7 @@ struct ParameterAccessors {
         let name = literal(key)
         func value(_ record: ParameterRecord) -> JSONValue? {
             guard case .value(let json) = record.content else { return nil }
-            return (try? JSONValue(parsing: json, limits: Limits())) ?? .null
+            return (try? JSONValue(parsing: json)) ?? .null
         }
         let values = parameters.candidates(for: key).compactMap(value)
         let fallback = parameters.defaultRecord(of: key).flatMap(value)
@@ -121,7 +121,7 @@ package enum PlainJSON {
     ///
     /// - Parameter json: canonical JSON. If it cannot be parsed, it is returned unchanged.
     package static func text(_ json: Bytes) -> String {
-        guard let value = try? JSONValue(parsing: json, limits: Limits()) else { return json.text }
+        guard let value = try? JSONValue(parsing: json) else { return json.text }
         let style = JSONText.Style(indent: nil, strings: .terminal) { PlainNumber.text($0) }
         var text = ""
         VisibleText.forEachCharacter(in: String(decoding: JSONText.text(value, style), as: UTF8.self)) {

@@ -35,20 +35,15 @@ package struct Embedding: Sendable {
     private let output: String
     private let options: Options
     private let verifier: BundleVerifier
-    private let limits: Limits
 
     /// Creates the operation.
     ///
     /// - Parameter output: the target's folder. Its last component is the module's name.
-    package init(
-        _ directory: DumpsDirectory, to output: String, options: Options, verifier: BundleVerifier,
-        limits: Limits = Limits()
-    ) {
+    package init(_ directory: DumpsDirectory, to output: String, options: Options, verifier: BundleVerifier) {
         self.directory = directory
         self.output = output
         self.options = options
         self.verifier = verifier
-        self.limits = limits
     }
 
     /// Writes the files that are missing or different, and removes the bundles that the target no longer needs. Does
@@ -92,14 +87,14 @@ package struct Embedding: Sendable {
         guard options.hasTypes, let path = options.swiftFile,
             let file = try FileStore.read(path, limit: Limits.lockBytes)?.text
         else { return [] }
-        let bundles = try directory.lockedBundles(options.collections, limits: limits)
+        let bundles = try directory.lockedBundles(options.collections)
         let readers = Dictionary(bundles.map { ($0.head.collection, $0) }) { first, _ in first }
         return try EmbeddedTarget.names(Array(readers.keys).sorted { "\($0)" < "\($1)" }).compactMap { id, name in
             guard let reader = readers[id], let type = RecordType(named: Self.typeName(name), in: file) else {
                 return nil
             }
             for record in try reader.payload().records {
-                let value = try JSONValue(parsing: record.json, limits: limits)
+                let value = try JSONValue(parsing: record.json)
                 guard let misfit = type.type.misfit(of: value) else { continue }
                 let member = misfit.path.map(VisibleText.escape).joined(separator: ".")
                 return "\(id): in the record \(record.id), \(member) is \(misfit.found), but \(type.name) requires "
@@ -124,8 +119,8 @@ package struct Embedding: Sendable {
 
     private func files() throws -> [(path: String, content: Bytes)] {
         let module = try module()
-        let bundles = try directory.lockedBundles(options.collections, limits: limits)
-        let whole = try directory.lockFile(limits: limits)
+        let bundles = try directory.lockedBundles(options.collections)
+        let whole = try directory.lockFile()
         var lock = whole
         let ids = Set(bundles.map(\.head.collection))
         lock.collections = whole.collections.filter { id, _ in ids.contains(id) }
@@ -174,7 +169,7 @@ package struct Embedding: Sendable {
         let readers = Dictionary(bundles.map { ($0.head.collection, $0) }) { first, _ in first }
         var types: [CollectionID: RecordType] = [:]
         for (id, name) in EmbeddedTarget.names(Array(readers.keys).sorted { "\($0)" < "\($1)" }) {
-            let records = try readers[id]?.payload().records.map { try JSONValue(parsing: $0.json, limits: limits) }
+            let records = try readers[id]?.payload().records.map { try JSONValue(parsing: $0.json) }
             types[id] = RecordType(named: Self.typeName(name), records: records ?? [], schema: options.schemas[id])
         }
         return types
@@ -257,7 +252,7 @@ package struct Embedding: Sendable {
     ) throws -> (content: Bytes, entry: LockFile.Collection) {
         let writer = BundleWriter(
             try verifier.snapshot(of: bundle, as: entry), attachments: try bundle.attachmentInputs(),
-            compression: options.isStored ? .storedRecords : .deflate, limits: limits)
+            compression: options.isStored ? .storedRecords : .deflate)
         let temporary = try TemporaryDirectory()
         defer { withExtendedLifetime(temporary) {} }
         let written = try writer.write(toNewFile: "\(temporary.path)/bundle.zip")

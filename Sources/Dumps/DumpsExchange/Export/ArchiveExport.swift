@@ -9,11 +9,11 @@ enum ArchiveExport {
     ///
     /// - Returns: the number of files and their total size in bytes.
     static func write(
-        _ bundles: [BundleReader], of directory: DumpsDirectory, to output: String, limits: Limits
+        _ bundles: [BundleReader], of directory: DumpsDirectory, to output: String
     ) throws -> (files: Int, bytes: Int) {
         var members: [TarFile.Member] = []
         let ids = bundles.map(\.head.collection)
-        var lock = try directory.lockFile(limits: limits)
+        var lock = try directory.lockFile()
         lock.collections = lock.collections.filter { ids.contains($0.key) }
         if let text = try directory.configurationText() {
             var editor = try ConfigurationEditor(text, file: directory.configurationPath)

@@ -7,9 +7,9 @@ import SnapshotBundle
 /// The metadata is as received. Its certificate chain is in `<name>.pem`, and attachments are in `attachments/`, named
 /// after their hashes.
 enum ChangesetsExport {
-    static func write(_ bundle: BundleReader, into directory: ExportDirectory, limits: Limits) throws {
+    static func write(_ bundle: BundleReader, into directory: ExportDirectory) throws {
         let id = bundle.head.collection
-        var reader = JSONReader(try bundle.payloadText(), limits: limits)
+        var reader = JSONReader(try bundle.payloadText())
         try reader.beginObject()
         var records = Bytes(utf8: "[]")
         while let key = try reader.nextKey() {

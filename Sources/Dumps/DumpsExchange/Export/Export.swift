@@ -30,7 +30,6 @@ package struct Export: Sendable {
     private let layout: ExportLayout
     private let fields: DefaultsFields?
     private let nameField: String?
-    private let limits: Limits
 
     /// Creates an export.
     ///
@@ -40,13 +39,12 @@ package struct Export: Sendable {
     ///     for the attachment's file name.
     package init(
         _ directory: DumpsDirectory, to layout: ExportLayout, fields: DefaultsFields? = nil,
-        nameField: String? = nil, limits: Limits = Limits()
+        nameField: String? = nil
     ) {
         self.directory = directory
         self.layout = layout
         self.fields = fields
         self.nameField = nameField
-        self.limits = limits
     }
 
     /// Writes the export under a temporary name and renames it when it is complete. Does I/O.
@@ -59,37 +57,34 @@ package struct Export: Sendable {
     ///   The output is then unchanged.
     package func write(_ names: [CollectionID], to output: String, existing: Existing = .keep) throws -> Report {
         try check(output, existing)
-        let bundles = try directory.lockedBundles(names, limits: limits)
+        let bundles = try directory.lockedBundles(names)
         var report = Report(collections: bundles.map(\.head.collection))
         switch layout {
         case .applicationServices:
             try writeTree(to: output, existing: existing, into: &report) { directory in
                 for bundle in bundles {
-                    try ApplicationServicesExport.write(ExportedCollection(bundle, limits: limits), into: directory)
+                    try ApplicationServicesExport.write(ExportedCollection(bundle), into: directory)
                 }
             }
         case .firefox:
             try writeTree(to: output, existing: existing, into: &report) { directory in
                 for bundle in bundles {
-                    try FirefoxExport.write(ExportedCollection(bundle, limits: limits), into: directory)
+                    try FirefoxExport.write(ExportedCollection(bundle), into: directory)
                 }
-                try FirefoxExport.writeTimes(
-                    bundles.map { ($0.head.collection, $0.head.timestamp) }, into: directory, limits: limits)
+                try FirefoxExport.writeTimes(bundles.map { ($0.head.collection, $0.head.timestamp) }, into: directory)
             }
         case .changesets:
             try writeTree(to: output, existing: existing, into: &report) { directory in
-                for bundle in bundles { try ChangesetsExport.write(bundle, into: directory, limits: limits) }
+                for bundle in bundles { try ChangesetsExport.write(bundle, into: directory) }
             }
         case .files:
             try writeTree(to: output, existing: existing, into: &report) { directory in
                 for bundle in bundles {
-                    try FilesExport.write(
-                        ExportedCollection(bundle, limits: limits), into: directory, nameField: nameField)
+                    try FilesExport.write(ExportedCollection(bundle), into: directory, nameField: nameField)
                 }
             }
         case .tarZstd:
-            (report.files, report.bytes) = try ArchiveExport.write(
-                bundles, of: directory, to: output, limits: limits)
+            (report.files, report.bytes) = try ArchiveExport.write(bundles, of: directory, to: output)
         case .plist, .json, .swift: try writeDefaults(bundles, to: output, into: &report)
         }
         for head in bundles.map(\.head) where head.omitted > 0 {
@@ -106,7 +101,7 @@ package struct Export: Sendable {
                 .usage, output, found: "an export in the layout \(layout.rawValue) cannot be updated",
                 remedy: "replace it as a whole with --force")
         }
-        guard try !directory.hasFiles(at: output, limits: limits) else {
+        guard try !directory.hasFiles(at: output) else {
             throw DumpsError(
                 .usage, output, found: "the export would overwrite files of the dumps directory \(directory.path)",
                 remedy: "choose a different --output")
@@ -167,7 +162,7 @@ package struct Export: Sendable {
 extension Export {
     /// Returns the content of the file for the layout: the chosen fields of the records, or the parameters.
     private func defaults(of bundle: BundleReader) throws -> [UInt8] {
-        if let fields { return try DefaultsTable(ExportedCollection(bundle, limits: limits), fields).text(layout) }
+        if let fields { return try DefaultsTable(ExportedCollection(bundle), fields).text(layout) }
         let name = "\(bundle.head.collection)"
         let records = try bundle.payload().records
         let parameters: ParameterSet

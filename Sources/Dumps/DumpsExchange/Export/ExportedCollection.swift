@@ -20,13 +20,13 @@ struct ExportedCollection {
     /// Reads a bundle.
     ///
     /// - Throws: `BundleError`; `FormatError` if a record is not valid.
-    init(_ bundle: BundleReader, limits: Limits) throws {
+    init(_ bundle: BundleReader) throws {
         self.bundle = bundle
         id = bundle.head.collection
         timestamp = bundle.head.timestamp
-        metadata = try JSONValue(parsing: bundle.metadataText(), limits: limits)
+        metadata = try JSONValue(parsing: bundle.metadataText())
         entries = try bundle.payload().records.map { record in
-            let value = try JSONValue(parsing: record.json, limits: limits)
+            let value = try JSONValue(parsing: record.json)
             return Entry(
                 record: value, id: record.id, attachment: try record.attachment(),
                 lastModified: value["last_modified"]?.number?.uint64 ?? 0)

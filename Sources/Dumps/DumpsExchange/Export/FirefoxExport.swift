@@ -17,8 +17,7 @@ enum FirefoxExport {
             let name = "\(id.bucket)/\(id.name)/\(file)"
             guard try collection.put(attachment, as: name, into: directory) else { continue }
             taken.insert(file.exact)
-            try directory.write(
-                DumpText.record(entry.record, keys: .sorted, indent: nil), to: "\(name).meta.json")
+            try directory.write(DumpText.record(entry.record, keys: .sorted, indent: nil), to: "\(name).meta.json")
         }
     }
 
@@ -31,12 +30,12 @@ enum FirefoxExport {
     ///
     /// - Throws: ``DumpsError`` if the current list cannot be read, or `BundleError`.
     static func writeTimes(
-        _ collections: [(id: CollectionID, timestamp: Timestamp)], into directory: ExportDirectory, limits: Limits
+        _ collections: [(id: CollectionID, timestamp: Timestamp)], into directory: ExportDirectory
     ) throws {
         var times: [ExactString: String] = [:]
         if directory.isUpdate {
-            guard let present = try directory.present(timesFile, limit: limits.metadataBytes) else { return }
-            times = try read(present, of: directory, limits: limits)
+            guard let present = try directory.present(timesFile, limit: Limits.metadataBytes) else { return }
+            times = try read(present, of: directory)
         }
         for (id, timestamp) in collections {
             guard try times["\(id)"] != nil || !directory.had("\(id.bucket)/\(id.name).json") else { continue }
@@ -49,16 +48,14 @@ enum FirefoxExport {
 
     private static let timesFile = "last_modified.json"
 
-    private static func read(
-        _ text: Bytes, of directory: ExportDirectory, limits: Limits
-    ) throws -> [ExactString: String] {
+    private static func read(_ text: Bytes, of directory: ExportDirectory) throws -> [ExactString: String] {
         func refused(_ found: String) -> DumpsError {
             DumpsError(
                 .usage, directory.path, entry: timesFile,
                 found: "expected a JSON object {\"BUCKET/COLLECTION\": TIMESTAMP, …}, found \(found)",
                 remedy: "correct the file, or remove it")
         }
-        let value = try Result { () throws(FormatError) in try JSONValue(parsing: text, limits: limits) }
+        let value = try Result { () throws(FormatError) in try JSONValue(parsing: text) }
             .mapError { refused("invalid JSON: \($0)") }.get()
         guard case .object(let members) = value else { throw refused("a different type") }
         var times: [ExactString: String] = [:]

@@ -8,7 +8,6 @@ struct ChangesetFiles {
     let path: String
     /// The collection of the changesets in a file; `nil` for the one in the metadata of each changeset.
     let collection: CollectionID?
-    let limits: Limits
 
     /// Reads the collections.
     ///
@@ -30,12 +29,12 @@ struct ChangesetFiles {
     /// Reads one collection of an exported directory, with its chain and attachments beside it.
     private func saved(_ id: CollectionID) throws -> ImportedCollection {
         let base = "\(path)/\(id.bucket)/\(id.name)"
-        guard let text = try FileStore.read(base + ".json", limit: limits.changesetBytes) else {
+        guard let text = try FileStore.read(base + ".json", limit: Limits.changesetBytes) else {
             throw DumpsError(.usage, base + ".json", found: "there is no such file", remedy: "export it again")
         }
         var collection = try ImportedCollection(id, changeset: changeset(text, base + ".json"))
-        if let chain = try FileStore.read(base + ".pem", limit: limits.chainBytes) { collection.chains = [chain] }
-        for file in try Manifest.files(namedBy: collection.records, file: base + ".json", limits: limits) {
+        if let chain = try FileStore.read(base + ".pem", limit: Limits.chainBytes) { collection.chains = [chain] }
+        for file in try Manifest.files(namedBy: collection.records, file: base + ".json") {
             let attachment = "\(path)/attachments/\(file.sha256)"
             guard let size = try FileStore.size(attachment) else { continue }
             guard size == file.size else {
@@ -54,10 +53,10 @@ struct ChangesetFiles {
     }
 
     private func changesets(in file: String) throws -> [(CollectionID, Result<ImportedCollection, any Error>)] {
-        guard let text = try FileStore.read(file, limit: limits.changesetBytes) else {
+        guard let text = try FileStore.read(file, limit: Limits.changesetBytes) else {
             throw DumpsError(.usage, file, found: "there is no such file", remedy: "check the path")
         }
-        let chain = try FileStore.read(file + ".pem", limit: limits.chainBytes)
+        let chain = try FileStore.read(file + ".pem", limit: Limits.chainBytes)
         return try documents(text, file).enumerated().map { number, document in
             let place = "\(file): changeset \(number + 1)"
             let changeset = try changeset(document, place)
@@ -79,20 +78,19 @@ struct ChangesetFiles {
             first == UInt8(ascii: "[")
         else { return [text] }
         do throws(FormatError) {
-            var reader = JSONReader(text, limits: limits)
+            var reader = JSONReader(text)
             var documents: [Bytes] = []
             try reader.beginArray()
             while try reader.nextElement() { documents.append(try reader.skipValue()) }
             try reader.finish()
             return documents
         } catch {
-            throw DumpsError(
-                .usage, file, found: "not a list of changesets: \(error)", remedy: "fetch the file again")
+            throw DumpsError(.usage, file, found: "not a list of changesets: \(error)", remedy: "fetch the file again")
         }
     }
 
     private func changeset(_ text: Bytes, _ place: String) throws -> Changeset {
-        try Result { () throws(FormatError) in try Changeset(parsing: text, limits: limits) }.mapError { error in
+        try Result { () throws(FormatError) in try Changeset(parsing: text) }.mapError { error in
             DumpsError(
                 .usage, place,
                 found: "not a changeset, {\"metadata\": …, \"timestamp\": …, \"changes\": […]}: \(error)",

@@ -11,7 +11,6 @@ struct DumpTree {
 
     let root: String
     let project: Project
-    let limits: Limits
 
     /// Reads the collections of the tree. An error in one does not affect the others.
     ///
@@ -46,7 +45,7 @@ struct DumpTree {
         try checkTimestamp(collection.unverified)
         let folder =
             project == .firefox ? "\(id.bucket)/\(id.name)" : "\(id.bucket)/attachments/\(id.name)"
-        let files = AttachmentFolder(root: root, folder: folder, limits: limits)
+        let files = AttachmentFolder(root: root, folder: folder)
         try files.gather(into: &collection)
         return collection
     }
@@ -58,14 +57,14 @@ struct DumpTree {
     ///   that an export can reproduce the file.
     /// - Throws: `BundleError` or ``DumpsError``.
     private func document(_ path: String, of id: CollectionID, style: DumpStyle) throws -> ImportedCollection {
-        guard case .file? = try FileStore.kind(path), let text = try FileStore.read(path, limit: limits.changesetBytes)
+        guard case .file? = try FileStore.kind(path), let text = try FileStore.read(path, limit: Limits.changesetBytes)
         else {
             throw DumpsError(
                 .usage, path, found: "it is a link, a folder or a device, not a regular file",
                 remedy: "replace it with the file itself")
         }
         do {
-            var reader = JSONReader(text, limits: limits)
+            var reader = JSONReader(text)
             var data: Bytes?
             var timestamp: UInt64?
             try reader.beginObject()
@@ -82,7 +81,7 @@ struct DumpTree {
             let metadata = JSONText.compact(DumpMetadata.make(id, DumpStyle.seen(in: text, of: style)))
             var changeset = Array("{\"metadata\":".utf8) + metadata
             changeset += Array(",\"timestamp\":\(timestamp),\"changes\":".utf8) + data.array + [UInt8(ascii: "}")]
-            return try ImportedCollection(id, changeset: Changeset(parsing: Bytes(changeset), limits: limits))
+            return try ImportedCollection(id, changeset: Changeset(parsing: Bytes(changeset)))
         } catch let error as FormatError {
             throw DumpsError(
                 .usage, path, found: "not the records of a collection, {\"data\": […], \"timestamp\": …}: \(error)",

@@ -8,7 +8,6 @@ struct FilesTree {
     let root: String
     /// The collection of a tree with a single array; `nil` if each file is named after a collection in `main`.
     let collection: CollectionID?
-    let limits: Limits
 
     /// Reads the collections of the tree. An error in one does not affect the others.
     ///
@@ -47,7 +46,7 @@ struct FilesTree {
 
     private func read(_ list: String, _ name: String, of id: CollectionID) throws -> ImportedCollection {
         let path = "\(root)/\(list)"
-        guard case .file? = try FileStore.kind(path), let text = try FileStore.read(path, limit: limits.changesetBytes)
+        guard case .file? = try FileStore.kind(path), let text = try FileStore.read(path, limit: Limits.changesetBytes)
         else {
             throw DumpsError(
                 .usage, path, found: "it is a link, a folder or a device, not a regular file",
@@ -55,7 +54,7 @@ struct FilesTree {
         }
         var collection: ImportedCollection
         do {
-            let records = try JSONValue(parsing: text, limits: limits)
+            let records = try JSONValue(parsing: text)
             // The array does not state when the collection was last changed, so use the newest time of a record.
             let times = (records.array ?? []).compactMap { $0["last_modified"]?.number?.uint64 }
             guard let timestamp = times.max() else {
@@ -64,13 +63,13 @@ struct FilesTree {
             let metadata = JSONText.compact(DumpMetadata.make(id, nil))
             var changeset = Array("{\"metadata\":".utf8) + metadata
             changeset += Array(",\"timestamp\":\(timestamp),\"changes\":".utf8) + text.array + [UInt8(ascii: "}")]
-            collection = try ImportedCollection(id, changeset: Changeset(parsing: Bytes(changeset), limits: limits))
+            collection = try ImportedCollection(id, changeset: Changeset(parsing: Bytes(changeset)))
         } catch let error as FormatError {
             throw DumpsError(
                 .usage, path, found: "not a list of records, each with id and last_modified: \(error)",
                 remedy: "fetch the file again, or export it from a dumps directory")
         }
-        try AttachmentFolder(root: root, folder: "attachments/\(name)", limits: limits).gatherByHash(into: &collection)
+        try AttachmentFolder(root: root, folder: "attachments/\(name)").gatherByHash(into: &collection)
         return collection
     }
 }

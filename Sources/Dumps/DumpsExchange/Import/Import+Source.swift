@@ -21,7 +21,7 @@ extension Import {
         }
         // In Firefox's own archives, the tree has a fixed path. In other archives, it may also be at the top level.
         let isStrict = path.hasSuffix(".ja") || path.hasSuffix(".deb")
-        var extraction = ArchiveExtraction(into: scratch, limits: limits) { name, isNested in
+        var extraction = ArchiveExtraction(into: scratch) { name, isNested in
             use(name, isStrict: isStrict || isNested)
         }
         try extraction.extract(path)
@@ -59,7 +59,7 @@ extension Import {
     func bundles(
         of source: DumpsDirectory, _ names: [CollectionID]
     ) throws -> [(CollectionID, Result<DumpsTransaction.Offer, any Error>)] {
-        let lock = try source.lockFile(limits: limits)
+        let lock = try source.lockFile()
         let wanted = lock.collections.filter { names.isEmpty || names.contains($0.key) }
         guard !wanted.isEmpty else {
             throw DumpsError(
@@ -74,7 +74,7 @@ extension Import {
     private func offer(
         _ path: String, of id: CollectionID, as entry: LockFile.Collection
     ) throws -> DumpsTransaction.Offer {
-        let verifier = BundleVerifier(options.policy, limits: limits)
+        let verifier = BundleVerifier(options.policy)
         let bundle = try verifier.verify(path, of: id, against: entry)
         return .init(
             snapshot: try verifier.snapshot(of: bundle, as: entry), attachments: try bundle.attachmentInputs(),

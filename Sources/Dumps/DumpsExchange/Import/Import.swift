@@ -38,20 +38,16 @@ package struct Import: Sendable {
     private var directory: DumpsDirectory { transaction.directory }
     let format: ImportFormat
     let options: Options
-    let limits: Limits
 
     /// Creates an import.
     ///
     /// - Parameters:
     ///   - transaction: a transaction in which nothing was changed yet.
     ///   - options: their policy is that of the settings that were read after the transaction has begun.
-    package init(
-        into transaction: DumpsTransaction, from format: ImportFormat, options: Options, limits: Limits = Limits()
-    ) {
+    package init(into transaction: DumpsTransaction, from format: ImportFormat, options: Options) {
         self.transaction = transaction
         self.format = format
         self.options = options
-        self.limits = limits
     }
 
     /// Imports the named collections, or all, adds them to `dumps.yaml`, and ends the transaction. Does I/O; uses no
@@ -111,9 +107,8 @@ package struct Import: Sendable {
     /// files such as `.gitattributes`.
     private func restore(_ source: DumpsDirectory, _ text: String, from path: String) throws -> [Outcome] {
         let configuration = try source.configuration()
-        let verifier = BundleVerifier(
-            try options.restoredPolicy.map { try $0(configuration) } ?? options.policy, limits: limits)
-        let outcomes = try source.lockFile(limits: limits).collections.sorted { $0.key < $1.key }.map { id, entry in
+        let verifier = BundleVerifier(try options.restoredPolicy.map { try $0(configuration) } ?? options.policy)
+        let outcomes = try source.lockFile().collections.sorted { $0.key < $1.key }.map { id, entry in
             var snapshot: Snapshot?
             let result = Result {
                 let file = try MappedFile(path: source.bundlePath(id))
@@ -124,8 +119,7 @@ package struct Import: Sendable {
                 snapshot = found
                 return DumpsTransaction.Taken.created
             }
-            return Outcome(
-                id: id, result: result.mapError { named($0, of: path) }, snapshot: snapshot, notes: [])
+            return Outcome(id: id, result: result.mapError { named($0, of: path) }, snapshot: snapshot, notes: [])
         }
         guard transaction.after != transaction.before else { return outcomes }
         for (name, content) in try source.documents() { try directory.add(document: name, content) }
@@ -179,17 +173,16 @@ package struct Import: Sendable {
         switch format {
         case .firefox, .applicationServices:
             let root = try root(of: path, scratch: directory.scratchPath)
-            let tree = DumpTree(
-                root: root, project: format == .firefox ? .firefox : .applicationServices, limits: limits)
+            let tree = DumpTree(root: root, project: format == .firefox ? .firefox : .applicationServices)
             return try tree.collections(names).map { offered($0, $1, from: path) }
         case .changeset:
             let isFile = try FileStore.size(path) != nil && path.hasSuffix(".json")
             let root = isFile ? path : try root(of: path, scratch: directory.scratchPath)
-            let files = ChangesetFiles(path: root, collection: options.collection, limits: limits)
+            let files = ChangesetFiles(path: root, collection: options.collection)
             return try files.collections(names).map { offered($0, $1, from: path) }
         case .files:
             let root = try root(of: path, scratch: directory.scratchPath)
-            return try FilesTree(root: root, collection: options.collection, limits: limits).collections(names)
+            return try FilesTree(root: root, collection: options.collection).collections(names)
                 .map { offered($0, $1, from: path) }
         case .dumps:
             let source = DumpsDirectory(try root(of: path, scratch: directory.scratchPath))
@@ -205,10 +198,10 @@ package struct Import: Sendable {
                 remedy: "specify the collection with --collection BUCKET/COLLECTION")
         }
         let root = try root(of: path, scratch: directory.scratchPath)
-        let folder = AttachmentFolder(root: root, folder: "", limits: limits)
+        let folder = AttachmentFolder(root: root, folder: "")
         if let entry = transaction.before.collections[id] {
-            let bundle = try BundleReader(path: directory.bundlePath(id), limits: limits)
-            let snapshot = try BundleVerifier(options.policy, limits: limits).snapshot(of: bundle, as: entry)
+            let bundle = try BundleReader(path: directory.bundlePath(id))
+            let snapshot = try BundleVerifier(options.policy).snapshot(of: bundle, as: entry)
             // The directory already contains all records of the collection, so only attachments are read from the ZIP
             // file.
             var held = ImportedCollection(holding: snapshot)
@@ -220,7 +213,7 @@ package struct Import: Sendable {
         return offered(
             id,
             Result {
-                var collection = try ServerZIPFolder(root: root, limits: limits).collection(id)
+                var collection = try ServerZIPFolder(root: root).collection(id)
                 try folder.gather(into: &collection)
                 return collection
             }, from: path)
@@ -247,9 +240,8 @@ package struct Import: Sendable {
         let unverified = collection.unverified
         var chains = collection.chains
         for path in options.chains {
-            guard let chain = try FileStore.read(path, limit: limits.chainBytes) else {
-                throw DumpsError(
-                    .usage, path, found: "there is no such file", remedy: "give a PEM file with --chain")
+            guard let chain = try FileStore.read(path, limit: Limits.chainBytes) else {
+                throw DumpsError(.usage, path, found: "there is no such file", remedy: "give a PEM file with --chain")
             }
             chains.append(chain)
         }
@@ -263,7 +255,7 @@ package struct Import: Sendable {
             }
             return Snapshot(vouchingFor: unverified, chain: nil, provenance: .imported)
         }
-        let verifier = KeptSnapshotVerifier(options.policy, limits: limits)
+        let verifier = KeptSnapshotVerifier(options.policy)
         var failure: BundleError?
         for chain in chains {
             do throws(BundleError) {

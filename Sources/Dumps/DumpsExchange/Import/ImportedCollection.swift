@@ -10,7 +10,6 @@ struct AttachmentFolder {
     let root: String
     /// The folder's path, relative to the root.
     let folder: String
-    let limits: Limits
 
     /// Adds the files that belong to records to the collection. Skips other files, and adds a note for each.
     ///
@@ -83,8 +82,8 @@ struct AttachmentFolder {
 
     private func sidecar(_ place: String) throws -> JSONValue? {
         let path = "\(root)/\(place)\(Self.suffix)"
-        guard let text = try FileStore.read(path, limit: limits.metadataBytes) else { return nil }
-        return try Result { () throws(FormatError) in try JSONValue(parsing: text, limits: limits) }.mapError { error in
+        guard let text = try FileStore.read(path, limit: Limits.metadataBytes) else { return nil }
+        return try Result { () throws(FormatError) in try JSONValue(parsing: text) }.mapError { error in
             DumpsError(
                 .usage, root, entry: place + Self.suffix, found: "not JSON: \(error)",
                 remedy: "copy the file from its source again")

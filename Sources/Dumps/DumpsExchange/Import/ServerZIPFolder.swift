@@ -6,7 +6,6 @@ import SnapshotBundle
 /// record itself as `<record>.meta.json`.
 struct ServerZIPFolder {
     let root: String
-    let limits: Limits
 
     /// Returns the collection in the name of a ZIP file, `BUCKET--COLLECTION.zip`; `nil` for any other name.
     static func collection(_ path: String) -> CollectionID? {
@@ -22,18 +21,17 @@ struct ServerZIPFolder {
     func collection(_ id: CollectionID) throws -> ImportedCollection {
         var records: [Bytes] = []
         var newest: UInt64 = 0
-        var left = limits.changesetBytes
+        var left = Limits.changesetBytes
         for name in try FileStore.list(root) ?? [] where name.hasSuffix(".meta.json") {
-            guard let text = try FileStore.read("\(root)/\(name)", limit: limits.metadataBytes) else { continue }
-            let value = try Result { () throws(FormatError) in try JSONValue(parsing: text, limits: limits) }.mapError {
-                DumpsError(
-                    .usage, root, entry: name, found: "not a record: \($0)", remedy: "fetch the zip again")
+            guard let text = try FileStore.read("\(root)/\(name)", limit: Limits.metadataBytes) else { continue }
+            let value = try Result { () throws(FormatError) in try JSONValue(parsing: text) }.mapError {
+                DumpsError(.usage, root, entry: name, found: "not a record: \($0)", remedy: "fetch the zip again")
             }.get()
             left -= text.count
             guard left >= 0 else {
                 throw DumpsError(
                     .usage, root, entry: name,
-                    found: "the records are over the limit of \(limits.changesetBytes) bytes (Limits.changesetBytes)",
+                    found: "the records are over the limit of \(Limits.changesetBytes) bytes (Limits.changesetBytes)",
                     remedy: "fetch the collection from its server instead")
             }
             newest = max(newest, value["last_modified"]?.number?.uint64 ?? 0)
@@ -43,7 +41,7 @@ struct ServerZIPFolder {
         changeset += Array(",\"timestamp\":\(newest),\"changes\":[".utf8)
         changeset += records.map(\.array).joined(separator: [UInt8(ascii: ",")]) + Array("]}".utf8)
         do throws(FormatError) {
-            var collection = try ImportedCollection(id, changeset: Changeset(parsing: Bytes(changeset), limits: limits))
+            var collection = try ImportedCollection(id, changeset: Changeset(parsing: Bytes(changeset)))
             collection.notes.append(
                 "the zip contains only records with attachments; the newest of them sets the collection's timestamp"
             )

@@ -18,13 +18,13 @@ extension StaticMirror {
     ///   or their history cannot be read.
     package static func publish(
         _ names: [CollectionID], of directory: DumpsDirectory, to folder: String, address: OriginAddress,
-        history: BundleHistory?, softwareVersion: String, limits: Limits = Limits()
+        history: BundleHistory?, softwareVersion: String
     ) async throws -> Report {
         var notes: [String] = []
         var report = try await publish(to: folder, address: address) {
             try await origin(
                 names, of: directory, address: address, history: history, softwareVersion: softwareVersion,
-                notes: &notes, limits: limits)
+                notes: &notes)
         }
         report.notes = notes + report.notes
         return report
@@ -32,11 +32,11 @@ extension StaticMirror {
 
     private static func origin(
         _ names: [CollectionID], of directory: DumpsDirectory, address: OriginAddress, history: BundleHistory?,
-        softwareVersion: String, notes: inout [String], limits: Limits
+        softwareVersion: String, notes: inout [String]
     ) async throws -> Origin {
-        let lock = try directory.lockFile(limits: limits)
+        let lock = try directory.lockFile()
         var collections: [ServedCollection] = []
-        for bundle in try directory.lockedBundles(names, limits: limits) {
+        for bundle in try directory.lockedBundles(names) {
             let id = bundle.head.collection
             var states: [BundleReader] = []
             if let history {
@@ -49,14 +49,13 @@ extension StaticMirror {
                 }
             }
             let signature = lock.collections[id]?.trust.verdict
-            collections.append(
-                try ServedCollection(bundle, signature: signature, history: states, address: address, limits: limits))
+            collections.append(try ServedCollection(bundle, signature: signature, history: states, address: address))
             let omitted = bundle.head.omitted
             if omitted > 0 {
                 let count = Counted.text(omitted, "attachment")
                 notes.append("\(id): \(count) \(Counted.noun(omitted, "is", plural: "are")) not in its bundle")
             }
         }
-        return try Origin(collections, address: address, softwareVersion: softwareVersion, limits: limits)
+        return try Origin(collections, address: address, softwareVersion: softwareVersion)
     }
 }

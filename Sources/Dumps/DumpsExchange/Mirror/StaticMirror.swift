@@ -101,14 +101,12 @@ package enum StaticMirror {
     /// Returns the collections of the mirror in a folder, with their timestamps; empty if there is no mirror. Does I/O.
     ///
     /// - Throws: `BundleError` or `FormatError` if the mirror's monitor cannot be read.
-    package static func published(
-        in folder: String, address: OriginAddress, limits: Limits = Limits()
-    ) throws -> [CollectionID: Timestamp] {
+    package static func published(in folder: String, address: OriginAddress) throws -> [CollectionID: Timestamp] {
         let monitor = MirrorPath(address.path + "/v1/buckets/monitor/collections/changes/changeset")
         guard let path = monitor.map({ "\(folder)/\(linkName)/\($0.file)" }),
-            let document = try FileStore.read(path, limit: limits.monitorBytes)
+            let document = try FileStore.read(path, limit: Limits.monitorBytes)
         else { return [:] }
-        return try MonitorChangeset(parsing: document, limits: limits).collections
+        return try MonitorChangeset(parsing: document).collections
     }
 
     /// Refuses a folder that contains anything but a mirror.

@@ -18,9 +18,10 @@ package struct Changeset: Sendable {
     /// A record keeps every member as served, including `"attachment": null` and `"deleted": false`, because the server
     /// signs them. Only an element with `"deleted": true` is a tombstone, which is not part of the signed payload.
     ///
+    /// - Parameter mostRecords: the largest number of records and tombstones.
     /// - Throws: ``FormatError`` with the problem and its position.
-    package init(parsing body: Bytes, limits: Limits) throws(FormatError) {
-        var reader = JSONReader(body, limits: limits)
+    package init(parsing body: Bytes, records mostRecords: Int = Limits.records) throws(FormatError) {
+        var reader = JSONReader(body)
         var metadata: CollectionMetadata?
         var received: Bytes?
         var timestamp: Timestamp?
@@ -30,14 +31,14 @@ package struct Changeset: Sendable {
             switch key {
             case "metadata":
                 // Copy the bytes, because a slice would keep the whole body in memory.
-                let text = Bytes(try reader.skipValue(limit: limits.metadataBytes).array)
-                metadata = try CollectionMetadata(text, of: key, limits: limits)
+                let text = Bytes(try reader.skipValue(limit: Limits.metadataBytes).array)
+                metadata = try CollectionMetadata(text, of: key)
             case Self.mirroredMetadata:
-                received = Bytes(try reader.skipValue(limit: limits.metadataBytes).array)
+                received = Bytes(try reader.skipValue(limit: Limits.metadataBytes).array)
             case "timestamp":
                 timestamp = Timestamp(milliseconds: try reader.unsignedInteger())
             case "changes":
-                var collector = RecordCollector(limits: limits)
+                var collector = RecordCollector(records: mostRecords)
                 try collector.collect(&reader)
                 let tombstones = collector.tombstones
                 changes = (try collector.table(), tombstones)
@@ -50,7 +51,7 @@ package struct Changeset: Sendable {
         guard let changes else { throw .missing("changes") }
         self.metadata =
             try received.map { (json) throws(FormatError) in
-                try metadata.received(as: json, limits: limits)
+                try metadata.received(as: json)
             } ?? metadata
         self.timestamp = timestamp
         records = changes.records

@@ -10,13 +10,13 @@ package struct CollectionMetadata: Hashable, Sendable {
 
     /// Parses a collection's metadata.
     ///
+    /// - Parameter reserved: how much of the limits it must leave.
     /// - Throws: ``FormatError`` if it is not a JSON object, or has more than ``Limits/metadataBytes`` bytes or
     ///   ``Limits/jsonValues`` values.
-    package init(parsing json: Bytes, limits: Limits) throws(FormatError) {
-        guard json.count <= limits.metadataBytes else {
-            throw FormatError(.tooLong(limit: limits.metadataBytes), at: 0)
-        }
-        let value = try JSONValue(parsing: json, limits: limits)
+    package init(parsing json: Bytes, reserving reserved: (bytes: Int, values: Int) = (0, 0)) throws(FormatError) {
+        let mostBytes = Limits.metadataBytes - reserved.bytes
+        guard json.count <= mostBytes else { throw FormatError(.tooLong(limit: mostBytes), at: 0) }
+        let value = try JSONValue(parsing: json, values: Limits.jsonValues - reserved.values)
         guard case .object = value else {
             throw FormatError(.wrongType(expected: "an object", found: value.kind), at: 0)
         }
@@ -27,8 +27,8 @@ package struct CollectionMetadata: Hashable, Sendable {
         // Servers before 2024 send a single object `signature`. Later ones send a list `signatures`, and some send
         // both. Some servers rewrite `x5u` in only one of them, so the chain may be available at only one of the two
         // URLs.
-        var all = (value["signatures"]?.array ?? []).prefix(limits.signatures).compactMap(ServedSignature.init)
-        if all.count < limits.signatures, let single = value["signature"].flatMap(ServedSignature.init),
+        var all = (value["signatures"]?.array ?? []).prefix(Limits.signatures).compactMap(ServedSignature.init)
+        if all.count < Limits.signatures, let single = value["signature"].flatMap(ServedSignature.init),
             !all.contains(single)
         {
             all.append(single)
@@ -37,9 +37,9 @@ package struct CollectionMetadata: Hashable, Sendable {
     }
 
     /// Parses the metadata in a member of a changeset. Errors contain the name of the member.
-    init(_ json: Bytes, of member: String, limits: Limits) throws(FormatError) {
+    init(_ json: Bytes, of member: String) throws(FormatError) {
         do throws(FormatError) {
-            try self.init(parsing: json, limits: limits)
+            try self.init(parsing: json)
         } catch {
             throw .metadata(error, member: member)
         }
@@ -57,8 +57,8 @@ package struct CollectionMetadata: Hashable, Sendable {
     /// signatures.
     ///
     /// - Throws: ``FormatError`` if the metadata was stored without parsing and is not JSON.
-    package func writtenMembers(limits: Limits) throws(FormatError) -> [JSONValue.Member] {
-        guard case .object(let members) = try JSONValue(parsing: json, limits: limits) else { return [] }
+    package func writtenMembers() throws(FormatError) -> [JSONValue.Member] {
+        guard case .object(let members) = try JSONValue(parsing: json) else { return [] }
         return members.filter { !["id", "bucket", "last_modified", "signature", "signatures"].contains($0.key) }
     }
 
@@ -70,8 +70,8 @@ package struct CollectionMetadata: Hashable, Sendable {
     ///
     /// - Throws: ``FormatError`` if `original` is not a collection's metadata, or if a member that this package uses
     ///   differs, apart from the URLs of chains. Otherwise the kept bytes would differ from the verified members.
-    func received(as original: Bytes, limits: Limits) throws(FormatError) -> CollectionMetadata {
-        let received = try CollectionMetadata(original, of: Changeset.mirroredMetadata, limits: limits)
+    func received(as original: Bytes) throws(FormatError) -> CollectionMetadata {
+        let received = try CollectionMetadata(original, of: Changeset.mirroredMetadata)
         guard (received.id ?? id)?.exact == id?.exact, (received.bucket ?? bucket)?.exact == bucket?.exact,
             received.hasAttachmentsZip == hasAttachmentsZip,
             Set(received.signatures.map(\.withoutURL)) == Set(signatures.map(\.withoutURL))

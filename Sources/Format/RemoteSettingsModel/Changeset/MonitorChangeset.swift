@@ -8,8 +8,8 @@ package struct MonitorChangeset: Sendable {
     /// Parses the body of a response. Does no I/O.
     ///
     /// - Throws: ``FormatError``.
-    package init(parsing body: Bytes, limits: Limits) throws(FormatError) {
-        var reader = JSONReader(body, limits: limits)
+    package init(parsing body: Bytes) throws(FormatError) {
+        var reader = JSONReader(body)
         let (timestamp, collections) = try Self.read(&reader)
         guard let timestamp else { throw .missing("timestamp") }
         guard let collections else { throw .missing("changes") }

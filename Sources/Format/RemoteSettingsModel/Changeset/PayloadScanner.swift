@@ -1,6 +1,5 @@
 /// Finds the position and the id of each record in a payload.
 struct PayloadScanner {
-    private let limits: Limits
     /// The position after the last record that was found; 0 before the first one.
     private var position = 0
     private var entries: [RecordTable.Entry] = []
@@ -10,8 +9,7 @@ struct PayloadScanner {
     /// Creates a scanner.
     ///
     /// - Parameter records: the expected number of records, for which memory is reserved within a limit.
-    init(limits: Limits, records: Int) {
-        self.limits = limits
+    init(records: Int) {
         entries.reserveCapacity(min(records, 1 << 14))
     }
 
@@ -39,7 +37,7 @@ struct PayloadScanner {
         if let last = entries.last {
             guard byte(input) == UInt8(ascii: ",") else { return false }
             position += 1
-            guard entries.count < limits.records else { throw .tooManyRecords(limit: limits.records) }
+            guard entries.count < Limits.records else { throw .tooManyRecords(limit: Limits.records) }
             let entry = try record(input)
             guard input.extracting(last.id).compare(with: input.extracting(entry.id)) < 0 else {
                 throw .notCanonical(problem: "the records are not sorted by id at byte \(position)")
@@ -47,7 +45,6 @@ struct PayloadScanner {
             entries.append(entry)
         } else {
             guard byte(input) != UInt8(ascii: "]") else { return false }
-            guard limits.records > 0 else { throw .tooManyRecords(limit: limits.records) }
             entries.append(try record(input))
         }
         return true
@@ -83,8 +80,8 @@ struct PayloadScanner {
             case UInt8(ascii: "{"), UInt8(ascii: "["):
                 depth += 1
                 expectsKey = false
-                guard depth <= limits.jsonDepth else {
-                    throw FormatError(.tooDeep(limit: limits.jsonDepth), at: position - 1)
+                guard depth <= Limits.jsonDepth else {
+                    throw FormatError(.tooDeep(limit: Limits.jsonDepth), at: position - 1)
                 }
             case UInt8(ascii: "}"), UInt8(ascii: "]"): depth -= 1
             case UInt8(ascii: ","): expectsKey = depth == 1
@@ -92,17 +89,15 @@ struct PayloadScanner {
             }
         }
         self.position = position
-        guard position - start <= limits.recordBytes else {
-            throw .recordTooLarge(offset: start, what: "bytes (Limits.recordBytes)", limit: limits.recordBytes)
+        guard position - start <= Limits.recordBytes else {
+            throw .recordTooLarge(offset: start, what: "bytes (Limits.recordBytes)", limit: Limits.recordBytes)
         }
         guard let id else { throw .recordWithoutID(offset: start) }
         guard Identifier.isValid(input.extracting(id)) else { throw .invalidRecordID(input.extracting(id).text) }
         return RecordTable.Entry(id: id, json: start..<position, hasAttachment: hasAttachment)
     }
 
-    private func idValue(
-        _ input: Span<UInt8>, _ position: inout Int, record: Int
-    ) throws(FormatError) -> Range<Int> {
+    private func idValue(_ input: Span<UInt8>, _ position: inout Int, record: Int) throws(FormatError) -> Range<Int> {
         guard position < input.count, input[position] == UInt8(ascii: ":") else { throw broken(input, at: position) }
         position += 1
         guard position < input.count, input[position] == UInt8(ascii: "\"") else {

@@ -34,7 +34,7 @@ package struct Record: Sendable, Identifiable {
     /// Returns the value of one field, parsed on demand; `nil` if the record does not have it. Other fields are
     /// skipped.
     package func field(_ name: String) -> JSONValue? {
-        var reader = JSONReader(json, limits: Limits())
+        var reader = JSONReader(json)
         do throws(FormatError) {
             try reader.beginObject()
             return try reader.seekMember(name) ? try reader.value() : nil

@@ -4,10 +4,10 @@ struct RecordCollector {
     private var entries: [RecordTable.Entry] = []
     private(set) var tombstones: [Tombstone] = []
     private var mentionsFilters = false
-    private let limits: Limits
+    private let mostRecords: Int
 
-    init(limits: Limits) {
-        self.limits = limits
+    init(records: Int = Limits.records) {
+        mostRecords = records
     }
 
     /// Parses the array at the reader's position.
@@ -15,8 +15,8 @@ struct RecordCollector {
         canonical.reserveCapacity(reader.document.count - reader.offset)
         try reader.beginArray()
         while try reader.nextElement() {
-            guard entries.count + tombstones.count < limits.records else {
-                throw .tooManyRecords(limit: limits.records)
+            guard entries.count + tombstones.count < mostRecords else {
+                throw .tooManyRecords(limit: mostRecords)
             }
             try collectRecord(&reader)
         }
@@ -24,8 +24,8 @@ struct RecordCollector {
 
     /// Parses a text that contains exactly one record.
     mutating func collect(record text: Bytes) throws(FormatError) {
-        guard entries.count < limits.records else { throw .tooManyRecords(limit: limits.records) }
-        var reader = JSONReader(text, limits: limits)
+        guard entries.count < mostRecords else { throw .tooManyRecords(limit: mostRecords) }
+        var reader = JSONReader(text)
         try collectRecord(&reader)
         try reader.finish()
     }
@@ -62,8 +62,8 @@ struct RecordCollector {
             if member.has("id") { place = start + 1 }
             if member.has("attachment") { hasAttachment = true }
         }
-        guard canonical.count - start <= limits.recordBytes else {
-            throw .recordTooLarge(offset: offset, what: "bytes (Limits.recordBytes)", limit: limits.recordBytes)
+        guard canonical.count - start <= Limits.recordBytes else {
+            throw .recordTooLarge(offset: offset, what: "bytes (Limits.recordBytes)", limit: Limits.recordBytes)
         }
         return RecordTable.Entry(
             id: place..<place + id.utf8.count, json: start..<canonical.count, hasAttachment: hasAttachment)

@@ -85,8 +85,8 @@ package struct RecordTable: Sendable {
     /// Creates a table from records as JSON texts, in any order. The texts do not have to be canonical.
     ///
     /// - Throws: ``FormatError`` for the first text that is not a record, or that has the id of an earlier one.
-    package init(_ records: some Sequence<Bytes>, limits: Limits) throws(FormatError) {
-        var collector = RecordCollector(limits: limits)
+    package init(_ records: some Sequence<Bytes>) throws(FormatError) {
+        var collector = RecordCollector()
         for record in records { try collector.collect(record: record) }
         self = try collector.table()
     }
@@ -96,8 +96,7 @@ package struct RecordTable: Sendable {
     /// The record at `position` in the order of ids.
     package subscript(position: Int) -> Record {
         let entry = entries[position]
-        return Record(
-            json: source(of: entry)[entry.json], id: entry.idInRecord, mayHaveAttachment: entry.hasAttachment)
+        return Record(json: source(of: entry)[entry.json], id: entry.idInRecord, mayHaveAttachment: entry.hasAttachment)
     }
 
     private func source(of entry: Entry) -> Bytes { sources[Int(entry.source)] }
@@ -153,8 +152,7 @@ package struct RecordTable: Sendable {
             let id = start + entry.id.lowerBound - entry.json.lowerBound
             output.append(contentsOf: source(of: entry)[entry.json])
             written.append(
-                Entry(
-                    id: id..<id + entry.id.count, json: start..<output.count, hasAttachment: entry.hasAttachment))
+                Entry(id: id..<id + entry.id.count, json: start..<output.count, hasAttachment: entry.hasAttachment))
         }
         return written
     }

@@ -9,8 +9,8 @@
 /// double cannot represent. ``JSONReader`` has already refused lone surrogates and duplicate keys.
 package enum CanonicalJSON {
     /// Returns the canonical form of a whole document.
-    package static func canonicalize(_ document: Bytes, limits: Limits) throws(FormatError) -> Bytes {
-        let value = try JSONValue(parsing: document, limits: limits)
+    package static func canonicalize(_ document: Bytes) throws(FormatError) -> Bytes {
+        let value = try JSONValue(parsing: document)
         var output: [UInt8] = []
         output.reserveCapacity(document.count)
         try append(value, to: &output)

@@ -4,7 +4,7 @@
 /// refuses duplicate keys (section 4 leaves their meaning open), lone surrogates, and nesting deeper than
 /// ``Limits/jsonDepth``. It copies only the strings that the caller reads.
 ///
-///     var reader = JSONReader(document, limits: limits)
+///     var reader = JSONReader(document)
 ///     try reader.beginObject()
 ///     while let key = try reader.nextKey() {
 ///         switch key {
@@ -29,10 +29,14 @@ package struct JSONReader {
     private var values = 0
     private var scopes: [Scope] = []
 
-    package init(_ document: Bytes, limits: Limits) {
+    /// Creates a reader of a document that may have at most so many levels, members of one object, and values.
+    package init(
+        _ document: Bytes, depth: Int = Limits.jsonDepth, members: Int = Limits.jsonMembers,
+        values: Int = Limits.jsonValues
+    ) {
         self.document = document
-        skipper = JSONSkipper(depthLimit: limits.jsonDepth, memberLimit: limits.jsonMembers)
-        valueLimit = limits.jsonValues
+        skipper = JSONSkipper(depthLimit: depth, memberLimit: members)
+        valueLimit = values
     }
 
     /// Returns the first byte of the next value, which determines its kind.

@@ -39,8 +39,11 @@ public enum JSONValue: Sendable {
     /// that exceed `limits`.
     ///
     /// - Throws: ``FormatError`` with the position of the first error.
-    package init(parsing document: Bytes, limits: Limits) throws(FormatError) {
-        var reader = JSONReader(document, limits: limits)
+    package init(
+        parsing document: Bytes, depth: Int = Limits.jsonDepth, members: Int = Limits.jsonMembers,
+        values: Int = Limits.jsonValues
+    ) throws(FormatError) {
+        var reader = JSONReader(document, depth: depth, members: members, values: values)
         self = try reader.value()
         try reader.finish()
     }

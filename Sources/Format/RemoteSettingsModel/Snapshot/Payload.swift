@@ -14,8 +14,8 @@ package struct Payload: Sendable {
     /// - Parameter records: the expected number of records; 0 if unknown.
     /// - Throws: ``FormatError``. The pass checks the structure, the limits, and the ids with their order, but not
     ///   whether every value is canonical.
-    package init(parsing bytes: Bytes, expecting records: Int = 0, limits: Limits) throws(FormatError) {
-        var scanner = PayloadScanner(limits: limits, records: records)
+    package init(parsing bytes: Bytes, expecting records: Int = 0) throws(FormatError) {
+        var scanner = PayloadScanner(records: records)
         let (entries, timestamp) = try bytes.withSpan {
             (span) throws(FormatError) -> ([RecordTable.Entry], Timestamp) in
             try scanner.scan(span)

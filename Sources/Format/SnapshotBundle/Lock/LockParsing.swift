@@ -9,14 +9,14 @@ extension LockFile {
     ///
     /// - Parameter path: the lock file's path for error messages.
     /// - Throws: ``BundleError`` with the line and the key path.
-    package init(parsing text: Bytes, path: String, limits: Limits = Limits()) throws(BundleError) {
+    package init(parsing text: Bytes, path: String) throws(BundleError) {
         guard text.count <= Limits.lockBytes else {
             throw BundleError(
                 .overLimit, file: path, expected: "at most \(Limits.lockBytes) bytes (Limits.lockBytes)",
                 found: "\(text.count)")
         }
         try LargeFilePointer.refuse(text, file: path, expected: "a lock file")
-        var reader = DocumentReader(lock: text, file: path, limits: limits)
+        var reader = DocumentReader(lock: text, file: path)
         try self.init(&reader)
         try reader.finish()
     }
@@ -50,20 +50,19 @@ extension LockFile {
     /// elsewhere in a lock file.
     ///
     /// - Returns: `nil` if the lock file does not list the collection.
-    /// - Throws: the errors of ``init(parsing:path:limits:)``. In errors about the entry, line 1 is its first line.
+    /// - Throws: the errors of ``init(parsing:path:)``. In errors about the entry, line 1 is its first line.
     package static func collection(
-        _ id: CollectionID, in text: Bytes, path: String, limits: Limits = Limits()
+        _ id: CollectionID, in text: Bytes, path: String
     ) throws(BundleError) -> Collection? {
         guard text.count <= Limits.lockBytes else {
-            return try LockFile(parsing: text, path: path, limits: limits).collections[id]
+            return try LockFile(parsing: text, path: path).collections[id]
         }
-        var head = DocumentReader(lock: text, file: path, limits: limits)
+        var head = DocumentReader(lock: text, file: path)
         try head.begin()
         try head.version("version", is: Self.version)
         let key = "\"\(id)\":".utf8
         guard let found = text.withSpan({ ByteSearch(key).first(in: $0) }) else { return nil }
-        var reader = DocumentReader(
-            lock: text[found + key.count..<text.count], file: "\(path): \(id)", limits: limits)
+        var reader = DocumentReader(lock: text[found + key.count..<text.count], file: "\(path): \(id)")
         return try Collection(&reader, of: id)
     }
 }

@@ -60,8 +60,8 @@ package struct RedoLog: Hashable, Sendable {
     /// Parses the text of a log. Does no I/O.
     ///
     /// - Throws: ``BundleError`` if the log is incomplete or damaged.
-    package init(parsing text: Bytes, path: String, limits: Limits = Limits()) throws(BundleError) {
-        var reader = DocumentReader(lock: text, file: path, limits: limits)
+    package init(parsing text: Bytes, path: String) throws(BundleError) {
+        var reader = DocumentReader(lock: text, file: path)
         try reader.begin()
         replaces = reader.isNext("replaces") ? try reader.digest("replaces") : nil
         configuration = reader.isNext("configuration") ? try reader.digest("configuration") : nil
@@ -77,10 +77,10 @@ package struct RedoLog: Hashable, Sendable {
     /// - Returns: `nil` if there is none, if it is incomplete because the machine crashed before it was flushed, if the
     ///   commit's `dumps.yaml` was not written, or if it is outdated. In these cases, no bundle in it has been renamed.
     /// - Throws: ``BundleError`` if the log, the lock file or `dumps.yaml` cannot be read.
-    package static func read(in directory: String, limits: Limits) throws(BundleError) -> RedoLog? {
+    package static func read(in directory: String) throws(BundleError) -> RedoLog? {
         let path = "\(directory)/\(path)"
         guard let text = try FileStore.read(path, limit: Limits.lockBytes),
-            let log = try? RedoLog(parsing: text, path: path, limits: limits)
+            let log = try? RedoLog(parsing: text, path: path)
         else { return nil }
         let lock = try FileStore.read("\(directory)/\(LockFile.name)", limit: Limits.lockBytes)
         let found = lock.map { SHA256Digest(hashing: $0) }

@@ -57,13 +57,13 @@ extension Manifest {
     ///
     /// - Parameter file: the bundle's name for error messages.
     /// - Throws: ``BundleError`` if the text differs from the only text that the format allows for its values.
-    package init(parsing text: Bytes, file: String, limits: Limits = Limits()) throws(BundleError) {
-        guard text.count <= limits.manifestBytes else {
+    package init(parsing text: Bytes, file: String) throws(BundleError) {
+        guard text.count <= Limits.manifestBytes else {
             throw BundleError(
                 .overLimit, file: file, entry: BundleFormat.manifest,
-                expected: "at most \(limits.manifestBytes) bytes (Limits.manifestBytes)", found: "\(text.count)")
+                expected: "at most \(Limits.manifestBytes) bytes (Limits.manifestBytes)", found: "\(text.count)")
         }
-        var reader = DocumentReader(manifest: text, file: file, limits: limits)
+        var reader = DocumentReader(manifest: text, file: file)
         try self.init(&reader)
         let prescribed = self.text
         guard Bytes(prescribed) == text else {
@@ -119,8 +119,7 @@ extension Manifest {
             let place = "\(file.sha256) \(file.location)"
             if let previous {
                 guard previous.precedes(file) else {
-                    throw failure(
-                        place, found: "the files must be sorted by hash and location, without duplicates")
+                    throw failure(place, found: "the files must be sorted by hash and location, without duplicates")
                 }
             }
             if let previous, previous.sha256 == file.sha256 {

@@ -6,9 +6,7 @@ extension Manifest {
     /// - Parameter file: the bundle's name for error messages.
     /// - Throws: ``BundleError`` if a record's attachment is invalid, or if records have different sizes for the same
     ///   hash.
-    package static func files(
-        namedBy records: RecordTable, file: String, limits: Limits
-    ) throws(BundleError) -> [File] {
+    package static func files(namedBy records: RecordTable, file: String) throws(BundleError) -> [File] {
         var named: [File] = []
         for record in records {
             let attachment: RecordAttachment?
@@ -69,8 +67,7 @@ extension Manifest {
 
     /// Returns a copy of a file with this omission reason; `nil` if the bundle contains the file.
     package static func file(_ file: File, omitted: OmissionReason?) -> File {
-        File(
-            sha256: file.sha256, size: file.size, location: file.location, records: file.records, omitted: omitted)
+        File(sha256: file.sha256, size: file.size, location: file.location, records: file.records, omitted: omitted)
     }
 
     /// The files that the bundle contains, without duplicates.

@@ -18,14 +18,13 @@ package struct AttachmentsZIP: Sendable {
     }
 
     private let bytes: Bytes
-    private let limits: Limits
     private let entries: [ExactString: Entry]
 
     /// Maps a downloaded ZIP file into memory. Does I/O.
     ///
-    /// - Throws: the errors of ``init(_:name:limits:)``, and ``BundleError`` if the file cannot be read.
-    package init(path: String, limits: Limits) throws(BundleError) {
-        try self.init(try MappedFile(path: path).bytes, name: path, limits: limits)
+    /// - Throws: the errors of ``init(_:name:)``, and ``BundleError`` if the file cannot be read.
+    package init(path: String) throws(BundleError) {
+        try self.init(try MappedFile(path: path).bytes, name: path)
     }
 
     /// Reads the directory of a ZIP file.
@@ -34,20 +33,19 @@ package struct AttachmentsZIP: Sendable {
     /// - Throws: ``BundleError`` if it is not a ZIP file, is larger than ``Limits/attachmentsZipBytes``, claims more
     ///   than ``Limits/attachmentsZipContentBytes``, or has overlapping entries. Each entry must be an unencrypted
     ///   regular file with a unique name of the above form.
-    package init(_ bytes: Bytes, name: String, limits: Limits) throws(BundleError) {
-        guard bytes.count <= limits.attachmentsZipBytes else {
+    package init(_ bytes: Bytes, name: String) throws(BundleError) {
+        guard bytes.count <= Limits.attachmentsZipBytes else {
             throw BundleError(
-                .overLimit, file: name, expected: "at most \(limits.attachmentsZipBytes) bytes",
+                .overLimit, file: name, expected: "at most \(Limits.attachmentsZipBytes) bytes",
                 found: "\(bytes.count)")
         }
         self.bytes = bytes
-        self.limits = limits
         entries = try bytes.withRawSpan { (raw) throws(BundleError) in
             let end = try ZIPEnd(raw, file: name)
             // There are two entries for each record.
-            guard end.count <= limits.attachments * 2 else {
+            guard end.count <= Limits.attachments * 2 else {
                 throw BundleError(
-                    .overLimit, file: name, expected: "at most \(limits.attachments * 2) entries",
+                    .overLimit, file: name, expected: "at most \(Limits.attachments * 2) entries",
                     found: "\(end.count)")
             }
             var entries: [ExactString: Entry] = [:]
@@ -57,8 +55,7 @@ package struct AttachmentsZIP: Sendable {
                 guard offset <= end.directory.upperBound - ZIPLayout.centralSize,
                     raw.little(offset) == ZIPLayout.centralSignature
                 else {
-                    throw BundleError(
-                        .malformed, file: name, found: "no central directory entry at byte \(offset)")
+                    throw BundleError(.malformed, file: name, found: "no central directory entry at byte \(offset)")
                 }
                 let record = raw.extracting(offset..<offset + ZIPLayout.centralSize)
                 let nameEnd = offset + ZIPLayout.centralSize + Int(record.little(28, as: UInt16.self))
@@ -79,11 +76,11 @@ package struct AttachmentsZIP: Sendable {
                 if place.canHaveItsSize { unpacked = unpacked.saturatingAdding(place.size) }
                 offset = next
             }
-            guard unpacked <= limits.attachmentsZipContentBytes else {
+            guard unpacked <= Limits.attachmentsZipContentBytes else {
                 throw BundleError(
                     .overLimit, file: name,
                     expected:
-                        "files of at most \(limits.attachmentsZipContentBytes) bytes in total "
+                        "files of at most \(Limits.attachmentsZipContentBytes) bytes in total "
                         + "(Limits.attachmentsZipContentBytes)", found: "\(unpacked)")
             }
             // Entries must not overlap: if many names shared the same compressed bytes, a small file could claim large
@@ -104,7 +101,7 @@ package struct AttachmentsZIP: Sendable {
     /// - Returns: `nil` if the ZIP file does not contain the file, or if it cannot be read.
     package func file(of record: String, size: Int) -> Bytes? {
         guard Identifier.isValid(record.utf8), let entry = entries[record], entry.size == size, entry.canHaveItsSize,
-            size <= limits.attachmentsZipBytes
+            size <= Limits.attachmentsZipBytes
         else { return nil }
         let data = bytes.withRawSpan { raw -> Range<Int>? in
             guard entry.header <= raw.byteCount - ZIPLayout.localSize,

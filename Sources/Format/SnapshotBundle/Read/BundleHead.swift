@@ -54,7 +54,7 @@ extension BundleHead {
             }
             let start = nameEnd + Int(raw.little(28, as: UInt16.self))
             let text = bytes[min(start, bytes.count)..<bytes.count]
-            var reader = DocumentReader(manifest: text, file: name, limits: Limits())
+            var reader = DocumentReader(manifest: text, file: name)
             try reader.begin()
             let head = try BundleHead(&reader)
             guard text.starts(with: head.text.utf8) else {

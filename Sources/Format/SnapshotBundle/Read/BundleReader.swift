@@ -13,49 +13,48 @@ package struct BundleReader: Sendable {
     package let head: BundleHead
     private let file: Bytes
     let directory: ZIPDirectory
-    let limits: Limits
     /// The mapped file; `nil` for bytes in memory.
     let mapping: MappedFile?
 
     /// Maps the file into memory and reads its ZIP directory. Does I/O.
     ///
     /// - Throws: ``BundleError`` if the file cannot be read, or is not a bundle of a known format within `limits`.
-    package init(path: String, limits: Limits = Limits()) throws(BundleError) {
-        try self.init(MappedFile(path: path), limits: limits)
+    package init(path: String) throws(BundleError) {
+        try self.init(MappedFile(path: path))
     }
 
     /// Copies a file that other users may modify while it is read, and reads the copy's ZIP directory. Does I/O.
     ///
-    /// - Throws: the errors of ``init(path:limits:)``.
-    package init(copying path: String, limits: Limits = Limits()) throws(BundleError) {
-        try self.init(MappedFile(copying: path, limits: limits), limits: limits)
+    /// - Throws: the errors of ``init(path:)``.
+    package init(copying path: String) throws(BundleError) {
+        try self.init(MappedFile(copying: path))
     }
 
     /// Reads the ZIP directory of a file that is already mapped, even if its path leads to another file by now.
-    package init(_ file: MappedFile, limits: Limits) throws(BundleError) {
-        try self.init(file.bytes, name: file.path, limits: limits, mapping: file)
+    package init(_ file: MappedFile) throws(BundleError) {
+        try self.init(file.bytes, name: file.path, mapping: file)
     }
 
     /// Reads the ZIP directory of a bundle in memory, such as one that is part of the program. Does no I/O.
-    package init(bytes: Bytes, name: String, limits: Limits = Limits()) throws(BundleError) {
-        try self.init(bytes, name: name, limits: limits, mapping: nil)
+    package init(bytes: Bytes, name: String) throws(BundleError) {
+        try self.init(bytes, name: name, mapping: nil)
     }
 
     /// The SHA-256 of the whole file. Reads every byte.
     package var fileDigest: SHA256Digest { mapping?.digest() ?? SHA256Digest(hashing: file) }
 
-    private init(_ bytes: Bytes, name: String, limits: Limits, mapping: MappedFile?) throws(BundleError) {
+    private init(_ bytes: Bytes, name: String, mapping: MappedFile?) throws(BundleError) {
         let head: BundleHead
         do throws(BundleError) {
             head = try BundleHead.read(bytes[0..<min(bytes.count, BundleFormat.headBytes)], name: name)
         } catch {
             // If the file is truncated or not a ZIP file, prefer the error of the ZIP directory, which is clearer.
             if error.code != .unknownVersion, error.code != .missing {
-                _ = try ZIPDirectory(bytes, file: name, limits: limits)
+                _ = try ZIPDirectory(bytes, file: name)
             }
             throw error
         }
-        let directory = try ZIPDirectory(bytes, file: name, limits: limits)
+        let directory = try ZIPDirectory(bytes, file: name)
         guard directory.hasChain == (head.trust == .signed), directory.attachmentCount == head.attachments else {
             throw BundleError(
                 .damaged, file: name, entry: BundleFormat.manifest,
@@ -68,7 +67,6 @@ package struct BundleReader: Sendable {
         self.head = head
         file = bytes
         self.directory = directory
-        self.limits = limits
         self.mapping = mapping
     }
 
@@ -77,7 +75,7 @@ package struct BundleReader: Sendable {
 
     /// Returns the manifest. Every call parses it again, so keep the result.
     package func manifest() throws(BundleError) -> Manifest {
-        try Manifest(parsing: manifestText(), file: name, limits: limits)
+        try Manifest(parsing: manifestText(), file: name)
     }
 
     /// Returns `records.json`, the canonical signed payload. If it is stored, the result is a slice of the file,
@@ -131,9 +129,7 @@ package struct BundleReader: Sendable {
     ///
     /// - Returns: whether the bundle contains the attachment.
     /// - Throws: ``BundleError`` if the bytes do not have this hash, or the error of `consume`.
-    package func streamAttachment(
-        _ digest: SHA256Digest, to consume: (Span<UInt8>) throws -> Void
-    ) throws -> Bool {
+    package func streamAttachment(_ digest: SHA256Digest, to consume: (Span<UInt8>) throws -> Void) throws -> Bool {
         guard let index = directory.index(of: digest) else { return false }
         var hasher = ContentHasher()
         try entry(index).read { piece in

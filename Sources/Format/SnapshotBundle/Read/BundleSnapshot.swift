@@ -19,10 +19,9 @@ extension BundleReader {
     /// Parses the payload in `text`, which is the bundle's ``payloadText(isHashed:)`` or a copy of it.
     package func payload(parsing text: Bytes) throws(BundleError) -> Payload {
         let payload = try Result { () throws(FormatError) in
-            try Payload(parsing: text, expecting: head.records, limits: limits)
+            try Payload(parsing: text, expecting: head.records)
         }.mapError { error in
-            BundleError(
-                .malformed, file: name, entry: BundleFormat.records, found: "\(error)")
+            BundleError(.malformed, file: name, entry: BundleFormat.records, found: "\(error)")
         }.get()
         guard payload.records.count == head.records, payload.timestamp == head.timestamp else {
             throw BundleError(
@@ -39,7 +38,7 @@ extension BundleReader {
     package func metadata() throws(BundleError) -> CollectionMetadata {
         let text = try metadataText()
         return try Result { () throws(FormatError) in
-            try CollectionMetadata(parsing: text, limits: limits)
+            try CollectionMetadata(parsing: text)
         }.mapError { error in
             BundleError(
                 .malformed, file: name, entry: BundleFormat.metadata, found: "not a collection's metadata: \(error)")

@@ -67,9 +67,7 @@ extension BundleReader {
     /// Verifies all contents.
     ///
     /// - Parameter written: the payload from which the bundle was just written; `nil` for any other bundle.
-    private func verifiedContents(
-        written: Payload?
-    ) throws(BundleError) -> (manifest: Manifest, payload: Payload) {
+    private func verifiedContents(written: Payload?) throws(BundleError) -> (manifest: Manifest, payload: Payload) {
         try checkPlaces()
         let manifest = try manifest()
         guard manifest.head == head else {
@@ -220,7 +218,7 @@ extension BundleReader {
 
     /// Checks that the manifest lists exactly the attachments in the records.
     private func checkFiles(_ manifest: Manifest, _ records: RecordTable) throws(BundleError) {
-        let named = try Manifest.files(namedBy: records, file: name, limits: limits)
+        let named = try Manifest.files(namedBy: records, file: name)
         let listed = manifest.files
         for index in 0..<max(named.count, listed.count) {
             let wanted = index < named.count ? named[index] : nil

@@ -5,7 +5,7 @@ import RemoteSettingsModel
 /// They are valid as long as this object or any slice of its ``bytes`` exists. If the mapped file is truncated, a
 /// process that reads the bytes crashes (SIGBUS). Therefore programs and tools replace a bundle only by renaming a
 /// complete file, which does not affect an existing mapping. For files that other users may modify, use
-/// ``init(copying:limits:)``.
+/// ``init(copying:)``.
 package final class MappedFile: Sendable {
     package let path: String
     package let bytes: Bytes
@@ -28,11 +28,11 @@ package final class MappedFile: Sendable {
     /// a file without a name in the temporary directory. Does I/O.
     ///
     /// - Throws: an `unreadable` ``BundleError`` with the system's message.
-    package init(copying path: String, limits: Limits) throws(BundleError) {
+    package init(copying path: String) throws(BundleError) {
         let file = try BundleError.reading { () throws(BundleError) in try ReadableFile(path) }
         defer { withExtendedLifetime(file) {} }
         self.path = path
-        if file.size > limits.copiedBundleBytes, let copy = try? FileStore.makeUnnamedFile() {
+        if file.size > Limits.copiedBundleBytes, let copy = try? FileStore.makeUnnamedFile() {
             defer { close(copy) }
             if Self.copy(file, to: copy) {
                 bytes = try Self.map(copy, size: file.size, path)

@@ -18,8 +18,8 @@ package struct CertificateChain: Sendable {
     ///
     /// - Throws: `emptyChain`, `chainTooLarge`, `tooManyCertificates`, `notPEM`, `truncatedPEM`, `malformedPEM`,
     ///   `malformedCertificate` or `incompleteChain` of ``BundleError``.
-    package init(pem: Bytes, limits: Limits = Limits()) throws(BundleError) {
-        let der = try PEMCertificates(pem, limits: limits).der
+    package init(pem: Bytes) throws(BundleError) {
+        let der = try PEMCertificates(pem).der
         var certificates: [ChainCertificate] = []
         for (index, encoded) in der.enumerated() {
             certificates.append(try ChainCertificate(der: encoded, position: index + 1, count: der.count))

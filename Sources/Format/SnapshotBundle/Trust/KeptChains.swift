@@ -51,12 +51,12 @@ package struct KeptChains: Sendable {
     ///   - first: the chain for readers that support only one.
     ///   - others: further chains. A chain is skipped if it is a duplicate, if its line endings could confuse other
     ///     readers, or if the text would become longer than ``Limits/chainBytes``.
-    init(_ first: Bytes, _ others: [Bytes], limits: Limits) {
+    init(_ first: Bytes, _ others: [Bytes]) {
         var (chains, text) = ([first], first.array)
         for chain in others where !chains.contains(chain) && chains.count < Self.most {
             let lines = chain.array.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
             let marked = Self.separator + lines.map { Array("| ".utf8) + $0 }.joined(separator: [UInt8(ascii: "\n")])
-            guard text.count + marked.count <= limits.chainBytes, !chain.array.contains(UInt8(ascii: "\r")) else {
+            guard text.count + marked.count <= Limits.chainBytes, !chain.array.contains(UInt8(ascii: "\r")) else {
                 continue
             }
             text += marked
@@ -74,7 +74,7 @@ extension Snapshot {
     /// A chain is kept if it was valid for the signer when the snapshot was verified, and if it matches one of the
     /// signatures. Its root does not have to be pinned, because each reader of the snapshot has different pins. Does no
     /// I/O.
-    package func keeping(_ others: [CertificateChain], limits: Limits = Limits()) -> Snapshot {
+    package func keeping(_ others: [CertificateChain]) -> Snapshot {
         guard let chain, let verdict = provenance.verdict, !others.isEmpty else { return self }
         let unverified = UnverifiedSnapshot(collection: collection, payload: payload, metadata: metadata)
         let message = SignedMessage(payload.bytes)
@@ -84,10 +84,10 @@ extension Snapshot {
                 try other.ownVerdict(signer, at: verdict.verifiedAt)
             }
             let chains = Dictionary(unverified.signatures.map { ($0.x5u, own) }) { first, _ in first }
-            return (try? unverified.verified(with: chains, signer: signer, message: message, limits: limits)) != nil
+            return (try? unverified.verified(with: chains, signer: signer, message: message)) != nil
         }
         let known = KeptChains(text: chain).chains
-        let kept = KeptChains(known[0], known.dropFirst() + fitting.map(\.pem), limits: limits)
+        let kept = KeptChains(known[0], known.dropFirst() + fitting.map(\.pem))
         return Snapshot(vouchingFor: unverified, chain: kept.text, provenance: provenance)
     }
 }
@@ -97,10 +97,10 @@ extension Snapshot {
     /// verified.
     ///
     /// The chain is `nil` if none of the chains matches. Does no I/O.
-    package func signatureChains(limits: Limits = Limits()) -> [(signature: ServedSignature, chain: VerifiedChain?)] {
+    package func signatureChains() -> [(signature: ServedSignature, chain: VerifiedChain?)] {
         guard let chain, let verdict = provenance.verdict else { return metadata.signatures.map { ($0, nil) } }
         return UnverifiedSnapshot(collection: collection, payload: payload, metadata: metadata)
-            .signatureChains(KeptChains(text: chain).chains, as: verdict, limits: limits)
+            .signatureChains(KeptChains(text: chain).chains, as: verdict)
     }
 }
 
@@ -113,17 +113,17 @@ extension UnverifiedSnapshot {
     ///
     /// - Parameter verdict: the name that the chains must be issued for, and the time at which they must be valid.
     package func signatureChains(
-        _ pems: [Bytes], as verdict: SignatureVerdict, limits: Limits = Limits()
+        _ pems: [Bytes], as verdict: SignatureVerdict
     ) -> [(signature: ServedSignature, chain: VerifiedChain?)] {
         let chains = pems.compactMap { pem in
-            try? CertificateChain(pem: pem, limits: limits)
+            try? CertificateChain(pem: pem)
                 .ownVerdict(SignerName(verdict.signer), at: verdict.verifiedAt)
         }
         let names = chains.map { SHA256Digest(SHA256.hash(data: $0.pem.array)).map { "/\($0).pem" } }
         let message = SignedMessage(payload.bytes)
         var used: Set<Int> = []
         return signatures.enumerated().map { position, signature in
-            let isExamined = signature.isKnown && position < limits.signatures
+            let isExamined = signature.isKnown && position < Limits.signatures
             let fitting = chains.indices.filter { index in
                 isExamined && (try? chains[index].verify(signature, over: message)) != nil
             }

@@ -15,16 +15,14 @@ package final class KeptSnapshotVerifier: Sendable {
     package static let mostChains = 64
 
     package let policy: TrustPolicy
-    private let limits: Limits
     private let chains = Mutex<[Key: VerifiedChain]>([:])
 
-    package init(_ policy: TrustPolicy, limits: Limits) {
+    package init(_ policy: TrustPolicy) {
         self.policy = policy
-        self.limits = limits
     }
 
     /// Verifies a stored snapshot. If several chains match, the newest one is used, as in
-    /// ``UnverifiedSnapshot/verified(with:signer:limits:)``.
+    /// ``UnverifiedSnapshot/verified(with:signer:)``.
     ///
     /// Data that is newer than its verification is refused, with a tolerance of ``Limits/clockToleranceSeconds`` for
     /// clocks that differ. Otherwise the owner of an expired key could sign new data and claim a time at which the key
@@ -51,7 +49,7 @@ package final class KeptSnapshotVerifier: Sendable {
                     try verifiedChain(kept, signer: signer, at: time)
                 }
                 let chains = Dictionary(unverified.signatures.map { ($0.x5u, chain) }) { first, _ in first }
-                let snapshot = try unverified.verified(with: chains, signer: signer, message: message, limits: limits)
+                let snapshot = try unverified.verified(with: chains, signer: signer, message: message)
                 let begins = try chain.get().leafNotBefore
                 if newest.map({ $0.begins < begins }) ?? true { newest = (snapshot, begins) }
             } catch {
@@ -71,8 +69,7 @@ package final class KeptSnapshotVerifier: Sendable {
         _ pem: Bytes, signer: SignerName, at time: Timestamp
     ) throws(BundleError) -> VerifiedChain {
         if let known = chains.withLock({ $0[Key(pem: pem, signer: signer)] })?.valid(at: time) { return known }
-        let chain = try CertificateChain(pem: pem, limits: limits).verified(
-            anchors: policy.roots, signer: signer, at: time)
+        let chain = try CertificateChain(pem: pem).verified(anchors: policy.roots, signer: signer, at: time)
         chains.withLock { chains in
             // Empty the cache when it is full: a process that runs for years encounters a new chain every few weeks.
             if chains.count >= Self.mostChains { chains = [:] }

@@ -8,9 +8,9 @@ struct PEMCertificates {
     private static let end = Array("-----END CERTIFICATE-----".utf8)
     private static let dashes = Array("-----".utf8)
 
-    init(_ text: Bytes, limits: Limits) throws(BundleError) {
-        guard text.count <= limits.chainBytes else {
-            throw .chainTooLarge(bytes: text.count, limit: limits.chainBytes)
+    init(_ text: Bytes) throws(BundleError) {
+        guard text.count <= Limits.chainBytes else {
+            throw .chainTooLarge(bytes: text.count, limit: Limits.chainBytes)
         }
         let bytes = text.withoutByteOrderMark.array
         guard !bytes.allSatisfy(Self.isWhiteSpace) else { throw .emptyChain }

@@ -18,12 +18,9 @@ extension UnverifiedSnapshot {
     /// - Throws: ``BundleError``: `noSignatures`, `tooManySignatures`, `noChains`, `onlyUnknownModes`, or
     ///   `noValidSignature` with the error of each signature.
     package func verified(
-        with chains: [String: Result<VerifiedChain, BundleError>], signer: SignerName? = nil,
-        limits: Limits = Limits()
+        with chains: [String: Result<VerifiedChain, BundleError>], signer: SignerName? = nil
     ) throws(BundleError) -> Snapshot {
-        try verified(
-            with: chains, signer: signer ?? .expected(for: collection), message: SignedMessage(payload.bytes),
-            limits: limits)
+        try verified(with: chains, signer: signer ?? .expected(for: collection), message: SignedMessage(payload.bytes))
     }
 
     /// Verifies the signatures with a message that is already hashed.
@@ -31,11 +28,11 @@ extension UnverifiedSnapshot {
     /// - Parameter message: the hash of this snapshot's payload. Callers reuse it to try several chains.
     func verified(
         with chains: [String: Result<VerifiedChain, BundleError>], signer: SignerName,
-        message: SignedMessage, limits: Limits
+        message: SignedMessage
     ) throws(BundleError) -> Snapshot {
         guard !signatures.isEmpty else { throw .noSignatures(collection) }
-        guard signatures.count <= limits.signatures else {
-            throw .tooManySignatures(collection, count: signatures.count, limit: limits.signatures)
+        guard signatures.count <= Limits.signatures else {
+            throw .tooManySignatures(collection, count: signatures.count, limit: Limits.signatures)
         }
         guard signatures.contains(where: \.namesChain) else { throw .noChains(collection) }
         let known = signatures.enumerated().filter(\.element.isKnown)
@@ -63,9 +60,7 @@ extension ServedSignature {
 }
 
 extension [String: Result<VerifiedChain, BundleError>] {
-    fileprivate func chain(
-        for signature: ServedSignature, signer: SignerName
-    ) throws(BundleError) -> VerifiedChain {
+    fileprivate func chain(for signature: ServedSignature, signer: SignerName) throws(BundleError) -> VerifiedChain {
         guard let verdict = self[signature.x5u] else { throw .chainMissing(x5u: signature.x5u) }
         let chain = try verdict.get()
         guard chain.signer == signer else { throw .signerMismatch(expected: signer, chain: chain.signer) }

@@ -21,7 +21,6 @@ package struct BundleWriter: Sendable {
     private let sources: [SHA256Digest: AttachmentInput]
     private let compression: Compression
     private let packedRecords: PackedRecords?
-    private let limits: Limits
 
     /// Creates a writer for one snapshot.
     ///
@@ -33,14 +32,12 @@ package struct BundleWriter: Sendable {
     ///     bundle.
     package init(
         _ snapshot: Snapshot, attachments: [SHA256Digest: AttachmentInput],
-        compression: Compression = .deflate, packedRecords: PackedRecords? = nil,
-        limits: Limits = Limits()
+        compression: Compression = .deflate, packedRecords: PackedRecords? = nil
     ) {
         self.snapshot = snapshot
         self.packedRecords = packedRecords
         sources = attachments
         self.compression = compression
-        self.limits = limits
     }
 
     /// Writes the bundle to a new file and flushes it to the disk. Does I/O.
@@ -76,7 +73,7 @@ package struct BundleWriter: Sendable {
         let name = output.name
         let manifest = try manifest(name)
         let text = Bytes(manifest.text)
-        try check(text.count, limit: limits.manifestBytes, entry: BundleFormat.manifest, file: name)
+        try check(text.count, limit: Limits.manifestBytes, entry: BundleFormat.manifest, file: name)
         let deflater = compression == .stored ? nil : try Deflater.forBundles(name)
         let archive = ZIPArchive(output)
         let content = SHA256Digest(hashing: text)
@@ -124,8 +121,8 @@ extension BundleWriter {
                 .content, file: name, entry: BundleFormat.manifest, expected: BundleFormat.timestampRule,
                 found: "\(timestamp)")
         }
-        try check(snapshot.payload.bytes.count, limit: limits.changesetBytes, entry: BundleFormat.records, file: name)
-        try check(snapshot.metadata.json.count, limit: limits.metadataBytes, entry: BundleFormat.metadata, file: name)
+        try check(snapshot.payload.bytes.count, limit: Limits.changesetBytes, entry: BundleFormat.records, file: name)
+        try check(snapshot.metadata.json.count, limit: Limits.metadataBytes, entry: BundleFormat.metadata, file: name)
         let files = try files(of: snapshot.records, name)
         var entries = [
             Self.describe(BundleFormat.records, snapshot.payload.bytes),
@@ -136,14 +133,14 @@ extension BundleWriter {
                 throw BundleError(
                     .content, file: name, entry: BundleFormat.chain, found: "the signed snapshot has no chain")
             }
-            try check(chain.count, limit: limits.chainBytes, entry: BundleFormat.chain, file: name)
+            try check(chain.count, limit: Limits.chainBytes, entry: BundleFormat.chain, file: name)
             entries.append(Self.describe(BundleFormat.chain, chain))
         }
         let present = Set(files.lazy.filter { $0.omitted == nil }.map(\.sha256)).count
         let omitted = Set(files.lazy.filter { $0.omitted != nil }.map(\.sha256)).count
-        guard present <= limits.attachments else {
+        guard present <= Limits.attachments else {
             throw BundleError(
-                .overLimit, file: name, expected: "at most \(limits.attachments) attachments (Limits.attachments)",
+                .overLimit, file: name, expected: "at most \(Limits.attachments) attachments (Limits.attachments)",
                 found: "\(present)")
         }
         return Manifest(
@@ -155,7 +152,7 @@ extension BundleWriter {
     }
 
     private func files(of records: RecordTable, _ name: String) throws(BundleError) -> [Manifest.File] {
-        var files = try Manifest.files(namedBy: records, file: name, limits: limits)
+        var files = try Manifest.files(namedBy: records, file: name)
         for index in files.indices {
             let file = files[index]
             switch sources[file.sha256] {
@@ -164,7 +161,7 @@ extension BundleWriter {
                     .content, file: name, entry: BundleFormat.attachmentPrefix + file.sha256.hex,
                     found: "neither the bytes of \(file.location) nor a reason for its omission was given")
             case .omitted(let reason): files[index] = Manifest.file(file, omitted: reason)
-            default: try check(file.size, limit: limits.attachmentBytes, entry: file.location, file: name)
+            default: try check(file.size, limit: Limits.attachmentBytes, entry: file.location, file: name)
             }
         }
         let named = Set(files.lazy.map(\.sha256))

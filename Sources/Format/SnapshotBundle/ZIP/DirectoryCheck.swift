@@ -3,16 +3,14 @@ import RemoteSettingsModel
 /// Checks that the entries of a bundle's directory are consistent: names, order, positions and sizes.
 struct DirectoryCheck {
     let file: String
-    let limits: Limits
     let directory: Range<Int>
     private(set) var hasChain = false
     private var accepted = 0
     private var previousEnd = 0
     private var previousName: Int?
 
-    init(file: String, limits: Limits, directory: Range<Int>) {
+    init(file: String, directory: Range<Int>) {
         self.file = file
-        self.limits = limits
         self.directory = directory
     }
 
@@ -26,7 +24,7 @@ struct DirectoryCheck {
                 throw failure(entry, raw, found: "the attachments must be sorted by name, without duplicates")
             }
             previousName = name
-            limit = limits.attachmentBytes
+            limit = Limits.attachmentBytes
         } else {
             limit = try acceptFixed(entry, raw)
         }
@@ -61,8 +59,7 @@ struct DirectoryCheck {
 
     func finish() throws(BundleError) {
         guard accepted >= 3 else {
-            throw BundleError(
-                .malformed, file: file, found: "manifest.json, records.json or metadata.json is missing")
+            throw BundleError(.malformed, file: file, found: "manifest.json, records.json or metadata.json is missing")
         }
     }
 
@@ -73,12 +70,12 @@ struct DirectoryCheck {
             guard entry.method == ZIPLayout.stored else {
                 throw failure(entry, raw, found: "manifest.json must not be compressed")
             }
-            return limits.manifestBytes
-        case (1, BundleFormat.records): return limits.changesetBytes
-        case (2, BundleFormat.metadata): return limits.metadataBytes
+            return Limits.manifestBytes
+        case (1, BundleFormat.records): return Limits.changesetBytes
+        case (2, BundleFormat.metadata): return Limits.metadataBytes
         case (3, BundleFormat.chain):
             hasChain = true
-            return limits.chainBytes
+            return Limits.chainBytes
         default:
             let expected =
                 switch accepted {
@@ -92,7 +89,6 @@ struct DirectoryCheck {
     }
 
     private func failure(_ entry: ZIPEntry, _ raw: RawSpan, expected: String? = nil, found: String) -> BundleError {
-        BundleError(
-            .malformed, file: file, entry: ZIPEntry.text(raw, entry.name), expected: expected, found: found)
+        BundleError(.malformed, file: file, entry: ZIPEntry.text(raw, entry.name), expected: expected, found: found)
     }
 }

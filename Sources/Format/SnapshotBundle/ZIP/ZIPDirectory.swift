@@ -19,15 +19,15 @@ struct ZIPDirectory: Sendable {
     var fixedCount: Int { hasChain ? 4 : 3 }
     var attachmentCount: Int { records.count - fixedCount }
 
-    init(_ bytes: Bytes, file: String, limits: Limits) throws(BundleError) {
+    init(_ bytes: Bytes, file: String) throws(BundleError) {
         let parsed = try bytes.withRawSpan { (raw) throws(BundleError) -> (ZIPEnd, [Int], Bool) in
             let end = try ZIPEnd(raw, file: file)
-            guard end.count <= limits.attachments + 4 else {
+            guard end.count <= Limits.attachments + 4 else {
                 throw BundleError(
-                    .overLimit, file: file, expected: "at most \(limits.attachments) attachments (Limits.attachments)",
+                    .overLimit, file: file, expected: "at most \(Limits.attachments) attachments (Limits.attachments)",
                     found: "\(end.count) entries")
             }
-            var check = DirectoryCheck(file: file, limits: limits, directory: end.directory)
+            var check = DirectoryCheck(file: file, directory: end.directory)
             var records: [Int] = []
             records.reserveCapacity(end.count)
             var offset = end.directory.lowerBound

@@ -17,10 +17,10 @@ struct FilterEvaluator {
     private var runs: [ElementRun] = []
     private var position = 0
 
-    init(_ program: FilterProgram, in context: FilterContext, limits: FilterLimits) {
+    init(_ program: FilterProgram, in context: FilterContext, steps: Int) {
         self.program = program
         self.context = context
-        budget = WorkBudget(limits)
+        budget = WorkBudget(steps: steps)
     }
 
     mutating func run() throws(FilterError) -> FilterValue {

@@ -2,22 +2,14 @@ import RemoteSettingsModel
 
 /// The number of steps that remain for an evaluation, or for all searches in a collection.
 package struct WorkBudget: Sendable {
-    let limits: FilterLimits
+    /// The number of steps at the start.
+    package let limit: Int
     private(set) var left: Int
 
-    init(_ limits: FilterLimits) {
-        self.limits = limits
-        left = limits.steps
-    }
-
     package init(steps: Int) {
-        var limits = FilterLimits()
-        limits.steps = steps
-        self.init(limits)
+        (limit, left) = (steps, steps)
     }
 
-    /// The number of steps at the start.
-    package var limit: Int { limits.steps }
     /// Whether the work has exceeded the available steps.
     package var isExhausted: Bool { left < 0 }
 
@@ -26,7 +18,7 @@ package struct WorkBudget: Sendable {
     /// - Throws: ``FilterError/tooMuchWork(limit:)``.
     package mutating func spend(_ steps: Int) throws(FilterError) {
         left = max(-1, left - steps)
-        if left < 0 { throw .tooMuchWork(limit: limits.steps) }
+        if left < 0 { throw .tooMuchWork(limit: limit) }
     }
 
     /// Deducts the steps for reading `bytes` bytes of text.

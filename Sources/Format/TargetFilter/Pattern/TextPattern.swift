@@ -21,7 +21,7 @@ package struct TextPattern: Sendable {
     /// - Throws: ``FilterError/tooMuchWork(limit:)`` if all searches together need more than `budget`.
     package func occurs(in text: String, budget: inout WorkBudget) throws(FilterError) -> Bool? {
         // The separate budget limits the memory of the matcher, which grows with its steps.
-        var own = WorkBudget(steps: min(FilterLimits().steps, budget.left))
+        var own = WorkBudget(steps: min(FilterLimits.steps, budget.left))
         let before = own.left
         var found: Bool?
         do throws(FilterError) {

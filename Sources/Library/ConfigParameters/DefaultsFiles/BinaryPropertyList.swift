@@ -9,16 +9,14 @@ struct BinaryPropertyList {
     static let magic = Array("bplist00".utf8)
 
     private let bytes: [UInt8]
-    private let limits: Limits
     private let tableStart: Int
     private let offsetSize: Int
     private let referenceSize: Int
     private let objects: Int
     private let top: Int
 
-    init(_ bytes: [UInt8], limits: Limits) throws(ParameterError) {
+    init(_ bytes: [UInt8]) throws(ParameterError) {
         self.bytes = bytes
-        self.limits = limits
         let trailer = bytes.count - 32
         func number(_ offset: Int) -> Int? { Self.number(bytes, at: trailer + offset, 8).flatMap { Int(exactly: $0) } }
         // The shortest list consists of `bplist00`, one object, its offset, and the trailer.
@@ -31,7 +29,7 @@ struct BinaryPropertyList {
     }
 
     func members() throws(ParameterError) -> [DefaultsDocument.Member] {
-        var left = limits.jsonValues
+        var left = Limits.jsonValues
         guard case .mapping(let members) = try value(top, depth: 0, &left) else {
             throw ParameterError(problem: "the property list does not contain a dictionary")
         }
@@ -39,8 +37,8 @@ struct BinaryPropertyList {
     }
 
     private func value(_ object: Int, depth: Int, _ left: inout Int) throws(ParameterError) -> DefaultsValue {
-        guard depth <= limits.jsonDepth else { throw .tooDeep(limits) }
-        guard left > 0 else { throw .tooMany(limits) }
+        guard depth <= Limits.jsonDepth else { throw .tooDeep() }
+        guard left > 0 else { throw .tooMany() }
         left -= 1
         guard object < objects,
             let start = Self.number(bytes, at: tableStart + object * offsetSize, offsetSize)
@@ -95,8 +93,7 @@ struct BinaryPropertyList {
     }
 
     private func noForm(_ marker: UInt8) -> ParameterError {
-        ParameterError(
-            problem: "an object is of the type 0x\(String(marker, radix: 16)), which JSON cannot express")
+        ParameterError(problem: "an object is of the type 0x\(String(marker, radix: 16)), which JSON cannot express")
     }
 
     private func integer(_ start: Int, _ low: Int) throws(ParameterError) -> DefaultsValue {
@@ -118,7 +115,7 @@ struct BinaryPropertyList {
             throw noForm(bytes[start])
         }
         let real = low == 3 ? Double(bitPattern: bits) : Double(Float(bitPattern: UInt32(truncatingIfNeeded: bits)))
-        guard let number = DefaultsValue.number("\(real)", limits: limits) else {
+        guard let number = DefaultsValue.number("\(real)") else {
             throw ParameterError(problem: "JSON cannot express the number \(real)")
         }
         return number
@@ -144,9 +141,7 @@ struct BinaryPropertyList {
     /// - Parameters:
     ///   - size: the number of bytes of a unit.
     ///   - units: the number of units in each element that the length counts.
-    private func range(
-        _ start: Int, _ low: Int, of size: Int, _ units: Int = 1
-    ) throws(ParameterError) -> Range<Int> {
+    private func range(_ start: Int, _ low: Int, of size: Int, _ units: Int = 1) throws(ParameterError) -> Range<Int> {
         var (first, count) = (start + 1, low)
         if low == 0xF {
             let marker = bytes[start + 1]

@@ -18,19 +18,19 @@ package struct DefaultsDocument: Sendable {
     /// Parses a file in any supported format. The format is recognized by the file's first bytes.
     ///
     /// - Throws: ``ParameterError``.
-    package init(_ bytes: Bytes, limits: Limits = Limits()) throws(ParameterError) {
+    package init(_ bytes: Bytes) throws(ParameterError) {
         if Self.isPropertyListOrMarkup(bytes) {
-            (members, hasTypes) = try Self.read(bytes, limits: limits)
+            (members, hasTypes) = try Self.read(bytes)
         } else {
-            (members, hasTypes) = (try Self.json(bytes, limits: limits), true)
+            (members, hasTypes) = (try Self.json(bytes), true)
         }
     }
 
     /// Parses a property list, in XML or binary form. Other formats are refused.
     ///
     /// - Throws: ``ParameterError``.
-    package init(propertyList bytes: Bytes, limits: Limits = Limits()) throws(ParameterError) {
-        (members, hasTypes) = try Self.read(bytes, limits: limits)
+    package init(propertyList bytes: Bytes) throws(ParameterError) {
+        (members, hasTypes) = try Self.read(bytes)
         guard hasTypes else {
             throw ParameterError(line: 1, problem: "this is Android's XML, not a property list")
         }
@@ -41,17 +41,17 @@ package struct DefaultsDocument: Sendable {
             || bytes.array.first { ![0x20, 0x09, 0x0A, 0x0D, 0xEF, 0xBB, 0xBF].contains($0) } == UInt8(ascii: "<")
     }
 
-    private static func read(_ bytes: Bytes, limits: Limits) throws(ParameterError) -> ([Member], Bool) {
+    private static func read(_ bytes: Bytes) throws(ParameterError) -> ([Member], Bool) {
         if bytes.starts(with: BinaryPropertyList.magic) {
-            return (try BinaryPropertyList(bytes.array, limits: limits).members(), true)
+            return (try BinaryPropertyList(bytes.array).members(), true)
         }
-        var markup = try DefaultsMarkup(bytes, limits: limits)
+        var markup = try DefaultsMarkup(bytes)
         return try markup.document()
     }
 
-    private static func json(_ bytes: Bytes, limits: Limits) throws(ParameterError) -> [Member] {
+    private static func json(_ bytes: Bytes) throws(ParameterError) -> [Member] {
         do throws(FormatError) {
-            var reader = JSONReader(bytes, limits: limits)
+            var reader = JSONReader(bytes)
             var members: [Member] = []
             // Lines are counted incrementally, from one key to the next, so that the text is scanned only once.
             var (line, counted) = (1, 0)
@@ -99,8 +99,8 @@ package enum DefaultsValue: Sendable {
     }
 
     /// Parses a number and keeps its digits as written; returns `nil` if it is not a JSON number.
-    static func number(_ text: String, limits: Limits) -> DefaultsValue? {
-        guard case .number(let number)? = try? JSONValue(parsing: Bytes(utf8: text), limits: limits) else { return nil }
+    static func number(_ text: String) -> DefaultsValue? {
+        guard case .number(let number)? = try? JSONValue(parsing: Bytes(utf8: text)) else { return nil }
         return .json(.number(number))
     }
 }

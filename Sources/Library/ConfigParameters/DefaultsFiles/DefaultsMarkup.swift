@@ -16,11 +16,9 @@ struct DefaultsMarkup {
         case text(String)
     }
 
-    private let limits: Limits
     private var tokens: ArraySlice<(token: Token, line: Int)> = []
 
-    init(_ bytes: Bytes, limits: Limits) throws(ParameterError) {
-        self.limits = limits
+    init(_ bytes: Bytes) throws(ParameterError) {
         let mark = bytes.starts(with: [0xEF, 0xBB, 0xBF]) ? 3 : 0
         // UTF-16 contains zero bytes, which XML in UTF-8 cannot contain.
         guard var text = String(validating: bytes.array[mark...], as: UTF8.self), !bytes.array.contains(0) else {
@@ -28,14 +26,14 @@ struct DefaultsMarkup {
         }
         // XML treats every line break as a line feed (XML 1.0, section 2.11).
         text = text.replacing("\r\n", with: "\n").replacing("\r", with: "\n")
-        tokens = try Self.tokens(text, limits: limits).map { (token: $0, line: $1) }[...]
+        tokens = try Self.tokens(text).map { (token: $0, line: $1) }[...]
     }
 
     private func error(_ line: Int?, _ problem: String) -> ParameterError {
         ParameterError(line: line ?? tokens.first?.line, problem: problem)
     }
 
-    private static func tokens(_ text: String, limits: Limits) throws(ParameterError) -> [(Token, Int)] {
+    private static func tokens(_ text: String) throws(ParameterError) -> [(Token, Int)] {
         var tokens: [(Token, Int)] = []
         var rest = text.unicodeScalars[...]
         var line = 1
@@ -83,7 +81,7 @@ struct DefaultsMarkup {
             }
             // A value and its key each consist of at most two tags and a text, so there are at most six tokens per
             // value.
-            guard tokens.count / 6 <= limits.jsonValues else { throw .tooMany(limits, line: line) }
+            guard tokens.count / 6 <= Limits.jsonValues else { throw .tooMany(line: line) }
         }
         return tokens
     }
@@ -207,7 +205,7 @@ struct DefaultsMarkup {
     }
 
     private mutating func value(_ line: Int, depth: Int) throws(ParameterError) -> DefaultsValue {
-        guard depth <= limits.jsonDepth else { throw .tooDeep(limits, line: line) }
+        guard depth <= Limits.jsonDepth else { throw .tooDeep(line: line) }
         switch next() {
         case .empty("true")?: return .json(.bool(true))
         case .empty("false")?: return .json(.bool(false))
@@ -230,7 +228,7 @@ struct DefaultsMarkup {
             return .json(.number(number))
         case .open("real")?:
             let text = try text(of: "real")
-            guard let json = PropertyListNumber.real(text), let number = DefaultsValue.number(json, limits: limits)
+            guard let json = PropertyListNumber.real(text), let number = DefaultsValue.number(json)
             else { throw error(line, "\(VisibleText.quote(text)) is not a number that JSON can express") }
             return number
         case .open("date")?:

@@ -143,7 +143,7 @@ extension RemoteConfig {
             target = try layer(current, snapshot)
         }
         if let active = target, active.context != context {
-            target = ParameterLayer(active, context, limits: collection.session.limits.filter)
+            target = ParameterLayer(active, context)
         }
         if trial != nil, validate != nil, let target, target !== present.parameters, target.source == .remote,
             checked?.snapshot.payload != target.snapshot.payload
@@ -194,7 +194,7 @@ extension RemoteConfig {
         {
             fetched = try ParameterLayer(found, snapshot, of: collection, context)
         } else {
-            fetched = own.map { ParameterLayer($0, context, limits: collection.session.limits.filter) }
+            fetched = own.map { ParameterLayer($0, context) }
         }
         return ParameterLayer.differences(from: active, to: fetched)
     }
@@ -209,9 +209,7 @@ extension RemoteConfig {
     /// - Parameter signals: the signals to set; `nil` removes one. Others remain set. A key may have 250 characters,
     ///   and a string value 500. There may be 100 signals, which together use at most 1 MiB.
     /// - Throws: ``RemoteConfigCustomSignalsError`` for the first violation. No signal is set in that case.
-    public func setCustomSignals(
-        _ signals: [String: CustomSignalValue?]
-    ) async throws(RemoteConfigCustomSignalsError) {
+    public func setCustomSignals(_ signals: [String: CustomSignalValue?]) async throws(RemoteConfigCustomSignalsError) {
         do {
             var checked = CustomSignals()
             try checked.merge(signals)

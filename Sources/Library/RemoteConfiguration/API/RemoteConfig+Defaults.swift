@@ -137,7 +137,7 @@ extension RemoteConfig {
         let json: JSONValue
         do {
             let document = Bytes(Array(try encoder.encode(value)))
-            json = try JSONValue(parsing: document, limits: Limits())
+            json = try JSONValue(parsing: document)
         } catch {
             throw .invalidDefaults(reason: "the defaults cannot be encoded: \(error)")
         }

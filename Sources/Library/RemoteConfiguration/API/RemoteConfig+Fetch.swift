@@ -127,7 +127,7 @@ extension RemoteConfig {
         _ = layers()
         let kept = store.present(collection)
         let began = collection.session.now
-        if let hold = kept.hold, hold.isInForce(at: began, limits: collection.session.limits) {
+        if let hold = kept.hold, hold.isInForce(at: began) {
             return await throttled(hold, collection)
         }
         if nextRegularFetch(kept, collection, expiration: .interval(expiration)) != nil {
@@ -236,8 +236,7 @@ extension RemoteConfig {
             kept.failures = kept.failures.saturatingAdding(1)
             let pause = RetryPauses.afterFetches.pause(after: Int(clamping: kept.failures), random: chance)
             let until = now.advanced(by: pause)
-            let hold = ConfigState.Hold(
-                since: now, until: until, reason: "the last request failed (\(reported))")
+            let hold = ConfigState.Hold(since: now, until: until, reason: "the last request failed (\(reported))")
             kept.hold = hold
             return hold
         }

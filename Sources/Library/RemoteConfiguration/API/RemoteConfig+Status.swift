@@ -42,7 +42,7 @@ extension RemoteConfig {
         status.lastFetchStatus = kept.lastStatus
         status.lastFetchError = kept.lastError
         status.isStale = kept.stale != nil
-        if let hold = kept.hold, hold.isInForce(at: now, limits: collection.session.limits) {
+        if let hold = kept.hold, hold.isInForce(at: now) {
             status.nextFetch = hold.until
             status.holdReason = hold.reason
             return status

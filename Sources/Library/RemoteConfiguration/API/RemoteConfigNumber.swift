@@ -134,7 +134,7 @@ public struct RemoteConfigNumber: Hashable, Sendable {
         case nil: break
         }
         if let integer = Int64(exactly: doubleValue) { return .number(JSONNumber(integer)) }
-        return (try? JSONValue(parsing: Bytes(utf8: stringValue), limits: Limits())) ?? .null
+        return (try? JSONValue(parsing: Bytes(utf8: stringValue))) ?? .null
     }
 }
 

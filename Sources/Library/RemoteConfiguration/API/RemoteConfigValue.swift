@@ -104,7 +104,7 @@ public struct RemoteConfigValue: Sendable {
         case .null: .null
         case .bool(let value): .bool(value)
         case .number(let number): number.json
-        case .string, .data, .json: document.flatMap { try? JSONValue(parsing: $0, limits: Limits()) }
+        case .string, .data, .json: document.flatMap { try? JSONValue(parsing: $0) }
         }
     }
 
@@ -168,7 +168,7 @@ public struct RemoteConfigValue: Sendable {
     }
 
     private static func text(_ json: Bytes) -> String {
-        guard let value = try? JSONValue(parsing: json, limits: Limits()) else { return json.text }
+        guard let value = try? JSONValue(parsing: json) else { return json.text }
         let style = JSONText.Style(indent: nil, strings: .shortest) { RemoteConfigNumber($0).stringValue }
         return String(decoding: JSONText.text(value, style), as: UTF8.self)
     }
@@ -216,7 +216,7 @@ extension RemoteConfigValue {
         self.source = source
         switch json.withSpan({ $0.isEmpty ? 0 : $0[0] }) {
         case UInt8(ascii: "{"), UInt8(ascii: "["): content = .json(json)
-        default: content = (try? JSONValue(parsing: json, limits: Limits())).map(Content.init) ?? .null
+        default: content = (try? JSONValue(parsing: json)).map(Content.init) ?? .null
         }
     }
 

@@ -38,7 +38,7 @@ package struct ConfigState: Hashable, Sendable {
         ///
         /// A wait is ignored if the clock was set back to before its beginning. It is also ignored if it is longer than
         /// any wait of the library, because anyone who can write to the storage directory could have written it.
-        func isInForce(at now: Timestamp, limits: Limits) -> Bool {
+        func isInForce(at now: Timestamp) -> Bool {
             let longest = max(
                 Duration.seconds(Limits.backoffSeconds), RetryPauses.afterFetches.pause(after: .max, random: 1))
             return since <= now && now < until && until.elapsed(since: now) <= longest

@@ -40,18 +40,18 @@ final class ParameterLayer: Sendable {
         isStandIn = found?.isStandIn ?? false
         server = collection.session.serverIdentity
         self.context = context
-        memory = Mutex(Memory(filter: RecordFilter(context: context, limits: collection.session.limits.filter)))
+        memory = Mutex(Memory(filter: RecordFilter(context: context)))
     }
 
     /// Creates a layer of the same state in another context.
-    init(_ layer: ParameterLayer, _ context: FilterContext, limits: FilterLimits) {
+    init(_ layer: ParameterLayer, _ context: FilterContext) {
         snapshot = layer.snapshot
         parameters = layer.parameters
         source = layer.source
         isStandIn = layer.isStandIn
         server = layer.server
         self.context = context
-        memory = Mutex(Memory(filter: RecordFilter(context: context, limits: limits)))
+        memory = Mutex(Memory(filter: RecordFilter(context: context)))
     }
 
     /// Returns the value of a key; `nil` if the app's own default applies.

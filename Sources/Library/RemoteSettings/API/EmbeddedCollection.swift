@@ -99,9 +99,7 @@ public struct EmbeddedClient<Record: EmbeddedRecord>: Sendable {
 private final class DecodedRecords<Record: EmbeddedRecord>: Sendable {
     private let known = Mutex<(raw: [RemoteSettingsRecord], decoded: [Record])?>(nil)
 
-    func records(
-        of raw: [RemoteSettingsRecord], _ report: (RemoteSettingsRecord, any Error) -> Void
-    ) -> [Record] {
+    func records(of raw: [RemoteSettingsRecord], _ report: (RemoteSettingsRecord, any Error) -> Void) -> [Record] {
         if let known = known.withLock({ $0 }), known.raw == raw { return known.decoded }
         let decoded = raw.compactMap { record -> Record? in
             do { return try Record(record) } catch {
@@ -141,9 +139,7 @@ extension RemoteSettingsService {
     ///   - environment: the server that all packaged snapshots of these collections must come from; `nil` for any.
     /// - Throws: ``RemoteSettingsError``, which lists every collection that has no records or comes from a different
     ///   environment, with the reason.
-    public func require(
-        _ names: [String], environment: RemoteSettingsServer? = nil
-    ) throws(RemoteSettingsError) {
+    public func require(_ names: [String], environment: RemoteSettingsServer? = nil) throws(RemoteSettingsError) {
         if let environment {
             let session = session
             let server = ServerIdentity(try environment.serverURL(allowPlainHTTP: true))
@@ -205,7 +201,7 @@ final class EmbeddedRecords: Sendable {
         do {
             let id = try CollectionID(name)
             let (reader, bytes) = try bundle(id)
-            let text = try source.lockText(limits: Limits())
+            let text = try source.lockText()
             guard
                 let entry = try LockFile.collection(id, in: text, path: source.lockName),
                 entry.bundle.sha256 == SHA256Digest(hashing: bytes),
@@ -229,6 +225,6 @@ final class EmbeddedRecords: Sendable {
                 .missing, file: source.name, entry: "\(id)", found: "the embedded bundle is missing",
                 remedy: "run rsdump embed again, and build the app")
         }
-        return (try BundleReader(bytes: bytes, name: "\(source.name): \(id)", limits: Limits()), bytes)
+        return (try BundleReader(bytes: bytes, name: "\(source.name): \(id)"), bytes)
     }
 }

@@ -43,7 +43,7 @@ extension JSONValue {
     /// - Throws: ``RemoteSettingsError/other(reason:)`` with the position of the first error.
     public init(json: String) throws(RemoteSettingsError) {
         do {
-            try self.init(parsing: Bytes(utf8: json), limits: Limits())
+            try self.init(parsing: Bytes(utf8: json))
         } catch {
             throw RemoteSettingsError(error)
         }

@@ -25,8 +25,7 @@ extension RemoteSettingsConfig {
         }
         let lock: LockFile
         do {
-            lock = try LockFile(
-                parsing: try source.lockText(limits: Limits()), path: source.lockName, limits: Limits())
+            lock = try LockFile(parsing: try source.lockText(), path: source.lockName)
         } catch {
             throw .storage(reason: "\(error)")
         }

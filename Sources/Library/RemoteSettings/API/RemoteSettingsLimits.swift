@@ -8,22 +8,23 @@ public struct RemoteSettingsLimits: Hashable, Sendable {
     /// Creates limits that are sufficient for every Mozilla collection.
     public init() {}
 
-    /// The maximum size of an attachment, in bytes. The default is 16 GiB.
+    /// The maximum size of an attachment, in bytes. The default, 16 GiB, is also the largest value.
     public var attachmentBytes: Int {
         get { all.attachmentBytes }
-        set { all.attachmentBytes = newValue }
+        set { all.attachmentBytes = min(newValue, Limits.attachmentBytes) }
     }
 
-    /// The maximum size of the list of a collection's records, in bytes.
+    /// The maximum size of the list of a collection's records, in bytes. The default, 256 MiB, is also the largest
+    /// value.
     public var changesetBytes: Int {
         get { all.changesetBytes }
-        set { all.changesetBytes = newValue }
+        set { all.changesetBytes = min(newValue, Limits.changesetBytes) }
     }
 
-    /// The maximum number of records in a collection.
+    /// The maximum number of records in a collection. The default, 1,000,000, is also the largest value.
     public var records: Int {
         get { all.records }
-        set { all.records = newValue }
+        set { all.records = min(newValue, Limits.records) }
     }
 
     /// The maximum number of attempts for each request; at least 1.

@@ -44,10 +44,10 @@ public struct RemoteSettingsRecord: Hashable, Sendable, Identifiable {
             members.append(member("attachment", described))
         }
         func canonical(_ members: [JSONValue.Member]) throws(FormatError) -> Bytes {
-            try CanonicalJSON.canonicalize(Bytes(JSONText.compact(.object(members))), limits: Limits())
+            try CanonicalJSON.canonicalize(Bytes(JSONText.compact(.object(members))))
         }
         do throws(FormatError) {
-            let value = try JSONValue(parsing: Bytes(utf8: fields), limits: Limits())
+            let value = try JSONValue(parsing: Bytes(utf8: fields))
             guard case .object(let others) = value else {
                 throw FormatError(.wrongType(expected: "an object", found: value.kind), at: 0)
             }
@@ -209,7 +209,7 @@ enum OtherFields {
 
     static func text(of json: Bytes) -> String {
         var output: [UInt8] = [UInt8(ascii: "{")]
-        var reader = JSONReader(json, limits: Limits())
+        var reader = JSONReader(json)
         do throws(FormatError) {
             try reader.beginObject()
             // Canonical JSON has no white space, so a member begins right after a brace or comma.

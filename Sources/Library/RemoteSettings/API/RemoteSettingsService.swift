@@ -48,8 +48,7 @@ public final class RemoteSettingsService: Sendable {
     ///     processes may share one.
     ///   - config: the configuration, such as the server, the packaged snapshots and the trusted roots.
     public init(storageDir: String, config: RemoteSettingsConfig) {
-        let storage = StorageDirectory(
-            path: storageDir, isReadOnly: config.storageAccess == .readOnly, limits: config.limits.all)
+        let storage = StorageDirectory(path: storageDir, isReadOnly: config.storageAccess == .readOnly)
         let session = Session(config, storage: storage, changes: changes, trials: StateTrials(storage, config))
         state = Mutex(State(session: session))
         updates = UpdateChannel { [changes] in changes.hasListeners }

@@ -115,7 +115,7 @@ extension RemoteSettingsService {
                 throw RemoteSettingsError.other(
                     reason: "\(client.server): the server sent no list of its collections (204); try again later")
             }
-            return inspection(monitor: try MonitorChangeset(parsing: document.body, limits: session.limits))
+            return inspection(monitor: try MonitorChangeset(parsing: document.body))
         } catch {
             session.keepBackoff(client)
             throw RemoteSettingsError(error)

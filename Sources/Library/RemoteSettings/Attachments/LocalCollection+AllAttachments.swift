@@ -38,7 +38,7 @@ extension LocalCollection {
     private var hasZip: Bool {
         // The metadata of a trusted bundle was not parsed when the bundle was read, so it is parsed here.
         guard let metadata = current().snapshot?.metadata.json else { return false }
-        return (try? CollectionMetadata(parsing: metadata, limits: session.limits))?.hasAttachmentsZip ?? false
+        return (try? CollectionMetadata(parsing: metadata))?.hasAttachmentsZip ?? false
     }
 
     /// Downloads the server's ZIP file, and stores the missing attachments that it contains.
@@ -49,7 +49,7 @@ extension LocalCollection {
     private func extractFromZip(_ missing: [WantedAttachment], by client: ServerClient) async -> [WantedAttachment] {
         do {
             let bytes = try await zip(by: client)
-            let zip = try AttachmentsZIP(bytes, name: "the server's zip of \(id)", limits: session.limits)
+            let zip = try AttachmentsZIP(bytes, name: "the server's zip of \(id)")
             let left = try missing.filter { wanted in
                 guard let file = zip.file(of: wanted.record, size: wanted.size),
                     SHA256Digest(hashing: file) == wanted.digest

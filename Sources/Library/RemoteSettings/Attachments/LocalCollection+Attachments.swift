@@ -112,7 +112,7 @@ extension LocalCollection {
         let path = session.storage.attachmentPath(id, digest)
         // If the file cannot be read, the caller tries the next place.
         guard let found = try? FileStore.size(path), size == nil || found == size,
-            let bytes = try? FileStore.read(path, limit: session.limits.attachmentBytes)
+            let bytes = try? FileStore.read(path, limit: Limits.attachmentBytes)
         else { return nil }
         guard SHA256Digest(hashing: bytes) == digest else {
             session.logger.warning("\(path): its SHA-256 does not match its name; removing the file")

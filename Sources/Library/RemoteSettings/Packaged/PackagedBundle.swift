@@ -27,15 +27,13 @@ final class PackagedBundle: Sendable {
     /// Creates a bundle that is not opened yet. Does no I/O.
     ///
     /// - Parameter path: the bundle's path in a source that is a directory; `nil` for the path in the lock file.
-    convenience init(
-        _ id: CollectionID, _ lock: LockFile.Collection, in source: PackagedSource, path: String? = nil, limits: Limits
-    ) {
-        self.init(id, lock, missingState: nil, in: source, path: path, limits: limits)
+    convenience init(_ id: CollectionID, _ lock: LockFile.Collection, in source: PackagedSource, path: String? = nil) {
+        self.init(id, lock, missingState: nil, in: source, path: path)
     }
 
     private init(
         _ id: CollectionID, _ lock: LockFile.Collection, missingState: Timestamp?, in source: PackagedSource,
-        path place: String? = nil, limits: Limits
+        path place: String? = nil
     ) {
         self.id = id
         self.lock = lock
@@ -53,14 +51,14 @@ final class PackagedBundle: Sendable {
                         found: "the bundle is missing, but the lock file lists it",
                         remedy: "run rsdump embed again, and build the app")
                 }
-                return try BundleReader(bytes: bytes, name: "\(name): \(id)", limits: limits)
+                return try BundleReader(bytes: bytes, name: "\(name): \(id)")
             }
         case .directory(let path, let isTrusted):
             self.isTrusted = isTrusted
             let file = "\(path)/\(place ?? lock.bundle.path)"
             open = { () throws(BundleError) in
                 isTrusted
-                    ? try BundleReader(path: file, limits: limits) : try BundleReader(copying: file, limits: limits)
+                    ? try BundleReader(path: file) : try BundleReader(copying: file)
             }
         case .absent(let reason):
             isTrusted = false
@@ -94,13 +92,13 @@ final class PackagedBundle: Sendable {
     /// Returns this bundle with its own state in place of the one in the lock file. Does I/O.
     ///
     /// - Returns: `nil` if the states are the same, if only one of them is signed, or if the file cannot be read.
-    func inItsOwnState(of source: PackagedSource, limits: Limits) -> PackagedBundle? {
+    func inItsOwnState(of source: PackagedSource) -> PackagedBundle? {
         guard let head = try? open().head, head.collection == id, head.trust == lock.trust.kind,
             head.timestamp != lock.timestamp
         else { return nil }
         var entry = lock
         entry.timestamp = head.timestamp
-        return PackagedBundle(id, entry, missingState: lock.timestamp, in: source, limits: limits)
+        return PackagedBundle(id, entry, missingState: lock.timestamp, in: source)
     }
 
     /// Whether the bundle's first bytes are valid, but belong to a different state than the one in the lock file. The

@@ -6,14 +6,12 @@ struct PackagedLocks: Sendable {
     private var locks: [(source: PackagedSource, text: Bytes)] = []
     /// The sources that cannot be used at all.
     private(set) var problems: [CollectionStatus.Rejected] = []
-    private let limits: Limits
 
     /// Reads the content of the lock files. Does I/O for sources that are directories.
-    init(_ sources: [PackagedSource], limits: Limits) {
-        self.limits = limits
+    init(_ sources: [PackagedSource]) {
         for source in sources {
             do {
-                locks.append((source, try source.lockText(limits: limits)))
+                locks.append((source, try source.lockText()))
             } catch {
                 problems.append(Self.unreadable(source, error))
             }
@@ -31,9 +29,9 @@ struct PackagedLocks: Sendable {
         var bundles: [PackagedBundle] = []
         for (source, text) in locks {
             do throws(BundleError) {
-                let lock = try LockFile.collection(id, in: text, path: source.lockName, limits: limits)
+                let lock = try LockFile.collection(id, in: text, path: source.lockName)
                 guard let lock else { continue }
-                let bundle = PackagedBundle(id, lock, in: source, limits: limits)
+                let bundle = PackagedBundle(id, lock, in: source)
                 bundles.append(current(bundle, in: source))
             } catch {
                 problems.append(Self.unreadable(source, error))
@@ -49,8 +47,8 @@ struct PackagedLocks: Sendable {
     func listed(_ id: CollectionID) throws(BundleError) -> [PackagedBundle] {
         var bundles: [PackagedBundle] = []
         for (source, text) in locks {
-            let lock = try LockFile.collection(id, in: text, path: source.lockName, limits: limits)
-            if let lock { bundles.append(PackagedBundle(id, lock, in: source, limits: limits)) }
+            let lock = try LockFile.collection(id, in: text, path: source.lockName)
+            if let lock { bundles.append(PackagedBundle(id, lock, in: source)) }
         }
         return bundles
     }
@@ -61,7 +59,7 @@ struct PackagedLocks: Sendable {
         var sentences: [String] = []
         for (source, text) in locks {
             do throws(BundleError) {
-                let lock = try LockFile(parsing: text, path: source.lockName, limits: limits)
+                let lock = try LockFile(parsing: text, path: source.lockName)
                 for (id, entry) in lock.collections.sorted(by: { $0.key < $1.key }) where ids.contains(id) {
                     guard case let found = ServerIdentity(entry.server), found.isServer, found != server
                     else { continue }
@@ -85,24 +83,24 @@ struct PackagedLocks: Sendable {
         if let committed = committed(bundle.id, in: source, at: path) { return committed }
         guard bundle.isOfAnotherState else { return bundle }
         var found = bundle
-        if let text = try? source.lockText(limits: limits),
-            let entry = try? LockFile.collection(bundle.id, in: text, path: source.lockName, limits: limits)
+        if let text = try? source.lockText(),
+            let entry = try? LockFile.collection(bundle.id, in: text, path: source.lockName)
         {
-            found = PackagedBundle(bundle.id, entry, in: source, limits: limits)
+            found = PackagedBundle(bundle.id, entry, in: source)
         }
-        return found.isOfAnotherState ? found.inItsOwnState(of: source, limits: limits) ?? found : found
+        return found.isOfAnotherState ? found.inItsOwnState(of: source) ?? found : found
     }
 
     /// Returns the bundle of a commit that is in progress or was interrupted; `nil` if there is none.
     ///
     /// A commit writes all its bundles before it replaces the first one, so readers can already use the new ones.
     private func committed(_ id: CollectionID, in source: PackagedSource, at path: String) -> PackagedBundle? {
-        guard let log = try? RedoLog.read(in: path, limits: limits), log.staged.contains(id),
+        guard let log = try? RedoLog.read(in: path), log.staged.contains(id),
             let entry = log.lock.collections[id]
         else { return nil }
         // Try the final name last: a bundle that is renamed between the two attempts is found there.
         for place in [RedoLog.packPath(of: id), entry.bundle.path] {
-            let bundle = PackagedBundle(id, entry, in: source, path: place, limits: limits)
+            let bundle = PackagedBundle(id, entry, in: source, path: place)
             if (try? bundle.reader()) != nil { return bundle }
         }
         return nil
@@ -121,9 +119,9 @@ struct PackagedLocks: Sendable {
         var all: [PackagedBundle] = []
         for (source, text) in locks {
             do throws(BundleError) {
-                let lock = try LockFile(parsing: text, path: source.lockName, limits: limits)
+                let lock = try LockFile(parsing: text, path: source.lockName)
                 for (id, entry) in lock.collections.sorted(by: { $0.key < $1.key }) where isWanted(id) {
-                    all.append(current(PackagedBundle(id, entry, in: source, limits: limits), in: source))
+                    all.append(current(PackagedBundle(id, entry, in: source), in: source))
                 }
             } catch {
                 problems.append(Self.unreadable(source, error))
@@ -133,8 +131,7 @@ struct PackagedLocks: Sendable {
     }
 
     private static func unreadable(_ source: PackagedSource, _ error: any Error) -> CollectionStatus.Rejected {
-        CollectionStatus.Rejected(
-            source: .packaged(source.name), timestamp: nil, reason: .unreadableSource("\(error)"))
+        CollectionStatus.Rejected(source: .packaged(source.name), timestamp: nil, reason: .unreadableSource("\(error)"))
     }
 }
 
@@ -144,7 +141,7 @@ extension PackagedSource {
         if case .directory(let path, _) = form { "\(path)/dumps.lock.json" } else { "\(name): dumps.lock.json" }
     }
 
-    func lockText(limits: Limits) throws -> Bytes {
+    func lockText() throws -> Bytes {
         switch form {
         case .embedded(let text, _): return text
         case .directory:

@@ -257,7 +257,7 @@ extension LocalCollection {
             for position in 0..<table.count { records.append(RemoteSettingsRecord(table[position])) }
             return records
         }
-        var filter = RecordFilter(context: session.filterContext, limits: session.limits.filter)
+        var filter = RecordFilter(context: session.filterContext)
         for record in table where filter.includes(record) { records.append(RemoteSettingsRecord(record)) }
         state.withLock { $0.unevaluated = filter.unevaluated }
         return records
@@ -267,7 +267,7 @@ extension LocalCollection {
     func sendChanges(from old: CurrentState, to new: CurrentState) {
         session.changes.sendStore(of: id)
         guard let records = new.snapshot?.records, session.changes.hasListeners(id) else { return }
-        var filter = RecordFilter(context: session.filterContext, limits: session.limits.filter)
+        var filter = RecordFilter(context: session.filterContext)
         let differences = records.differences(from: old.snapshot?.records ?? RecordTable())
         let changes = RecordChanges(differences, current: filtered(records)) { filter.includes($0) }
         if !changes.isEmpty { session.changes.send(changes, of: id) }
@@ -278,8 +278,8 @@ extension LocalCollection {
     /// Notifies listeners of the records that a change of the app's context has added or removed. Does I/O like a read.
     func sendChanges(ofContextAfter old: FilterContext) {
         guard let table = current().snapshot?.records else { return }
-        var before = RecordFilter(context: old, limits: session.limits.filter)
-        var after = RecordFilter(context: session.filterContext, limits: session.limits.filter)
+        var before = RecordFilter(context: old)
+        var after = RecordFilter(context: session.filterContext)
         var changes = RecordChanges([], current: filtered(table)) { _ in true }
         for record in table {
             switch (before.includes(record), after.includes(record)) {

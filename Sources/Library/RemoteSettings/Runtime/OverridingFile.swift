@@ -50,11 +50,10 @@ final class OverridingFile: Sendable {
 
     private func read(_ identity: FileIdentity?, after known: State?) -> State {
         do {
-            let bundle = isBundle ? try BundleReader(copying: path, limits: session.limits) : nil
+            let bundle = isBundle ? try BundleReader(copying: path) : nil
             let unverified =
                 if let bundle {
-                    UnverifiedSnapshot(
-                        collection: id, payload: try bundle.payload(), metadata: try bundle.metadata())
+                    UnverifiedSnapshot(collection: id, payload: try bundle.payload(), metadata: try bundle.metadata())
                 } else {
                     try snapshot(ofJSON: identity, after: known?.current.snapshot?.timestamp)
                 }
@@ -77,7 +76,7 @@ final class OverridingFile: Sendable {
     /// Parses the JSON file. The snapshot's timestamp is the file's modification time, or slightly later if necessary,
     /// so that an edited file always has a newer timestamp, even after two edits within a millisecond.
     private func snapshot(ofJSON identity: FileIdentity?, after known: Timestamp?) throws -> UnverifiedSnapshot {
-        guard let identity, let text = try FileStore.read(path, limit: session.limits.changesetBytes) else {
+        guard let identity, let text = try FileStore.read(path, limit: Limits.changesetBytes) else {
             throw RemoteSettingsError.storage(reason: "\(path): no such file")
         }
         let changed = UInt64(clamping: identity.seconds).saturatingMultiplying(by: 1000)
@@ -86,7 +85,7 @@ final class OverridingFile: Sendable {
         do {
             let head = Array(#"{"metadata":{},"timestamp":\#(milliseconds),"changes":"#.utf8)
             let changeset = Bytes(head + (try records(in: text)).array + [UInt8(ascii: "}")])
-            return try Changeset(parsing: changeset, limits: session.limits).snapshot(of: id, onto: nil)
+            return try Changeset(parsing: changeset).snapshot(of: id, onto: nil)
         } catch {
             throw RemoteSettingsError.storage(
                 reason:
@@ -97,7 +96,7 @@ final class OverridingFile: Sendable {
     }
 
     private func records(in text: Bytes) throws(FormatError) -> Bytes {
-        var reader = JSONReader(text, limits: session.limits)
+        var reader = JSONReader(text)
         var (lists, isObject) = ([ExactString: Bytes](), true)
         do throws(FormatError) { try reader.beginObject() } catch { isObject = false }
         // Content that is neither an object nor an array is reported later, when it is parsed as an array of records.
@@ -115,7 +114,7 @@ final class OverridingFile: Sendable {
             found = (try? state.withLock { $0 }?.bundle?.attachment(wanted.digest, isTrusted: true)) ?? nil
         } else {
             let file = "\(path.hasSuffix(".json") ? String(path.dropLast(5)) : path + ".files")/\(wanted.record)"
-            found = (try? FileStore.read(file, limit: session.limits.attachmentBytes)) ?? nil
+            found = (try? FileStore.read(file, limit: Limits.attachmentBytes)) ?? nil
         }
         guard let found, found.count == wanted.size, SHA256Digest(hashing: found) == wanted.digest else { return nil }
         return found

@@ -94,9 +94,9 @@ package final class Session: Sendable {
     var choice: SnapshotChoice {
         if let known = state.withLock({ $0.choice }) { return known }
         let choice = SnapshotChoice(
-            server: serverIdentity, verifier: KeptSnapshotVerifier(trust, limits: limits), storage: storage,
-            packaged: PackagedLocks(config.packaged, limits: limits), isPackagedOnly: config.isPackagedOnly,
-            limits: limits, logger: logger, now: config.environment.now)
+            server: serverIdentity, verifier: KeptSnapshotVerifier(trust), storage: storage,
+            packaged: PackagedLocks(config.packaged), isPackagedOnly: config.isPackagedOnly, logger: logger,
+            now: config.environment.now)
         return state.withLock { state in
             if let first = state.choice { return first }
             state.choice = choice
@@ -191,8 +191,7 @@ package final class Session: Sendable {
 
     /// Returns an object that fetches and verifies collections in one run.
     func fetcher(_ client: ServerClient) -> CollectionFetcher {
-        let chains = ChainStore(
-            client: client, policy: trust, time: now, keeper: ChainDirectory(storage: storage, limits: limits))
+        let chains = ChainStore(client: client, policy: trust, time: now, keeper: ChainDirectory(storage: storage))
         return CollectionFetcher(client: client, chains: chains, policy: trust)
     }
 

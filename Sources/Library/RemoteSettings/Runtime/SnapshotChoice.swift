@@ -14,7 +14,6 @@ struct SnapshotChoice: Sendable {
     let packaged: PackagedLocks
     /// Whether stored states are ignored.
     let isPackagedOnly: Bool
-    let limits: Limits
     let logger: ServiceLog
     let now: @Sendable () -> Timestamp
 
@@ -211,14 +210,14 @@ struct SnapshotChoice: Sendable {
         guard isServed(by: file.server) else {
             throw SnapshotRefusal(.otherServer(found: file.server, expected: server.description))
         }
-        let payload = try Payload(parsing: file.payload, limits: limits)
+        let payload = try Payload(parsing: file.payload)
         guard payload.timestamp == file.timestamp, file.timestamp == stored.timestamp else {
             throw SnapshotRefusal(
                 .damaged("its records have the timestamp \(payload.timestamp), but the index has \(stored.timestamp)"))
         }
         let unverified = UnverifiedSnapshot(
             collection: id, payload: payload,
-            metadata: try CollectionMetadata(parsing: file.metadata, limits: limits))
+            metadata: try CollectionMetadata(parsing: file.metadata))
         if let verifiedAt = file.verifiedAt, let chain = file.chain {
             return try verifier.verified(unverified, chain: chain, at: verifiedAt)
         }
@@ -322,7 +321,7 @@ extension SnapshotChoice {
         let pinned = verifier.policy.roots.roots
         guard !pinned.contains(root), let text = try? bundle.reader().chain() else { return pinned.contains(root) }
         return KeptChains(text: text).chains.contains { pem in
-            (try? CertificateChain(pem: pem, limits: limits)).map { pinned.contains($0.root) } ?? false
+            (try? CertificateChain(pem: pem)).map { pinned.contains($0.root) } ?? false
         }
     }
 

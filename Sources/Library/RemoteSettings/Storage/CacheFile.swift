@@ -56,20 +56,17 @@ extension CacheFile {
     ///
     /// - Parameter id: the collection that the file must belong to; `nil` to accept any.
     /// - Throws: ``BundleError`` if it is not a cache file, or belongs to a different collection.
-    package init(parsing content: Bytes, of id: CollectionID?, path: String, limits: Limits) throws(BundleError) {
+    package init(parsing content: Bytes, of id: CollectionID?, path: String) throws(BundleError) {
         func failure(_ problem: String) -> BundleError { .cacheFile(path, problem) }
         let end = content.withSpan { span in
             (0..<min(span.count, Self.mostHeadBytes)).first { span[$0] == UInt8(ascii: "\n") }
         }
         guard let end else {
-            throw failure(
-                "the header line is missing or longer than \(Self.mostHeadBytes) bytes")
+            throw failure("the header line is missing or longer than \(Self.mostHeadBytes) bytes")
         }
         let head: JSONValue
         do throws(FormatError) {
-            var limits = limits
-            limits.jsonValues = Self.mostHeadValues
-            head = try JSONValue(parsing: content[0..<end], limits: limits)
+            head = try JSONValue(parsing: content[0..<end], values: Self.mostHeadValues)
         } catch {
             throw failure("its first line is not valid JSON: \(error)")
         }

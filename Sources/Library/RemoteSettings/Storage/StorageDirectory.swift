@@ -53,16 +53,14 @@ package final class StorageDirectory: Sendable {
     private let temporary: TemporaryDirectory?
     /// Whether the directory is only read, and never locked.
     let isReadOnly: Bool
-    private let limits: Limits
     private let state = Mutex(State())
 
     /// Creates a storage directory.
     ///
     /// - Parameter path: a directory's path, or `:memory:` for a private, temporary directory that is deleted with the
     ///   service.
-    init(path: String, isReadOnly: Bool = false, limits: Limits = Limits()) {
+    init(path: String, isReadOnly: Bool = false) {
         self.isReadOnly = isReadOnly
-        self.limits = limits
         let isTemporary = path == ":memory:"
         temporary = isTemporary ? try? TemporaryDirectory() : nil
         // The owner of the temporary directory holds a lock on it. The storage needs a separate lock, so it is a
@@ -143,12 +141,12 @@ extension StorageDirectory {
         var found: [String: [StoredState]] = [:]
         for name in (try? FileStore.list(statesPath, isLossy: true)) ?? [] {
             guard let digest = SHA256Digest(hex: name),
-                let content = try? FileStore.read(statePath(digest), limit: Self.mostStateBytes(limits)),
+                let content = try? FileStore.read(statePath(digest), limit: Self.mostStateBytes),
                 SHA256Digest(hashing: content) == digest,
-                let file = try? CacheFile(parsing: content, of: nil, path: statePath(digest), limits: limits)
+                let file = try? CacheFile(parsing: content, of: nil, path: statePath(digest))
             else { continue }
             let key = StorageIndex.key(of: file.collection, in: ServerIdentity(file.server).description)
-            found[key, default: []].append(StoredState(file, content: content, digest: digest, limits: limits))
+            found[key, default: []].append(StoredState(file, content: content, digest: digest))
         }
         var index = StorageIndex()
         for (key, states) in found {
@@ -159,7 +157,7 @@ extension StorageDirectory {
         return index
     }
 
-    static func mostStateBytes(_ limits: Limits) -> Int { limits.changesetBytes + limits.metadataBytes * 2 }
+    static let mostStateBytes = Limits.changesetBytes + Limits.metadataBytes * 2
 
     /// How long a change of the index waits for another process that is writing.
     package enum Waiting {
@@ -168,11 +166,11 @@ extension StorageDirectory {
         case briefly
         case long
 
-        fileprivate func milliseconds(_ limits: Limits) -> Int {
+        fileprivate var milliseconds: Int {
             switch self {
             case .no: 0
             case .briefly: 20
-            case .long: limits.storageLockSeconds * 1000
+            case .long: Limits.storageLockSeconds * 1000
             }
         }
     }
@@ -194,7 +192,7 @@ extension StorageDirectory {
         then: (StorageIndex) -> Void = { _ in }
     ) throws -> (value: Value, problem: (any Error)?) {
         let step = 2
-        for wait in 0...(waiting.milliseconds(limits) / step) {
+        for wait in 0...(waiting.milliseconds / step) {
             if wait > 0 { FileStore.pause(microseconds: UInt32(step) * 1000) }
             if let done = try tryUpdate(flushing, mustBeStored, change, then) { return done }
         }
@@ -207,7 +205,7 @@ extension StorageDirectory {
         then: (StorageIndex) -> Void = { _ in }
     ) async throws -> (value: Value, problem: (any Error)?) {
         let step = 20
-        for wait in 0...(Waiting.long.milliseconds(limits) / step) {
+        for wait in 0...(Waiting.long.milliseconds / step) {
             // Wait in real time, regardless of the configured clock, because other processes hold the lock in real
             // time.
             if wait > 0 { try await WorkThreads.sleep(for: .milliseconds(step)) }
@@ -217,7 +215,7 @@ extension StorageDirectory {
     }
 
     private func busy(_ waiting: Waiting) -> RemoteSettingsError {
-        let time = waiting.milliseconds(limits)
+        let time = waiting.milliseconds
         return .storage(
             reason: "\(path): another process is writing to the storage directory (waited "
                 + (time < 1000 ? "\(time) ms" : "\(time / 1000) s") + "); try again later")
@@ -319,7 +317,7 @@ extension StorageDirectory {
         let states = new.states
         for file in new.unsaved.files.filter(states.contains).sorted(by: { $0.hex < $1.hex }) {
             guard let content = new.unsaved[file] else { continue }
-            try FileStore.replace(statePath(file), below: path, with: content, limit: Self.mostStateBytes(limits))
+            try FileStore.replace(statePath(file), below: path, with: content, limit: Self.mostStateBytes)
         }
         let isLost = try FileStore.identity(indexPath) == nil
         var problem: BundleError?
@@ -386,7 +384,7 @@ extension StorageDirectory {
     /// Adds a state to an index that is being changed.
     func add(_ file: CacheFile, to index: inout StorageIndex) -> StoredState {
         let content = file.bytes
-        let stored = StoredState(file, content: content, digest: SHA256Digest(hashing: content), limits: limits)
+        let stored = StoredState(file, content: content, digest: SHA256Digest(hashing: content))
         index.unsaved[stored.file] = content
         return stored
     }
@@ -400,9 +398,9 @@ extension StorageDirectory {
     /// - Returns: `nil` if its file does not exist.
     func file(of stored: StoredState, _ id: CollectionID) throws -> CacheFile? {
         let path = statePath(stored.file)
-        let content = try unsaved(stored) ?? FileStore.read(path, limit: Self.mostStateBytes(limits))
+        let content = try unsaved(stored) ?? FileStore.read(path, limit: Self.mostStateBytes)
         guard let content else { return nil }
-        let file = try CacheFile(parsing: content, of: id, path: path, limits: limits)
+        let file = try CacheFile(parsing: content, of: id, path: path)
         // If the state is unsigned, only this hash shows whether the file is intact.
         guard file.chain != nil || SHA256Digest(hashing: content) == stored.file else {
             throw BundleError.cacheFile(path, "its SHA-256 does not match its name")
@@ -426,13 +424,13 @@ extension StorageDirectory {
 }
 
 extension StoredState {
-    init(_ file: CacheFile, content: Bytes, digest: SHA256Digest, limits: Limits) {
+    init(_ file: CacheFile, content: Bytes, digest: SHA256Digest) {
         let chain = file.chain.flatMap { KeptChains(text: $0).chains.first }
         self.init(
             file: digest, size: content.count,
             state: .init(timestamp: file.timestamp, payload: SHA256Digest(hashing: file.payload)),
             server: file.server,
-            root: chain.flatMap { try? CertificateChain(pem: $0, limits: limits).root })
+            root: chain.flatMap { try? CertificateChain(pem: $0).root })
     }
 }
 
@@ -533,10 +531,9 @@ extension StorageDirectory {
 /// The certificate chains in the storage directory, by their URL. They are verified each time they are used.
 struct ChainDirectory: ChainStore.Keeper {
     let storage: StorageDirectory
-    let limits: Limits
 
     func chain(x5u: String) -> Bytes? {
-        try? FileStore.read(storage.chainPath(x5u: x5u), limit: limits.chainBytes)
+        try? FileStore.read(storage.chainPath(x5u: x5u), limit: Limits.chainBytes)
     }
 
     func keep(_ pem: Bytes, x5u: String) {
@@ -544,7 +541,7 @@ struct ChainDirectory: ChainStore.Keeper {
         // A chain that cannot be stored is fetched again next time.
         try? storage.prepare()
         let path = storage.chainPath(x5u: x5u)
-        try? FileStore.replace(path, below: storage.path, with: pem, limit: limits.chainBytes, isContended: true)
+        try? FileStore.replace(path, below: storage.path, with: pem, limit: Limits.chainBytes, isContended: true)
         try? removeOldest(except: path)
     }
 

@@ -199,9 +199,7 @@ extension StorageIndex {
     /// - Throws: `FormatError`, or `BundleError` if the content is not an index (`malformed`) or has a later format
     ///   (`unknownVersion`).
     init(parsing content: Bytes) throws {
-        var limits = Limits()
-        limits.jsonValues = Self.mostValues
-        let json = try JSONValue(parsing: content, limits: limits)
+        let json = try JSONValue(parsing: content, values: Self.mostValues)
         guard let format = json["format"]?.number?.uint64 else {
             throw BundleError.index(
                 .malformed, "not the index of a storage directory", remedy: "the next sync creates a new one")

@@ -29,8 +29,8 @@ extension StorageDirectory {
     /// Returns the attachments of a state. The state is not verified, so the result may only be used to keep files.
     ///
     /// - Returns: `nil` if the state's file cannot be read.
-    private func attachments(of stored: StoredState, _ id: CollectionID, limits: Limits) -> Set<SHA256Digest>? {
-        guard let file = try? file(of: stored, id), let payload = try? Payload(parsing: file.payload, limits: limits)
+    private func attachments(of stored: StoredState, _ id: CollectionID) -> Set<SHA256Digest>? {
+        guard let file = try? file(of: stored, id), let payload = try? Payload(parsing: file.payload)
         else { return nil }
         return Set(payload.records.compactMap { try? $0.attachment()?.hash })
     }
@@ -78,11 +78,11 @@ extension StorageDirectory {
         for (key, other) in index.environments(of: id) where key != collection.key {
             kept.formUnion(other.kept)
             for stored in other.states {
-                kept.formUnion(attachments(of: stored, id, limits: session.limits) ?? [])
+                kept.formUnion(attachments(of: stored, id) ?? [])
             }
         }
         if session.trials.isSafeStart, let previous = entry.synced.previous {
-            guard let attachments = attachments(of: previous, id, limits: session.limits) else { return 0 }
+            guard let attachments = attachments(of: previous, id) else { return 0 }
             kept.formUnion(attachments)
         }
         for record in records {

@@ -147,7 +147,7 @@ struct SyncRun: Sendable {
             }
             serverTime = document.serverTime(now: began)
             do throws(FormatError) {
-                monitor = try MonitorChangeset(parsing: document.body, limits: session.limits)
+                monitor = try MonitorChangeset(parsing: document.body)
             } catch {
                 throw HTTPError.changeset(error, url: "\(document.url)")
             }

@@ -118,7 +118,7 @@ struct AuthoredCollection {
         let list = records.sorted { $0.key < $1.key }.map(\.value).joined(separator: ",")
         func changeset(_ metadata: String) throws -> UnverifiedSnapshot {
             let body = #"{"metadata":\#(metadata),"timestamp":\#(timestamp),"changes":[\#(list)]}"#
-            return try Changeset(parsing: Bytes(utf8: body), limits: Limits()).snapshot(of: id, onto: nil)
+            return try Changeset(parsing: Bytes(utf8: body)).snapshot(of: id, onto: nil)
         }
         let isSigned = ["main", "blocklists", "security-state", "main-preview", "security-state-preview"]
             .contains(id.bucket)
@@ -128,8 +128,7 @@ struct AuthoredCollection {
         let unverified = try changeset(
             #"{"id":"\#(id.name)","bucket":"\#(id.bucket)","last_modified":\#(timestamp.advanced(by: .seconds(signings))),"#
                 + #""attachment":{"bundle":\#(offersZip)}\#(signature ?? "")}"#)
-        let named = try Set(
-            Manifest.files(namedBy: unverified.records, file: "\(id)", limits: Limits()).map(\.sha256))
+        let named = try Set(Manifest.files(namedBy: unverified.records, file: "\(id)").map(\.sha256))
         let snapshot = try snapshot(unverified, isSigned: isSigned)
         let name = "\(id) in memory"
         let (bytes, bundle) = try BundleWriter(
@@ -183,7 +182,7 @@ struct AuthoredCollection {
         var metas: [(String, [UInt8])] = []
         var contents: [(String, [UInt8])] = []
         for (id, json) in records.sorted(by: { $0.key < $1.key }) where !omitted.contains(id) {
-            let attachment = try JSONValue(parsing: Bytes(utf8: json), limits: Limits())["attachment"]
+            let attachment = try JSONValue(parsing: Bytes(utf8: json))["attachment"]
             guard let hash = attachment?["hash"]?.string.flatMap({ SHA256Digest(hex: $0) }),
                 var file = files[hash]?.array
             else { continue }

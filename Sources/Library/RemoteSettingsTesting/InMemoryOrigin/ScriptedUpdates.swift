@@ -97,7 +97,7 @@ extension OriginTransport {
 
     /// Returns the timestamp of the monitor, the server's list of collections.
     package func monitorTimestamp() throws -> Timestamp {
-        let document = try JSONValue(parsing: Bytes(utf8: try monitor()), limits: Limits())
+        let document = try JSONValue(parsing: Bytes(utf8: try monitor()))
         return Timestamp(milliseconds: document["timestamp"]?.number?.uint64 ?? 0)
     }
 }

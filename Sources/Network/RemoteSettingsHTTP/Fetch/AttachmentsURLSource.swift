@@ -32,7 +32,7 @@ package final class AttachmentsURLSource: Sendable {
             let document = try await client.rootDocument()
             let root: JSONValue
             do throws(FormatError) {
-                root = try JSONValue(parsing: document.body, limits: client.limits)
+                root = try JSONValue(parsing: document.body)
             } catch {
                 throw HTTPError(document.url, .damagedRoot(error))
             }

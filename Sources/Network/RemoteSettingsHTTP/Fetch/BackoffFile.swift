@@ -7,9 +7,9 @@ package enum BackoffFile {
 
     /// Reads the stored backoff periods. An unreadable file is treated as empty, because a server will request a
     /// backoff again.
-    package static func read(_ path: String, limits: Limits) -> BackoffState {
+    package static func read(_ path: String) -> BackoffState {
         guard let bytes = try? FileStore.read(path, limit: Self.mostBytes),
-            let document = try? JSONValue(parsing: bytes, limits: limits), case .object(let members) = document
+            let document = try? JSONValue(parsing: bytes), case .object(let members) = document
         else { return BackoffState() }
         return BackoffState(
             members.compactMap { member in

@@ -58,7 +58,7 @@ package actor ChainStore {
         for signature in signatures {
             switch verdicts[signature.x5u] {
             case .success(let verified)?:
-                if let chain = try? CertificateChain(pem: verified.pem, limits: client.limits) { found.append(chain) }
+                if let chain = try? CertificateChain(pem: verified.pem) { found.append(chain) }
             case .failure?: if let chain = try? await chain(signature.x5u).get() { found.append(chain) }
             case nil: break
             }
@@ -98,8 +98,7 @@ package actor ChainStore {
     /// have a newer one.
     private func keptVerdict(_ x5u: String, _ signer: SignerName) -> VerifiedChain? {
         guard chains[x5u] == nil, let pem = keeper?.chain(x5u: x5u) else { return nil }
-        return try? CertificateChain(pem: pem, limits: client.limits).verified(
-            anchors: policy.roots, signer: signer, at: time)
+        return try? CertificateChain(pem: pem).verified(anchors: policy.roots, signer: signer, at: time)
     }
 
     private func chain(_ x5u: String) async -> Result<CertificateChain, BundleError> {
@@ -109,7 +108,7 @@ package actor ChainStore {
             do throws(HTTPError) {
                 let document = try await client.chain(x5u: x5u)
                 return Result { () throws(BundleError) in
-                    try CertificateChain(pem: document.body, limits: client.limits)
+                    try CertificateChain(pem: document.body)
                 }
             } catch {
                 await self.record(error, of: x5u)

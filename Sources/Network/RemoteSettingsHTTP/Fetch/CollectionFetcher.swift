@@ -95,8 +95,10 @@ package struct CollectionFetcher: Sendable {
         let unverified: UnverifiedSnapshot
         do throws(FormatError) {
             // A response whose URL has no `_since` is a full list without tombstones, so it replaces the local state.
-            unverified = try Changeset(parsing: document.body, limits: client.limits)
+            let most = client.limits.records
+            unverified = try Changeset(parsing: document.body, records: most)
                 .snapshot(of: wanted.id, onto: answersSince ? base?.records : nil)
+            guard unverified.records.count <= most else { throw FormatError.tooManyRecords(limit: most) }
         } catch {
             throw .changeset(error, url: "\(document.url)")
         }
@@ -152,7 +154,7 @@ package struct CollectionFetcher: Sendable {
         let verdicts = await chains.verdicts(on: unverified.signatures, signer: signer)
         let snapshot: Snapshot
         do throws(BundleError) {
-            snapshot = try unverified.verified(with: verdicts, signer: signer, limits: client.limits)
+            snapshot = try unverified.verified(with: verdicts, signer: signer)
         } catch {
             // A failure to fetch the chain does not mean that the signature is wrong.
             if let cause = await chains.cause(of: error, unverified.signatures) { throw cause }
@@ -160,6 +162,6 @@ package struct CollectionFetcher: Sendable {
         }
         // Keep the other chains, because other readers of the snapshot may trust a different root.
         guard verdicts.count > 1 else { return snapshot }
-        return snapshot.keeping(await chains.chains(on: unverified.signatures, verdicts), limits: client.limits)
+        return snapshot.keeping(await chains.chains(on: unverified.signatures, verdicts))
     }
 }

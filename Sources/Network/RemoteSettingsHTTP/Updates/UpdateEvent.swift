@@ -170,9 +170,7 @@ extension UpdateEvent {
         guard document.count <= EventStreamReader.mostEventBytes else {
             throw refused(name, FormatError(.tooLong(limit: EventStreamReader.mostEventBytes), at: 0))
         }
-        var limits = Limits()
-        limits.jsonDepth = 16
-        var reader = JSONReader(document, limits: limits)
+        var reader = JSONReader(document, depth: 16)
         do throws(FormatError) {
             try reader.beginObject()
             while let key = try reader.nextKey() { try member(key, &reader) }

@@ -15,7 +15,6 @@ package final class ServedCollection: Sendable {
     /// The bundle's chains, each with a name that is derived from its hash.
     let chains: [(name: String, pem: Bytes)]
 
-    private let limits: Limits
     private let payloadBytes = Lazily<Bytes>()
     private let recordTable = Lazily<RecordTable>()
     private let manifestFiles = Lazily<[Manifest.File]>()
@@ -38,11 +37,9 @@ package final class ServedCollection: Sendable {
     ///     ignored.
     /// - Throws: `BundleError`.
     package init(
-        _ bundle: BundleReader, signature: SignatureVerdict?, history: [BundleReader], address: OriginAddress,
-        limits: Limits = Limits()
+        _ bundle: BundleReader, signature: SignatureVerdict?, history: [BundleReader], address: OriginAddress
     ) throws(BundleError) {
         self.bundle = bundle
-        self.limits = limits
         id = bundle.head.collection
         let timestamp = bundle.head.timestamp
         self.timestamp = timestamp
@@ -53,7 +50,7 @@ package final class ServedCollection: Sendable {
             try bundle.chain().map { KeptChains(text: $0).chains.map { ("\(SHA256Digest(hashing: $0)).pem", $0) } }
             ?? []
         metadata = try ServedMetadata(
-            bundle, signature: signature, chains: chains.map { (address.chain($0.name), $0.pem) }, limits: limits)
+            bundle, signature: signature, chains: chains.map { (address.chain($0.name), $0.pem) })
     }
 
     /// Returns the bundle's payload. It is read in place if it is not compressed, otherwise inflated once.
@@ -121,9 +118,7 @@ package final class ServedCollection: Sendable {
     ///
     /// - Returns: `nil` if this server does not have the state of `since`.
     /// - Throws: `BundleError` if a bundle cannot be read.
-    func changeset(
-        since: Timestamp?, limit: Int, _ withReceivedMetadata: Bool
-    ) throws(BundleError) -> OriginResource? {
+    func changeset(since: Timestamp?, limit: Int, _ withReceivedMetadata: Bool) throws(BundleError) -> OriginResource? {
         let all = try records()
         let changes =
             if let since { try changes(since: since, .v1) } else { (0..<all.count).map { ServedChange(all[$0]) } }

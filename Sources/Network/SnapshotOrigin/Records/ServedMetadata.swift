@@ -18,16 +18,15 @@ struct ServedMetadata {
     ///
     /// - Parameter chains: the bundle's chains, each with its URL on this server; empty if the bundle has no chain.
     init(
-        _ bundle: BundleReader, signature: SignatureVerdict?, chains: [(url: String, pem: Bytes)], limits: Limits
+        _ bundle: BundleReader, signature: SignatureVerdict?, chains: [(url: String, pem: Bytes)]
     ) throws(BundleError) {
         let id = bundle.head.collection
         let metadata = try bundle.metadata()
         let value: JSONValue
         do throws(FormatError) {
-            value = try JSONValue(parsing: metadata.json, limits: limits)
+            value = try JSONValue(parsing: metadata.json)
         } catch {
-            throw BundleError(
-                .malformed, file: bundle.name, entry: "metadata.json", found: "not valid JSON: \(error)")
+            throw BundleError(.malformed, file: bundle.name, entry: "metadata.json", found: "not valid JSON: \(error)")
         }
         guard case .object(var members) = value else {
             throw BundleError(
@@ -36,7 +35,7 @@ struct ServedMetadata {
         if value["id"] == nil { members.append(.init(key: "id", value: .string(id.name))) }
         if value["bucket"] == nil { members.append(.init(key: "bucket", value: .string(id.bucket))) }
         if !chains.isEmpty {
-            let held = try Self.heldURLs(bundle, metadata, chains, signature: signature, limits: limits)
+            let held = try Self.heldURLs(bundle, metadata, chains, signature: signature)
             members = members.map { member in
                 switch (member.key, member.value) {
                 case ("signature", let signature):
@@ -68,14 +67,14 @@ struct ServedMetadata {
     /// Returns the URLs at which this server offers the chains of signatures, by the URLs in the metadata.
     private static func heldURLs(
         _ bundle: BundleReader, _ metadata: CollectionMetadata, _ chains: [(url: String, pem: Bytes)],
-        signature: SignatureVerdict?, limits: Limits
+        signature: SignatureVerdict?
     ) throws(BundleError) -> [ExactString: String] {
         let urls = Set(metadata.signatures.map(\.x5u.exact))
         guard urls.count > 1 || chains.count > 1, let signature else {
             return Dictionary(uniqueKeysWithValues: urls.map { ($0, chains[0].url) })
         }
         var held: [ExactString: String] = [:]
-        let fitting = try bundle.unverifiedSnapshot().signatureChains(chains.map(\.pem), as: signature, limits: limits)
+        let fitting = try bundle.unverifiedSnapshot().signatureChains(chains.map(\.pem), as: signature)
         for case (let made, let chain?) in fitting where held[made.x5u] == nil {
             held[made.x5u] = chains.first { $0.pem == chain.pem }?.url
         }

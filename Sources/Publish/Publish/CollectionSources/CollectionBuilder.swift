@@ -29,13 +29,10 @@ struct CollectionBuilder {
     private var files: [ExactString: RecordAttachment] = [:]
     private var unportable = UnportableNumbers()
 
-    private let limits: Limits
-
-    init(id: CollectionID, root: String, limits: Limits) {
+    init(id: CollectionID, root: String) {
         self.id = id
         self.root = root
-        self.limits = limits
-        schemaBudget = RecordSchema.budget(limits)
+        schemaBudget = RecordSchema.budget
     }
 
     /// Adds the collection's only source file, or its `collection.yaml`.
@@ -75,7 +72,7 @@ struct CollectionBuilder {
             }
         }
         if hasParameters {
-            var compiler = ParameterCompiler(file: file, room: ParameterCompiler.room(limits))
+            var compiler = ParameterCompiler(file: file)
             for parameter in compiler.records(of: node) {
                 insert(parameter)
                 validate(parameter)
@@ -115,9 +112,7 @@ struct CollectionBuilder {
     /// Checks a record against the schema, and adds a problem for each violation.
     ///
     /// - Parameter line: returns the line number of a path in the record.
-    private mutating func validate(
-        _ record: JSONValue, _ id: String, _ file: String, line: ([String]) -> Int
-    ) {
+    private mutating func validate(_ record: JSONValue, _ id: String, _ file: String, line: ([String]) -> Int) {
         guard let schema, !schemaBudget.isExhausted else { return }
         for violation in schema.violations(of: record, budget: &schemaBudget) {
             let place = violation.place.isEmpty ? "" : " in \(violation.place)"
@@ -130,7 +125,7 @@ struct CollectionBuilder {
 
     private mutating func validate(_ parameter: SourceRecord) {
         guard schema != nil,
-            let record = try? JSONValue(parsing: Bytes(utf8: "{\(parameter.members.text)}"), limits: Limits())
+            let record = try? JSONValue(parsing: Bytes(utf8: "{\(parameter.members.text)}"))
         else { return }
         validate(record, parameter.id, parameter.file) { _ in parameter.line }
     }
@@ -267,8 +262,8 @@ struct CollectionBuilder {
     func finish() throws(DumpsError) -> CollectionSource {
         var (problems, unportable) = (problems, unportable)
         let sorted = records.values.sorted { $0.id.utf8.lexicographicallyPrecedes($1.id.utf8) }
-        if sorted.count > limits.records {
-            problems.add(root, nil, "there are more than \(limits.records) records", "split the collection")
+        if sorted.count > Limits.records {
+            problems.add(root, nil, "there are more than \(Limits.records) records", "split the collection")
         }
         // Estimate the size of the records as they are served, in canonical JSON. Its escapes need up to three times as
         // many bytes as a non-ASCII character.
@@ -276,23 +271,21 @@ struct CollectionBuilder {
         for record in sorted {
             let text = record.members
             size += text.count + 64 + 2 * text.withSpan { span in span.indices.count { span[$0] > 0x7F } }
-            guard size > limits.changesetBytes else { continue }
+            guard size > Limits.changesetBytes else { continue }
             problems.add(
                 record.file, record.line,
-                "the records up to this one are over \(ByteSize.text(UInt64(limits.changesetBytes))), the most that "
-                    + "apps "
-                    + "download",
+                "the records up to this one are over \(ByteSize.text(UInt64(Limits.changesetBytes))), the most that "
+                    + "apps download",
                 "split the collection")
             break
         }
         checkMetadata(&problems)
-        if attachments.count > limits.attachments {
-            problems.add(root, nil, "there are more than \(limits.attachments) attachments", "split the collection")
+        if attachments.count > Limits.attachments {
+            problems.add(root, nil, "there are more than \(Limits.attachments) attachments", "split the collection")
         }
-        if hasParameters, size <= limits.changesetBytes { checkParameters(sorted, limits, &problems, &unportable) }
+        if hasParameters, size <= Limits.changesetBytes { checkParameters(sorted, &problems, &unportable) }
         guard problems.problems.isEmpty else {
-            throw DumpsError(
-                problems: problems.problems.sorted { ($0.file, $0.line ?? 0) < ($1.file, $1.line ?? 0) })
+            throw DumpsError(problems: problems.problems.sorted { ($0.file, $0.line ?? 0) < ($1.file, $1.line ?? 0) })
         }
         return CollectionSource(
             id: id, records: sorted, attachments: attachments, metadata: metadata,
@@ -306,11 +299,8 @@ struct CollectionBuilder {
 
     /// Checks that the metadata leaves enough space for the signatures, which are added later.
     private func checkMetadata(_ problems: inout ProblemList) {
-        var room = limits
-        room.metadataBytes -= Self.signatures.bytes
-        room.jsonValues -= Self.signatures.values
         do throws(FormatError) {
-            _ = try CollectionMetadata(parsing: Bytes(JSONText.compact(.object(metadata))), limits: room)
+            _ = try CollectionMetadata(parsing: Bytes(JSONText.compact(.object(metadata))), reserving: Self.signatures)
         } catch {
             problems.add(
                 metadataPlace?.file ?? root, metadataPlace?.line,
@@ -321,16 +311,15 @@ struct CollectionBuilder {
 
     /// Checks that every record of a remote config collection is a parameter, and the numbers in its value.
     private func checkParameters(
-        _ records: [SourceRecord], _ limits: Limits, _ problems: inout ProblemList,
+        _ records: [SourceRecord], _ problems: inout ProblemList,
         _ unportable: inout UnportableNumbers
     ) {
         for record in records {
             do {
                 let text = Bytes([UInt8(ascii: "{")] + record.members.array + [UInt8(ascii: "}")])
-                let parameter = try ParameterRecord(
-                    Record(id: record.id, json: CanonicalJSON.canonicalize(text, limits: limits)))
+                let parameter = try ParameterRecord(Record(id: record.id, json: CanonicalJSON.canonicalize(text)))
                 guard case .value(let json) = parameter.content, !json.starts(with: "\"".utf8) else { continue }
-                unportable.add(numbersIn: try JSONValue(parsing: json, limits: limits), record.file, record.line)
+                unportable.add(numbersIn: try JSONValue(parsing: json), record.file, record.line)
             } catch let error as ParameterError {
                 problems.add(
                     record.file, record.line, "\(error.problem)",
@@ -421,9 +410,9 @@ extension CollectionBuilder {
                 return nil
             }
             let (digest, size) = try FileStore.digestAndSize(of: path)
-            guard size <= limits.attachmentBytes else {
+            guard size <= Limits.attachmentBytes else {
                 problems.add(
-                    file, line, "\(path) is \(size) bytes, over the limit of \(limits.attachmentBytes)",
+                    file, line, "\(path) is \(size) bytes, over the limit of \(Limits.attachmentBytes)",
                     "make it smaller")
                 return nil
             }

@@ -67,15 +67,11 @@ extension ParameterSet {
     /// Returns probable mistakes in the set, sorted by key. Does not evaluate filters.
     ///
     /// - Parameter inAppDefaults: the app's own defaults, to compare keys and types; `nil` to skip this comparison.
-    package func findings(
-        inAppDefaults: InAppDefaults? = nil, limits: FilterLimits = FilterLimits()
-    ) -> [ParameterFinding] {
-        keys.sorted().flatMap { findings(for: $0.string, inAppDefaults, limits: limits) }
+    package func findings(inAppDefaults: InAppDefaults? = nil) -> [ParameterFinding] {
+        keys.sorted().flatMap { findings(for: $0.string, inAppDefaults) }
     }
 
-    private func findings(
-        for key: String, _ inAppDefaults: InAppDefaults?, limits: FilterLimits
-    ) -> [ParameterFinding] {
+    private func findings(for key: String, _ inAppDefaults: InAppDefaults?) -> [ParameterFinding] {
         let candidates = candidates(for: key).sorted { $0.id < $1.id }
         var findings: [ParameterFinding] = []
         func find(_ problem: ParameterFinding.Problem, in records: [ParameterRecord]) {
@@ -87,7 +83,7 @@ extension ParameterSet {
         for candidate in candidates {
             guard let text = candidate.filter else { continue }
             do throws(FilterError) {
-                _ = try FilterExpression(parsing: text, limits: limits)
+                _ = try FilterExpression(parsing: text)
             } catch {
                 find(.invalidFilter(error), in: [candidate])
             }
@@ -110,8 +106,7 @@ extension ParameterSet {
         let expected = Self.kind(of: Bytes(JSONText.compact(inAppDefault)))
         let others = typed.filter { $0.1 != expected && !$0.0.isText(of: inAppDefault) }
         if inAppDefaults.hasTypes, !others.isEmpty {
-            find(
-                .otherTypeThanInAppDefault(kinds: others.map(\.1), inAppDefault: expected), in: others.map(\.0))
+            find(.otherTypeThanInAppDefault(kinds: others.map(\.1), inAppDefault: expected), in: others.map(\.0))
         }
         return findings
     }
@@ -138,7 +133,7 @@ extension ParameterRecord {
 
     /// Returns whether the value is a string that an app can convert to the type of `other`, by Firebase's rules.
     fileprivate func isText(of other: JSONValue) -> Bool {
-        guard case .value(let json) = content, let text = (try? JSONValue(parsing: json, limits: Limits()))?.string
+        guard case .value(let json) = content, let text = (try? JSONValue(parsing: json))?.string
         else { return false }
         return switch other {
         case .bool: ValueText.isBoolean(text)

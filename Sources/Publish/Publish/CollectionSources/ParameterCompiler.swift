@@ -42,15 +42,15 @@ package struct ParameterCompiler {
     /// The number of bytes that remain for copies of conditions in records.
     private var room: Int
 
-    init(file: String, room: Int) {
+    /// Creates a compiler.
+    ///
+    /// - Parameter room: the maximum total size in bytes of the copies of conditions in one file's parameters. A
+    ///   condition is written once and copied into each record that uses it. Without a limit, a megabyte of sources
+    ///   could become gigabytes.
+    init(file: String, room: Int = Limits.changesetBytes / 4) {
         self.file = file
         self.room = room
     }
-
-    /// Returns the maximum total size in bytes of the copies of conditions in one file's parameters. A condition is
-    /// written once and copied into each record that uses it. Without a limit, a megabyte of sources could become
-    /// gigabytes.
-    package static func room(_ limits: Limits) -> Int { limits.changesetBytes / 4 }
 
     /// Reserves bytes for a copy of a condition. Returns whether enough bytes remain; if not, a problem is added.
     private mutating func reserve(_ count: Int, _ line: Int) -> Bool {

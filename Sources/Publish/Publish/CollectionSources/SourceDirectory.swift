@@ -13,11 +13,9 @@ package struct SourceDirectory: Sendable {
     static let fileBytes = 64 << 20
 
     package let path: String
-    private let limits: Limits
 
-    package init(_ path: String, limits: Limits = Limits()) {
+    package init(_ path: String) {
         self.path = path
-        self.limits = limits
     }
 
     /// Returns the directory's collections, sorted, each with its file or directory. Does I/O.
@@ -101,7 +99,7 @@ package struct SourceDirectory: Sendable {
         var sources: [CollectionSource] = []
         for (id, place) in places where names.isEmpty || names.contains(id) {
             do {
-                sources.append(try CollectionReader(id: id, place: place, limits: limits).read())
+                sources.append(try CollectionReader(id: id, place: place).read())
             } catch let error as DumpsError {
                 problems += error.problems
             }
@@ -172,12 +170,10 @@ struct CollectionReader {
     let id: CollectionID
     /// The collection's file or directory.
     let place: String
-    let limits: Limits
 
     func read() throws -> CollectionSource {
         let isDirectory = try FileStore.isDirectory(place)
-        var builder = CollectionBuilder(
-            id: id, root: isDirectory ? place : FileStore.parent(of: place), limits: limits)
+        var builder = CollectionBuilder(id: id, root: isDirectory ? place : FileStore.parent(of: place))
         do throws(DumpsError) {
             if isDirectory {
                 try readDirectory(&builder)
@@ -199,8 +195,7 @@ struct CollectionReader {
         }
         let own = files.filter { SourceDirectory.stem($0) == "collection" }
         guard own.count <= 1 else {
-            throw DumpsError(
-                file: "\(place)/\(own[1])", problem: "\(own[0]) also exists", remedy: "keep one of them")
+            throw DumpsError(file: "\(place)/\(own[1])", problem: "\(own[0]) also exists", remedy: "keep one of them")
         }
         // Read this file first, because its schema and its `id-from` apply to the records in the other files.
         if let own = own.first {
@@ -241,6 +236,6 @@ struct CollectionReader {
             throw DumpsError(
                 file: file, problem: "it is not a regular file", remedy: "replace it with one; links are not followed")
         }
-        return try SourceReader(file: file, limits: limits).node(text)
+        return try SourceReader(file: file).node(text)
     }
 }

@@ -14,13 +14,12 @@ package struct SourceText: Sendable {
     ///
     /// - Parameter file: the imported file, for errors.
     /// - Throws: ``DumpsError`` if `publish` would reject it, for example because a double cannot represent a number.
-    package func checked(_ file: String, _ limits: Limits) throws(DumpsError) -> Bytes {
+    package func checked(_ file: String) throws(DumpsError) -> Bytes {
         let source = Bytes(utf8: text)
         guard let id = try? CollectionID(bucket: "main", name: "imported") else { return source }
-        var builder = CollectionBuilder(id: id, root: ".", limits: limits)
+        var builder = CollectionBuilder(id: id, root: ".")
         do throws(DumpsError) {
-            builder.add(
-                collection: try SourceReader(file: "\(file).yaml", limits: limits).node(source), file: file)
+            builder.add(collection: try SourceReader(file: "\(file).yaml").node(source), file: file)
         } catch {
             builder.problems.add(error)
         }
@@ -29,8 +28,7 @@ package struct SourceText: Sendable {
         } catch {
             throw DumpsError(
                 problems: error.problems.map {
-                    DumpsError(
-                        file: file, problem: "publish would reject the result: \($0.problem)", remedy: $0.remedy)
+                    DumpsError(file: file, problem: "publish would reject the result: \($0.problem)", remedy: $0.remedy)
                 })
         }
         return source
@@ -50,7 +48,7 @@ package struct SourceText: Sendable {
                 $0 == 0x5F || $0 == 0x2D || (48...57).contains($0) || (0x61...0x7A).contains($0 | 0x20)
             }
             && key.utf8.first.map { (0x61...0x7A).contains($0 | 0x20) } ?? false
-        guard isPlain, case .string? = PlainScalar.content(key, limits: Limits()) else { return quoted(key) }
+        guard isPlain, case .string? = PlainScalar.content(key) else { return quoted(key) }
         return key
     }
 

@@ -14,11 +14,11 @@ package struct DefaultsFile: Sendable {
     ///
     /// - Parameter file: the file's name, for errors.
     /// - Throws: ``DumpsError``.
-    package init(_ bytes: Bytes, file: String, limits: Limits = Limits()) throws(DumpsError) {
+    package init(_ bytes: Bytes, file: String) throws(DumpsError) {
         var problems = ProblemList()
         let document: DefaultsDocument
         do throws(ParameterError) {
-            document = try DefaultsDocument(bytes, limits: limits)
+            document = try DefaultsDocument(bytes)
         } catch {
             problems.add(file, error.line, error.problem, "export the defaults again")
             throw DumpsError(problems: problems.problems)
@@ -54,7 +54,7 @@ package struct DefaultsFile: Sendable {
             default: text.line(1, "\(SourceText.key(member.key)): \(value)")
             }
         }
-        source = try text.checked(file, limits)
+        source = try text.checked(file)
         inAppDefaults = InAppDefaults(
             values: Dictionary(members.map { ($0.key.exact, $0.value) }) { _, last in last },
             hasTypes: document.hasTypes)

@@ -19,11 +19,10 @@ package struct FirebaseTemplate: Sendable {
     ///   - skipping: whether to skip items that cannot be converted. Otherwise they cause an error that lists all of
     ///     them.
     /// - Throws: ``DumpsError``.
-    package init(_ json: Bytes, file: String, skipping: Bool, limits: Limits = Limits()) throws(DumpsError) {
+    package init(_ json: Bytes, file: String, skipping: Bool) throws(DumpsError) {
         var converter = TemplateConverter(file: file)
         do throws(DumpsError) {
-            converter.convert(
-                try SourceReader(file: file.hasSuffix(".json") ? file : "\(file).json", limits: limits).node(json))
+            converter.convert(try SourceReader(file: file.hasSuffix(".json") ? file : "\(file).json").node(json))
         } catch {
             throw DumpsError(problems: [error])
         }
@@ -32,7 +31,7 @@ package struct FirebaseTemplate: Sendable {
         guard fatal.isEmpty else { throw DumpsError(problems: fatal.sorted { ($0.line ?? 0) < ($1.line ?? 0) }) }
         skipped = unsupported.map { "\($0.file):\($0.line ?? 1): \($0.problem)" }
         notes = converter.notes()
-        source = try converter.text.checked(file, limits)
+        source = try converter.text.checked(file)
     }
 }
 
@@ -96,8 +95,7 @@ private struct TemplateConverter {
         for group in groups {
             text.line(1, "\(SourceText.key(group.key)):")
             for member in group.value.members ?? [] where !["description", "parameters"].contains(member.key) {
-                unsupported.add(
-                    file, member.line, "unknown key \(member.key) in the group \(group.key)", Self.remedy)
+                unsupported.add(file, member.line, "unknown key \(member.key) in the group \(group.key)", Self.remedy)
             }
             if let description = group.value["description"]?.string, !description.isEmpty {
                 text.line(2, "description: \(SourceText.quoted(description))")
@@ -133,8 +131,7 @@ private struct TemplateConverter {
         }
         for member in node.members ?? []
         where !["name", "expression", "tagColor", "description"].contains(member.key) {
-            unsupported.add(
-                file, member.line, "unknown key \(member.key) in the condition \(name)", Self.remedy)
+            unsupported.add(file, member.line, "unknown key \(member.key) in the condition \(name)", Self.remedy)
         }
         guard conditions[name] == nil, !refused.contains(name.exact) else {
             problems.add(file, node.line, "the condition \(name) appears twice", "keep one of them")

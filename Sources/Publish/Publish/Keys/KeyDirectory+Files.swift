@@ -58,7 +58,7 @@ extension KeyDirectory {
             let key = try given == nil ? privateText(keyPath(role)) : nil
             let files =
                 role == .intermediate ? [certificatePath(role), certificatePath(.root)] : [certificatePath(role)]
-            let texts = try files.map { try FileStore.read($0, limit: Limits().chainBytes) }
+            let texts = try files.map { try FileStore.read($0, limit: Limits.chainBytes) }
             var certificates: [SigningCertificate] = []
             for (file, text) in zip(files, texts) {
                 guard let text else { break }
@@ -101,7 +101,7 @@ extension KeyDirectory {
         } catch let error as BundleError where error.isMissing {
             return nil
         }
-        return try FileStore.read(path, limit: Limits().chainBytes)
+        return try FileStore.read(path, limit: Limits.chainBytes)
     }
 
     /// Runs `change` while no other process changes the directory. First completes any replacement that a killed
@@ -151,14 +151,13 @@ extension KeyDirectory {
     func ignoreKeys() throws(BundleError) {
         guard try !ignoresKeys() else { return }
         let present = try FileStore.read(ignorePath, limit: Self.ignoreBytes) ?? Bytes()
-        try FileStore.replace(
-            ignorePath, with: present.appending(lines: [Self.ignoredNames]), limit: Self.ignoreBytes)
+        try FileStore.replace(ignorePath, with: present.appending(lines: [Self.ignoredNames]), limit: Self.ignoreBytes)
     }
 
     /// Writes a file that contains a private key, with access for the owner only.
     func writePrivate(_ path: String, _ content: Bytes) throws(BundleError) {
         try FileStore.replace(
-            path, with: content, limit: Limits().chainBytes, isPrivate: true, ending: Self.privateEnding)
+            path, with: content, limit: Limits.chainBytes, isPrivate: true, ending: Self.privateEnding)
     }
 
     /// Replaces a role's key and certificates. If their root differs from the current one, the root is replaced too.
@@ -172,14 +171,14 @@ extension KeyDirectory {
     /// Copies the key and certificates of a replacement to their own files, and removes the file of the replacement.
     private func finishReplacing(_ role: CertificateRole) throws {
         guard let next = try next(role), let key = next.key else { return }
-        let root = try FileStore.read(certificatePath(.root), limit: Limits().chainBytes)
+        let root = try FileStore.read(certificatePath(.root), limit: Limits.chainBytes)
         let last = try CertificateAuthority.pem(Array(next.certificates.suffix(1)))
         if role != .root, root != last {
-            try FileStore.replace(certificatePath(.root), with: last, limit: Limits().chainBytes)
+            try FileStore.replace(certificatePath(.root), with: last, limit: Limits.chainBytes)
             if role == .signer, next.certificates.count > 2 {
                 try FileStore.replace(
                     certificatePath(.intermediate), with: CertificateAuthority.pem([next.certificates[1]]),
-                    limit: Limits().chainBytes)
+                    limit: Limits.chainBytes)
             }
         }
         try write(role, key, role == .signer ? next.certificates : [next.certificates[0]])
@@ -192,6 +191,6 @@ extension KeyDirectory {
     func write(_ role: CertificateRole, _ key: PrivateKey?, _ certificates: [SigningCertificate]) throws {
         if let key { try writePrivate(keyPath(role), key.pem) }
         try FileStore.replace(
-            certificatePath(role), with: CertificateAuthority.pem(certificates), limit: Limits().chainBytes)
+            certificatePath(role), with: CertificateAuthority.pem(certificates), limit: Limits.chainBytes)
     }
 }

@@ -137,7 +137,7 @@ extension KeyDirectory {
     }
 
     private func checkRoot(_ root: SHA256Digest, place: String) throws {
-        let text = try FileStore.read(certificatePath(.root), limit: Limits().chainBytes)
+        let text = try FileStore.read(certificatePath(.root), limit: Limits.chainBytes)
         let known = try text.map { try SigningCertificate.all(of: $0, place: certificatePath(.root))[0].sha256 }
         guard known != root else { return }
         throw SigningKeyError(

@@ -57,13 +57,11 @@ extension KeyDirectory {
         return KeyStatus(entries: entries, root: entries.first?.certificate?.sha256)
     }
 
-    private func certificates(
-        _ role: CertificateRole, _ environment: [String: String]
-    ) throws -> [SigningCertificate] {
+    private func certificates(_ role: CertificateRole, _ environment: [String: String]) throws -> [SigningCertificate] {
         if role == .signer, let chain = Self.value(of: Self.chainVariable, environment) {
             return try SigningCertificate.all(of: Bytes(utf8: chain), place: Self.chainVariable)
         }
-        let text = try FileStore.read(certificatePath(role), limit: Limits().chainBytes)
+        let text = try FileStore.read(certificatePath(role), limit: Limits.chainBytes)
         return try text.map { try SigningCertificate.all(of: $0, place: certificatePath(role)) } ?? []
     }
 }

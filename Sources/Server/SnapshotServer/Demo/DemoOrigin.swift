@@ -26,8 +26,7 @@ package actor DemoOrigin {
     package init(directory: String, now: Timestamp) throws {
         self.directory = directory
         verifiedAt = now
-        let authority = try CertificateAuthority(
-            rootNamed: "rsdump demo root", key: PrivateKey(), days: 3650, now: now)
+        let authority = try CertificateAuthority(rootNamed: "rsdump demo root", key: PrivateKey(), days: 3650, now: now)
         let signer = try authority.issueIntermediate(
             named: "rsdump demo intermediate", key: PrivateKey(), days: 365, now: now
         ).issueSigner(now: now)
@@ -112,7 +111,7 @@ package actor DemoOrigin {
         func changeset(_ metadata: String) throws -> UnverifiedSnapshot {
             let records = collection.records.sorted { $0.key < $1.key }.map(\.value).joined(separator: ",")
             let body = #"{"metadata":\#(metadata),"timestamp":\#(time),"changes":[\#(records)]}"#
-            return try Changeset(parsing: Bytes(utf8: body), limits: Limits()).snapshot(of: id, onto: nil)
+            return try Changeset(parsing: Bytes(utf8: body)).snapshot(of: id, onto: nil)
         }
         let signature = try signing.signer.signature(over: try changeset("{}").payload.bytes)
         let entry = #"{"signature":"\#(signature)","mode":"p384ecdsa","x5u":"\#(x5u)"}"#

@@ -8,11 +8,7 @@ import SnapshotBundle
 /// and attachments are treated as hostile: they are shown only as text, or as pictures in `<img>`. No document contains
 /// or allows a script.
 package struct OriginPage: Sendable {
-    private let limits: Limits
-
-    package init(limits: Limits = Limits()) {
-        self.limits = limits
-    }
+    package init() {}
 
     /// Returns whether a path belongs to the web UI. A server uses this to route a request.
     ///

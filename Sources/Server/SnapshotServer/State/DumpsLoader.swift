@@ -27,7 +27,6 @@ actor DumpsLoader {
     private let directory: DumpsDirectory
     private let history: BundleHistory?
     private let softwareVersion: String
-    private let limits = Limits()
     /// A cache for deltas of attachments, shared by all states.
     private let deltas = MadeDeltas()
     private let serverLimits: ServerLimits
@@ -99,13 +98,13 @@ actor DumpsLoader {
         var identity = try? FileStore.identity(directory.lockPath, followsLinks: true)
         if let lockSeen, lockSeen == identity, problems.isEmpty { return nil }
         let before = problems
-        var (lock, staged) = try directory.readableLock(limits: limits)
+        var (lock, staged) = try directory.readableLock()
         var found = try await collections(of: lock, staged, at: address)
         // A refresh may have finished in the meantime and replaced bundles, so read again. The number of attempts is
         // limited, because one refresh may follow the next.
         for _ in 0..<5 where !problems.isEmpty {
             let present = try? FileStore.identity(directory.lockPath, followsLinks: true)
-            let again = try directory.readableLock(limits: limits)
+            let again = try directory.readableLock()
             guard again.lock != lock else { break }
             (identity, lock, staged) = (present, again.lock, again.staged)
             found = try await collections(of: lock, staged, at: address)
@@ -115,7 +114,7 @@ actor DumpsLoader {
         loaded = next
         guard hasChanged || problems.keys != before.keys else { return nil }
         let origin = try Origin(
-            next.values.map(\.collection), address: address, softwareVersion: softwareVersion, limits: limits,
+            next.values.map(\.collection), address: address, softwareVersion: softwareVersion,
             deltas: deltas)
         for conflict in origin.conflicts { report(conflict) }
         try origin.warmUp()
@@ -162,13 +161,12 @@ actor DumpsLoader {
         let signature = entry.trust.verdict
         let policy = TrustPolicy(
             roots: TrustAnchors(signature.map { [$0.root] } ?? []), signer: signature.map { SignerName($0.signer) })
-        let verifier = BundleVerifier(policy, limits: limits)
+        let verifier = BundleVerifier(policy)
         // A refresh that is committing right now may have renamed the bundle from this path to its final one.
         let atPack = isStaged ? try? verifier.verify(directory.packPath(id), of: id, against: entry) : nil
         let bundle = try atPack ?? verifier.verify(directory.bundlePath(id), of: id, against: entry)
         return try ServedCollection(
-            bundle, signature: signature, history: await older(id, before: entry.timestamp), address: address,
-            limits: limits)
+            bundle, signature: signature, history: await older(id, before: entry.timestamp), address: address)
     }
 
     /// Returns the older states, newest first: those that were served, and those in the history, which may contain

@@ -63,13 +63,12 @@ struct AddCommand: AsyncParsableCommand {
         opened.limits.runSeconds = 5
         let answer = try? await opened.withServer(jobs: 1) { try await $0.monitor() }
         guard case .changes(let document, _)? = answer,
-            let monitor = try? MonitorChangeset(parsing: document.body, limits: opened.limits)
+            let monitor = try? MonitorChangeset(parsing: document.body)
         else { return }
         for id in names where monitor.collections[id] == nil {
             Console.error(
                 "warning: \(id): the server does not list this collection; "
-                    + [id].didYouMean(
-                        monitor.collections.keys, or: "list the server's collections with: rsdump list"))
+                    + [id].didYouMean(monitor.collections.keys, or: "list the server's collections with: rsdump list"))
         }
     }
 

@@ -166,8 +166,7 @@ struct OpenDumps {
         configuration = try applying(hasFile ? directory.configuration() : DumpsConfiguration())
         policy = try configuration.policy(file: directory.configurationPath)
         if configuration.hasCatalogue, !isFirstLook {
-            Console.error(
-                "note: \(directory.configurationPath): catalogue: has no effect any more; remove the section")
+            Console.error("note: \(directory.configurationPath): catalogue: has no effect any more; remove the section")
         }
     }
 
@@ -182,7 +181,7 @@ struct OpenDumps {
         let transport = CurlTransport(connectionsPerHost: jobs)
         let client = ServerClient(
             server: server, transport: transport, userAgent: UserAgent(name: "rsdump", version: RSDump.version),
-            limits: limits, backoff: directory.backoff(limits: limits), prefersReceivedMetadata: true, onEvent: onEvent)
+            limits: limits, backoff: directory.backoff(), prefersReceivedMetadata: true, onEvent: onEvent)
         return try await body(client)
     }
 }
@@ -206,12 +205,12 @@ struct BundleArgument: ParsableArguments {
         let path = id.map(dumps.directory.bundlePath) ?? bundle
         guard try FileStore.exists(path) else {
             let advice = "give the path of a .zip file, or BUCKET/COLLECTION and --dumps DIR"
-            let known = (try? dumps.directory.lockFile(limits: Limits()).collections.keys.sorted()) ?? []
+            let known = (try? dumps.directory.lockFile().collections.keys.sorted()) ?? []
             throw CommandFailure(
                 .usage,
                 "\(path): there is no such bundle; \([id].compactMap(\.self).didYouMean(known, or: advice))")
         }
-        return try BundleReader(path: path, limits: Limits())
+        return try BundleReader(path: path)
     }
 
     private func openCommitted() async throws -> BundleReader {

@@ -68,15 +68,14 @@ struct EmbedCommand: AsyncParsableCommand {
         options.swiftFile = swiftFile
         options.hasTypes = types
         if types {
-            for id in try opened.directory.lockFile(limits: opened.limits).collections.keys {
+            for id in try opened.directory.lockFile().collections.keys {
                 options.schemas[id] = opened.configuration.settings(of: id).guards.schema
             }
         }
         options.server = try server.map { (text) throws(HTTPError) in
             try ServerURL(text, allowPlainHTTP: true)
         }
-        let verifier = BundleVerifier(
-            opened.policy, limits: opened.limits)
+        let verifier = BundleVerifier(opened.policy)
         let folder = output.withoutTrailingSlashes
         let embedding = Embedding(opened.directory, to: folder, options: options, verifier: verifier)
         let misfits = try embedding.misfits()

@@ -88,7 +88,7 @@ struct KeysCommand: AsyncParsableCommand {
     }
 
     static func read(_ path: String) throws -> Bytes {
-        guard let bytes = try FileStore.read(path, limit: Limits().chainBytes) else {
+        guard let bytes = try FileStore.read(path, limit: Limits.chainBytes) else {
             throw CommandFailure(.usage, "\(path): there is no such file; give a PEM file")
         }
         return bytes
@@ -249,8 +249,7 @@ extension KeysCommand {
         @Flag(help: "Also replace the intermediate key and certificate; requires the root key.")
         var intermediate = false
 
-        @Option(
-            help: ArgumentHelp("Install this certificate, issued for an open request.", valueName: "file"))
+        @Option(help: ArgumentHelp("Install this certificate, issued for an open request.", valueName: "file"))
         var certificate: String?
 
         @Option(
@@ -277,8 +276,7 @@ extension KeysCommand {
                 named: signer.map { SignerName($0) }, for: options.key(), days: options.days,
                 includingIntermediate: intermediate ? KeyDirectory.Plan().intermediateDays : nil,
                 environment: environment, now: now)
-            Console.print(
-                "renewed the signing certificate, valid until \(end.rfc3339); next: rsdump publish --resign")
+            Console.print("renewed the signing certificate, valid until \(end.rfc3339); next: rsdump publish --resign")
         }
 
         /// Installs a certificate that was issued elsewhere, under the same root or under the root of --root.

@@ -53,18 +53,17 @@ struct ListCommand: AsyncParsableCommand {
         let directory = dumps.directory
         var configuration = try directory.configurationOrDefault()
         if let name = server.server { configuration.server = name }
-        let limits = Limits()
-        let lock = try directory.lockFile(limits: limits)
+        let lock = try directory.lockFile()
         let url = try configuration.serverURL()
         let lastVerified = lock.collections.values.compactMap(\.trust.verdict?.verifiedAt).max()
         let client = ServerClient(
             server: url, transport: CurlTransport(connectionsPerHost: 8),
-            userAgent: UserAgent(name: "rsdump", version: RSDump.version), limits: limits,
-            backoff: directory.backoff(limits: limits), onEvent: Console.showAlert)
+            userAgent: UserAgent(name: "rsdump", version: RSDump.version),
+            backoff: directory.backoff(), onEvent: Console.showAlert)
         guard case .changes(let document, _) = try await client.monitor() else {
             throw DumpsError.emptyMonitor("\(url)")
         }
-        let monitor = try MonitorChangeset(parsing: document.body, limits: limits)
+        let monitor = try MonitorChangeset(parsing: document.body)
         func standing(_ id: CollectionID, _ changed: Timestamp) -> Standing {
             if let entry = lock.collections[id] { return entry.timestamp < changed ? .behind : .current }
             if configuration.collections.contains(where: { $0.id == id }) { return .notFetched }
@@ -72,8 +71,7 @@ struct ListCommand: AsyncParsableCommand {
         }
         let rows = monitor.collections.sorted { $0.key < $1.key }.filter { id, _ in text.map("\(id)".contains) ?? true }
             .map { id, changed in
-                Row(
-                    collection: id, timestamp: changed, lastModified: changed.rfc3339, status: standing(id, changed))
+                Row(collection: id, timestamp: changed, lastModified: changed.rfc3339, status: standing(id, changed))
             }
         let width = rows.map { "\($0.collection)".count }.max() ?? 0
         let lines = rows.map { row in

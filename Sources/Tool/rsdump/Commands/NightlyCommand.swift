@@ -153,11 +153,10 @@ struct NightlyCommand: AsyncParsableCommand {
                 let configuration = try directory.configuration()
                 var options = Embedding.Options()
                 (options.hasTypes, options.swiftFile) = (true, file)
-                for id in try directory.lockFile(limits: Limits()).collections.keys {
+                for id in try directory.lockFile().collections.keys {
                     options.schemas[id] = configuration.settings(of: id).guards.schema
                 }
-                let verifier = BundleVerifier(
-                    try configuration.policy(file: directory.configurationPath), limits: Limits())
+                let verifier = BundleVerifier(try configuration.policy(file: directory.configurationPath))
                 return try Embedding(directory, to: "EmbeddedTypes", options: options, verifier: verifier).misfits()
             },
             log: { Self.log("nightly: \($0)") }, now: HTTPEnvironment.system.now)

@@ -26,7 +26,7 @@ struct OnChangeOptions: ParsableArguments {
         guard !commands.isEmpty else { return (try await change(), []) }
         let hooks = ChangeHooks(commands, of: directory, keeping: directory.hooksPath)
         return try await tell(hooks, waiting: wait, change) {
-            try directory.lockFile(limits: Limits()).collections.mapValues(\.timestamp)
+            try directory.lockFile().collections.mapValues(\.timestamp)
         }
     }
 
@@ -36,8 +36,7 @@ struct OnChangeOptions: ParsableArguments {
     ) async throws -> (Value, [ChangeHooks.Outcome]) {
         guard !commands.isEmpty else { return (try await change(), []) }
         try StaticMirror.check(folder)
-        let hooks = ChangeHooks(
-            commands, of: DumpsDirectory(folder), keeping: "\(folder)/\(StaticMirror.hooksName)")
+        let hooks = ChangeHooks(commands, of: DumpsDirectory(folder), keeping: "\(folder)/\(StaticMirror.hooksName)")
         return try await tell(hooks, waiting: .zero, change, state: state)
     }
 

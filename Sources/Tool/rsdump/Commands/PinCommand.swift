@@ -50,8 +50,7 @@ struct PinCommand: AsyncParsableCommand {
 
     func validate() throws {
         guard all == collections.isEmpty else {
-            throw ValidationError(
-                all ? "--all cannot be combined with collections" : "give collections, or --all")
+            throw ValidationError(all ? "--all cannot be combined with collections" : "give collections, or --all")
         }
         let isChoice = at != nil || path != nil || reason != nil || until != nil || server.isGiven
         if remove, isChoice || result.format != .text {
@@ -75,7 +74,7 @@ struct PinCommand: AsyncParsableCommand {
         defer { try? transaction.end() }
         let pinning = Pinning(
             transaction, configuration: opened.configuration, policy: opened.policy,
-            now: HTTPEnvironment.system.now(), limits: opened.limits)
+            now: HTTPEnvironment.system.now())
         var names = all ? opened.configuration.collections.map(\.id) : collections
         var missing: [CollectionID] = []
         if all, path == nil, case .revision(let name)? = at {
@@ -103,8 +102,7 @@ struct PinCommand: AsyncParsableCommand {
             }
         }
         if !outcomes.isEmpty || result.format == .json {
-            try result.print(
-                outcomes.map { Console.visible(PinText.outcome($0)) }.joined(separator: "\n"), outcomes)
+            try result.print(outcomes.map { Console.visible(PinText.outcome($0)) }.joined(separator: "\n"), outcomes)
         }
         for failure in failures.dropLast() { Console.error(failure) }
         if let last = failures.last { throw last }

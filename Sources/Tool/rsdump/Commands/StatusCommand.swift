@@ -33,18 +33,16 @@ struct StatusCommand: AsyncParsableCommand {
         defer { withExtendedLifetime(commit) {} }
         let opened = try OpenDumps(dumps, applying: server.applied)
         let now = HTTPEnvironment.system.now()
-        let survey = Survey(
-            opened.directory, configuration: opened.configuration, policy: opened.policy, now: now,
-            limits: opened.limits)
+        let survey = Survey(opened.directory, configuration: opened.configuration, policy: opened.policy, now: now)
         let (states, problem) = try await look(survey, opened)
         let isOffline = offline || problem != nil
         let limit = age.max?.duration ?? (isOffline ? nil : .seconds(90 * 86_400))
         let report = StatusReport(
             states: states.map { ($0, $0.freshness(at: now, maxAge: limit)) },
-            unlisted: try opened.directory.unlistedCollections(opened.directory.lockFile(limits: opened.limits)),
+            unlisted: try opened.directory.unlistedCollections(opened.directory.lockFile()),
             now: now, isOffline: isOffline, configuration: opened.configuration,
-            sizes: await SizeComparison(opened.directory, limits: opened.limits),
-            missed: await MissedRefreshes(opened.directory, limits: opened.limits))
+            sizes: await SizeComparison(opened.directory),
+            missed: await MissedRefreshes(opened.directory))
         try result.print(report.text(.output), report)
         if let problem { throw problem }
         if report.hasFailures { throw ExitStatus.someFailed.code }

@@ -58,7 +58,7 @@ struct ValuesCommand: AsyncParsableCommand {
     private func filterContext() throws -> FilterContext {
         var app = try appContext(context.pairs) ?? RemoteSettingsContext()
         for (key, text) in app.customTargettingAttributes ?? [:] {
-            guard let json = try? JSONValue(parsing: Bytes(utf8: text), limits: Limits()) else { continue }
+            guard let json = try? JSONValue(parsing: Bytes(utf8: text)) else { continue }
             switch json {
             case .number, .bool:
                 app.attributes[key] = json

@@ -68,19 +68,19 @@ struct VerifyCommand: AsyncParsableCommand {
             weakened = proposed.trustBeyond(base)
             return proposed.trusting(as: base)
         }
-        let verification = Verification(opened.directory, policy: opened.policy, limits: opened.limits)
+        let verification = Verification(opened.directory, policy: opened.policy)
         let outcomes = try await verification.run(collections.names, configured: opened.configuration.collections)
         let now = HTTPEnvironment.system.now()
         let report = VerifyReport(
             outcomes: outcomes, weakened: weakened,
             strays: locked ? try opened.directory.strayFiles(tracked: tracked, at: place) : nil,
             unlisted: locked
-                ? try opened.directory.unlistedCollections(opened.directory.lockFile(limits: opened.limits)) : nil,
+                ? try opened.directory.unlistedCollections(opened.directory.lockFile()) : nil,
             disagreements: locked ? try disagreements(opened, outcomes, at: now) : nil,
             guarded: guards
                 ? try await verification.violations(
                     by: opened.configuration, of: outcomes, history: await history(opened, commit)) : nil,
-            excess: try opened.directory.lockFile(limits: opened.limits).excess(over: opened.configuration.totalBudget),
+            excess: try opened.directory.lockFile().excess(over: opened.configuration.totalBudget),
             rebuilt: rebuild ? try await rebuilt(opened) : nil)
         try result.print(report.text(.output), report)
         if report.isGood, report.rebuilt?.isStoppedByFiles == true { throw ExitStatus.tryAgain.code }
@@ -115,19 +115,17 @@ struct VerifyCommand: AsyncParsableCommand {
         }
         let target = try output.map(FileStore.makeOutputDirectory) ?? TemporaryDirectory()
         defer { withExtendedLifetime(target) {} }
-        let rebuild = Rebuild(opened.directory, to: target.path, policy: opened.policy, limits: opened.limits)
+        let rebuild = Rebuild(opened.directory, to: target.path, policy: opened.policy)
         let report = RebuildReport(outcomes: try await rebuild.run(collections.names))
         if let output, report.isComplete { try FileStore.placeOutput(target.path, at: output) }
         return report
     }
 
     /// Returns the earlier states that guards compare with, or the reason that git has none.
-    private func history(
-        _ opened: OpenDumps, _ commit: CommittedDumps?
-    ) async -> Result<BundleHistory, DumpsError> {
+    private func history(_ opened: OpenDumps, _ commit: CommittedDumps?) async -> Result<BundleHistory, DumpsError> {
         if let commit { return .success(commit.history) }
         do throws(DumpsError) {
-            return .success(try await BundleHistory(of: opened.directory.path, in: ["git"], limits: opened.limits))
+            return .success(try await BundleHistory(of: opened.directory.path, in: ["git"]))
         } catch {
             return .failure(error)
         }
@@ -140,9 +138,7 @@ struct VerifyCommand: AsyncParsableCommand {
     ) throws -> [Survey.Disagreement] {
         guard !opened.configuration.collections.isEmpty else { return [] }
         let good = Set(outcomes.filter { $0.verdict.isGood }.map(\.id))
-        let survey = Survey(
-            opened.directory, configuration: opened.configuration, policy: opened.policy, now: now,
-            limits: opened.limits)
+        let survey = Survey(opened.directory, configuration: opened.configuration, policy: opened.policy, now: now)
         return try survey.disagreements().filter { good.contains($0.collection) }
     }
 }

@@ -45,9 +45,7 @@ enum Console {
         let encoder = JSONEncoder()
         encoder.outputFormatting = .sortedKeys
         // This program created the document, so its size is not limited.
-        var limits = Limits()
-        (limits.jsonMembers, limits.jsonValues) = (.max, .max)
-        let document = try JSONValue(parsing: Bytes(Array(encoder.encode(value))), limits: limits)
+        let document = try JSONValue(parsing: Bytes(Array(encoder.encode(value))), members: .max, values: .max)
         print(String(decoding: JSONText.text(document, .indented), as: UTF8.self))
     }
 

@@ -37,8 +37,7 @@ struct RenderingTests {
 
     @Test func longValuesBeginNearTheirDifference() throws {
         let same = String(repeating: "s", count: 3_000)
-        let report = try States.report(
-            [#"{"id":"r","value":"\#(same)OLD"}"#], [#"{"id":"r","value":"\#(same)NEW"}"#])
+        let report = try States.report([#"{"id":"r","value":"\#(same)OLD"}"#], [#"{"id":"r","value":"\#(same)NEW"}"#])
         for text in [DiffText(report).text, DiffMarkdown(report).text] {
             #expect(text.contains("OLD") && text.contains("NEW"))
             #expect(text.utf8.count < 2_000)
@@ -61,7 +60,7 @@ struct RenderingTests {
         var pieces: [UInt8] = []
         DiffJSON.write(report) { pieces += $0 }
         #expect(pieces.count < 2_000_000)
-        let record = try JSONValue(parsing: Bytes(pieces), limits: Limits())["collections"]?.array?.first?["records"]?
+        let record = try JSONValue(parsing: Bytes(pieces))["collections"]?.array?.first?["records"]?
             .array?.first
         #expect(record?["fields"]?.array?.count == 1000 && record?["omitted"] == .count(1000))
         let field = try #require(record?["fields"]?.array?.first)
@@ -80,7 +79,7 @@ struct RenderingTests {
         let report = try States.report([], records)
         var pieces: [UInt8] = []
         DiffJSON.write(report, limit: 5_000) { pieces += $0 }
-        let found = try JSONValue(parsing: Bytes(pieces), limits: Limits())["collections"]?.array?.first
+        let found = try JSONValue(parsing: Bytes(pieces))["collections"]?.array?.first
         let count = try #require(found?["records"]?.array?.count)
         #expect(count > 5 && count < 20 && found?["omitted"] == .count(30 - count))
         var lines: [String] = []
@@ -94,7 +93,7 @@ struct RenderingTests {
     private func json(_ report: DiffReport) throws -> JSONValue {
         var text: [UInt8] = []
         DiffJSON.write(report) { text += $0 }
-        let document = try JSONValue(parsing: Bytes(text), limits: Limits())
+        let document = try JSONValue(parsing: Bytes(text))
         #expect(JSONText.indented(document) == text)
         return document
     }

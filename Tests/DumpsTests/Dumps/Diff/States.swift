@@ -10,8 +10,8 @@ enum States {
         let payload = "{\"data\":[\(records.joined(separator: ","))],\"last_modified\":\"\(timestamp)\"}"
         let unverified = UnverifiedSnapshot(
             collection: try CollectionID(collection),
-            payload: try Payload(parsing: Bytes(utf8: payload), limits: Limits()),
-            metadata: try CollectionMetadata(parsing: Bytes(utf8: "{}"), limits: Limits()))
+            payload: try Payload(parsing: Bytes(utf8: payload)),
+            metadata: try CollectionMetadata(parsing: Bytes(utf8: "{}")))
         let provenance: Provenance =
             if let signer {
                 .signed(

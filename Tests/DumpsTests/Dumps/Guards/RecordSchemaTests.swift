@@ -3,11 +3,11 @@ import TargetFilter
 import Testing
 @testable import Dumps
 
-private func json(_ text: String) throws -> JSONValue { try JSONValue(parsing: Bytes(utf8: text), limits: Limits()) }
+private func json(_ text: String) throws -> JSONValue { try JSONValue(parsing: Bytes(utf8: text)) }
 
 /// What is wrong with a value, each as `path: problem`.
 private func problems(_ schema: String, _ value: String) throws -> [String] {
-    var budget = RecordSchema.budget()
+    var budget = RecordSchema.budget
     return try RecordSchema(json(schema)).violations(of: json(value), budget: &budget).map {
         "\($0.path.joined(separator: ".")): \($0.problem)"
     }

@@ -9,7 +9,7 @@ import Testing
                 try tree.write(SmallBundle(timestamp: UInt64(number)))
                 try tree.commit("state \(number)", second: number * 60)
             }
-            let missed = await MissedRefreshes(DumpsDirectory(tree.dumps), limits: Limits())
+            let missed = await MissedRefreshes(DumpsDirectory(tree.dumps))
             let (before, server) = (WorkTree.time(second: 30), WorkTree.time(second: 90))
             #expect(missed.since(server, bundle: before)?.count == 2)
             #expect(missed.since(server, bundle: before)?.first == WorkTree.time(second: 120))

@@ -28,8 +28,7 @@ struct WorkTree {
     /// Writes a file below the dumps directory.
     func write(_ bytes: [UInt8], to path: String) throws {
         let url = URL(fileURLWithPath: "\(dumps)/\(path)")
-        try FileManager.default.createDirectory(
-            at: url.deletingLastPathComponent(), withIntermediateDirectories: true)
+        try FileManager.default.createDirectory(at: url.deletingLastPathComponent(), withIntermediateDirectories: true)
         try Data(bytes).write(to: url)
     }
 
@@ -88,11 +87,9 @@ struct SmallBundle {
             collection: id,
             payload: try Payload(
                 parsing: Bytes(
-                    utf8: #"{"data":[{"id":"r","last_modified":\#(timestamp)}],"last_modified":"\#(timestamp)"}"#),
-                limits: Limits()),
+                    utf8: #"{"data":[{"id":"r","last_modified":\#(timestamp)}],"last_modified":"\#(timestamp)"}"#)),
             metadata: try CollectionMetadata(
-                parsing: Bytes(utf8: #"{"id":"\#(id.name)","bucket":"\#(id.bucket)","signatures":[]}"#),
-                limits: Limits()))
+                parsing: Bytes(utf8: #"{"id":"\#(id.name)","bucket":"\#(id.bucket)","signatures":[]}"#)))
         let snapshot = Snapshot(vouchingFor: unverified, chain: nil, provenance: .unsigned)
         let path = FileManager.default.temporaryDirectory.appending(path: "bundle-\(UUID().uuidString)").path
         let written = try BundleWriter(snapshot, attachments: [:]).write(toNewFile: path)

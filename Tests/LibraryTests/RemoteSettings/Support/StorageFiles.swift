@@ -31,9 +31,7 @@ struct StorageFiles {
     /// The file of a stored state.
     ///
     /// - Parameter name: the collection's name, if it is of one environment; else its key in the index.
-    func file(
-        _ name: String, _ slot: KeyPath<StorageIndex.Collection, StoredState?> = \.synced.current
-    ) throws -> URL {
+    func file(_ name: String, _ slot: KeyPath<StorageIndex.Collection, StoredState?> = \.synced.current) throws -> URL {
         let index = try index()
         guard let stored = index[index.key(name)][keyPath: slot] else { throw CocoaError(.fileNoSuchFile) }
         return URL(fileURLWithPath: "\(storage)/states/\(stored.file.hex)")
@@ -46,15 +44,14 @@ struct StorageFiles {
         try FileManager.default.createDirectory(atPath: "\(storage)/states", withIntermediateDirectories: true)
         try content.write(to: URL(fileURLWithPath: "\(storage)/states/\(digest.hex)"), options: .atomic)
         try change { index in
-            let file = try? CacheFile(parsing: bytes, of: nil, path: "", limits: Limits())
+            let file = try? CacheFile(parsing: bytes, of: nil, path: "")
             var key = index.key(name)
             if let file, !key.contains("@") { key = "\(name)@\(ServerIdentity(file.server))" }
             let old = index[key].synced.current
             index[key].synced.current =
-                file.map { StoredState($0, content: bytes, digest: digest, limits: Limits()) }
+                file.map { StoredState($0, content: bytes, digest: digest) }
                 ?? old.map {
-                    StoredState(
-                        file: digest, size: bytes.count, state: $0.state, server: $0.server, root: $0.root)
+                    StoredState(file: digest, size: bytes.count, state: $0.state, server: $0.server, root: $0.root)
                 }
         }
     }

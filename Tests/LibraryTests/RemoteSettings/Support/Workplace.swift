@@ -124,7 +124,7 @@ extension OriginTransport {
             let parts = path.split(separator: "/")
             guard parts.count == 2, parts[1].hasSuffix(".json"), !parts[1].hasSuffix(".meta.json") else { return nil }
             let content = try Data(contentsOf: URL(fileURLWithPath: "\(directory)/\(path)"))
-            let dump = try JSONValue(parsing: Bytes(Array(content)), limits: Limits())
+            let dump = try JSONValue(parsing: Bytes(Array(content)))
             var records: [String: String] = [:]
             var files: [Bytes] = []
             for record in dump["data"]?.array ?? [] {

@@ -6,7 +6,7 @@ import Testing
 struct ParameterCheckTests {
     private func set(_ records: String) throws -> ParameterSet {
         let body = #"{"metadata":{"id":"c","bucket":"main"},"timestamp":1,"changes":[\#(records)]}"#
-        return try ParameterSet(try Changeset(parsing: Bytes(utf8: body), limits: Limits()).records)
+        return try ParameterSet(try Changeset(parsing: Bytes(utf8: body)).records)
     }
 
     @Test func findsMistakes() throws {

@@ -1,6 +1,6 @@
 import ConfigParameters
 import Dumps
-import Publish
+@testable import Publish
 import RemoteSettingsModel
 import SnapshotBundle
 import TargetFilter
@@ -25,43 +25,23 @@ import Testing
     }
 
     /// A condition of 16 KiB that 40,000 parameters name is 1.4 MB, and was copied to 640 MB before anything refused
-    /// it. Here with less of all.
+    /// it. Here with fewer of them.
     @Test(arguments: ["{when: {c: 1}}", "{when: [{condition: c, percent: 50, value: 1}]}"])
     func whatConditionsBecomeHasALimit(_ parameter: String) throws {
-        let root = try FileStore.makeUniqueDirectory(FileStore.temporaryDirectory + "/sources")
-        defer { try? FileStore.removeTree(root) }
-        try FileStore.makeDirectories("\(root)/main")
         let long = "env.a == '" + String(repeating: "x", count: 990) + "'"
         let many = (0..<400).map { "  k\($0): \(parameter)\n" }.joined()
-        try FileStore.replace(
-            "\(root)/main/c.yaml", with: Bytes(utf8: "conditions:\n  c: \"\(long)\"\nparameters:\n\(many)"))
-        #expect(try SourceDirectory(root).read()[0].records.count == 400)
-        var limits = Limits()
-        limits.changesetBytes = 400_000
-        let refused = #expect(throws: DumpsError.self) { try SourceDirectory(root, limits: limits).read() }
-        #expect(refused?.problems.count == 1)
-        #expect(refused?.problems.first?.problem.contains("the collection is too large") == true)
+        let text = Bytes(utf8: "conditions:\n  c: \"\(long)\"\nparameters:\n\(many)")
+        let node = try SourceReader(file: "c.yaml").node(text)
+        var compiler = ParameterCompiler(file: "c.yaml")
+        #expect(compiler.records(of: node).count == 400)
+        var bounded = ParameterCompiler(file: "c.yaml", room: 100_000)
+        _ = bounded.records(of: node)
+        let problems = bounded.problems.problems
+        #expect(problems.count == 1)
+        #expect(problems.first?.problem.contains("the collection is too large") == true)
         // The line is the first one that is too much.
-        let line = try #require(refused?.problems.first?.line)
+        let line = try #require(problems.first?.line)
         #expect((40...110).contains(line), "\(line)")
-    }
-
-    @Test func recordsHaveTheLimitThatPublishingHas() throws {
-        let root = try FileStore.makeUniqueDirectory(FileStore.temporaryDirectory + "/sources")
-        defer { try? FileStore.removeTree(root) }
-        try FileStore.makeDirectories("\(root)/main")
-        var limits = Limits()
-        limits.changesetBytes = 1000
-        for (text, isFine) in [("x", true), ("ü", false)] {
-            let value = String(repeating: text, count: 600)
-            try FileStore.replace("\(root)/main/c.yaml", with: Bytes(utf8: "records:\n  - {id: a, v: \(value)}\n"))
-            if isFine {
-                #expect(try SourceDirectory(root, limits: limits).read().count == 1)
-            } else {
-                let problem = #expect(throws: DumpsError.self) { try SourceDirectory(root, limits: limits).read() }
-                #expect(problem?.problems.first?.line == 2)
-            }
-        }
     }
 
     /// The value of a key for an app, as JSON; `default` for the app's own, `nil` if no record wins.
@@ -69,7 +49,7 @@ import Testing
         let records = try source.records.map {
             Record(
                 id: $0.id,
-                json: try CanonicalJSON.canonicalize(Bytes(utf8: "{\($0.members.text)}"), limits: Limits()))
+                json: try CanonicalJSON.canonicalize(Bytes(utf8: "{\($0.members.text)}")))
         }
         var filter = RecordFilter(context: context)
         guard let winner = try ParameterSet(records).winner(for: key, &filter) else { return nil }
@@ -148,8 +128,7 @@ import Testing
         let source = try read(sample)
         for number in 0..<100 {
             // One seed, one population; and a filter beside the percentage, with an `||` in it.
-            #expect(
-                try value(source, "half", context(number)) == value(source, "part", context(number)), "\(number)")
+            #expect(try value(source, "half", context(number)) == value(source, "part", context(number)), "\(number)")
             #expect(try value(source, "part", context(number, "it")) == "0")
         }
     }

@@ -93,11 +93,11 @@ package struct DiffSide: Sendable {
                         + "for the "
                         + "server's state write server")
             }
-            source = .bundle(try BundleReader(path: path, limits: Limits()))
+            source = .bundle(try BundleReader(path: path))
             return
         }
         let directory = DumpsDirectory(path)
-        let lock = try directory.lockFile(limits: Limits())
+        let lock = try directory.lockFile()
         guard try !lock.collections.isEmpty || directory.configurationText() != nil else {
             throw DumpsError.notComparable(
                 "\(path): this directory has no dumps.lock.json or dumps.yaml; check the path")
@@ -125,13 +125,12 @@ package struct DiffSide: Sendable {
     /// - Throws: ``DumpsError``, also if the commit has no such bundle, or `BundleError`.
     package static func bundle(at path: String, in name: String) async throws -> BundleReader {
         let file = path.utf8.split(separator: UInt8(ascii: "/")).last.flatMap(String.init) ?? ""
-        let (repository, revision, _) = try await GitRepository.finding(
-            file, of: FileStore.parent(of: path), at: name)
+        let (repository, revision, _) = try await GitRepository.finding(file, of: FileStore.parent(of: path), at: name)
         guard let bytes = try await repository.file(file, at: revision) else {
             throw DumpsError.notComparable(
                 "git:\(name): this commit has no \(path); find the commits that have it with: git log -- \(path)")
         }
-        return try BundleReader(bytes: bytes, name: "git:\(name):\(path)", limits: Limits())
+        return try BundleReader(bytes: bytes, name: "git:\(name):\(path)")
     }
 
     /// Creates a side from a server's collections.
@@ -158,7 +157,7 @@ package struct DiffSide: Sendable {
         case .states(let states): return states[id]
         case .directory(let directory, let lock):
             guard let entry = lock.collections[id] else { return nil }
-            let bundle = try BundleReader(path: directory.bundlePath(id), limits: Limits())
+            let bundle = try BundleReader(path: directory.bundlePath(id))
             return try ComparedSnapshot(bundle, lockedAs: entry)
         case .revision(let repository, let revision, let lock):
             guard let entry = lock.collections[id] else { return nil }
@@ -168,7 +167,7 @@ package struct DiffSide: Sendable {
                     .missing, file: name, expected: "the bundle in this commit's lock file", found: "none",
                     remedy: "use a different commit")
             }
-            let bundle = try BundleReader(bytes: bytes, name: name, limits: Limits())
+            let bundle = try BundleReader(bytes: bytes, name: name)
             return try ComparedSnapshot(bundle, lockedAs: entry)
         }
     }
@@ -234,7 +233,6 @@ extension DiffReport {
             unlisted = before.collections.subtracting(after.collections)
                 .subtracting(newer.collections.map(\.id))
         }
-        self.init(
-            old: "\(old.name)", new: "\(new.name)", collections: diffs, settings: settings, unlisted: unlisted)
+        self.init(old: "\(old.name)", new: "\(new.name)", collections: diffs, settings: settings, unlisted: unlisted)
     }
 }

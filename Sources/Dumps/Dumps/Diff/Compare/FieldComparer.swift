@@ -53,7 +53,7 @@ enum FieldComparer {
     ///
     /// An object that cannot be parsed becomes one member without a name, so that it is still compared and shown.
     private static func members(_ object: Bytes) -> [Member] {
-        var reader = JSONReader(object, limits: Limits())
+        var reader = JSONReader(object)
         var members: [Member] = []
         do throws(FormatError) {
             try reader.beginObject()

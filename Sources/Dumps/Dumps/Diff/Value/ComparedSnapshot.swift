@@ -66,7 +66,7 @@ package struct ComparedSnapshot: Sendable {
     }
 
     private static func written(_ metadata: CollectionMetadata) -> Bytes? {
-        guard let members = try? metadata.writtenMembers(limits: Limits()) else { return nil }
-        return try? CanonicalJSON.canonicalize(Bytes(JSONText.compact(.object(members))), limits: Limits())
+        guard let members = try? metadata.writtenMembers() else { return nil }
+        return try? CanonicalJSON.canonicalize(Bytes(JSONText.compact(.object(members))))
     }
 }

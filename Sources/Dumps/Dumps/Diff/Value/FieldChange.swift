@@ -10,7 +10,7 @@ package struct FieldChange: Sendable {
 
     /// Parses a JSON value. Invalid JSON becomes a string, so that it is still shown.
     static func value(_ json: Bytes) -> JSONValue {
-        (try? JSONValue(parsing: json, limits: Limits())) ?? .string(json.text)
+        (try? JSONValue(parsing: json)) ?? .string(json.text)
     }
 }
 

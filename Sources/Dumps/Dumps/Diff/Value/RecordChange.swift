@@ -53,7 +53,7 @@ package struct RecordChange: Sendable {
 
     /// The members of the new record, in order of name; `nil` if it was deleted.
     package var members: [JSONValue.Member]? {
-        guard let new, case .object(let members)? = try? JSONValue(parsing: new, limits: Limits()) else { return nil }
+        guard let new, case .object(let members)? = try? JSONValue(parsing: new) else { return nil }
         return members
     }
 

@@ -29,7 +29,7 @@ struct RecordPage {
     func html() throws -> HTMLWriter {
         let attachment = try record.attachment()
         let preview = try attachment.map { try AttachmentPreview($0, in: collection.bundle) }
-        let value = try JSONValue(parsing: record.json, limits: Limits())
+        let value = try JSONValue(parsing: record.json)
         let trail = [("\(id)", PageLink.collection(id)), (record.id, .record(id, record.id))]
         return Frame.document(title: "\(record.id) – \(id)", trail: trail) { html in
             html.element(.h1, text: record.id)

@@ -13,7 +13,7 @@ struct RecordSummary {
     init(_ record: Record) {
         var named: [(rank: Int, key: String, value: String)] = []
         var lastModified: Timestamp?
-        if case .object(let members) = try? JSONValue(parsing: record.json, limits: Limits()) {
+        if case .object(let members) = try? JSONValue(parsing: record.json) {
             for member in members {
                 if member.key == "last_modified" {
                     lastModified = member.value.number?.uint64.map(Timestamp.init(milliseconds:))
