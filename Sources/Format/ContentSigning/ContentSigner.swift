@@ -101,9 +101,8 @@ package struct ExternalSigner: PayloadSigner {
             throw SigningKeyError(
                 certificates.place, code: .untrusted,
                 found: readings.isEmpty
-                    ? "the signer returned \(Counted.text(made.count, "byte")), which are neither a DER signature "
-                        + "nor the "
-                        + "96 bytes of r and s"
+                    ? "the signer returned \(Counted.text(made.count, "byte")), which are neither a DER signature nor "
+                        + "the 96 bytes of r and s"
                     : "the signature does not match the key of the first certificate and the SHA-384 of the message",
                 remedy:
                     "check the key and the hash that the signer uses, or issue a certificate for its key with: rsdump "

@@ -187,8 +187,7 @@ private struct RemoteSettingsParameters: ConfigSnapshot {
             throw RemoteSettingsError.other(
                 reason: "\(providerName): \(name): expected a value of the type \(type.rawValue), found "
                     + "\(isSecret ? "a secret" : VisibleText.excerpt(json.text, limit: 100)); correct the parameter, "
-                    + "or read "
-                    + "it as the type of its value")
+                    + "or read it as the type of its value")
         }
         return LookupResult(encodedKey: name, value: ConfigValue(content, isSecret: isSecret))
     }

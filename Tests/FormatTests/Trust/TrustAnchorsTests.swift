@@ -4,11 +4,9 @@ import Testing
 
 struct TrustAnchorsTests {
     static let production =
-        "C8:A8:0E:9A:FA:EF:4E:21:9B:6F:B5:D7:A7:1D:0F:10:"
-        + "12:23:BA:C5:00:1A:C2:8F:9B:0D:43:DC:59:A1:06:DB"
+        "C8:A8:0E:9A:FA:EF:4E:21:9B:6F:B5:D7:A7:1D:0F:10:12:23:BA:C5:00:1A:C2:8F:9B:0D:43:DC:59:A1:06:DB"
     static let staging =
-        "3C:01:44:6A:BE:90:36:CE:A9:A0:9A:CA:A3:A5:20:AC:"
-        + "62:8F:20:A7:AE:32:CE:86:1C:B2:EF:B7:0F:A0:C7:45"
+        "3C:01:44:6A:BE:90:36:CE:A9:A0:9A:CA:A3:A5:20:AC:62:8F:20:A7:AE:32:CE:86:1C:B2:EF:B7:0F:A0:C7:45"
 
     @Test func mozillasRootsAreThosePublished() throws {
         #expect(try TrustAnchors(hashes: [Self.production]) == .mozillaProduction)

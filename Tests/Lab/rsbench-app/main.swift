@@ -83,9 +83,8 @@ if source == "nothing" {
         }
     }
     print(
-        "{\"first\": \(milliseconds(first)), \"second\": \(milliseconds(second)), "
-            + "\"attachment\": \(milliseconds(attachment)), \"another\": \(milliseconds(another)), "
-            + "\"records\": \(count)}")
+        "{\"first\": \(milliseconds(first)), \"second\": \(milliseconds(second)), \"attachment\": "
+            + "\(milliseconds(attachment)), \"another\": \(milliseconds(another)), \"records\": \(count)}")
 }
 #else
 print("rsbench-app was built without its trait; try: swift build --traits Lab --product rsbench-app")

@@ -28,8 +28,7 @@ enum FailureClass: CaseIterable {
         switch self {
         case .signature, .refused:
             "The data may be forged, so it was rejected. Ask the server's operator about it, and check `trust:` in "
-                + "`dumps.yaml`. "
-                + "The next refresh will try again."
+                + "`dumps.yaml`. The next refresh will try again."
         case .configuration:
             "These fail in every refresh until you change `dumps.yaml` or run the command that the reason gives."
         case .machine:

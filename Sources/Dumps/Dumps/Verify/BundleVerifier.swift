@@ -42,8 +42,7 @@ package struct BundleVerifier: Sendable {
                 .damaged, file: bundle.name, entry: "chain.pem",
                 found:
                     "the chain does not match the lock file, which lists signer \(verdict.signer), root "
-                    + "\(verdict.root), valid until "
-                    + "\(verdict.chainNotAfter.rfc3339)")
+                    + "\(verdict.root), valid until \(verdict.chainNotAfter.rfc3339)")
         }
         return verified
     }

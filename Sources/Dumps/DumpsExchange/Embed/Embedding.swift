@@ -147,8 +147,7 @@ package struct Embedding: Sendable {
                 .usage, VisibleText.escape(directory.path),
                 found:
                     "a C source file cannot include this path, because it contains quotation marks, backslashes or "
-                    + "control "
-                    + "characters",
+                    + "control characters",
                 remedy: "rename the directory")
         }
         let hasOwnLock = lock != whole || options.isTemporary

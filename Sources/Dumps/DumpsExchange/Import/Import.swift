@@ -249,8 +249,7 @@ package struct Import: Sendable {
             if !unverified.signatures.isEmpty {
                 notes.append(
                     "the collection is signed, but its certificate chain is missing, so it was imported as unsigned; "
-                        + "pass the chain "
-                        + "with --chain"
+                        + "pass the chain with --chain"
                 )
             }
             return Snapshot(vouchingFor: unverified, chain: nil, provenance: .imported)

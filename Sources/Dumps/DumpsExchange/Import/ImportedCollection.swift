@@ -39,8 +39,7 @@ struct AttachmentFolder {
                 throw DumpsError(
                     .untrusted, root, entry: place,
                     expected:
-                        "\(Counted.text(attachment.size, "byte")) with SHA-256 \(attachment.hash), as in record "
-                        + "\(id)",
+                        "\(Counted.text(attachment.size, "byte")) with SHA-256 \(attachment.hash), as in record \(id)",
                     found: "\(Counted.text(size, "byte")) with \(digest)", remedy: "copy the file from its source again"
                 )
             }

@@ -83,8 +83,7 @@ extension BundleError {
         Self(
             .certificate,
             "\(certificate) was issued by \(VisibleText.quote(issuer)), but \(next) follows it; a certificate is "
-                + "missing or "
-                + "wrong")
+                + "missing or wrong")
     }
 
     /// A certificate that is not in the chain issued the chain's last certificate.
@@ -122,9 +121,8 @@ extension BundleError {
     ) -> Self {
         Self(
             .certificate,
-            "\(certificate) is not valid yet: it is valid \(validity(notBefore, notAfter)), but the verification "
-                + "time is \(time.rfc3339); "
-                + "check that time")
+            "\(certificate) is not valid yet: it is valid \(validity(notBefore, notAfter)), but the verification time "
+                + "is \(time.rfc3339); check that time")
     }
 
     /// None of the leaf's DNS names (`found`) is the expected one.
@@ -268,9 +266,8 @@ extension BundleError {
         Self(
             .untrusted,
             "\(collection) has a signature without a certificate chain (x5u is empty), which is typical of a "
-                + "development server; it cannot be verified: accept the collection as unsigned "
-                + "(accept-unsigned: true under trust: in dumps.yaml, acceptsUnsigned in an app), or configure a chain "
-                + "on the server")
+                + "development server; it cannot be verified: accept the collection as unsigned (accept-unsigned: true "
+                + "under trust: in dumps.yaml, acceptsUnsigned in an app), or configure a chain on the server")
     }
 
     /// The metadata has more signatures than `Limits` allows.

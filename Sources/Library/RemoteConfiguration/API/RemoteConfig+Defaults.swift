@@ -121,9 +121,8 @@ extension RemoteConfig {
             #endif
             throw .invalidDefaults(
                 reason:
-                    "\(path): \(type(of: value)) is not supported; use a string, number, boolean, date, data, JSON, "
-                    + "or an "
-                    + "array or dictionary of these")
+                    "\(path): \(type(of: value)) is not supported; use a string, number, boolean, date, data, JSON, or "
+                    + "an array or dictionary of these")
         }
     }
 

@@ -27,9 +27,8 @@ extension Session {
         case .never:
             throw .notAllowed(
                 reason:
-                    "\(id.map { "\($0)" } ?? "the service"): no request was made, because "
-                    + "RemoteSettingsConfig.network is "
-                    + ".never")
+                    "\(id.map { "\($0)" } ?? "the service"): no request was made, because RemoteSettingsConfig.network "
+                    + "is .never")
         case .allowedExcept(let names):
             guard let id, names.contains(where: { (try? collectionID($0)) == id }) else { return }
             throw .notAllowed(

@@ -50,8 +50,7 @@ extension RemoteSettingsError: CustomStringConvertible {
         switch self {
         case .cancelled: "the calling task was cancelled"
         case .closed:
-            "the client or service was shut down or reconfigured during this call; stored records remain "
-                + "available"
+            "the client or service was shut down or reconfigured during this call; stored records remain available"
         case .noClient:
             "the service has no client, so nothing was synced; create one with makeClient(collectionName:), and keep "
                 + "a reference to it"

@@ -46,12 +46,10 @@ extension HTTPError {
         let sentence =
             total.map {
                 "the list of records is incomplete: the server announced \(Counted.text($0, "record")) but sent "
-                    + "\(received), "
-                    + "which do not match the signature"
+                    + "\(received), which do not match the signature"
             }
-            ?? "the \(received) records received do not match any signature; probably the "
-            + "server's "
-            + "page limit (paginate_by) has truncated the list"
+            ?? "the \(received) records received do not match any signature; probably the server's page limit "
+            + "(paginate_by) has truncated the list"
         return Self(
             .cutShort, .untrusted, url: url, sentence,
             remedy: "\(unchanged); ask the server's operator to raise the limit")
@@ -69,8 +67,7 @@ extension HTTPError {
         Self(
             .future, .rollback,
             "the server sent a state from the future: its timestamp is \(answered) (\(answered.rfc3339)), and the "
-                + "current "
-                + "time is \(now.rfc3339)",
+                + "current time is \(now.rfc3339)",
             remedy: "\(unchanged); check this machine's clock; if it is right, tell the server's operator")
     }
 

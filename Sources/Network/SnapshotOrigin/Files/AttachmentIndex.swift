@@ -67,10 +67,8 @@ final class AttachmentIndex: Sendable {
                 if other.file.sha256 != file.sha256 {
                     conflicts.append(
                         "\(other.bundle.head.collection) and \(collection.id) have different attachments at the "
-                            + "location \(location); "
-                            + "the one of "
-                            + "\(places[location] === place ? collection.id : other.bundle.head.collection) is "
-                            + "served")
+                            + "location \(location); the one of "
+                            + "\(places[location] === place ? collection.id : other.bundle.head.collection) is served")
                 }
             }
         }

@@ -80,8 +80,7 @@ private func property(_ key: Substring) throws(ValidationError) -> String {
     default:
         throw ValidationError(
             "--context: \(VisibleText.quote(String(key))) cannot be set; set a single value of env, such as "
-                + "env.channel "
-                + "or env.os.name")
+                + "env.channel or env.os.name")
     }
 }
 

@@ -89,8 +89,7 @@ package struct DiffSide: Sendable {
         guard try FileStore.isDirectory(path) else {
             guard try FileStore.exists(path) else {
                 throw DumpsError.notComparable(
-                    "\(path): there is no such bundle or dumps directory; for a commit's dumps write git:REV, "
-                        + "for the "
+                    "\(path): there is no such bundle or dumps directory; for a commit's dumps write git:REV, for the "
                         + "server's state write server")
             }
             source = .bundle(try BundleReader(path: path))
