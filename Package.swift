@@ -160,7 +160,7 @@ let package = Package(
         .target(
             name: "Publish",
             dependencies: [
-                "RemoteSettingsModel", "SnapshotBundle", "ContentSigning", "TargetFilter", "RemoteSettingsHTTP",
+                "RemoteSettingsModel", "SnapshotBundle", "ContentSigning", "TargetFilter",
                 "ConfigParameters", "Dumps",
             ],
             path: "Sources/Publish/Publish"),
@@ -199,7 +199,7 @@ let package = Package(
         .testTarget(
             name: "FormatTests",
             dependencies: [
-                "RemoteSettingsModel", "SnapshotBundle", "TargetFilter", "Dumps", "CZlib", "CArchive",
+                "RemoteSettingsModel", "SnapshotBundle", "TargetFilter", "CZlib", "CArchive",
                 .crypto, .asn1, .x509,
             ]),
         .testTarget(
@@ -229,7 +229,7 @@ let package = Package(
         .testTarget(
             name: "PublishTests",
             dependencies: [
-                "RemoteSettingsModel", "SnapshotBundle", "ContentSigning", "TargetFilter", "RemoteSettingsHTTP",
+                "RemoteSettingsModel", "SnapshotBundle", "ContentSigning", "TargetFilter",
                 "ConfigParameters", "Dumps", "Publish", .crypto,
             ]),
         .testTarget(

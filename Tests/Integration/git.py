@@ -3,8 +3,11 @@ import os
 import pathlib
 import subprocess
 
-from git_tree import AUTHOR, NO_SETTINGS
-
+# Whoever's settings are on this machine, they are not the tests'. It is a place where no file can be: git config --global would
+# replace /dev/null itself with a file, for the whole machine, if root runs it.
+NOWHERE = f"{os.devnull}/none"
+NO_SETTINGS = {"GIT_CONFIG_GLOBAL": NOWHERE, "GIT_CONFIG_SYSTEM": NOWHERE}
+AUTHOR = {f"GIT_{who}_{what}": value for who in ("AUTHOR", "COMMITTER") for what, value in (("NAME", "Test"), ("EMAIL", "test@example.org"))}
 ENVIRONMENT = NO_SETTINGS | AUTHOR
 
 
@@ -19,17 +22,21 @@ class Repository:
         repository("init", "-q", "-b", "main", *(["--bare"] if bare else []))
         return repository
 
-    def clone(self, path):
-        subprocess.run(["git", "clone", "-q", self.path, path], check=True, env={**os.environ, **ENVIRONMENT})
+    def clone(self, path, *options):
+        self.git("clone", "-q", *options, f"file://{self.path}" if options else self.path, path)
         return Repository(path)
 
     def __call__(self, *arguments):
         """What git prints, without the line's end."""
+        return self.git(*arguments).rstrip("\n")
+
+    def git(self, *arguments, cwd=None):
+        kept = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
         finished = subprocess.run(
-            ["git", "-C", self.path, *map(str, arguments)], capture_output=True, text=True,
-            env={**os.environ, **ENVIRONMENT})
+            ["git", *map(str, arguments)], cwd=cwd or self.path, env=kept | ENVIRONMENT, stdin=subprocess.DEVNULL,
+            capture_output=True, text=True, timeout=120)
         assert finished.returncode == 0, f"git {arguments}: {finished.stdout}{finished.stderr}"
-        return finished.stdout.rstrip("\n")
+        return finished.stdout
 
     def commit(self, message):
         self("add", "-A")
@@ -42,3 +49,12 @@ class Repository:
 
     def changed_files(self, commit):
         return self("diff-tree", "--no-commit-id", "--name-only", "-r", "--root", commit).split("\n")
+
+
+class GitTree(Repository):
+    """One that a dumps directory lies in."""
+
+    def __init__(self, root):
+        super().__init__(root)
+        self.root = root
+        self("init", "-q", "-b", "main")

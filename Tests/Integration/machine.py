@@ -6,7 +6,7 @@ import pathlib
 import shutil
 import tempfile
 
-from git_tree import NO_SETTINGS
+from git import NO_SETTINGS
 
 # Programs that change what is tested, such as gh and git-lfs, are not here: a test that wants one makes its own.
 PROGRAMS = """

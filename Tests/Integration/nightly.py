@@ -94,12 +94,37 @@ class Nightly:
         self.edit_requests(lambda requests: requests[-1].update(state="MERGED"))
 
     def on_main(self, edit, message="Somebody's work"):
-        """A commit on main by somebody else; `edit` gets the work tree's path."""
+        self.on("main", edit, message)
+
+    def on(self, branch, edit, message="Somebody's work"):
+        """A commit by somebody else; `edit` gets the work tree's path."""
         self.seed("fetch", "-q", "origin")
-        self.seed("checkout", "-q", "-B", "main", "origin/main")
+        self.seed("checkout", "-q", "-B", branch, f"origin/{branch}")
         edit(self.seed.path)
         self.seed.commit(message)
-        self.seed("push", "-q", "origin", "main")
+        self.seed("push", "-q", "origin", branch)
+
+    def before_push(self, script):
+        """A script that the remote runs before it takes a push."""
+        hook = self.origin.path / "hooks/pre-receive"
+        hook.write_text(f"#!/bin/sh -e\n{script}\n")
+        hook.chmod(0o755)
+        return hook
+
+    def race(self, branch, times):
+        """Somebody else's commit arrives just before each of the next pushes."""
+        count = self.folder / "races"
+        count.write_text("0")
+        self.before_push(f"""
+n=$(cat {count})
+[ "$n" -lt {times} ] || exit 0
+echo $((n + 1)) >{count}
+unset GIT_QUARANTINE_PATH GIT_OBJECT_DIRECTORY GIT_ALTERNATE_OBJECT_DIRECTORIES
+export GIT_INDEX_FILE={self.folder}/race-index
+git read-tree {branch}
+git update-index --add --cacheinfo "100644,$(echo $n | git hash-object -w --stdin),raced-$n"
+git update-ref refs/heads/{branch} "$(git commit-tree -m race -p {branch} "$(git write-tree)")"
+""")
 
     def is_untouched(self, before):
         """Whether the clone's own files and branch are as they were."""

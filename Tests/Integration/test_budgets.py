@@ -5,7 +5,7 @@ import pytest
 
 import rsdump
 import samples
-from git_tree import GitTree
+from git import GitTree
 from test_changes import ICONS, SETTINGS
 from test_pins import of
 

@@ -15,7 +15,7 @@ import subprocess
 import pytest
 
 import rsdump
-from git_tree import AUTHOR, NO_SETTINGS
+from git import AUTHOR, NO_SETTINGS
 
 FOLDER = pathlib.Path(__file__).with_name("commands")
 

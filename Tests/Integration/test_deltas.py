@@ -14,7 +14,7 @@ import dictionaries
 import rsdump
 from browser import Browser
 from crawl import Crawl
-from git_tree import GitTree
+from git import GitTree
 from mirror import Mirror
 from serve import Serving
 from test_library_commands import App

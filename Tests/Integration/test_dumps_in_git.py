@@ -8,7 +8,7 @@ import pytest
 
 import rsdump
 from dumps import Dumps
-from git_tree import GitTree
+from git import GitTree
 
 NAME = "main/nights"
 

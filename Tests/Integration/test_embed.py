@@ -8,7 +8,7 @@ import pytest
 import rsdump
 import toolchain
 from dumps import Dumps
-from git_tree import GitTree
+from git import GitTree
 from publishing import Team
 from test_snippets import compiler
 

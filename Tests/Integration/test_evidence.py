@@ -3,7 +3,7 @@ import re
 import time
 
 import rsdump
-from git_tree import GitTree
+from git import GitTree
 from test_changes import ICONS, REGIONS, SETTINGS
 
 

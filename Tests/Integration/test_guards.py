@@ -5,7 +5,7 @@ import json
 import pytest
 
 import rsdump
-from git_tree import GitTree
+from git import GitTree
 from test_changes import REGIONS, SETTINGS
 from test_pins import history  # noqa: F401 (a fixture)
 

@@ -7,7 +7,7 @@ import pytest
 import large_files
 import rsdump
 from git import ENVIRONMENT, Repository
-from git_tree import GitTree
+from git import GitTree
 from nightly import BRANCH, Nightly
 from test_changes import ICONS, REGIONS, SETTINGS
 from test_nightly import check, value

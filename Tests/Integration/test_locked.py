@@ -10,7 +10,9 @@ import zipfile
 import pytest
 
 import rsdump
+from git import GitTree
 from test_changes import ICONS, REGIONS, SETTINGS
+from test_merge import import_unsigned
 from test_pins import everything, flip_in_chain, pinned
 
 WOULD_CHANGE = 6
@@ -124,6 +126,24 @@ def test_verify_finds_what_the_configuration_asks_for_and_the_lock_does_not_have
     assert offline.code == rsdump.DONE and offline.says("would be packed again"), str(offline)
     assert dumps.refresh().code == rsdump.DONE
     assert dumps.verify("--locked").code == rsdump.DONE
+
+
+@pytest.mark.parametrize("find, put, word", [
+    ("trust:\n", "trust:\n  accept-unsigned: true\n", "accept-unsigned"), (None, "", "has new data without a signature"), ("server: http://", "server: https://", "it changes server"),
+    ("  roots:\n", f"  roots:\n    - {'a' * 64}\n", f"it adds the root {'a' * 64}"), (None, "# a comment\n", None)],
+    ids=["unsigned", "pinned", "server", "root", "same"])
+def test_a_proposal_is_verified_by_what_its_base_trusts(dumps, sample, find, put, word):
+    GitTree(dumps.path.parent).commit("main")
+    text = dumps.config.read_text()
+    dumps.config.write_text(text.replace(find, put, 1) if find else text + put)
+    if word in ("accept-unsigned", "has new data without a signature"):
+        import_unsigned(dumps, sample)
+        # A refresh would replace the data, but not that of a pin.
+        pinned(dumps, SETTINGS)
+        # What the proposal itself trusts is of no use.
+        assert dumps.verify("--locked", "--trust-root", sample.root).code == rsdump.DONE
+    outcome = dumps.verify("--locked", "--trust-from", "git:main")
+    assert outcome.code == (rsdump.VERIFICATION if word else rsdump.DONE) and outcome.says(word or ""), str(outcome)
 
 
 # rebuild

@@ -9,7 +9,7 @@ import pytest
 
 import rsdump
 import toolchain
-from git_tree import GitTree
+from git import GitTree
 from serve import Serving
 
 SCRIPT = rsdump.REPOSITORY / "Tests/Faults/faults"

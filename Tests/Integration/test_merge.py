@@ -6,7 +6,7 @@ import subprocess
 import pytest
 
 import rsdump
-from git_tree import GitTree
+from git import GitTree
 from test_changes import REGIONS, SETTINGS
 from test_pins import pinned, refreshed
 

@@ -10,10 +10,11 @@ import pytest
 import rsdump
 import samples
 from dumps import Dumps
-from git import ENVIRONMENT
+from git import ENVIRONMENT, Repository
 from nightly import BRANCH, Nightly
 from publishing import Hook
 from test_changes import ICONS, REGIONS, SETTINGS
+from test_pins import refreshed
 
 GIT_FAILED = 7
 
@@ -26,6 +27,13 @@ def nightly(dumps, tmp_path):
 def check(run, code=rsdump.DONE):
     assert run.code == code, str(run)
     return run
+
+
+def edit_configuration(nightly, edit, branch="main"):
+    def change(tree):
+        config = tree / "dumps/dumps.yaml"
+        config.write_text(edit(config.read_text()))
+    nightly.on(branch, change)
 
 
 def value(dumps, name=SETTINGS, record="telemetry"):
@@ -85,11 +93,7 @@ def test_a_fresh_clone_each_night_as_in_continuous_integration(nightly, sample):
     sample.patch_record(SETTINGS, "telemetry", {"value": True})
     check(nightly.run())
     sample.delete_record(REGIONS, "nowhere")
-    shallow = nightly.folder / "shallow"
-    subprocess.run(
-        ["git", "clone", "-q", "--depth", "1", f"file://{nightly.origin.path}", shallow], check=True,
-        env={**os.environ, **ENVIRONMENT})
-    check(nightly.run(cwd=shallow))
+    check(nightly.run(cwd=nightly.origin.clone(nightly.folder / "shallow", "--depth", "1").path))
     assert len(nightly.new_commits()) == 2 and len(nightly.requests) == 1
 
 
@@ -115,11 +119,7 @@ def test_work_of_others_on_the_base_is_taken_over(nightly, sample):
     nightly.on_main(lambda tree: (tree / "README").write_text("Another text\n"))
     check(nightly.run())
     assert len(nightly.new_commits()) == 1, "a commit elsewhere is no reason for a merge"
-
-    def remove(tree):
-        config = tree / "dumps/dumps.yaml"
-        config.write_text(config.read_text() + "# a comment\n")
-    nightly.on_main(remove)
+    edit_configuration(nightly, lambda text: text + "# a comment\n")
     sample.delete_record(REGIONS, "nowhere")
     check(nightly.run())
     landed = nightly.checkout(BRANCH, "landed")
@@ -135,16 +135,9 @@ def test_a_branch_that_conflicts_with_the_base_is_merged_by_rsdump(nightly, samp
     check(nightly.run())
     before = nightly.branches()[BRANCH]
     sample.delete_record(SETTINGS, "search-bar")
-
-    def refresh(tree):
-        outcome = rsdump.run("refresh", "--dumps", tree / "dumps")
-        assert outcome.code == rsdump.DONE, str(outcome)
-    nightly.on_main(refresh)
+    nightly.on_main(lambda tree: refreshed(Dumps(tree / "dumps")))
     sample.delete_record(REGIONS, "nowhere")
-    clone = nightly.folder / "fresh"
-    subprocess.run(["git", "clone", "-q", *options, f"file://{nightly.origin.path}", clone], check=True,
-                   env={**os.environ, **ENVIRONMENT})
-    check(nightly.run(cwd=clone))
+    check(nightly.run(cwd=nightly.origin.clone(nightly.folder / "fresh", *options).path))
     # No review of an earlier commit is lost.
     nightly.origin("merge-base", "--is-ancestor", before, BRANCH)
     changed = nightly.origin("diff", "--name-only", "main", BRANCH).split()
@@ -156,34 +149,17 @@ def test_a_branch_that_conflicts_with_the_base_is_merged_by_rsdump(nightly, samp
 def test_what_somebody_has_committed_to_the_branch_is_never_replaced(nightly, sample):
     sample.patch_record(SETTINGS, "telemetry", {"value": True})
     check(nightly.run())
-    nightly.seed("fetch", "-q", "origin")
-    nightly.seed("checkout", "-q", "-B", "theirs", f"origin/{BRANCH}")
-    (nightly.seed.path / "dumps/README").write_text("Why these\n")
-    nightly.seed.commit("Somebody's commit")
-    nightly.seed("push", "-q", "origin", f"HEAD:{BRANCH}")
+    nightly.on(BRANCH, lambda tree: (tree / "dumps/README").write_text("Why these\n"))
     before = nightly.branches()[BRANCH]
     sample.delete_record(SETTINGS, "search-bar")
-
-    def refresh(tree):
-        outcome = rsdump.run("refresh", "--dumps", tree / "dumps")
-        assert outcome.code == rsdump.DONE, str(outcome)
-    nightly.on_main(refresh)
+    nightly.on_main(lambda tree: refreshed(Dumps(tree / "dumps")))
     check(nightly.run())
     nightly.origin("merge-base", "--is-ancestor", before, BRANCH)
     assert nightly.origin("show", f"{BRANCH}:dumps/README") == "Why these"
     # What only people can decide stays as it is.
-    nightly.seed("fetch", "-q", "origin")
-    nightly.seed("checkout", "-q", "-B", "theirs", f"origin/{BRANCH}")
-    with (nightly.seed.path / "dumps/dumps.yaml").open("a") as config:
-        config.write("# one\n")
-    nightly.seed.commit("Somebody's configuration")
-    nightly.seed("push", "-q", "origin", f"HEAD:{BRANCH}")
+    edit_configuration(nightly, lambda text: text + "# one\n", BRANCH)
     before = nightly.branches()[BRANCH]
-
-    def contradict(tree):
-        with (tree / "dumps/dumps.yaml").open("a") as config:
-            config.write("# two\n")
-    nightly.on_main(contradict)
+    edit_configuration(nightly, lambda text: text + "# two\n")
     run = check(nightly.run(), GIT_FAILED)
     assert "cannot merge" in run.summary and nightly.branches()[BRANCH] == before, str(run)
 
@@ -211,16 +187,15 @@ def test_two_directories_in_one_repository(nightly, sample, branch):
 def test_a_failed_push_of_one_directory_stays_out_of_the_other(nightly, sample):
     nightly.on_main(lambda tree: Dumps(tree / "dumps").copy(tree / "dumps-stage"))
     sample.patch_record(SETTINGS, "telemetry", {"value": True})
-    hook = nightly.origin.path / "hooks/pre-receive"
-    hook.write_text("#!/bin/sh\nexit 1\n")
-    hook.chmod(0o755)
-    check(nightly.run(), GIT_FAILED)
+    hook = nightly.before_push("exit 1")
+    run = check(nightly.run(), GIT_FAILED)
+    assert "git push to origin failed" in run.summary and BRANCH not in nightly.branches(), str(run)
     hook.unlink()
     check(nightly.run("--dumps", "dumps-stage"))
     [commit] = nightly.new_commits(f"{BRANCH}-stage")
     assert nightly.origin.changed_files(commit) == ["dumps-stage/dumps.lock.json", "dumps-stage/main/settings.zip"]
     check(nightly.run())
-    assert len(nightly.new_commits()) == 1
+    assert len(nightly.new_commits()) == 1 and len(nightly.requests) == 2
 
 
 def test_a_failing_collection_does_not_keep_the_others(nightly, sample):
@@ -276,13 +251,8 @@ def test_a_pinned_bundle_that_was_edited_is_named(nightly, sample):
 def test_what_the_configuration_asks_for_and_cannot_be_had_does_not_keep_the_others(nightly, sample):
     sample.patch_record(SETTINGS, "telemetry", {"value": True})
     sample.faults({"path": "collections/settings/changeset", "status": 400})
-
-    def edit(tree):
-        config = tree / "dumps/dumps.yaml"
-        text = config.read_text()
-        config.write_text(text.replace(f"{SETTINGS}:\n    attachments: all", f"{SETTINGS}:\n    attachments: none"))
-        assert config.read_text() != text
-    nightly.on_main(edit)
+    edit_configuration(
+        nightly, lambda text: text.replace(f"{SETTINGS}:\n    attachments: all", f"{SETTINGS}:\n    attachments: none"))
     sample.delete_record(REGIONS, "nowhere")
     check(nightly.run(), rsdump.SOME_FAILED)
     [commit] = nightly.new_commits()
@@ -329,18 +299,6 @@ def test_without_gh_it_says_what_to_do(nightly, sample):
     assert nightly.requests == [] and len(nightly.new_commits()) == 1
 
 
-def test_a_failed_push_is_made_up_for(nightly, sample):
-    sample.patch_record(SETTINGS, "telemetry", {"value": True})
-    hook = nightly.origin.path / "hooks/pre-receive"
-    hook.write_text("#!/bin/sh\nexit 1\n")
-    hook.chmod(0o755)
-    run = check(nightly.run(), GIT_FAILED)
-    assert "git push to origin failed" in run.summary and BRANCH not in nightly.branches(), str(run)
-    hook.unlink()
-    check(nightly.run())
-    assert len(nightly.new_commits()) == 1 and len(nightly.requests) == 1
-
-
 @pytest.mark.parametrize("command", ["list", "create"])
 def test_a_failed_pull_request_is_made_up_for(nightly, sample, command):
     sample.patch_record(SETTINGS, "telemetry", {"value": True})
@@ -350,15 +308,100 @@ def test_a_failed_pull_request_is_made_up_for(nightly, sample, command):
     assert len(nightly.requests) == 1 and len(nightly.new_commits()) == 1, str(run)
 
 
-def test_a_request_that_was_closed_stays_closed_until_something_changes(nightly, sample):
+@pytest.mark.parametrize("deletes", [False, True])
+def test_a_request_that_was_closed_stays_closed_until_something_changes(nightly, sample, deletes):
     sample.patch_record(SETTINGS, "telemetry", {"value": True})
     check(nightly.run())
     nightly.edit_requests(lambda requests: requests[0].update(state="CLOSED"))
+    if deletes:
+        nightly.origin("branch", "-D", BRANCH)
+    branches = nightly.branches()
     check(nightly.run())
-    assert [each["state"] for each in nightly.requests] == ["CLOSED"]
+    assert [each["state"] for each in nightly.requests] == ["CLOSED"] and nightly.branches() == branches
     sample.delete_record(REGIONS, "nowhere")
     check(nightly.run())
     assert [each["state"] for each in nightly.requests] == ["CLOSED", "OPEN"]
+
+
+@pytest.mark.parametrize("has_others", [False, True])
+def test_a_request_whose_dumps_the_base_takes_is_closed_and_opened_again(nightly, sample, has_others):
+    """It stays open if somebody's work on the branch would be lost with it."""
+    sample.patch_record(SETTINGS, "telemetry", {"value": True})
+    check(nightly.run())
+    if has_others:
+        nightly.on(BRANCH, lambda tree: (tree / "app").write_text("fits the new dumps"))
+    for revision, states in ((f"origin/{BRANCH}", ["CLOSED"]), ("HEAD~1", ["CLOSED", "OPEN"])):
+        nightly.on_main(lambda tree: nightly.seed("checkout", "-q", revision, "--", "dumps"))
+        check(nightly.run())
+        assert [each["state"] for each in nightly.requests] == (["OPEN"] if has_others else states)
+
+
+def test_a_repository_that_takes_bundles_for_text_is_told(nightly, sample):
+    nightly.on_main(lambda tree: (tree / ".gitattributes").write_text("* eol=lf\n"))
+    sample.patch_record(SETTINGS, "telemetry", {"value": True})
+    run = check(nightly.run(), rsdump.USAGE)
+    assert "`*.zip -text`" in run.summary and BRANCH not in nightly.branches()
+
+
+def test_two_bases_never_share_a_branch(nightly, sample):
+    for base in ("stage", "release/3.0"):
+        nightly.origin("branch", base, "main")
+    nightly.on_main(lambda tree: Dumps(tree / "dumps").copy(tree / "dumps-stage"))
+    sample.patch_record(SETTINGS, "telemetry", {"value": True})
+    for _ in range(2):
+        for options in (["--dumps", "dumps-stage"], ["--base", "main"], ["--base", "stage"], ["--base", "release/3.0"]):
+            check(nightly.run(*options))
+    assert len(nightly.requests) == len({each["head"] for each in nightly.requests}) == 4
+    for request in nightly.requests:
+        [commit] = nightly.origin.commits(f"{request['base']}..{request['head']}")
+        assert len(nightly.origin.changed_files(commit)) == 2
+
+
+@pytest.mark.parametrize("by", ["pin", "remove"])
+def test_what_a_reviewer_decides_on_the_base_heals_the_open_request(nightly, sample, by):
+    sample.patch_record(SETTINGS, "telemetry", {"value": True})
+    check(nightly.run())
+
+    def decide(tree):
+        assert rsdump.run(by, SETTINGS, "--dumps", tree / "dumps").code == rsdump.DONE
+    nightly.on_main(decide)
+    sample.delete_record(REGIONS, "nowhere")
+    check(nightly.run())
+    assert nightly.origin("diff", "--name-only", "main", BRANCH).split() == ["dumps/dumps.lock.json", "dumps/main/regions.zip"]
+    assert nightly.checkout(BRANCH, "landed").verify("--locked").code == rsdump.DONE
+
+
+@pytest.mark.parametrize("races", [1, 2])
+def test_a_lost_race_is_run_once_more(nightly, sample, races):
+    sample.patch_record(SETTINGS, "telemetry", {"value": True})
+    check(nightly.run())
+    nightly.race(BRANCH, races)
+    sample.delete_record(REGIONS, "nowhere")
+    run = check(nightly.run(), rsdump.DONE if races == 1 else GIT_FAILED)
+    assert ("each time" in run.summary) == (races == 2)
+    check(nightly.run())
+    changed = nightly.origin("diff", "--name-only", "main", BRANCH).split()
+    assert {*(f"raced-{number}" for number in range(races)), "dumps/main/regions.zip"} < set(changed), changed
+
+
+def test_a_tree_that_somebody_has_edited_between_two_runs_counts_for_nothing(nightly, sample):
+    sample.patch_record(SETTINGS, "telemetry", {"value": True})
+    check(nightly.run())
+    tree = nightly.clone.path / f".git/rsdump-nightly/{BRANCH}/tree"
+    config = tree / "dumps/dumps.yaml"
+    config.write_text(config.read_text().replace("trust:\n", "trust:\n  accept-unsigned: true\n"))
+    (tree / "dumps/.rsdump").mkdir(exist_ok=True)
+    (tree / "dumps/.rsdump/next.json").write_text("{}")
+    (nightly.clone.path / ".git/worktrees/tree/index").write_bytes(b"")
+    sample.delete_record(REGIONS, "nowhere")
+    check(nightly.run())
+    assert nightly.origin("diff", "--name-only", "main", BRANCH).split() == [
+        "dumps/dumps.lock.json", "dumps/main/regions.zip", "dumps/main/settings.zip"]
+    # Nothing is claimed to be pushed where not even a temporary file can be made.
+    sample.patch_record(SETTINGS, "telemetry", {"value": False})
+    before = nightly.branches()
+    run = check(nightly.run(env={"TMPDIR": "/proc"}), GIT_FAILED)
+    assert "/proc" in run.summary and "pushed" not in run.summary and nightly.branches() == before, str(run)
 
 
 def test_a_request_of_a_fork_is_left_alone(nightly, sample):
@@ -376,18 +419,6 @@ def test_directly_on_the_base(nightly, sample):
     check(nightly.run("--branch", "main", "--base", "main"))
     assert nightly.origin.commits(f"{before}..main") == [nightly.branches()["main"]]
     assert nightly.requests == [] and list(nightly.branches()) == ["main"]
-
-
-def test_uncommitted_work_in_the_clone_is_left_alone(nightly, sample):
-    (nightly.clone.path / "README").write_text("Work under way\n")
-    (nightly.clone.path / "dumps/dumps.yaml").write_text("also under way")
-    nightly.clone("checkout", "-q", "-b", "feature")
-    before = nightly.state()
-    sample.patch_record(SETTINGS, "telemetry", {"value": True})
-    check(nightly.run())
-    assert nightly.is_untouched(before) and len(nightly.new_commits()) == 1
-    (nightly.clone.path / "folder").mkdir()
-    check(nightly.run(cwd=nightly.clone.path / "folder"))
 
 
 def test_bundles_that_git_ignores_are_not_lost_silently(nightly, sample):
@@ -445,10 +476,8 @@ def test_wrong_usage(nightly, arguments):
     assert run.err and nightly.is_untouched(before)
 
 
-def test_outside_of_a_repository(nightly, tmp_path):
-    folder = tmp_path / "plain"
-    folder.mkdir()
-    assert nightly.run(cwd=folder).code == rsdump.USAGE
+def test_outside_of_a_repository(nightly):
+    assert nightly.run(cwd="/").code == rsdump.USAGE
 
 
 def test_a_command_is_told_of_what_has_landed_with_its_pull_request(nightly, sample, tmp_path):
@@ -547,13 +576,6 @@ def test_a_signature_failure_has_a_label_and_one_cause_one_paragraph(nightly, sa
         assert text.count("has no valid signature: ") == 1 and "5 collections for the same reason" in text, text
         assert text.index("### Signature failures") < (text.find("## All changes") + 1 or len(text))
     assert len(nightly.new_commits()) == 1
-
-
-def edit_configuration(nightly, edit):
-    def change(tree):
-        config = tree / "dumps/dumps.yaml"
-        config.write_text(edit(config.read_text()))
-    nightly.on_main(change)
 
 
 def test_a_failure_that_is_acknowledged_is_not_red(nightly, sample):
@@ -675,10 +697,7 @@ def test_of_a_large_repository_only_the_dumps_are_fetched(nightly, sample, count
     for number in range(100):
         add_files(nightly.origin, 1, f"change{number}")
     sample.delete_record(REGIONS, "nowhere")
-    clone = nightly.folder / "fresh"
-    subprocess.run(
-        ["git", "clone", "-q", "--depth", "1", "--filter=blob:none", "--sparse", f"file://{nightly.origin.path}", clone],
-        check=True, env={**os.environ, **ENVIRONMENT})
+    clone = nightly.origin.clone(nightly.folder / "fresh", "--depth", "1", "--filter=blob:none", "--sparse").path
 
     def packs():
         return {path: path.stat().st_size for path in (clone / ".git/objects/pack").glob("*.pack")}
@@ -686,9 +705,7 @@ def test_of_a_large_repository_only_the_dumps_are_fetched(nightly, sample, count
     check(nightly.run(cwd=clone))
     took, fetched = time.monotonic() - begun, sum(size for path, size in packs().items() if path not in cloned)
     print(f"{count:,} files: {took:.1f} s, {fetched:,} bytes fetched")
-    objects = subprocess.run(
-        ["git", "-C", clone, "cat-file", "--batch-all-objects", "--batch-check=%(objecttype)", "--unordered"],
-        capture_output=True, text=True, check=True).stdout.split()
+    objects = Repository(clone)("cat-file", "--batch-all-objects", "--batch-check=%(objecttype)", "--unordered").split()
     assert objects.count("blob") < 40, "only those of the dumps, and the files at the top"
     dumps = sum(path.stat().st_size for path in (clone / f".git/rsdump-nightly/{BRANCH}/tree/dumps").rglob("*.zip"))
     assert took < 60 and len(nightly.new_commits()) == 2

@@ -11,7 +11,7 @@ import pytest
 
 import rsdump
 from dumps import Dumps
-from git_tree import GitTree
+from git import GitTree
 from test_changes import ICONS, REGIONS, SETTINGS
 
 DAY = 86_400_000

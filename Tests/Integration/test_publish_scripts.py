@@ -98,11 +98,6 @@ def test_gitlabs_tokens_are_in_no_argument_and_no_file(tmp_path):
     assert (tmp_path / "sent").read_text().split("\n")[-3:-1] == [f"Authorization: Basic {encoded}"] * 2
 
 
-@pytest.mark.parametrize("name", ["publish-week", "publish-quickstart", "publish-roots"])
-def test_the_scripts_are_bash(name):
-    assert run("bash", "-n", WEEKS / name).returncode == 0
-
-
 def test_the_quick_start_takes_eight_commands_and_less_than_a_minute(tmp_path):
     done = run(WEEKS / "publish-quickstart", tmp_path / "quickstart")
     assert done.returncode == 0, done.stdout + done.stderr

@@ -8,7 +8,7 @@ import samples
 
 import rsdump
 from dumps import Bundle, Dumps
-from git_tree import GitTree
+from git import GitTree
 from serve import Serving
 
 SETTINGS, REGIONS, ICONS, LARGE = "main/settings", "main/regions", "main/icons", "main/large"

@@ -6,7 +6,7 @@ import subprocess
 import pytest
 
 import rsdump
-from git import ENVIRONMENT
+from git import ENVIRONMENT, GitTree, Repository
 from test_publish import Team
 from verify import check
 
@@ -120,21 +120,16 @@ def test_a_secret_holds_the_chain_alone(team):
 
 
 def test_the_job_of_a_repository_signs_by_a_program(team, tmp_path):
-    def git(*arguments, at=team.path):
-        return subprocess.run(["git", "-C", at, *arguments], check=True, capture_output=True, text=True).stdout
-
-    git("init", "--quiet", "--bare", "--initial-branch=main", at=tmp_path)
-    git("init", "--quiet", "--initial-branch=main")
-    for name, value in (("user.name", "job"), ("user.email", "job@example.org"), ("remote.origin.url", tmp_path)):
-        git("config", name, value)
-    git("add", "keys", "sources")
-    git("commit", "--quiet", "--message", "Sources")
+    origin, clone = Repository.create(tmp_path / "origin", bare=True), GitTree(team.path)
+    clone("remote", "add", "origin", origin.path)
+    clone("add", "keys", "sources")
+    clone("commit", "-q", "-m", "Sources")
     for options in ((), ("--resign",)):
         done = rsdump.run("publish", "--push", "--sign-with", team.token.command, *options, cwd=team.path,
                           env={**team.token.environment, **ENVIRONMENT})
         assert done.code == rsdump.DONE, str(done)
-    git("pull", "--quiet", "origin", "main")
-    assert "dumps/main/settings.zip" in git("ls-tree", "-r", "--name-only", "main", at=tmp_path)
+    clone("pull", "-q", "origin", "main")
+    assert "dumps/main/settings.zip" in origin("ls-tree", "-r", "--name-only", "main")
     assert team.dumps.verify().code == rsdump.DONE
 
 

@@ -16,8 +16,9 @@ package protocol Forge: Sendable {
     /// Replaces the title and the text of a request. Uses the network.
     func update(_ number: UInt64, _ text: RequestText) async throws
 
-    /// Closes a request with a comment. Uses the network.
-    func close(_ number: UInt64, saying comment: String) async throws
+    /// Closes a request with a comment, and without its notes: nobody has decided against its content. Uses the
+    /// network.
+    func close(_ request: ReviewRequest, saying comment: String) async throws
 }
 
 /// A pull request, or a merge request of GitLab.
@@ -46,20 +47,10 @@ struct ForgeAPI: Sendable {
     /// The base of all addresses, such as `https://api.github.com/repos/owner/name`.
     let base: String
     let headers: [HTTPHeaders.Field]
-    private let client: ServerClient
+    let client: ServerClient
 
     /// The longest answer in bytes: 100 requests with texts of 64 KiB.
     private static let mostBytes = 32 << 20
-
-    init(
-        name: String, base: String, headers: [HTTPHeaders.Field], transport: any HTTPTransport, userAgent: UserAgent,
-        environment: HTTPEnvironment
-    ) throws {
-        (self.name, self.base, self.headers) = (name, base, headers)
-        client = ServerClient(
-            server: try ServerURL(HTTPURL(base).origin, allowPlainHTTP: true), transport: transport,
-            userAgent: userAgent, environment: environment)
-    }
 
     /// Sends one request.
     ///
@@ -98,6 +89,8 @@ struct ForgeAPI: Sendable {
         }
         switch answer.status {
         case 401: words.append("the token is not valid, or has expired")
+        case 403 where answer.headers["X-RateLimit-Remaining"] == "0" || answer.headers["Retry-After"] != nil, 429:
+            words.append("there were too many requests; the next run tries again")
         case 403, 404:
             let needed = ["X-Accepted-GitHub-Permissions", "X-Accepted-OAuth-Scopes"].compactMap { answer.headers[$0] }
             let scope = needed.first { !$0.isEmpty } ?? document?["scope"]?.string
@@ -105,7 +98,6 @@ struct ForgeAPI: Sendable {
                 scope.map { "the token needs \(MarkdownText.code($0))" }
                     ?? "the token may not do this, or does not see the repository")
         case 301, 302, 307, 308: words.append("the repository has moved; correct the URL of the remote")
-        case 429: words.append("there were too many requests; the next run tries again")
         default: break
         }
         return JobProblem(.tryAgain, words.joined(separator: ": "))
@@ -138,23 +130,11 @@ struct ForgeAPI: Sendable {
 
 /// GitHub's REST API, version 2022-11-28, also that of GitHub Enterprise.
 struct GitHub: Forge {
-    var name: String { "GitHub" }
-    private let api: ForgeAPI
+    var name: String { api.name }
+    /// The API of the repository.
+    let api: ForgeAPI
     /// The repository, as `owner/name`.
-    private let repository: String
-
-    init(
-        url: String, repository: String, token: String, transport: any HTTPTransport, userAgent: UserAgent,
-        environment: HTTPEnvironment
-    ) throws {
-        self.repository = repository
-        api = try ForgeAPI(
-            name: "GitHub", base: "\(url)/repos/\(repository)",
-            headers: [
-                .init("Authorization", "Bearer \(token)"), .init("Accept", "application/vnd.github+json"),
-                .init("X-GitHub-Api-Version", "2022-11-28"),
-            ], transport: transport, userAgent: userAgent, environment: environment)
-    }
+    let repository: String
 
     func requests(from branch: String, into base: String) async throws -> [ReviewRequest] {
         let owner = repository.split(separator: "/").first ?? ""
@@ -189,16 +169,14 @@ struct GitHub: Forge {
                 .post, "/issues/\(opened.number)/labels", [], ["labels": .array(text.labels.map(JSONValue.string))])
         }
         if !text.reviewers.isEmpty {
-            let teams = text.reviewers.filter { $0.contains("/") }.map {
-                $0.split(separator: "/").last.map(String.init) ?? ""
+            // A team is ORGANIZATION/TEAM.
+            let names = text.reviewers.map { $0.split(separator: "/").map(String.init) }
+            func list(_ parts: Int) -> JSONValue {
+                .array(names.filter { $0.count == parts }.compactMap(\.last).map(JSONValue.string))
             }
-            let people = text.reviewers.filter { !$0.contains("/") }
             _ = try await api.call(
                 .post, "/pulls/\(opened.number)/requested_reviewers", [],
-                [
-                    "reviewers": .array(people.map(JSONValue.string)),
-                    "team_reviewers": .array(teams.map(JSONValue.string)),
-                ])
+                ["reviewers": list(1), "team_reviewers": list(2)])
         }
         return opened
     }
@@ -208,36 +186,21 @@ struct GitHub: Forge {
             .patch, "/pulls/\(number)", [], ["title": .string(text.title), "body": .string(text.body)])
     }
 
-    func close(_ number: UInt64, saying comment: String) async throws {
-        _ = try await api.call(.post, "/issues/\(number)/comments", [], ["body": .string(comment)])
-        _ = try await api.call(.patch, "/pulls/\(number)", [], ["state": .string("closed")])
+    func close(_ request: ReviewRequest, saying comment: String) async throws {
+        _ = try await api.call(.post, "/issues/\(request.number)/comments", [], ["body": .string(comment)])
+        _ = try await api.call(
+            .patch, "/pulls/\(request.number)", [],
+            ["state": .string("closed"), "body": .string(RequestNotes.removed(from: request.body))])
     }
 }
 
 /// GitLab's REST API, version 4, also of an instance of one's own.
 struct GitLab: Forge {
-    var name: String { "GitLab" }
-    private let api: ForgeAPI
-    private let users: ForgeAPI
-
-    /// Creates the API of a project.
-    ///
-    /// - Parameters:
-    ///   - url: the base of the API, such as `https://gitlab.com/api/v4`.
-    ///   - project: the project's number or its path.
-    init(
-        url: String, project: String, token: String, transport: any HTTPTransport, userAgent: UserAgent,
-        environment: HTTPEnvironment
-    ) throws {
-        let headers = [HTTPHeaders.Field("PRIVATE-TOKEN", token)]
-        func api(_ base: String) throws -> ForgeAPI {
-            try ForgeAPI(
-                name: "GitLab", base: base, headers: headers, transport: transport, userAgent: userAgent,
-                environment: environment)
-        }
-        self.api = try api("\(url)/projects/\(PercentEncoding.component(project))/merge_requests")
-        users = try api("\(url)/users")
-    }
+    var name: String { api.name }
+    /// The API of the project's merge requests.
+    let api: ForgeAPI
+    /// The API of all users.
+    let users: ForgeAPI
 
     func requests(from branch: String, into base: String) async throws -> [ReviewRequest] {
         let found = try await api.call(
@@ -280,8 +243,10 @@ struct GitLab: Forge {
             .put, "/\(number)", [], ["title": .string(text.title), "description": .string(text.body)])
     }
 
-    func close(_ number: UInt64, saying comment: String) async throws {
-        _ = try await api.call(.post, "/\(number)/notes", [], ["body": .string(comment)])
-        _ = try await api.call(.put, "/\(number)", [], ["state_event": .string("close")])
+    func close(_ request: ReviewRequest, saying comment: String) async throws {
+        _ = try await api.call(.post, "/\(request.number)/notes", [], ["body": .string(comment)])
+        _ = try await api.call(
+            .put, "/\(request.number)", [],
+            ["state_event": .string("close"), "description": .string(RequestNotes.removed(from: request.body))])
     }
 }

@@ -7,16 +7,9 @@ package struct ForgeFinder: Sendable {
     let variables: [String: String]
     let transport: any HTTPTransport
     let userAgent: UserAgent
-    let environment: HTTPEnvironment
 
-    package init(
-        _ variables: [String: String], transport: any HTTPTransport, userAgent: UserAgent,
-        environment: HTTPEnvironment = .system
-    ) {
-        self.variables = variables
-        self.transport = transport
-        self.userAgent = userAgent
-        self.environment = environment
+    package init(_ variables: [String: String], transport: any HTTPTransport, userAgent: UserAgent) {
+        (self.variables, self.transport, self.userAgent) = (variables, transport, userAgent)
     }
 
     /// Returns the host of a remote; `nil` if it is unknown, or if there is no token for it. Does no I/O.
@@ -44,15 +37,25 @@ package struct ForgeFinder: Sendable {
     private func value(_ name: String) -> String? { variables[name].flatMap { $0.isEmpty ? nil : $0 } }
 
     private func gitHub(_ url: String, _ repository: String, _ token: String) throws -> any Forge {
-        try GitHub(
-            url: url, repository: repository, token: token, transport: transport, userAgent: userAgent,
-            environment: environment)
+        let headers: [HTTPHeaders.Field] = [
+            .init("Authorization", "Bearer \(token)"), .init("Accept", "application/vnd.github+json"),
+            .init("X-GitHub-Api-Version", "2022-11-28"),
+        ]
+        return GitHub(api: try api("GitHub", "\(url)/repos/\(repository)", headers), repository: repository)
     }
 
     private func gitLab(_ url: String, _ project: String, _ token: String) throws -> any Forge {
-        try GitLab(
-            url: url, project: project, token: token, transport: transport, userAgent: userAgent,
-            environment: environment)
+        let headers = [HTTPHeaders.Field("PRIVATE-TOKEN", token)]
+        let requests = "\(url)/projects/\(PercentEncoding.component(project))/merge_requests"
+        return GitLab(
+            api: try api("GitLab", requests, headers), users: try api("GitLab", "\(url)/users", headers))
+    }
+
+    private func api(_ name: String, _ base: String, _ headers: [HTTPHeaders.Field]) throws -> ForgeAPI {
+        let server = try ServerURL(HTTPURL(base).origin, allowPlainHTTP: true)
+        let client = ServerClient(
+            server: server, transport: transport, userAgent: userAgent, environment: .system)
+        return ForgeAPI(name: name, base: base, headers: headers, client: client)
     }
 
     /// Returns the host and the path in a remote's URL: `https://HOST/PATH.git`, `ssh://git@HOST/PATH` or

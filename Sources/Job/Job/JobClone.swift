@@ -39,7 +39,8 @@ package struct JobClone: Sendable {
         top = lines[0]
         common = try FileStore.absolute(lines[1])
         self.remote = remote
-        git = GitCommand(directory: top, seconds: 1800, access: .remote)
+        git = GitCommand(
+            directory: top, seconds: 1800, access: .remote, settings: ["remote.\(remote).mirror=false"])
         guard try await git.run(["remote", "get-url", remote], limit: .whole).status == 0 else {
             throw JobProblem(.usage, "this clone has no remote \(remote); list the remotes with: git remote")
         }
@@ -48,8 +49,13 @@ package struct JobClone: Sendable {
     /// Returns the URL of the remote.
     package func url() async throws -> String { try await git.checked(["remote", "get-url", remote]).text }
 
-    package func isBranchName(_ name: String) async throws -> Bool {
-        try await git.run(["check-ref-format", "refs/heads/\(name)"], limit: .whole).status == 0
+    /// Makes a job's directory, and locks it as long as the run is active.
+    func lock(_ folder: String) throws -> DirectoryLock {
+        try FileStore.makeDirectories(folder)
+        guard let lock = try DirectoryLock(folder) else {
+            throw JobProblem(.tryAgain, "another run is active in this clone; try again when it has finished")
+        }
+        return lock
     }
 
     /// Returns the name of the remote's default branch. Uses the network.
@@ -139,12 +145,15 @@ package struct JobClone: Sendable {
     /// Returns the files of a commit or a tree at or below some paths.
     package func entries(_ tree: String, _ paths: [String]) async throws -> Entries {
         var entries: Entries = [:]
-        let listed = try await git.checked(["ls-tree", "-r", "-z", "--full-tree", tree, "--"] + paths)
-        for line in listed.parts {
-            guard let tab = line.firstIndex(of: "\t") else { continue }
-            let words = line[..<tab].split(separator: " ")
-            guard words.count == 3 else { continue }
-            entries[String(line[line.index(after: tab)...]).exact] = "\(words[0]) \(words[2])"
+        // The system limits the length of a command.
+        for start in stride(from: 0, to: paths.count, by: 200) {
+            let some = paths[start..<min(start + 200, paths.count)]  // bounded: by the number of paths
+            for line in try await git.checked(["ls-tree", "-r", "-z", "--full-tree", tree, "--"] + some).parts {
+                guard let tab = line.firstIndex(of: "\t") else { continue }
+                let words = line[..<tab].split(separator: " ")
+                guard words.count == 3 else { continue }
+                entries[String(line[line.index(after: tab)...]).exact] = "\(words[0]) \(words[2])"
+            }
         }
         return entries
     }
@@ -168,7 +177,7 @@ package struct JobClone: Sendable {
 
     /// Lets git fetch, at once, the files in which two trees differ below a path, in a clone without them (--filter).
     func fetchFiles(_ one: String, _ other: String, below path: String) async throws {
-        _ = try await asking(["diff", "--stat", "--no-renames", "--no-ext-diff", one, other, "--", ":(literal)\(path)"])
+        _ = try await asking(["diff-tree", "-r", "--shortstat", one, other, "--", ":(literal)\(path)"])
     }
 
     /// Returns a file's content in a commit, as a checkout would write it.
@@ -193,14 +202,18 @@ package struct JobClone: Sendable {
     ) async throws -> Pushed {
         let lease = "--force-with-lease=refs/heads/\(branch):\(expected ?? "")"
         let pushed = try await git.run(
-            ["push", "-q", lease] + options.map { "--push-option=\($0)" } + [remote, "\(commit):refs/heads/\(branch)"],
+            ["push", "-q", lease] + options.map { "--push-option=\($0)" } + [
+                remote, "\(commit):refs/heads/\(branch)",
+            ],
             limit: .whole)
         guard pushed.status != 0 else {
             _ = try await git.checked(["update-ref", ref(branch), commit])
             return .done
         }
-        if let now = try? await head(of: branch), now == commit { return .done }
-        if (try? await heads([branch])) != nil, try await head(of: branch) != expected { return .overtaken }
+        if let now = try? await heads([branch])[branch.exact] ?? "" {
+            if now == commit { return .done }
+            if now != expected ?? "" { return .overtaken }
+        }
         throw JobProblem(.tryAgain, "git push to \(remote) failed: \(pushed.message); the next run tries again")
     }
 }

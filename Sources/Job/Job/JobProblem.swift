@@ -4,7 +4,7 @@ import RemoteSettingsModel
 /// A problem of a job, in the order of severity: what somebody has to repair comes after what the next run repairs.
 package struct JobProblem: Error, Hashable, Sendable, CustomStringConvertible {
     /// The exit code that the problem leads to.
-    package enum Code: Int32, Comparable, Sendable {
+    package enum Code: Int32, CaseIterable, Comparable, Sendable {
         case done = 0
         case backoff = 4
         case unreachable = 5
@@ -13,19 +13,9 @@ package struct JobProblem: Error, Hashable, Sendable, CustomStringConvertible {
         case usage = 2
         case unverified = 3
 
-        private var severity: Int {
-            switch self {
-            case .done: 0
-            case .backoff: 1
-            case .unreachable: 2
-            case .tryAgain: 3
-            case .someFailed: 4
-            case .usage: 5
-            case .unverified: 6
-            }
+        package static func < (left: Self, right: Self) -> Bool {
+            left != right && allCases.first { $0 == left || $0 == right } == left
         }
-
-        package static func < (left: Self, right: Self) -> Bool { left.severity < right.severity }
     }
 
     package let code: Code
@@ -42,4 +32,12 @@ package struct JobProblem: Error, Hashable, Sendable, CustomStringConvertible {
     }
 
     package var description: String { text }
+}
+
+extension MarkdownText {
+    /// Returns the first five texts of a list as code spans.
+    static func codes(_ texts: [String]) -> String {
+        let shown = texts.prefix(5).map { code($0) }.joined(separator: ", ")
+        return texts.count > 5 ? "\(shown) and \(texts.count - 5) more" : shown
+    }
 }

@@ -32,42 +32,21 @@ package struct NightlyJob: Sendable {
         var committed: [String] { [dumps] + also }
     }
 
-    /// The result of one refresh.
-    package struct Refreshed: Sendable {
-        /// What it did; `nil` if it failed as a whole.
-        let report: RefreshReport?
-        let code: JobProblem.Code
-        /// The reason of the failure.
-        let reason: String?
-
-        package init(report: RefreshReport?, code: JobProblem.Code, reason: String? = nil) {
-            (self.report, self.code, self.reason) = (report, code, reason)
-        }
-    }
-
     /// What the job needs from the program that runs it.
-    package struct Program: Sendable {
-        /// Refreshes a directory, from the beginning if the second argument is `true`.
-        let refresh: @Sendable (DumpsDirectory, Bool) async -> Refreshed
-        /// Returns the records of a directory that the types in a Swift file cannot decode.
-        let misfits: @Sendable (DumpsDirectory, _ file: String) throws -> [String]
-        /// Writes a line to the log.
-        let log: @Sendable (String) -> Void
-        let now: @Sendable () -> Timestamp
+    package protocol Program: Sendable {
         /// The path of this program, for the command of `--before-commit`.
-        let path: String
-
-        package init(
-            path: String, refresh: @escaping @Sendable (DumpsDirectory, Bool) async -> Refreshed,
-            misfits: @escaping @Sendable (DumpsDirectory, _ file: String) throws -> [String],
-            log: @escaping @Sendable (String) -> Void, now: @escaping @Sendable () -> Timestamp
-        ) {
-            self.path = path
-            self.refresh = refresh
-            self.misfits = misfits
-            self.log = log
-            self.now = now
-        }
+        var path: String { get }
+        var now: Timestamp { get }
+        /// Refreshes a directory.
+        ///
+        /// - Returns: what it did, which is `nil` if it failed as a whole, and the reason of the failure.
+        func refresh(_ directory: DumpsDirectory, isFull: Bool) async -> (
+            report: RefreshReport?, code: JobProblem.Code, reason: String?
+        )
+        /// Returns the records of a directory that the types in a Swift file cannot decode.
+        func misfits(_ directory: DumpsDirectory, _ file: String) throws -> [String]
+        /// Writes a line to the log.
+        func log(_ text: String)
     }
 
     /// The branch and its base on the remote, and where this run starts.
@@ -85,13 +64,13 @@ package struct NightlyJob: Sendable {
 
     let clone: JobClone
     let options: Options
-    let program: Program
+    let program: any Program
     let forge: (any Forge)?
     package private(set) var report: NightlyReport
     /// The open request, after it was found.
     private var request: ReviewRequest?
 
-    package init(_ clone: JobClone, options: Options, program: Program, forge: (any Forge)?) {
+    package init(_ clone: JobClone, options: Options, program: any Program, forge: (any Forge)?) {
         self.clone = clone
         self.options = options
         self.program = program
@@ -109,13 +88,11 @@ package struct NightlyJob: Sendable {
     /// - Returns: the exit code, that of the worst problem. ``report`` has the summary.
     package mutating func run() async -> JobProblem.Code {
         do {
-            try FileStore.makeDirectories(folder)
-            guard let lock = try DirectoryLock(folder) else {
-                throw JobProblem(.tryAgain, "another run is active in this clone; try again when it has finished")
-            }
+            let lock = try clone.lock(folder)
             defer { withExtendedLifetime(lock) {} }
             // If somebody pushes meanwhile, everything is done once more on top of that.
-            if try await !night() { _ = try await night() }
+            guard try await !night(), try await !night() else { return report.code }
+            throw JobProblem(.tryAgain, "somebody else has pushed to the branch each time; the next run tries again")
         } catch {
             note(JobProblem(error))
         }
@@ -155,12 +132,12 @@ package struct NightlyJob: Sendable {
         try report.failing.write(at: state)
         let isShown = try await review(place, tip)
         if isShown, !report.brokeOff {
-            try await notify(hooks, place.branch.exact == place.base.exact ? nil : tip, place)
+            try await notify(hooks, of: tip ?? place.heads.base)
         }
         return true
     }
 
-    private var day: String { String(program.now().rfc3339.prefix(10)) }
+    private var day: String { Pin.dateText(program.now) }
 
     private mutating func note(_ problem: JobProblem) {
         if report.add(problem) { program.log("\(problem.code == .backoff ? "warning" : "error"): \(problem)") }
@@ -179,8 +156,9 @@ extension NightlyJob {
         } else {
             (base, isDefault) = (try await clone.defaultBranch(), true)
         }
-        let branch = options.branch ?? "remote-settings-\(options.dumps)" + (isDefault ? "" : "-\(base)")
-        for name in [branch, base] where try await !clone.isBranchName(name) {
+        let branch = options.branch ?? "remote-settings-\(options.dumps)" + (isDefault ? "" : "-for-\(base)")
+        for name in [branch, base]
+        where try await clone.git.run(["check-ref-format", "refs/heads/\(name)"], limit: .whole).status != 0 {
             throw JobProblem(.usage, "\(MarkdownText.code(name)) is not a valid branch name")
         }
         let heads = try await clone.fetch(base: base, branch: branch)
@@ -198,20 +176,13 @@ extension NightlyJob {
     /// Makes the job's tree: the files of the base, with the dumps of both the base and the branch.
     private func checkOut(_ place: Place) async throws -> JobTree {
         let state = state(of: place.branch)
-        try FileStore.makeDirectories(state)
-        let start = try await StartTree(clone, dumps: options.dumps, scratch: state).tree(of: place)
+        let start = try await StartTree(clone: clone, dumps: options.dumps, scratch: state).tree(of: place)
         let tree = try await JobTree(
             clone, at: "\(state)/tree", from: place.heads.base, tree: start.tree, dumps: options.dumps,
             isWhole: options.beforeCommit != nil)
         guard try FileStore.exists(tree.directory.configurationPath) else {
             let file = MarkdownText.code("\(options.dumps)/dumps.yaml")
             throw JobProblem(.usage, "\(place.base) has no \(file); create it with rsdump add, and commit it")
-        }
-        guard try await !tree.lacksFilter() else {
-            throw JobProblem(
-                .usage,
-                "the bundles are in Git LFS, but this clone has no LFS filter; install git-lfs, and run git lfs install"
-            )
         }
         if start.merges, let tip = place.heads.branch { try await merge(tip, place.fork, into: tree) }
         return tree
@@ -236,22 +207,19 @@ extension NightlyJob {
     }
 
     private mutating func refresh(_ tree: JobTree, isFull: Bool = false) async throws {
-        let refreshed = await program.refresh(tree.directory, isFull)
+        let refreshed = await program.refresh(tree.directory, isFull: isFull)
         report.refreshed = refreshed.report
-        report.hasRefreshed = true
-        report.now = program.now()
+        report.refreshedAt = program.now
         let failed = refreshed.report?.failed ?? []
         let forged = failed.filter { $0.error.map { [.signature, .signatureLost].contains($0.kind) } ?? false }
         let others = failed.filter { each in !forged.contains { $0.id == each.id } }
-        func names(_ outcomes: [CollectionOutcome]) -> String {
-            let shown = outcomes.prefix(5).map { MarkdownText.code("\($0.id)") }.joined(separator: ", ")
-            return shown + (outcomes.count > 5 ? " and \(outcomes.count - 5) more" : "")
-        }
+        func names(_ outcomes: [CollectionOutcome]) -> String { MarkdownText.codes(outcomes.map { "\($0.id)" }) }
         for outcome in failed { report.warnings.append("\(outcome.id): \(outcome.error.map { "\($0)" } ?? "failed")") }
         if !forged.isEmpty {
             note(JobProblem(.someFailed, "Signature failure: no valid signature for \(names(forged))"))
         }
         let why = refreshed.reason.map { ": \(MarkdownText.code(VisibleText.excerpt($0, limit: 400)))" } ?? ""
+        let rest = "the next run will try again; collections that were already refreshed will land"
         switch refreshed.code {
         case .done: break
         case .someFailed:
@@ -259,18 +227,8 @@ extension NightlyJob {
             if !others.isEmpty {
                 note(JobProblem(.someFailed, "could not refresh \(names(others)); see the reasons below"))
             }
-        case .backoff:
-            note(
-                JobProblem(
-                    .backoff,
-                    "the server asked clients to wait; the next run will try again; collections that were already "
-                        + "refreshed will land"))
-        case .unreachable:
-            note(
-                JobProblem(
-                    .unreachable,
-                    "the server cannot be reached\(why); the next run will try again; collections that were already "
-                        + "refreshed will land"))
+        case .backoff: note(JobProblem(.backoff, "the server asked clients to wait; \(rest)"))
+        case .unreachable: note(JobProblem(.unreachable, "the server cannot be reached\(why); \(rest)"))
         case .usage: throw JobProblem(.usage, "the refresh failed because of its options or dumps.yaml\(why)")
         case .unverified, .tryAgain:
             throw JobProblem(refreshed.code, "the refresh failed\(why); the next run will continue from there")
@@ -308,78 +266,69 @@ extension NightlyJob {
                     case .good: nil
                     case .missing where !isLocked: nil
                     case .missing, .interrupted, .bad:
-                        .init(name: "\(outcome.id)", cause: outcome.verdict.message ?? "")
+                        ("\(outcome.id)", outcome.verdict.message ?? "")
                     }
-                } + strays.map { .init(name: $0.path, cause: $0.problem) }
+                } + strays.map { ($0.path, $0.problem) }
             guard isLocked else { return found }
             found += try directory.unlistedCollections(directory.lockFile()).map {
-                .init(name: "\($0)", cause: "dumps.yaml does not list it")
+                ("\($0)", "dumps.yaml does not list it")
             }
-            let survey = Survey(directory, configuration: configuration, policy: policy, now: program.now())
+            let survey = Survey(
+                directory, configuration: configuration, policy: policy, now: program.now)
             found += try survey.disagreements().map {
-                .init(name: "\($0.collection)", cause: "dumps.yaml and the lock file differ: it \($0.action.sentence)")
+                ("\($0.collection)", "dumps.yaml and the lock file differ: it \($0.action.sentence)")
             }
             return found
         } catch {
-            return [.init(name: "rsdump", cause: "\(error)")]
+            return [("rsdump", "\(error)")]
         }
     }
 
     /// Runs the command of `--before-commit`.
     private mutating func generate(_ tree: JobTree) async throws {
         guard let command = options.beforeCommit else { return }
-        report.typeBreaks = try await typeBreaks(tree)
-        let status = try await Self.run(command, in: tree.path, program: program.path)
+        try await findTypeBreaks(tree)
+        let script = """
+            unset GIT_DIR GIT_COMMON_DIR GIT_WORK_TREE GIT_INDEX_FILE GIT_OBJECT_DIRECTORY GIT_PREFIX
+            cd \(GitSetup.quoted(tree.path)) || exit 1
+            export RSDUMP=\(GitSetup.quoted(program.path))
+            \(command)
+            """
+        // Its output goes to standard error.
+        let status = try await ExternalProgram(shell: script).runVisibly(input: Bytes(), seconds: 3600)
         guard status == 0 else {
             throw JobProblem(.usage, "--before-commit exited with code \(status); nothing was committed")
         }
-        let others = try await tree.changes(besides: options.committed).prefix(5)
+        let others = try await tree.changes(besides: options.committed)
         guard others.isEmpty else {
             throw JobProblem(
                 .usage,
-                "--before-commit changed files that are not listed with --also "
-                    + "(\(others.map { MarkdownText.code($0) }.joined(separator: " "))); nothing was committed")
+                "--before-commit changed files that are not listed with --also (\(MarkdownText.codes(others))); "
+                    + "nothing was committed")
         }
         guard try await unverified(tree).isEmpty else {
             throw JobProblem(.unverified, "--before-commit left dumps that do not verify; nothing was committed")
         }
     }
 
-    /// Runs a shell command at the top of a tree. Its output goes to standard error.
-    static func run(_ command: String, in path: String, program: String) async throws -> Int32 {
-        func quoted(_ text: String) -> String { GitSetup.quoted(text) }
-        let script = "cd \(quoted(path)) || exit 1\nexport RSDUMP=\(quoted(program))\n\(command)"
-        return try await ExternalProgram(shell: script).runVisibly(input: Bytes(), seconds: 3600)
-    }
-
-    /// Returns the records that the Swift types of the base do not decode. `rsdump embed --types` made them.
-    private mutating func typeBreaks(_ tree: JobTree) async throws -> [NightlyReport.TypeBreak] {
-        guard !options.also.isEmpty else { return [] }
-        var found: [NightlyReport.TypeBreak] = []
+    /// Finds the records that the Swift types of the base do not decode. `rsdump embed --types` made them.
+    private mutating func findTypeBreaks(_ tree: JobTree) async throws {
+        guard !options.also.isEmpty else { return }
+        let file = "\(folder)/types.swift"
+        defer { try? FileStore.remove(file) }
         for path in try await clone.entries(tree.base, options.also).keys.sorted() where path.string.hasSuffix(".swift")
         {
-            let file = "\(folder)/types.swift"
             try FileStore.replace(file, with: try await clone.file(path.string, in: tree.base))
-            for misfit in (try? program.misfits(tree.directory, file)) ?? [] {
-                found.append(.init(file: path.string, problem: misfit))
-            }
-            try FileStore.remove(file)
+            let misfits = (try? program.misfits(tree.directory, file)) ?? []
+            report.typeBreaks += misfits.map { "\(MarkdownText.code(path.string)): \(MarkdownText.code($0))" }
         }
-        for each in found { report.warnings.append("Type break: \(each.text)") }
-        return found
+        report.warnings += report.typeBreaks.map { "Type break: \($0)" }
     }
 
     /// Makes the commit, if it changes anything.
     ///
     /// - Returns: `nil` if the branch, or the base if there is no branch, already has these dumps.
     private mutating func commit(_ tree: JobTree, _ place: Place) async throws -> String? {
-        let ignored = try await tree.ignored(options.committed)
-        guard ignored.isEmpty else {
-            throw JobProblem(
-                .usage,
-                "git ignores \(ignored.map { MarkdownText.code($0) }.joined(separator: " ")); nothing was committed; "
-                    + "remove the rule from .gitignore")
-        }
         try await tree.add(options.committed)
         let wanted = try await clone.entries(tree.written(), options.committed)
         report.isLanded = try await wanted == clone.entries(place.heads.base, options.committed)
@@ -390,12 +339,9 @@ extension NightlyJob {
             to: (.path(options.dumps), DiffSide(path: tree.directory.path)), names: [])
         report.changes = changes
         var parents = [place.start]
-        if let fork = place.fork, fork != place.heads.base {
-            parents.append(place.heads.base)
-            try await tree.takeOver(place.start, since: fork, besides: options.committed)
-        } else if place.fork != nil {
-            try await tree.takeOver(place.start, since: place.heads.base, besides: options.committed)
-        }
+        if place.fork != nil, place.fork != place.heads.base { parents.append(place.heads.base) }
+        let others = try await clone.others(of: place, besides: options.committed)
+        try await tree.replace(others.new, old: others.old)
         return try await tree.commit(tree.written(), parents: parents, message: NightlyReport.message(changes))
     }
 
@@ -410,11 +356,9 @@ extension NightlyJob {
     }
 
     /// Tells the commands of `--on-change` what has landed since they were last told.
-    private func notify(_ hooks: ChangeHooks, _ tip: String?, _ place: Place) async throws {
+    private func notify(_ hooks: ChangeHooks, of commit: String) async throws {
         guard !options.onChange.isEmpty else { return }
-        let commit =
-            place.branch.exact == place.base.exact ? try await clone.head(of: place.base) : tip ?? place.heads.base
-        for outcome in try await hooks.finish(timestamps(of: commit ?? place.heads.base), request: request?.url) {
+        for outcome in try await hooks.finish(timestamps(of: commit), request: request?.url) {
             guard let failure = outcome.failure else { continue }
             program.log("warning: --on-change failed: \(VisibleText.escape(failure)); the next run will try again")
         }
@@ -422,9 +366,14 @@ extension NightlyJob {
 
     /// Returns the collections of a commit with their timestamps.
     private func timestamps(of commit: String) async throws -> DumpsChange.State {
-        guard try await !clone.entries(commit, ["\(options.dumps)/\(LockFile.name)"]).isEmpty else { return [:] }
-        let text = try await clone.file("\(options.dumps)/\(LockFile.name)", in: commit)
-        return try LockFile(parsing: text, path: "\(options.dumps)/\(LockFile.name)").collections.mapValues(\.timestamp)
+        try await locked(in: commit).mapValues(\.timestamp)
+    }
+
+    /// Returns the collections in the lock file of a commit.
+    private func locked(in commit: String) async throws -> [CollectionID: LockFile.Collection] {
+        let path = "\(options.dumps)/\(LockFile.name)"
+        guard try await !clone.entries(commit, [path]).isEmpty else { return [:] }
+        return try LockFile(parsing: try await clone.file(path, in: commit), path: path).collections
     }
 }
 
@@ -458,19 +407,18 @@ extension NightlyJob {
         report.unverified = try await unverified(tree, isLocked: true)
         guard report.unverified.isEmpty else { throw JobProblem(.unverified, "the dumps did not verify; see below") }
         try await generate(tree)
-        let others = try await tree.changes(besides: []).prefix(5)
+        let others = try await tree.changes(besides: [])
         guard others.isEmpty else {
             throw JobProblem(
                 .unverified,
-                "the commit does not match the output of --before-commit "
-                    + "(\(others.map { MarkdownText.code($0) }.joined(separator: " ")))")
+                "the commit does not match the output of --before-commit (\(MarkdownText.codes(others)))")
         }
     }
 }
 
 // MARK: - The request
 extension NightlyJob {
-    /// Whether there is a branch besides the base, and somebody to ask about its requests.
+    /// Whether there is somebody to ask about requests.
     private var asksForge: Bool { options.opensRequest && forge != nil }
 
     private mutating func findRequest(_ place: Place) async throws {
@@ -484,19 +432,27 @@ extension NightlyJob {
         }
     }
 
-    /// Returns whether a commit is worth pushing: not if a person has closed the last request with the same content.
+    /// Returns whether a commit is worth pushing: not if a person has closed a request with the same content.
     private mutating func isWanted(_ commit: String) async throws -> Bool {
-        guard request == nil, let last = report.requests?.first, last.state == .closed,
-            try await RequestNotes(in: last.body).content == content(of: commit)
-        else { return true }
-        report.landed.append("Pull request #\(last.number), which has this content, was closed; nothing is pushed.")
+        guard request == nil, let closed = try await closed(commit) else { return true }
+        report.landed.append("Pull request #\(closed.number), which has this content, was closed; nothing is pushed.")
         return false
     }
 
-    /// Returns a hash of what a commit has at the paths of the job.
+    /// Returns the request with a commit's content that a person has closed.
+    private func closed(_ commit: String) async throws -> ReviewRequest? {
+        let content = try await content(of: commit)
+        return report.requests?.first { $0.state == .closed && RequestNotes(in: $0.body).content == content }
+    }
+
+    /// Returns a hash of the data in a commit's dumps, and of their other files. It stays the same if the server signs
+    /// the same data again.
     private func content(of commit: String) async throws -> String {
-        let entries = try await clone.entries(commit, options.committed).sorted { $0.key < $1.key }
-        let text = entries.map { "\($0.value)\t\($0.key.string)" }.joined(separator: "\0")
+        let data = try await locked(in: commit).map { id, each in
+            "\(id) \(each.timestamp) \(each.records) \(each.attachments) \(each.attachmentRule)"
+        }
+        let files = try await clone.entries(commit, [options.dumps]).filter { !StartTree.isDerived($0.key.string) }
+        let text = (data + files.map { "\($0.value)\t\($0.key.string)" }).sorted().joined(separator: "\0")
         return SHA256Digest(hashing: Bytes(utf8: text)).hex
     }
 
@@ -506,10 +462,11 @@ extension NightlyJob {
     /// - Returns: `false` if that failed.
     private mutating func review(_ place: Place, _ tip: String?) async throws -> Bool {
         guard place.branch.exact != place.base.exact, let tip else { return true }
-        if report.isLanded, !report.brokeOff {
+        let hasOthers = try await !clone.others(of: place, besides: options.committed).new.isEmpty
+        if report.isLanded, !report.brokeOff, !hasOthers {
             guard let open = request, let forge else { return true }
             try await forge.close(
-                open.number,
+                open,
                 saying: "`\(place.base)` has everything that this request would change, so it is closed.")
             report.landed.append("Pull request #\(open.number) was closed, because the base has all of its changes.")
             request = nil
@@ -527,27 +484,23 @@ extension NightlyJob {
             program.log("the text of the pull request is in \(file)")
             return true
         }
-        guard let known = report.requests else { return false }
+        guard report.requests != nil else { return false }
         do {
             let text = try await text(place, tip)
             if let open = request {
                 try await forge.update(open.number, text)
                 if !report.landed.isEmpty { report.landed.append("Pull request #\(open.number) was updated.") }
-            } else if !report.brokeOff, try await isNew(tip, known) {
+            } else if !report.brokeOff, !report.isLanded, try await closed(tip) == nil {
                 let opened = try await forge.open(text, from: place.branch, into: place.base)
                 request = opened
                 report.landed.append("Pull request: \(opened.url)")
             }
         } catch {
-            note(JobProblem(.tryAgain, "\(JobProblem(error)); the branch was pushed"))
+            let pushed = tip == place.heads.branch ? "" : "; the branch was pushed"
+            note(JobProblem(.tryAgain, "\(JobProblem(error))\(pushed)"))
             return false
         }
         return true
-    }
-
-    private func isNew(_ tip: String, _ known: [ReviewRequest]) async throws -> Bool {
-        let content = try await content(of: tip)
-        return !known.contains { $0.state == .closed && RequestNotes(in: $0.body).content == content }
     }
 
     private func text(_ place: Place, _ tip: String) async throws -> RequestText {
@@ -559,14 +512,11 @@ extension NightlyJob {
                 DiffSide(revision: place.heads.base, path: path)
             ),
             to: (.git(revision: tip, path: nil), DiffSide(revision: tip, path: path)), names: [])
-        var made: [(word: String, path: String)] = []
-        if !options.also.isEmpty {
-            let (old, new) = (
-                try await clone.entries(place.heads.base, options.also), try await clone.entries(tip, options.also)
-            )
-            for key in Set(old.keys).union(new.keys).sorted() where old[key] != new[key] {
-                made.append((old[key] == nil ? "added" : new[key] == nil ? "removed" : "changed", key.string))
-            }
+        let (old, new) = (
+            try await clone.entries(place.heads.base, options.also), try await clone.entries(tip, options.also)
+        )
+        let made = Set(old.keys).union(new.keys).sorted().filter { old[$0] != new[$0] }.map { path in
+            (old[path] == nil ? "added" : new[path] == nil ? "removed" : "changed", path.string)
         }
         let notes = RequestNotes(content: try await content(of: tip), failing: report.failing)
         return RequestText(

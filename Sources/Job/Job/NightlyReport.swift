@@ -5,18 +5,7 @@ import SnapshotBundle
 /// What a nightly run did, for the job's summary and the text of the request. All text from outside is in code spans.
 package struct NightlyReport: Sendable {
     /// Something that keeps the dumps from landing.
-    struct Unverified: Sendable {
-        let name: String
-        let cause: String
-    }
-
-    /// A record that the Swift types of the base cannot decode.
-    struct TypeBreak: Sendable {
-        let file: String
-        let problem: String
-
-        var text: String { "\(MarkdownText.code(file)): \(MarkdownText.code(problem))" }
-    }
+    typealias Unverified = (name: String, cause: String)
 
     /// The dumps directory, from the top of the repository.
     let dumps: String
@@ -25,11 +14,11 @@ package struct NightlyReport: Sendable {
     package internal(set) var warnings: [String] = []
     package internal(set) var landed: [String] = []
     var refreshed: RefreshReport?
-    /// Whether a refresh was begun.
-    var hasRefreshed = false
-    var now = Timestamp(milliseconds: 0)
+    /// When the last refresh ended; `nil` if none was begun.
+    var refreshedAt: Timestamp?
     var unverified: [Unverified] = []
-    var typeBreaks: [TypeBreak] = []
+    /// The records that the Swift types of the base cannot decode.
+    var typeBreaks: [String] = []
     /// What this run has changed in the dumps; `nil` if nothing.
     var changes: DiffReport?
     var failing = Failing()
@@ -76,8 +65,7 @@ package struct NightlyReport: Sendable {
 
     /// A Markdown text without its first line, which names the sides as the program was told them.
     private static func withoutTitle(_ text: String) -> String {
-        text.split(separator: "\n", omittingEmptySubsequences: false).dropFirst().joined(separator: "\n")
-            .trimmingLines
+        text.lines.dropFirst().joined(separator: "\n").trimmingLines
     }
 
     /// Problems first, then what the refresh did.
@@ -90,10 +78,12 @@ package struct NightlyReport: Sendable {
             lines.append("")
             lines += unverified.map { "- \(MarkdownText.code($0.name)) failed: \(MarkdownText.prose($0.cause))" }
         }
-        if hasRefreshed, refreshed == nil { lines += ["", "The refresh of \(minute) did not finish."] }
-        if let refreshed {
-            let text = RefreshMarkdown(refreshed, now: now, failingSince: failing.collections).text
+        if let refreshed, let refreshedAt {
+            let text = RefreshMarkdown(refreshed, now: refreshedAt, failingSince: failing.collections).text
             lines += ["", Self.withoutTitle(text)]
+        } else if let time = refreshedAt?.rfc3339 {
+            let minute = "\(time.prefix(10)) \(time.dropFirst(11).prefix(5)) UTC"
+            lines += ["", "The refresh of \(minute) did not finish."]
         }
         let shown = Set((refreshed?.outcomes ?? []).filter { [.failed, .acknowledged].contains($0.status) }.map(\.id))
         let others = failing.collections.filter { !shown.contains($0.key) }.sorted { $0.key < $1.key }
@@ -105,25 +95,26 @@ package struct NightlyReport: Sendable {
         return lines.joined(separator: "\n")
     }
 
-    private var minute: String {
-        let time = now.rfc3339
-        return "\(time.prefix(10)) \(time.dropFirst(11).prefix(5)) UTC"
-    }
-
     private var types: [String] {
         guard !typeBreaks.isEmpty else { return [] }
-        var page = BoundedText(limit: 4000)
-        for (position, each) in typeBreaks.enumerated() {
-            guard page.append("- \(each.text)\n", reserving: 40) else {
-                page.appendLast("- … and \(typeBreaks.count - position) more\n")
-                break
-            }
-        }
+        let list = Self.bounded(typeBreaks.map { "- \($0)" }, 4000) { "- … and \($0) more" }
         return [
             "## Type breaks: change the app before you merge\n\nThe generated types of the base cannot decode these new "
                 + "records. This pull request may contain new types; update the code that uses these fields:\n\n"
-                + page.text.trimmingLines
+                + list
         ]
+    }
+
+    /// Joins as many lines as fit, and ends with one that says how many do not.
+    private static func bounded(_ lines: [String], _ limit: Int, rest: (Int) -> String) -> String {
+        var page = BoundedText(limit: limit)
+        for (position, line) in lines.enumerated() {
+            guard page.append("\(line)\n", reserving: 100) else {
+                page.appendLast(rest(lines.count - position))
+                break
+            }
+        }
+        return page.text.trimmingLines
     }
 
     // MARK: The request
@@ -140,45 +131,38 @@ package struct NightlyReport: Sendable {
         _ all: DiffReport, made: [(word: String, path: String)], remote: String, base: String, branch: String,
         notes: RequestNotes
     ) -> String {
-        var page = BoundedText(limit: Self.nightBytes)
-        for line in night("This night").split(separator: "\n", omittingEmptySubsequences: false) {
-            guard page.append("\(line)\n", reserving: 100) else {
-                page.appendLast("(The rest is in the job log.)\n")
-                break
-            }
+        let night = Self.bounded(night("This night").lines, Self.nightBytes) { _ in
+            "(The rest is in the job log.)"
         }
         var parts = [
             "A nightly job keeps this pull request up to date until it is merged or closed. Merging it updates the data; "
                 + "collections that failed keep their current bundles."
         ]
-        parts += types + [page.text.trimmingLines, "## All changes against the branch \(MarkdownText.code(base))"]
+        parts += types + [night, "## All changes against the branch \(MarkdownText.code(base))"]
         parts.append(
             refreshed != nil && !brokeOff
                 ? "Except for failed and pinned collections, everything was up to date with the server this night."
                 : "These changes are from earlier nights, because this night did not finish.")
         parts.append(Self.withoutTitle(DiffMarkdown(all).text))
         if !made.isEmpty {
-            var lines = made.prefix(20).map { "- \($0.word) \(MarkdownText.code($0.path))" }
-            if made.count > 20 { lines.append("- … and \(made.count - 20) more") }
-            parts.append("### Files generated from the dumps\n\n" + lines.joined(separator: "\n"))
+            let lines = made.map { "- \($0.word) \(MarkdownText.code($0.path))" }
+            let list = Self.bounded(lines, 2000) { "- … and \($0) more" }
+            parts.append("### Files generated from the dumps\n\n\(list)")
         }
         parts.append("## Check it yourself\n\n```sh\n" + commands(remote, base, branch) + "\n```")
         return parts.joined(separator: "\n\n") + "\n\n\(notes.comment)\n"
     }
 
-    /// Commands with which a reader can check the request. Each word is quoted for a shell, if it needs that.
+    /// Commands with which a reader can check the request.
     private func commands(_ remote: String, _ base: String, _ branch: String) -> String {
-        func line(_ words: [String], _ comment: String = "") -> String {
-            words.map(ShellWord.quoted).joined(separator: " ") + comment
-        }
+        let (q, place) = (ShellWord.quoted, ShellWord.quoted(dumps))
         var lines = [
-            line(["git", "fetch", remote, base, branch]) + " && " + line(["git", "checkout", branch]),
-            line(["rsdump", "verify", "--locked", "--dumps", dumps], "    # every signature and hash"),
-            line(
-                ["rsdump", "diff", "git:\(remote)/\(base)", dumps, "--dumps", dumps], "    # all changes, in full"),
+            "git fetch \(q(remote)) \(q(base)) \(q(branch)) && git checkout \(q(branch))",
+            "rsdump verify --locked --dumps \(place)    # every signature and hash",
+            "rsdump diff \(q("git:\(remote)/\(base)")) \(place) --dumps \(place)    # all changes, in full",
         ]
         if let name = failing.collections.keys.sorted().first {
-            lines.append(line(["rsdump", "refresh", "\(name)", "--dumps", dumps], "    # one collection again"))
+            lines.append("rsdump refresh \(q("\(name)")) --dumps \(place)    # one collection again")
         }
         return lines.joined(separator: "\n")
     }
@@ -237,7 +221,7 @@ package struct Failing: Hashable, Sendable {
     ///
     /// - Parameter body: the text of the request, which has those of earlier runs in other clones.
     func updated(by report: NightlyReport, _ body: String?, today: String) -> Failing {
-        guard report.hasRefreshed else { return self }
+        guard report.refreshedAt != nil else { return self }
         let earlier = body.map { RequestNotes(in: $0).failing } ?? Failing()
         func first(_ days: String?...) -> String {
             (days.compactMap(\.self).filter { $0 <= today } + [today]).min() ?? today
@@ -278,6 +262,13 @@ package struct RequestNotes: Hashable, Sendable {
         failing = Failing(json?["failing"] ?? .null)
     }
 
+    /// Returns a text without the last notes in it.
+    static func removed(from body: String) -> String {
+        guard let start = body.ranges(of: mark).last?.lowerBound else { return body }
+        let end = body[start...].firstRange(of: " -->")?.upperBound ?? body.endIndex
+        return String(body[..<start] + body[end...])
+    }
+
     var comment: String {
         let json = JSONValue.members(["content": content.map(JSONValue.string), "failing": failing.json])
         return Self.mark + String(decoding: JSONText.compact(json), as: UTF8.self) + " -->"
@@ -285,6 +276,8 @@ package struct RequestNotes: Hashable, Sendable {
 }
 
 extension String {
+    fileprivate var lines: [String] { split(separator: "\n", omittingEmptySubsequences: false).map(String.init) }
+
     /// The text without line feeds at its ends.
     fileprivate var trimmingLines: String {
         var text = self[...]

@@ -50,27 +50,12 @@ package struct PublishJob: Sendable {
                 .usage, "\(edited[0]) has changes that are not committed; commit or stash them, and run this again")
         }
         let folder = "\(clone.common)/rsdump-publish"
-        try FileStore.makeDirectories(folder)
-        guard let lock = try DirectoryLock(folder) else {
-            throw JobProblem(.tryAgain, "another run is active in this clone; try again when it has finished")
-        }
+        let lock = try clone.lock(folder)
         defer { withExtendedLifetime(lock) {} }
         for _ in 0..<Self.mostTries {
             let (start, remote) = try await clone.start(on: branch)
             let tree = try await JobTree(clone, at: "\(folder)/tree", from: start, dumps: dumps, isWhole: true)
             try await publish(tree.path)
-            guard try await !tree.lacksFilter() else {
-                throw JobProblem(
-                    .usage,
-                    "the bundles are in Git LFS, but this clone has no LFS filter; install git-lfs, and run git lfs "
-                        + "install")
-            }
-            let ignored = try await tree.ignored([dumps])
-            guard ignored.isEmpty else {
-                throw JobProblem(
-                    .usage,
-                    "git ignores \(ignored[0]); nothing was pushed; remove the rule from .gitignore")
-            }
             try await tree.add([dumps])
             let files = try await tree.written()
             guard try await clone.entries(files, [dumps]) != clone.entries(start, [dumps]) else { return nil }

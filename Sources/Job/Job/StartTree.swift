@@ -7,16 +7,10 @@ import SnapshotBundle
 /// Nothing outside of the dumps directory comes from the branch, which nobody has reviewed. If both have changed the
 /// dumps, documents and `dumps.yaml` are merged here, and the bundles by ``DumpsMerge``.
 struct StartTree: Sendable {
-    private let clone: JobClone
-    private let dumps: String
+    let clone: JobClone
+    let dumps: String
     /// A directory for temporary files.
-    private let scratch: String
-
-    init(_ clone: JobClone, dumps: String, scratch: String) {
-        self.clone = clone
-        self.dumps = dumps
-        self.scratch = scratch
-    }
+    let scratch: String
 
     /// Makes the tree. Runs git.
     ///
@@ -32,7 +26,8 @@ struct StartTree: Sendable {
         let merges = ours != old
         if merges {
             entries = ours
-            for path in Set(theirs.keys).union(old.keys) where !isDerived(path.string) && theirs[path] != old[path] {
+            for path in Set(theirs.keys).union(old.keys) where !Self.isDerived(path.string) && theirs[path] != old[path]
+            {
                 if ours[path] == old[path] || ours[path] == theirs[path] {
                     entries[path] = theirs[path]
                 } else {
@@ -44,7 +39,7 @@ struct StartTree: Sendable {
     }
 
     /// Whether a file is a bundle or the lock file.
-    private func isDerived(_ path: String) -> Bool {
+    static func isDerived(_ path: String) -> Bool {
         path.hasSuffix(".zip") || path.hasSuffix("/\(LockFile.name)")
     }
 
@@ -101,22 +96,20 @@ extension JobTree {
         }
         return lines
     }
+}
 
-    /// Adds to the index what a branch has changed elsewhere, as far as the base has not changed the same files.
+extension JobClone {
+    /// Returns the files that people have changed on the branch, as far as the base has not changed the same ones.
     ///
-    /// - Parameters:
-    ///   - tip: the branch's commit.
-    ///   - fork: where branch and base part.
-    ///   - paths: what the job itself commits.
-    func takeOver(_ tip: String, since fork: String, besides paths: [String]) async throws {
-        let (old, theirs, changed) = try await clone.changes(from: fork, to: tip)
-        let names = changed.map(\.string).filter { path in
-            !paths.contains { path == $0 || path.hasPrefix("\($0)/") }
+    /// - Parameter paths: what the job itself commits.
+    func others(of place: NightlyJob.Place, besides paths: [String]) async throws -> (old: Entries, new: Entries) {
+        guard let fork = place.fork, let tip = place.heads.branch else { return ([:], [:]) }
+        let (old, new, changed) = try await changes(from: fork, to: tip)
+        let names = changed.filter { path in
+            !paths.contains { path == $0.exact || path.string.hasPrefix("\($0)/") }
         }
-        guard !names.isEmpty else { return }
-        let ours = try await clone.entries(base, names)
-        let free = names.filter { ours[$0.exact] == old[$0.exact] }.map(\.exact)
-        try await replace(
-            theirs.filter { free.contains($0.key) }, old: old.filter { free.contains($0.key) })
+        let ours = try await entries(place.heads.base, names.map(\.string))
+        let free = Set(names.filter { ours[$0] == old[$0] })
+        return (old.filter { free.contains($0.key) }, new.filter { free.contains($0.key) })
     }
 }

@@ -54,14 +54,15 @@ import Testing
                 == "https://api.github.com/repos/o/r/pulls?head=o%3Aa%20b&base=main&state=all&per_page=100")
         #expect(asked.headers["Authorization"] == "Bearer secret" && asked.method == .get && asked.body == nil)
         #expect(asked.headers["User-Agent"] != nil && asked.headers["X-GitHub-Api-Version"] == "2022-11-28")
-        try await forge.close(7, saying: "why")
+        try await forge.close(
+            ReviewRequest(number: 7, state: .open, url: "", body: "b<!-- rsdump nightly {} -->"), saying: "why")
         let closing = host.asked.withLock {
             $0.dropFirst().map { "\($0.method.rawValue) \($0.url) \($0.body?.text ?? "")" }
         }
         #expect(
             closing == [
                 #"POST https://api.github.com/repos/o/r/issues/7/comments {"body":"why"}"#,
-                #"PATCH https://api.github.com/repos/o/r/pulls/7 {"state":"closed"}"#,
+                #"PATCH https://api.github.com/repos/o/r/pulls/7 {"state":"closed","body":"b"}"#,
             ])
     }
 
@@ -82,14 +83,15 @@ import Testing
     @Test(arguments: [
         (401, #"{"message": "Bad credentials"}"#, "`Bad credentials`: the token is not valid, or has expired"),
         (403, #"{"message": "Resource not accessible by integration"}"#, "the token needs `pull_requests=write`"),
-        (404, "<html>", "the token needs `pull_requests=write`"),
+        (404, "<html>", "the token needs `pull_requests=write`"), (403, "rate", "too many requests"),
         (422, #"{"message": "Validation Failed", "errors": [{"message": "No commits"}]}"#, "`No commits`"),
         (422, #"{"message": {"base": ["is \n::error::"]}}"#, #"`is \u{a}::error::`"#),
         (429, "", "too many requests"), (502, "bad gateway", "GitHub answered 502"),
         (301, "", "the repository has moved"), (200, "<html>", "something else than JSON"),
     ])
     func anErrorSaysWhatTheHostSays(status: Int, body: String, words: String) async throws {
-        let host = Host(body, status, headers: [.init("X-Accepted-GitHub-Permissions", "pull_requests=write")])
+        let limit = HTTPHeaders.Field("X-RateLimit-Remaining", body == "rate" ? "0" : "9")
+        let host = Host(body, status, headers: [.init("X-Accepted-GitHub-Permissions", "pull_requests=write"), limit])
         let forge = try host.forge(["GH_TOKEN": "secret"])
         let error = await #expect(throws: JobProblem.self) { try await forge.requests(from: "a", into: "main") }
         #expect(error?.code == .tryAgain && error?.text.contains(words) == true, "\(String(describing: error))")

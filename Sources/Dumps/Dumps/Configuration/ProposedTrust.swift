@@ -3,10 +3,12 @@ import SnapshotBundle
 
 // The check of a proposal: what it may be trusted for is decided by the commit that it is proposed for.
 extension DumpsConfiguration {
-    /// Reads the `dumps.yaml` of a commit. Runs git.
+    /// Reads the `dumps.yaml` and the lock file of a commit. Runs git.
     ///
-    /// - Throws: ``DumpsError``, also if the commit has none.
-    package init(committed name: String, in directory: String) async throws {
+    /// - Throws: ``DumpsError``, also if the commit has no `dumps.yaml`.
+    package static func committed(
+        _ name: String, in directory: String
+    ) async throws -> (configuration: Self, lock: LockFile) {
         let (repository, revision, isFound) = try await GitRepository.finding(
             "dumps.yaml", of: directory, at: name)
         guard isFound, let configuration = try await repository.configuration(at: revision) else {
@@ -14,7 +16,7 @@ extension DumpsConfiguration {
                 file: "git:\(name)", problem: "this commit has no \(directory)/dumps.yaml",
                 remedy: "give the branch that the change is proposed for")
         }
-        self = configuration
+        return (configuration, try await repository.lock(at: revision) ?? LockFile())
     }
 
     /// Returns this configuration with the server and the trust settings of another one.

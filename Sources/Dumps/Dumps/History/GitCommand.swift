@@ -44,12 +44,17 @@ package struct GitCommand: Sendable {
     /// Whether a bare repository is used.
     let allowsBare: Bool
     let access: Access
+    /// More settings, such as `core.sparseCheckout=true`.
+    let settings: [String]
 
-    package init(directory: String, seconds: Int, allowsBare: Bool = false, access: Access = .local) {
+    package init(
+        directory: String, seconds: Int, allowsBare: Bool = false, access: Access = .local, settings: [String] = []
+    ) {
         self.directory = directory
         self.seconds = seconds
         self.allowsBare = allowsBare
         self.access = access
+        self.settings = settings
     }
 
     /// The values of settings that a person may have set otherwise.
@@ -57,23 +62,24 @@ package struct GitCommand: Sendable {
         "core.quotePath=false", "core.fsmonitor=false", "core.splitIndex=false", "core.untrackedCache=false",
         "index.sparse=false", "submodule.recurse=false", "fetch.recurseSubmodules=false", "fetch.prune=false",
         "fetch.pruneTags=false", "push.recurseSubmodules=no", "push.followTags=false", "push.gpgSign=false",
-        "gc.auto=0", "maintenance.auto=false", "color.ui=false",
+        "gc.auto=0", "maintenance.auto=false", "color.ui=false", "i18n.commitEncoding=UTF-8",
     ]
 
     /// Runs git.
     ///
     /// - Parameters:
     ///   - input: the text for git's standard input.
-    ///   - settings: more settings, such as `core.sparseCheckout=true`.
     ///   - variables: more environment variables, such as `GIT_INDEX_FILE`.
     ///   - limit: the maximum number of bytes of output.
     /// - Throws: ``DumpsError`` with the code `usage` if git is not installed, `refused` if its output exceeds the
     ///   limit, or `program` if it could not be started or was stopped.
     package func run(
-        _ arguments: [String], input: [UInt8] = [], settings: [String] = [], variables: [String: String] = [:],
+        _ arguments: [String], input: [UInt8] = [], variables: [String: String] = [:],
         limit: Limit
     ) async throws(DumpsError) -> Result {
-        let fixed = ["safe.bareRepository=\(allowsBare ? "all" : "explicit")"] + Self.fixed + settings
+        // Of the hooks, a job needs only the one that uploads files of Git LFS.
+        let hooks = access == .remote && arguments.first != "push" ? ["core.hooksPath=/dev/null"] : []
+        let fixed = ["safe.bareRepository=\(allowsBare ? "all" : "explicit")"] + Self.fixed + hooks + settings
         let program = ExternalProgram(
             "git", ["-C", directory, "--no-pager"] + fixed.flatMap { ["-c", $0] } + arguments,
             environment: Self.environment(access, ProcessInfo.processInfo.environment).merging(variables) { $1 })
@@ -95,12 +101,12 @@ package struct GitCommand: Sendable {
 
     /// Runs git, whose exit code must be 0.
     ///
-    /// - Throws: the errors of ``run(_:input:settings:variables:limit:)``, and one with git's own words if it fails.
+    /// - Throws: the errors of ``run(_:input:variables:limit:)``, and one with git's own words if it fails.
     package func checked(
-        _ arguments: [String], input: [UInt8] = [], settings: [String] = [], variables: [String: String] = [:],
+        _ arguments: [String], input: [UInt8] = [], variables: [String: String] = [:],
         limit: Limit = .whole
     ) async throws(DumpsError) -> Result {
-        let result = try await run(arguments, input: input, settings: settings, variables: variables, limit: limit)
+        let result = try await run(arguments, input: input, variables: variables, limit: limit)
         guard result.status == 0 else {
             throw .git(
                 directory: directory, command: arguments.first ?? "",

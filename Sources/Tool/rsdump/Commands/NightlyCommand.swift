@@ -100,7 +100,8 @@ struct NightlyCommand: AsyncParsableCommand {
         let forge = try await ForgeFinder(
             variables, transport: CurlTransport(), userAgent: UserAgent(name: "rsdump", version: RSDump.version)
         ).forge(of: clone.url())
-        var job = NightlyJob(clone, options: options, program: program(path), forge: forge)
+        var job = NightlyJob(
+            clone, options: options, program: NightlyProgram(path: path, options: refreshOptions), forge: forge)
         let code = verify ? await job.verifyCommit() : await job.run()
         try finish(job.report, code, summary: value(summary.file, "SUMMARY"), variables)
     }
@@ -126,44 +127,8 @@ struct NightlyCommand: AsyncParsableCommand {
         return place
     }
 
-    private func program(_ path: String) -> NightlyJob.Program {
-        let options = refreshOptions
-        return NightlyJob.Program(
-            path: path,
-            refresh: { directory, isFull in
-                do {
-                    let command = try RefreshCommand.parse(
-                        options + ["--dumps", directory.path]
-                            + (isFull && !options.contains("--full") ? ["--full"] : []))
-                    let result = try await command.refreshed()
-                    Self.log(RefreshText(result: result, style: .plain).text)
-                    let status = result.report.exitStatus
-                    return .init(
-                        report: result.report, code: JobProblem.Code(rawValue: status.rawValue) ?? .someFailed,
-                        reason: result.report.failed.first?.error.map { "\($0)" })
-                } catch {
-                    let failure = CommandFailure(error)
-                    Self.log("rsdump: \(Console.visible("\(failure)"))")
-                    return .init(
-                        report: nil, code: JobProblem.Code(rawValue: failure.status.rawValue) ?? .someFailed,
-                        reason: failure.description)
-                }
-            },
-            misfits: { directory, file in
-                let configuration = try directory.configuration()
-                var options = Embedding.Options()
-                (options.hasTypes, options.swiftFile) = (true, file)
-                for id in try directory.lockFile().collections.keys {
-                    options.schemas[id] = configuration.settings(of: id).guards.schema
-                }
-                let verifier = BundleVerifier(try configuration.policy(file: directory.configurationPath))
-                return try Embedding(directory, to: "EmbeddedTypes", options: options, verifier: verifier).misfits()
-            },
-            log: { Self.log("nightly: \($0)") }, now: HTTPEnvironment.system.now)
-    }
-
     /// Prints to standard error. GitHub's runner takes lines with `##[` for commands.
-    private static func log(_ text: String) { Console.error(text.replacing("##[", with: "# #[")) }
+    fileprivate static func log(_ text: String) { Console.error(text.replacing("##[", with: "# #[")) }
 
     private func finish(
         _ report: NightlyReport, _ code: JobProblem.Code, summary: String?, _ variables: [String: String]
@@ -201,6 +166,45 @@ struct NightlyCommand: AsyncParsableCommand {
         let escaped = visible.replacing("%", with: "%25").replacing("\r", with: "%0D").replacing("\n", with: "%0A")
         Console.print("::\(level) title=Remote Settings dumps::\(escaped)")
     }
+}
+
+/// The commands of this program that the job runs.
+private struct NightlyProgram: NightlyJob.Program {
+    let path: String
+    /// The options of `rsdump refresh`.
+    let options: [String]
+
+    var now: Timestamp { HTTPEnvironment.system.now() }
+
+    func refresh(_ directory: DumpsDirectory, isFull: Bool) async -> (
+        report: RefreshReport?, code: JobProblem.Code, reason: String?
+    ) {
+        func code(_ status: ExitStatus) -> JobProblem.Code { .init(rawValue: status.rawValue) ?? .someFailed }
+        do {
+            let full = isFull && !options.contains("--full") ? ["--full"] : []
+            let result = try await RefreshCommand.parse(options + ["--dumps", directory.path] + full).refreshed()
+            NightlyCommand.log(RefreshText(result: result, style: .plain).text)
+            let reason = result.report.failed.first?.error.map { "\($0)" }
+            return (result.report, code(result.report.exitStatus), reason)
+        } catch {
+            let failure = CommandFailure(error)
+            NightlyCommand.log("rsdump: \(Console.visible("\(failure)"))")
+            return (nil, code(failure.status), failure.description)
+        }
+    }
+
+    func misfits(_ directory: DumpsDirectory, _ file: String) throws -> [String] {
+        let configuration = try directory.configuration()
+        var options = Embedding.Options()
+        (options.hasTypes, options.swiftFile) = (true, file)
+        for id in try directory.lockFile().collections.keys {
+            options.schemas[id] = configuration.settings(of: id).guards.schema
+        }
+        let verifier = BundleVerifier(try configuration.policy(file: directory.configurationPath))
+        return try Embedding(directory, to: "EmbeddedTypes", options: options, verifier: verifier).misfits()
+    }
+
+    func log(_ text: String) { NightlyCommand.log("nightly: \(text)") }
 }
 
 extension StringProtocol {

@@ -58,18 +58,24 @@ struct VerifyCommand: AsyncParsableCommand {
 
     mutating func run() async throws {
         let (place, tracked) = locked ? try await trackedWork() : ("", [])
-        let base = try await trustedConfiguration()
+        let base = try await trustedCommit()
         let commit = try await dumps.checkOutCommit()
         defer { withExtendedLifetime(commit) {} }
         var weakened: [String]?
         let opened = try OpenDumps(dumps) { proposed in
             let proposed = try trust.applied(to: proposed)
             guard let base else { return proposed }
-            weakened = proposed.trustBeyond(base)
-            return proposed.trusting(as: base)
+            weakened = proposed.trustBeyond(base.configuration)
+            return proposed.trusting(as: base.configuration)
         }
         let verification = Verification(opened.directory, policy: opened.policy)
         let outcomes = try await verification.run(collections.names, configured: opened.configuration.collections)
+        if let base, !base.configuration.trust.acceptsUnsigned {
+            let added = outcomes.filter {
+                $0.entry?.trust == .imported && base.lock.collections[$0.id]?.content != $0.entry?.content
+            }
+            weakened = (weakened ?? []) + added.map { "it lists \($0.id), which has new data without a signature" }
+        }
         let now = HTTPEnvironment.system.now()
         let report = VerifyReport(
             outcomes: outcomes, weakened: weakened,
@@ -88,12 +94,12 @@ struct VerifyCommand: AsyncParsableCommand {
         if !report.isWithinBudget || !report.passesGuards { throw ExitStatus.someFailed.code }
     }
 
-    /// Returns the settings of the commit given by --trust-from; `nil` without it.
-    private func trustedConfiguration() async throws -> DumpsConfiguration? {
+    /// Returns the settings and the lock file of the commit given by --trust-from; `nil` without it.
+    private func trustedCommit() async throws -> (configuration: DumpsConfiguration, lock: LockFile)? {
         guard case .git(let revision, let path)? = trustFrom else { return nil }
         var directory = dumps.directory.path
         if case .git(_, let place)? = DiffSide.Place(dumps.path) { directory = place ?? "dumps" }
-        return try await DumpsConfiguration(committed: revision, in: path ?? directory)
+        return try await DumpsConfiguration.committed(revision, in: path ?? directory)
     }
 
     /// Returns the dumps directory in the work tree, and the files of its work directory that git tracks there, or in
