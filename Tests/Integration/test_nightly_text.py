@@ -109,7 +109,7 @@ def run_nights(folder, server, nights):
     faults.append({"path": "collections/regions/changeset", "status": 400,
                    "body": '{"code":400,"errno":107,"error":"Invalid parameters","message":"_since in querystring: unknown"}'})
     server.delete_record(REGIONS, "nowhere")
-    night(1, rsdump.SOME_FAILED)
+    assert f"- at the server's current state: `{FONTS}`\n" in section(night(1, rsdump.SOME_FAILED).summary, "### Pinned")
     # 2: an attachment is missing on the server, and the pinned collection changes there.
     nights.set(1, 12)
     server.patch_record(FONTS, "serif", {"size": 13})
@@ -176,10 +176,12 @@ def test_ten_questions_have_answers_in_the_text(several):
     assert f"acknowledged in `dumps.yaml` until {nights.day(30)} (error `http`): bug 1234" in known and f"since {nights.day(1)}" in known
     assert "reason: the server answered 400: `_since` in querystring: unknown\n" in known and "errno" not in known
     assert f"`{REGIONS}`" not in icons
-    assert "bug 77" in section(night, "### Pinned")
+    pinned = section(night, "### Pinned")
+    assert "bug 77" in pinned and f"; superseded since {nights.day(2)}\n" in pinned
     # What came this night, and what in all?
     assert f"| `{SETTINGS}` | updated |" in section(night, "### Changed") and "1 deleted" in night and "~" not in night
     assert "`value`: `false` → `true`" in changes and "deleted `search-bar`" in changes
+    assert re.search(r"^\| `main/themes` \|.* \| none → [\d.]+ KiB \| ", changes, re.MULTILINE), changes
     # What is new, what is gone, and why?
     assert "- New: `main/themes`\n" in changes
     assert f"- Removed: `{HINTS}` (no longer listed in `dumps.yaml`)" in changes

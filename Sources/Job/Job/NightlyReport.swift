@@ -79,7 +79,11 @@ package struct NightlyReport: Sendable {
             lines += unverified.map { "- \(MarkdownText.code($0.name)) failed: \(MarkdownText.prose($0.cause))" }
         }
         if let refreshed, let refreshedAt {
-            let text = RefreshMarkdown(refreshed, now: refreshedAt, failingSince: failing.collections).text
+            let superseded = failing.superseded.map { ($0.key.collection, $0.value) }
+            let text = RefreshMarkdown(
+                refreshed, now: refreshedAt, failingSince: failing.collections,
+                supersededSince: Dictionary(superseded) { min($0, $1) }
+            ).text
             lines += ["", Self.withoutTitle(text)]
         } else if let time = refreshedAt?.rfc3339 {
             let minute = "\(time.prefix(10)) \(time.dropFirst(11).prefix(5)) UTC"
@@ -180,10 +184,32 @@ package enum ShellWord {
     }
 }
 
-/// Since when what fails has failed.
+/// Since when collections fail and pins are superseded.
 package struct Failing: Hashable, Sendable {
+    /// What a collection is pinned at. Another pin begins anew.
+    struct Pinned: Hashable, Sendable {
+        let collection: CollectionID
+        let at: Timestamp
+
+        var text: String { "\(collection)@\(at)" }
+
+        init(_ collection: CollectionID, at: Timestamp) {
+            (self.collection, self.at) = (collection, at)
+        }
+
+        init?(_ text: String) {
+            let parts = text.split(separator: "@")
+            guard parts.count == 2, let id = try? CollectionID(String(parts[0])), let at = Timestamp(parts[1]) else {
+                return nil
+            }
+            self.init(id, at: at)
+        }
+    }
+
     /// The first day of each collection, such as `2026-11-28`.
     var collections: [CollectionID: String] = [:]
+    /// The first day on which the server's state was newer than the one of a pin.
+    var superseded: [Pinned: String] = [:]
     /// The first day on which the refresh failed as a whole; `nil` if it did not.
     var refresh: String?
 
@@ -203,14 +229,16 @@ package struct Failing: Hashable, Sendable {
                 refresh = day
             } else if let id = try? CollectionID(member.key) {
                 collections[id] = day
+            } else if let pinned = Pinned(member.key) {
+                superseded[pinned] = day
             }
         }
     }
 
     var json: JSONValue {
-        let days = collections.sorted { $0.key < $1.key }
-            .map { JSONValue.Member(key: "\($0.key)", value: .string($0.value)) }
-        return .object(days + (refresh.map { [.init(key: "refresh", value: .string($0))] } ?? []))
+        var days = collections.map { ("\($0.key)", $0.value) } + superseded.map { ($0.key.text, $0.value) }
+        if let refresh { days.append(("refresh", refresh)) }
+        return .object(days.sorted { $0.0 < $1.0 }.map { JSONValue.Member(key: $0.0, value: .string($0.1)) })
     }
 
     func write(at state: String) throws {
@@ -230,11 +258,17 @@ package struct Failing: Hashable, Sendable {
         guard let refreshed = report.refreshed else {
             // A refresh that failed as a whole says nothing of its collections.
             next.collections = collections.merging(earlier.collections) { min($0, $1) }
+            next.superseded = superseded.merging(earlier.superseded) { min($0, $1) }
             next.refresh = first(refresh, earlier.refresh)
             return next
         }
         for outcome in refreshed.outcomes where [.failed, .acknowledged].contains(outcome.status) {
             next.collections[outcome.id] = first(collections[outcome.id], earlier.collections[outcome.id])
+        }
+        for outcome in refreshed.outcomes {
+            guard let pin = outcome.pin, pin.isSuperseded else { continue }
+            let pinned = Pinned(outcome.id, at: pin.pin.at)
+            next.superseded[pinned] = first(superseded[pinned], earlier.superseded[pinned])
         }
         return next
     }

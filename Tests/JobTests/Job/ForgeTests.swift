@@ -125,6 +125,7 @@ import Testing
     @Test func theNotesOfARequestAreReadBack() throws {
         var failing = Failing()
         failing.collections = [try CollectionID("main/a"): "2026-01-02"]
+        failing.superseded = [.init(try CollectionID("main/a"), at: Timestamp(milliseconds: 7)): "2026-01-04"]
         failing.refresh = "2026-01-03"
         let notes = RequestNotes(content: "c", failing: failing)
         #expect(RequestNotes(in: "text\r\n\(notes.comment)\r\nmore") == notes)

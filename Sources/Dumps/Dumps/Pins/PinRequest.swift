@@ -60,6 +60,12 @@ package struct PinState: Hashable, Sendable {
     package let serverTimestamp: Timestamp?
     package let isOverdue: Bool
 
+    /// Whether the server has a newer state, as far as it was queried.
+    package var isSuperseded: Bool { serverTimestamp.map { $0 > pin.at } ?? false }
+
+    /// Whether the pin is at the server's state, as far as it was queried.
+    package var isCurrent: Bool { serverTimestamp == pin.at }
+
     init(_ pin: Pin, serverTimestamp: Timestamp?, now: Timestamp) {
         self.pin = pin
         self.serverTimestamp = serverTimestamp

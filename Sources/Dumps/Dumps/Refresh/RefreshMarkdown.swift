@@ -6,14 +6,21 @@ package struct RefreshMarkdown {
     private let report: RefreshReport
     private let now: Timestamp
     private let failingSince: [CollectionID: String]
+    private let supersededSince: [CollectionID: String]
 
     /// Creates the Markdown of a report.
     ///
-    /// - Parameter failingSince: the days on which failures began, if they are known.
-    package init(_ report: RefreshReport, now: Timestamp, failingSince: [CollectionID: String] = [:]) {
+    /// - Parameters:
+    ///   - failingSince: the days on which failures began, if they are known.
+    ///   - supersededSince: the days on which the server first had a newer state than a pin, if they are known.
+    package init(
+        _ report: RefreshReport, now: Timestamp, failingSince: [CollectionID: String] = [:],
+        supersededSince: [CollectionID: String] = [:]
+    ) {
         self.report = report
         self.now = now
         self.failingSince = failingSince
+        self.supersededSince = supersededSince
     }
 
     /// The Markdown text. The lines beyond the limit are replaced by a count of them.
@@ -49,13 +56,24 @@ package struct RefreshMarkdown {
             lines += report.unlisted.map { "- \(MarkdownText.code("\($0)"))" }
         }
         if let excess = report.excess { lines += ["", "### Over budget", "", MarkdownText.prose("\(excess)")] }
-        let pinned = report.outcomes.filter { $0.pin != nil }
-        if !pinned.isEmpty { lines += ["", "### Pinned", ""] }
-        for outcome in pinned { lines.append(item(outcome, outcome.pin.map(PinText.sentence) ?? "")) }
+        lines += pins
         let others = report.outcomes.filter { $0.error == nil }
         let notes = others.flatMap { outcome in outcome.notes.map { item(outcome, $0) } }
         if !notes.isEmpty { lines += ["", "### Notes", ""] + notes }
         return lines
+    }
+
+    /// One line for all pins at the server's state, and one for each of the others.
+    private var pins: [String] {
+        let pinned = report.outcomes.compactMap { outcome in outcome.pin.map { (outcome, $0) } }
+        guard !pinned.isEmpty else { return [] }
+        let current = pinned.filter { $1.isCurrent && !$1.isOverdue }.map { "\($0.0.id)" }
+        return ["", "### Pinned", ""]
+            + (current.isEmpty ? [] : ["- at the server's current state: \(current.map(MarkdownText.code).joined(separator: ", "))"])
+            + pinned.filter { !$1.isCurrent || $1.isOverdue }.map { outcome, pin in
+                let since = pin.isSuperseded ? supersededSince[outcome.id] : nil
+                return item(outcome, PinText.sentence(pin)) + (since.map { "; superseded since \($0)" } ?? "")
+            }
     }
 
     private var heading: String {

@@ -40,6 +40,9 @@ package struct BundleReader: Sendable {
         try self.init(bytes, name: name, mapping: nil)
     }
 
+    /// The size of the whole file in bytes.
+    package var size: UInt64 { UInt64(file.count) }
+
     /// The SHA-256 of the whole file. Reads every byte.
     package var fileDigest: SHA256Digest { mapping?.digest() ?? SHA256Digest(hashing: file) }
 

@@ -78,8 +78,8 @@ package struct DiffMarkdown {
     }
 
     private func appendTable(_ changed: [SnapshotDiff], to page: inout BoundedText) {
-        page.append("\n| collection | records | created | updated | deleted | attachments | date |\n")
-        page.append("| --- | ---: | ---: | ---: | ---: | --- | --- |\n")
+        page.append("\n| collection | records | created | updated | deleted | attachments | size | date |\n")
+        page.append("| --- | ---: | ---: | ---: | ---: | --- | ---: | --- |\n")
         for (index, diff) in changed.enumerated() {
             guard index < Self.collectionsInTable, page.append(row(diff), reserving: limit / 2) else {
                 page.append(
@@ -97,10 +97,11 @@ package struct DiffMarkdown {
             if old == new { return new ?? "" }
             return "\(old ?? "none") → \(new ?? "none")"
         }
+        let hasSizes = [diff.old, diff.new].allSatisfy { $0.map { $0.size != nil } ?? true }
         let cells = [
             MarkdownText.cell("\(diff.collection)"), sides { "\($0.records)" }, "\(diff.counts.created)",
             "\(diff.counts.updated)", "\(diff.counts.deleted)", DiffWords.attachments(diff.attachments) ?? "",
-            sides { "\($0.timestamp.rfc3339.prefix(10))" },
+            hasSizes ? sides { $0.size.map(ByteSize.text) ?? "" } : "", sides { "\($0.timestamp.rfc3339.prefix(10))" },
         ]
         return "| " + cells.joined(separator: " | ") + " |\n"
     }

@@ -18,6 +18,8 @@ package struct ComparedSnapshot: Sendable {
     let metadata: Bytes?
     /// The hashes of the attachments in the bundle, sorted; `nil` if the state is not from a bundle.
     let packaged: [SHA256Digest]?
+    /// The size of the bundle in bytes; `nil` if the state is not from a bundle.
+    let size: UInt64?
     /// The guards that were overridden to accept the state, as recorded in the lock file.
     let accepted: [String]
 
@@ -33,6 +35,7 @@ package struct ComparedSnapshot: Sendable {
         signatures = nil
         metadata = Self.written(snapshot.metadata)
         packaged = nil
+        size = nil
         accepted = []
     }
 
@@ -45,6 +48,7 @@ package struct ComparedSnapshot: Sendable {
         signatures = nil
         metadata = Self.written(state.metadata)
         packaged = nil
+        size = nil
         accepted = []
     }
 
@@ -63,6 +67,7 @@ package struct ComparedSnapshot: Sendable {
         // Imported dumps have only generated metadata, which does not describe them.
         self.metadata = trust == .imported ? nil : Self.written(metadata)
         packaged = Array(bundle.attachments)
+        size = bundle.size
     }
 
     private static func written(_ metadata: CollectionMetadata) -> Bytes? {

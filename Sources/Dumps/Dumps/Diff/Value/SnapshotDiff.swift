@@ -9,6 +9,8 @@ package struct SnapshotDiff: Sendable {
         let collection: CollectionID
         package let timestamp: Timestamp
         let records: Int
+        /// The size of the bundle in bytes; `nil` if the side is not a bundle.
+        let size: UInt64?
         let trust: Provenance.Kind
         /// The signer and root; `nil` if the state is not signed, or for a bundle without its lock file.
         let verdict: SignatureVerdict?
@@ -88,7 +90,7 @@ extension SnapshotDiff.Side {
     fileprivate init(_ snapshot: ComparedSnapshot) {
         self.init(
             collection: snapshot.collection, timestamp: snapshot.timestamp, records: snapshot.records.count,
-            trust: snapshot.trust, verdict: snapshot.verdict, packagedAttachments: snapshot.packaged?.count,
+            size: snapshot.size, trust: snapshot.trust, verdict: snapshot.verdict, packagedAttachments: snapshot.packaged?.count,
             accepted: snapshot.accepted)
     }
 }
