@@ -314,8 +314,8 @@ package struct Publisher: Sendable {
         guard let held else { throw DumpsError.notLocked([id], directory.lockPath, known: []) }
         let present = try held.vouched.get()
         do throws(BundleError) {
-            _ = try KeptSnapshotVerifier(policy).verified(
-                held.unverified, chain: present.chain ?? Bytes([]), at: options.time)
+            _ = try SnapshotVerifier(policy).believe(
+                held.unverified, .kept(present.chain ?? Bytes([]), verifiedAt: options.time))
         } catch {
             throw DumpsError.notVouched(id, "its signature is not valid at \(options.time.rfc3339): \(error)")
         }

@@ -69,7 +69,8 @@ package struct RefreshMarkdown {
         guard !pinned.isEmpty else { return [] }
         let current = pinned.filter { $1.isCurrent && !$1.isOverdue }.map { "\($0.0.id)" }
         return ["", "### Pinned", ""]
-            + (current.isEmpty ? [] : ["- at the server's current state: \(current.map(MarkdownText.code).joined(separator: ", "))"])
+            + (current.isEmpty
+                ? [] : ["- at the server's current state: \(current.map(MarkdownText.code).joined(separator: ", "))"])
             + pinned.filter { !$1.isCurrent || $1.isOverdue }.map { outcome, pin in
                 let since = pin.isSuperseded ? supersededSince[outcome.id] : nil
                 return item(outcome, PinText.sentence(pin)) + (since.map { "; superseded since \($0)" } ?? "")

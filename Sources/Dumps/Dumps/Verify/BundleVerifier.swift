@@ -3,12 +3,12 @@ import SnapshotBundle
 
 /// An offline verifier of bundles against the lock file. It checks every byte, hash, signature and entry.
 package struct BundleVerifier: Sendable {
-    private let signatures: KeptSnapshotVerifier
+    private let signatures: SnapshotVerifier
 
     var policy: TrustPolicy { signatures.policy }
 
     package init(_ policy: TrustPolicy) {
-        signatures = KeptSnapshotVerifier(policy)
+        signatures = SnapshotVerifier(policy)
     }
 
     /// Returns the bundle's snapshot, verified with its own signature as of the `verifiedAt` in the lock file.
@@ -24,19 +24,20 @@ package struct BundleVerifier: Sendable {
         let unverified = UnverifiedSnapshot(
             collection: bundle.head.collection, payload: payload, metadata: try bundle.metadata())
         guard let verdict = entry.trust.verdict else {
-            return Snapshot(vouchingFor: unverified, chain: nil, provenance: entry.trust)
+            return try signatures.believe(unverified, .word(entry.trust))
         }
         guard let pem = try bundle.chain() else {
             throw BundleError(.damaged, file: bundle.name, entry: "chain.pem", found: "the entry is missing")
         }
-        let verified = try signatures.verified(unverified, chain: pem, at: verdict.verifiedAt)
+        let evidence = Evidence.kept(pem, verifiedAt: verdict.verifiedAt)
+        let verified = try signatures.believe(unverified, evidence)
         // A bundle may have several chains. The lock file lists the root of one of them, but the configuration may
         // trust only another one.
-        let claimed = KeptSnapshotVerifier(
+        let claimed = SnapshotVerifier(
             TrustPolicy(roots: TrustAnchors([verdict.root]), signer: SignerName(verdict.signer)))
         guard
             verified.provenance == entry.trust
-                || (try? claimed.verified(unverified, chain: pem, at: verdict.verifiedAt))?.provenance == entry.trust
+                || (try? claimed.believe(unverified, evidence))?.provenance == entry.trust
         else {
             throw BundleError(
                 .damaged, file: bundle.name, entry: "chain.pem",
@@ -52,7 +53,7 @@ package struct BundleVerifier: Sendable {
     /// - Throws: `BundleError`.
     package func provenance(of bundle: BundleReader, at time: Timestamp) throws -> Provenance {
         guard let pem = try bundle.chain() else { return bundle.head.trust == .imported ? .imported : .unsigned }
-        return try signatures.verified(bundle.unverifiedSnapshot(), chain: pem, at: time).provenance
+        return try signatures.believe(bundle.unverifiedSnapshot(), .kept(pem, verifiedAt: time)).provenance
     }
 
     /// Verifies a bundle file, which is opened only once. Does I/O.

@@ -245,6 +245,7 @@ package struct Import: Sendable {
             }
             chains.append(chain)
         }
+        let verifier = SnapshotVerifier(options.policy)
         guard !unverified.signatures.isEmpty, !chains.isEmpty else {
             if !unverified.signatures.isEmpty {
                 notes.append(
@@ -252,13 +253,12 @@ package struct Import: Sendable {
                         + "pass the chain with --chain"
                 )
             }
-            return Snapshot(vouchingFor: unverified, chain: nil, provenance: .imported)
+            return try verifier.believe(unverified, .word(.imported))
         }
-        let verifier = KeptSnapshotVerifier(options.policy)
         var failure: BundleError?
         for chain in chains {
             do throws(BundleError) {
-                return try verifier.verified(unverified, chain: chain, at: options.time)
+                return try verifier.believe(unverified, .kept(chain, verifiedAt: options.time))
             } catch {
                 failure = failure ?? error
             }

@@ -1,7 +1,7 @@
 /// A collection's full state at one timestamp, which is trusted.
 ///
-/// Only this package can create one: from a verified signature, or if the configuration explicitly accepts an unsigned
-/// or imported collection.
+/// `SnapshotVerifier.believe` creates it, and nothing else: from a verified signature, or if the configuration
+/// explicitly accepts an unsigned or imported collection.
 package struct Snapshot: Sendable {
     package let collection: CollectionID
     package let payload: Payload
@@ -21,11 +21,21 @@ package struct Snapshot: Sendable {
         self.chain = chain
         self.provenance = provenance
     }
+
+    /// The same state before it was trusted.
+    package var unverified: UnverifiedSnapshot {
+        UnverifiedSnapshot(collection: collection, payload: payload, metadata: metadata)
+    }
+
+    /// Returns the snapshot with further certificate chains of its signatures beside its own.
+    package func with(chain: Bytes) -> Snapshot {
+        Snapshot(vouchingFor: unverified, chain: chain, provenance: provenance)
+    }
 }
 
 /// A collection's full state at one timestamp, not yet verified.
 ///
-/// The bundle writer and the cache do not accept it. `UnverifiedSnapshot.verified` turns it into a ``Snapshot``.
+/// The bundle writer and the cache do not accept it. `SnapshotVerifier.believe` turns it into a ``Snapshot``.
 package struct UnverifiedSnapshot: Sendable {
     package let collection: CollectionID
     package let payload: Payload

@@ -76,19 +76,15 @@ extension Snapshot {
     /// I/O.
     package func keeping(_ others: [CertificateChain]) -> Snapshot {
         guard let chain, let verdict = provenance.verdict, !others.isEmpty else { return self }
-        let unverified = UnverifiedSnapshot(collection: collection, payload: payload, metadata: metadata)
         let message = SignedMessage(payload.bytes)
         let signer = SignerName(verdict.signer)
         let fitting = others.filter { other in
-            let own = Result { () throws(BundleError) in
-                try other.ownVerdict(signer, at: verdict.verifiedAt)
-            }
-            let chains = Dictionary(unverified.signatures.map { ($0.x5u, own) }) { first, _ in first }
-            return (try? unverified.verified(with: chains, signer: signer, message: message)) != nil
+            let own = Result { () throws(BundleError) in try other.ownVerdict(signer, at: verdict.verifiedAt) }
+            return (try? unverified.newestChain(of: unverified.chains(own), signer: signer, message)) != nil
         }
         let known = KeptChains(text: chain).chains
         let kept = KeptChains(known[0], known.dropFirst() + fitting.map(\.pem))
-        return Snapshot(vouchingFor: unverified, chain: kept.text, provenance: provenance)
+        return with(chain: kept.text)
     }
 }
 
@@ -99,8 +95,7 @@ extension Snapshot {
     /// The chain is `nil` if none of the chains matches. Does no I/O.
     package func signatureChains() -> [(signature: ServedSignature, chain: VerifiedChain?)] {
         guard let chain, let verdict = provenance.verdict else { return metadata.signatures.map { ($0, nil) } }
-        return UnverifiedSnapshot(collection: collection, payload: payload, metadata: metadata)
-            .signatureChains(KeptChains(text: chain).chains, as: verdict)
+        return unverified.signatureChains(KeptChains(text: chain).chains, as: verdict)
     }
 }
 

@@ -174,7 +174,8 @@ extension LocalCollection {
             return AttachmentContent(bytes: bytes, source: .staleCached, earlierRecord: earlier.record)
         }
         for bundle in current.bundles {
-            let snapshot = try? bundle.snapshot(session.choice.verifier, now: session.now)
+            let snapshot = try? bundle.snapshot(
+                session.choice.verifier, isKnownSigned: current.isKnownSigned, now: session.now)
             guard let earlier = earlier(in: snapshot?.records),
                 let bytes = packaged(earlier.digest, size: nil, in: bundle)
             else { continue }

@@ -110,15 +110,17 @@ final class PackagedBundle: Sendable {
 
     /// Reads the bundle's snapshot. The signature is verified unless the bundle is as trusted as the program. Does I/O.
     ///
-    /// - Parameter now: the time to verify at if the lock file's time of verification is that of a different state.
+    /// - Parameters:
+    ///   - isKnownSigned: whether an unsigned bundle that is not as trusted as the program is refused.
+    ///   - now: the time to verify at if the lock file's time of verification is that of a different state.
     /// - Throws: `SnapshotRefusal` or `BundleError`.
-    func snapshot(_ verifier: KeptSnapshotVerifier, now: Timestamp) throws -> Snapshot {
+    func snapshot(_ verifier: SnapshotVerifier, isKnownSigned: Bool, now: Timestamp) throws -> Snapshot {
         let bundle = try reader()
         let payload = try bundle.payload(isHashed: !isTrusted && lock.trust.isSigned)
         if isTrusted, missingState != nil, let chain = try bundle.chain(), let verdict = lock.trust.verdict,
-            let verified = try? verifier.verified(
-                .init(collection: id, payload: payload, metadata: bundle.metadata()), chain: chain,
-                at: max(verdict.verifiedAt, payload.timestamp))
+            let verified = try? verifier.believe(
+                .init(collection: id, payload: payload, metadata: bundle.metadata()),
+                .kept(chain, verifiedAt: max(verdict.verifiedAt, payload.timestamp)))
         {
             return verified
         }
@@ -127,18 +129,17 @@ final class PackagedBundle: Sendable {
             let claim = UnverifiedSnapshot(
                 collection: id, payload: payload, metadata: CollectionMetadata(unread: try bundle.metadataText()))
             // The chain of a trusted bundle is not used, so it may be damaged.
-            return Snapshot(vouchingFor: claim, chain: (try? bundle.chain()) ?? nil, provenance: lock.trust)
+            return try verifier.believe(claim, .word(lock.trust, chain: (try? bundle.chain()) ?? nil))
         }
         let claim = UnverifiedSnapshot(collection: id, payload: payload, metadata: try bundle.metadata())
         guard let verdict = lock.trust.verdict else {
-            return Snapshot(vouchingFor: claim, chain: nil, provenance: lock.trust)
+            return try verifier.believe(claim, .nothing(as: lock.trust, isKnownSigned: isKnownSigned))
         }
         guard let chain = try bundle.chain() else {
             throw SnapshotRefusal(.damaged("\(bundle.name): chain.pem is missing"))
         }
-        if missingState != nil, let snapshot = try? verifier.verified(claim, chain: chain, at: verdict.verifiedAt) {
-            return snapshot
-        }
-        return try verifier.verified(claim, chain: chain, at: missingState == nil ? verdict.verifiedAt : now)
+        let locked = Evidence.kept(chain, verifiedAt: verdict.verifiedAt)
+        if missingState != nil, let snapshot = try? verifier.believe(claim, locked) { return snapshot }
+        return try verifier.believe(claim, missingState == nil ? locked : .kept(chain, verifiedAt: now))
     }
 }

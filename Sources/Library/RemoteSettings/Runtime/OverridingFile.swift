@@ -59,7 +59,7 @@ final class OverridingFile: Sendable {
                 }
             var current = CurrentState()
             current.serve(
-                Snapshot(vouchingFor: unverified, chain: nil, provenance: .unsigned), from: .override(path),
+                try session.choice.verifier.believe(unverified, .word(.unsigned)), from: .override(path),
                 isVerifiedOnDevice: false)
             session.logger.warning(
                 "\(id): OVERRIDDEN by \(Counted.text(unverified.records.count, "unverified record")) from \(path)"

@@ -94,7 +94,7 @@ package final class Session: Sendable {
     var choice: SnapshotChoice {
         if let known = state.withLock({ $0.choice }) { return known }
         let choice = SnapshotChoice(
-            server: serverIdentity, verifier: KeptSnapshotVerifier(trust), storage: storage,
+            server: serverIdentity, verifier: SnapshotVerifier(trust), storage: storage,
             packaged: PackagedLocks(config.packaged), isPackagedOnly: config.isPackagedOnly, logger: logger,
             now: config.environment.now)
         return state.withLock { state in

@@ -9,7 +9,7 @@ import SnapshotBundle
 struct SnapshotChoice: Sendable {
     /// The server that snapshots must come from.
     let server: ServerIdentity
-    let verifier: KeptSnapshotVerifier
+    let verifier: SnapshotVerifier
     let storage: StorageDirectory
     let packaged: PackagedLocks
     /// Whether stored states are ignored.
@@ -134,7 +134,9 @@ struct SnapshotChoice: Sendable {
         }
         if current.snapshot == nil, !isActivation, usesPackaged, !trial.rejected.isEmpty {
             for bundle in current.bundles where current.snapshot == nil {
-                guard let snapshot = try? bundle.snapshot(verifier, now: now()) else { continue }
+                guard
+                    let snapshot = try? bundle.snapshot(verifier, isKnownSigned: current.isKnownSigned, now: now())
+                else { continue }
                 let candidate = Candidate.packaged(bundle)
                 guard (try? accept(snapshot, candidate.source)) != nil else { continue }
                 current.serve(
@@ -184,7 +186,8 @@ struct SnapshotChoice: Sendable {
         _ candidate: Candidate, _ id: CollectionID, _ trial: StateTrial, hasPackage: Bool, _ current: CurrentState
     ) throws -> Snapshot {
         switch candidate {
-        case .packaged(let bundle): return try bundle.snapshot(verifier, now: now())
+        case .packaged(let bundle):
+            return try bundle.snapshot(verifier, isKnownSigned: current.isKnownSigned, now: now())
         case .stored(let stored, let isPrevious):
             // After a rejected state, roll back only to a state that the app has started successfully with. If no state
             // is known to be good and nothing is packaged, the previous state is better than none.
@@ -219,11 +222,9 @@ struct SnapshotChoice: Sendable {
             collection: id, payload: payload,
             metadata: try CollectionMetadata(parsing: file.metadata))
         if let verifiedAt = file.verifiedAt, let chain = file.chain {
-            return try verifier.verified(unverified, chain: chain, at: verifiedAt)
+            return try verifier.believe(unverified, .kept(chain, verifiedAt: verifiedAt))
         }
-        guard verifier.policy.acceptsUnsigned else { throw SnapshotRefusal(.unsigned) }
-        guard !isKnownSigned else { throw SnapshotRefusal(.signatureLost) }
-        return Snapshot(vouchingFor: unverified, chain: nil, provenance: .unsigned)
+        return try verifier.believe(unverified, .nothing(isKnownSigned: isKnownSigned))
     }
 
     /// Returns whether the collection is known to be signed, because a packaged or stored state of this server is
@@ -298,7 +299,7 @@ extension SnapshotChoice {
                 }
                 let reader = try bundle.reader()
                 try reader.verifyContents()
-                _ = try bundle.snapshot(verifier, now: now())
+                _ = try bundle.snapshot(verifier, isKnownSigned: false, now: now())
                 if let missing = bundle.missing { throw SnapshotRefusal(missing.reason) }
                 // The content hash does not cover some bytes of the file, such as the times in the ZIP directory.
                 let (found, expected) = (reader.fileDigest, bundle.lock.bundle.sha256)

@@ -11,6 +11,8 @@ struct SnapshotRefusal: Error {
     init(_ error: any Error) {
         switch error {
         case let error as SnapshotRefusal: self = error
+        case let error as BundleError where error == .notAccepted: reason = .unsigned
+        case let error as BundleError where error == .signatureLost: reason = .signatureLost
         case let error as BundleError where error.code == .untrusted || error.code == .certificate:
             reason = .notTrusted("\(error)")
         default: reason = .damaged("\(error)")

@@ -156,13 +156,14 @@ struct AuthoredCollection {
     /// Normally the bundle contains the certificate chain and the server serves it. If a test has changed the
     /// signatures, the bundle has no chain, so that the server does not replace the chain URLs in them.
     private func snapshot(_ unverified: UnverifiedSnapshot, isSigned: Bool) throws -> Snapshot {
+        let verifier = SnapshotVerifier(TrustPolicy(roots: TrustAnchors([])))
         guard isSigned, signatures == [SignatureForm()] else {
-            return Snapshot(vouchingFor: unverified, chain: nil, provenance: .unsigned)
+            return try verifier.believe(unverified, .word(.unsigned))
         }
         let signer = try TestSigners.shared.signer(.current, for: id)
         let verdict = SignatureVerdict(
             signer: signer.name.dnsName, root: TestSigners.shared.root, chainNotAfter: timestamp, verifiedAt: timestamp)
-        return Snapshot(vouchingFor: unverified, chain: signer.chain, provenance: .signed(verdict))
+        return try verifier.believe(unverified, .word(.signed(verdict), chain: signer.chain))
     }
 
     private func entry(_ form: SignatureForm, _ payload: Bytes, _ address: OriginAddress) throws -> String {

@@ -146,15 +146,19 @@ package struct CollectionFetcher: Sendable {
     }
 
     private func vouch(for unverified: UnverifiedSnapshot, _ wanted: Wanted) async throws(HTTPError) -> Snapshot {
+        let verifier = SnapshotVerifier(policy)
         if policy.acceptsUnsigned, !unverified.signatures.contains(where: \.namesChain) {
-            guard !wanted.wasSigned else { throw .signatureLost }
-            return Snapshot(vouchingFor: unverified, chain: nil, provenance: .unsigned)
+            do throws(BundleError) {
+                return try verifier.believe(unverified, .nothing(isKnownSigned: wanted.wasSigned))
+            } catch {
+                throw .signatureLost
+            }
         }
-        let signer = policy.signer(for: unverified.collection)
-        let verdicts = await chains.verdicts(on: unverified.signatures, signer: signer)
+        let verdicts = await chains.verdicts(
+            on: unverified.signatures, signer: policy.signer(for: unverified.collection))
         let snapshot: Snapshot
         do throws(BundleError) {
-            snapshot = try unverified.verified(with: verdicts, signer: signer)
+            snapshot = try verifier.believe(unverified, .chains(verdicts))
         } catch {
             // A failure to fetch the chain does not mean that the signature is wrong.
             if let cause = await chains.cause(of: error, unverified.signatures) { throw cause }

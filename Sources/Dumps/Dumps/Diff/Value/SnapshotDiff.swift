@@ -90,7 +90,8 @@ extension SnapshotDiff.Side {
     fileprivate init(_ snapshot: ComparedSnapshot) {
         self.init(
             collection: snapshot.collection, timestamp: snapshot.timestamp, records: snapshot.records.count,
-            size: snapshot.size, trust: snapshot.trust, verdict: snapshot.verdict, packagedAttachments: snapshot.packaged?.count,
+            size: snapshot.size, trust: snapshot.trust, verdict: snapshot.verdict,
+            packagedAttachments: snapshot.packaged?.count,
             accepted: snapshot.accepted)
     }
 }

@@ -3,15 +3,15 @@ import RemoteSettingsModel
 import Testing
 
 /// What was kept together with its chain: a bundle or a cache file.
-struct KeptSnapshotVerifierTests {
+struct SnapshotVerifierTests {
     private let made: TestChain
     private let collection: CollectionID
-    private let verifier: KeptSnapshotVerifier
+    private let verifier: SnapshotVerifier
 
     init() throws {
         made = try TestPKI().issue()
         collection = try CollectionID("main/regions")
-        verifier = KeptSnapshotVerifier(TrustPolicy(roots: try made.anchors))
+        verifier = SnapshotVerifier(TrustPolicy(roots: try made.anchors))
     }
 
     private func snapshot(of timestamp: Timestamp, signedBy chain: TestChain) throws -> UnverifiedSnapshot {
@@ -24,7 +24,7 @@ struct KeptSnapshotVerifierTests {
     }
 
     private func verify(_ timestamp: Timestamp, at time: Timestamp) throws -> Snapshot {
-        try verifier.verified(try snapshot(of: timestamp, signedBy: made), chain: try made.pem, at: time)
+        try verifier.believe(try snapshot(of: timestamp, signedBy: made), .kept(try made.pem, verifiedAt: time))
     }
 
     /// Who writes a cache file chooses the time: an expired key must not sign newer data than its certificate's end.
@@ -43,15 +43,15 @@ struct KeptSnapshotVerifierTests {
 
     /// A server that runs for years meets a new chain every few weeks.
     @Test func aBoundedNumberOfChainsIsRemembered() throws {
-        let chains = try (0..<KeptSnapshotVerifier.mostChains + 2).map { _ in try TestPKI().issue() }
+        let chains = try (0..<SnapshotVerifier.mostChains + 2).map { _ in try TestPKI().issue() }
         let roots = TrustAnchors(try chains.flatMap { try $0.anchors.roots })
-        let verifier = KeptSnapshotVerifier(TrustPolicy(roots: roots))
+        let verifier = SnapshotVerifier(TrustPolicy(roots: roots))
         for chain in chains {
             let snapshot = try snapshot(of: TestPKI.now, signedBy: chain)
             #expect(throws: Never.self) {
-                try verifier.verified(snapshot, chain: try chain.pem, at: TestPKI.now)
+                try verifier.believe(snapshot, .kept(try chain.pem, verifiedAt: TestPKI.now))
             }
-            #expect(verifier.chainCount <= KeptSnapshotVerifier.mostChains)
+            #expect(verifier.chainCount <= SnapshotVerifier.mostChains)
         }
     }
 }
