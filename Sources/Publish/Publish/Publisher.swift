@@ -278,15 +278,6 @@ package struct Publisher: Sendable {
         let state = try NextState(source, onto: held?.present, at: options.time, isExact: options.isExact)
         try check(state)
         guard let held, case .success(let present) = held.vouched else {
-            // The timestamp of an unverified state is not a minimum for the next one, but publishing an earlier one is
-            // probably a mistake.
-            if let timestamp = held?.unverified.timestamp, state.timestamp < timestamp {
-                throw DumpsError.refused(
-                    id,
-                    "the new timestamp, \(state.timestamp) (\(state.timestamp.rfc3339)), is before the current one, "
-                        + "\(timestamp) (\(timestamp.rfc3339))",
-                    remedy: "if this is intended, remove the collection first: rsdump remove \(id)")
-            }
             return (state, try await signed(state, chains))
         }
         let before = try PublishedFrom(present, held.entry)

@@ -29,7 +29,7 @@ struct ChainStoreTests {
             for collection in collections {
                 group.addTask {
                     _ = try await fetcher.fetch(
-                        .init(id: collection.collection, expected: nil, base: nil, floor: nil, wasSigned: false))
+                        .init(id: collection.collection, expected: nil, held: nil, base: nil))
                 }
             }
             try await group.waitForAll()

@@ -43,9 +43,14 @@ extension DumpsTransaction {
         let present = try presentBundle(id)
         let isSameState = present?.hasPayload(snapshot.payload) ?? false
         if let held {
-            try check(snapshot, against: held, hasBundle: present != nil, isSameState: isSameState)
-            // Unsigned records must not replace the same records with a signature.
-            if isSameState, held.trust.isSigned, !snapshot.provenance.isSigned { return .unchanged }
+            let situation = Situation(
+                .given, hasSameRecords: present == nil ? nil : isSameState, isProven: present != nil)
+            switch succession(of: snapshot.standing, after: held.standing, in: situation) {
+            case .keep: return .unchanged
+            case .refuse(let reason): throw refusal(snapshot, after: held, reason)
+            // Attachments or metadata may still differ.
+            case .same, .replace: break
+            }
         }
         let entry = try stage(
             snapshot, attachments: sources(offer, settings: settings, present: present), settings: settings,
@@ -54,31 +59,24 @@ extension DumpsTransaction {
         return held == nil ? .created : entry == held ? .unchanged : .updated
     }
 
-    private func check(
-        _ snapshot: Snapshot, against held: LockFile.Collection, hasBundle: Bool, isSameState: Bool
-    ) throws(DumpsError) {
-        // The timestamp of an unsigned state must not prevent its replacement by a signed one.
-        guard held.trust.isSigned || !snapshot.provenance.isSigned else { return }
+    private func refusal(
+        _ snapshot: Snapshot, after held: LockFile.Collection, _ reason: Succession.Reason
+    ) -> DumpsError {
         let (id, offered) = (snapshot.collection, snapshot.timestamp)
         let removal = "if this is intended, remove the collection first: rsdump remove \(id)"
-        // Without the bundle, the timestamp in the lock file proves nothing, but the entry still shows that the
-        // collection was signed.
-        guard offered >= held.timestamp || !hasBundle else {
-            throw .refused(
+        return switch reason {
+        case .older:
+            .refused(
                 id,
                 "the new state's timestamp, \(offered) (\(offered.rfc3339)), is earlier than the current one, "
                     + "\(held.timestamp) (\(held.timestamp.rfc3339))", remedy: removal)
-        }
-        guard held.trust.isSigned, !isSameState else { return }
-        guard snapshot.provenance.isSigned else {
-            throw .refused(id, "the new state is unsigned, but the current bundle is signed", remedy: removal)
-        }
-        guard offered > held.timestamp || !hasBundle else {
-            throw .refused(
+        case .equivocation:
+            .refused(
                 id,
                 "the new state's signed records differ from those of the current bundle, although both have the "
                     + "timestamp \(held.timestamp); the current bundle is kept",
                 remedy: "ask the server's operator which records are correct")
+        default: .refused(id, "the new state is unsigned, but the current bundle is signed", remedy: removal)
         }
     }
 

@@ -3,15 +3,10 @@ import SnapshotBundle
 
 /// A merge of the dumps of two commits: for each collection, it chooses the state of one of them.
 ///
-/// If the two states of a collection differ, a state is used only if it verifies. If both do, the first applicable rule
-/// decides:
-///
-/// 1. A signed state replaces an unsigned one, never the reverse. An unsigned state of the other commit requires
-///    `accept-unsigned` in `dumps.yaml`.
-/// 2. The state pinned in `dumps.yaml`.
-/// 3. The newer state.
-/// 4. The state that differs from the common ancestor's.
-/// 5. The state of our side (`HEAD`).
+/// If the two states of a collection differ, a state is used only if it verifies. If both do, ``succession(of:after:in:)``
+/// decides: the signed state, the pinned one, the newer one. If they are equally good, the one that differs from the
+/// common ancestor's is used, otherwise that of our side (`HEAD`). An unsigned state of the other commit requires
+/// `accept-unsigned` in `dumps.yaml`.
 ///
 /// A collection that the merged `dumps.yaml` does not list is removed.
 ///
@@ -156,17 +151,17 @@ package struct DumpsMerge: Sendable {
             return
         }
         let pin = merged { $0.configuration.settings(of: id).pin?.at }
-        func rank(_ entry: LockFile.Collection) -> [UInt64] {
-            [
-                entry.trust.isSigned ? 1 : 0, entry.timestamp == pin ? 1 : 0, entry.timestamp.milliseconds,
-                entry == known ? 0 : 1,
-            ]
+        func succession(of entry: LockFile.Collection, after held: LockFile.Collection) -> Succession {
+            SnapshotBundle.succession(of: entry.standing, after: held.standing, in: Situation(.stored, pin: pin))
         }
-        let candidates = entries.enumerated().compactMap { number, entry in
-            entry.map { (number: number, entry: $0, rank: rank($0)) }
-        }.sorted { $1.rank.lexicographicallyPrecedes($0.rank) }
+        // Of two states that are equally good, the one that differs from the ancestor's is used, otherwise ours.
+        let order = entries[0] == known ? [1, 0] : [0, 1]
+        var candidates = order.compactMap { number in entries[number].map { (number: number, entry: $0) } }
+        if candidates.count == 2, succession(of: candidates[1].entry, after: candidates[0].entry) == .replace {
+            candidates.swapAt(0, 1)
+        }
         var problem: String?
-        for (number, entry, _) in candidates {
+        for (number, entry) in candidates {
             let side = number == 1 ? theirs : ours
             do {
                 try await verify(id, entry, in: side, verifier)
@@ -178,16 +173,17 @@ package struct DumpsMerge: Sendable {
             }
             keep(id, entry, of: side)
             guard number != byGit else { return }
-            let isOnlySigned = Set(candidates.map(\.entry.trust.isSigned)).count > 1
-            let isOfSameTime = candidates.allSatisfy { $0.entry.timestamp == entry.timestamp }
             let reason =
                 if let problem { "the other side's bundle does not verify: \(problem)" } else if candidates.count == 1 {
                     "the other side does not have it"
-                } else if isOnlySigned { "the other state is unsigned" } else if entry.timestamp == pin {
-                    "dumps.yaml pins this state"
-                } else if isOfSameTime {
-                    "both states have the same timestamp"
-                } else { "it is newer" }
+                } else {
+                    switch succession(of: candidates[1].entry, after: entry) {
+                    case .keep(.signatureLost): "the other state is unsigned"
+                    case .keep(.pinned): "dumps.yaml pins this state"
+                    case .keep(.sameTime): "both states have the same timestamp"
+                    default: "it is newer"
+                    }
+                }
             choices.append(Choice(collection: id, isTheirs: number == 1, timestamp: entry.timestamp, reason: reason))
             return
         }
@@ -200,10 +196,9 @@ package struct DumpsMerge: Sendable {
         _ id: CollectionID, _ entry: LockFile.Collection, in side: Side, _ verifier: BundleVerifier
     ) async throws {
         let mine = ours.lock.collections[id]
-        guard entry.trust.isSigned || entry == mine || verifier.policy.acceptsUnsigned && mine?.trust.isSigned != true
-        else {
-            throw DumpsError.notEligible(
-                "it is not signed" + (mine?.trust.isSigned == true ? ", but the current state is" : ""))
+        let losesSignature = mine.map { entry.standing.losesSignature(of: $0.standing) } ?? false
+        guard entry.trust.isSigned || entry == mine || verifier.policy.acceptsUnsigned && !losesSignature else {
+            throw DumpsError.notEligible("it is not signed" + (losesSignature ? ", but the current state is" : ""))
         }
         let name = "git:\(side.revision.commit.prefix(12)):\(entry.bundle.path)"
         guard let bytes = try await repository.file(entry.bundle.path, at: side.revision) else {

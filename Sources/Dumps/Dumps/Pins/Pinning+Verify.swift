@@ -36,7 +36,8 @@ extension Pinning {
         let verifier = BundleVerifier(policy)
         let bundle = try BundleReader(bytes: bytes, name: name)
         let manifest = try bundle.verifyContents()
-        let losesSignature = held?.trust.isSigned == true && manifest.head.trust != .signed
+        let offered = Standing(manifest.head.timestamp, manifest.head.trust)
+        let losesSignature = held.map { offered.losesSignature(of: $0.standing) } ?? false
         if manifest.head.trust == .unsigned || isForeign && losesSignature, !policy.acceptsUnsigned {
             throw DumpsError(
                 problem: "it is not signed" + (losesSignature ? ", but the current bundle is" : "")

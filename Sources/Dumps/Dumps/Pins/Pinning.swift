@@ -107,7 +107,7 @@ package struct Pinning: Sendable {
                     return Outcome(
                         id: id, pin: pin, entry: entry, restored: historic.origin,
                         isVerifiedAsLocked: isLocked && entry.trust.isSigned,
-                        hasLostSignature: current?.trust.isSigned == true && !entry.trust.isSigned)
+                        hasLostSignature: current.map { entry.standing.losesSignature(of: $0.standing) } ?? false)
                 } catch let error as DumpsError where error.kind == .pin {
                     // Try the next candidate: the same state may also have been committed undamaged, or with other
                     // attachments.

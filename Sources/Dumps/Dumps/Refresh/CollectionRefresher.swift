@@ -49,8 +49,13 @@ struct CollectionRefresher: Sendable {
             // The bundle's attachments can be reused, by their hashes, even if its records are damaged.
             let atHand = try? BundleAtHand(path: transaction.directory.bundlePath(planned.id))
             let (snapshot, isSameState) = try await fetchAndVerify(planned, onto: atHand, into: &outcome)
+            let verdict = planned.held.map { held in
+                succession(
+                    of: snapshot.standing, after: held.standing,
+                    in: Situation(.fetched, hasSameRecords: isSameState))
+            }
             let changed = isSameState ? try changedMetadata(snapshot, planned, atHand) : []
-            if isSameState, changed.isEmpty, try mayStay(planned, atHand, signedAs: snapshot.provenance) {
+            if isSameState, changed.isEmpty, try mayStay(planned, atHand, verdict) {
                 try planned.checkDelivered(snapshot.timestamp)
                 outcome.status = .unchanged
                 return outcome
@@ -109,9 +114,7 @@ extension CollectionRefresher {
             if case .failure(let error)? = payload {
                 outcome.notes.append("the current bundle's records cannot be read (\(error)); all records were fetched")
             }
-            let fetched = try await fetcher.fetch(
-                planned, onto: planned.isBase(atHand?.reader.head) ? old : nil,
-                minimum: verifier.minimum(for: planned, in: atHand?.reader, old))
+            let fetched = try await fetcher.fetch(planned, onto: atHand?.reader, old, verifier)
             if let retried = fetched.retried {
                 outcome.notes.append("a delta could not be used (\(retried)); all records were fetched")
             }
@@ -119,28 +122,12 @@ extension CollectionRefresher {
         }
         try planned.settings.checkPin(snapshot.timestamp)
         outcome.serverTimestamp = snapshot.timestamp
-        if let atHand, let old {
+        if let old {
             outcome.changes = .init(from: old.records, to: snapshot.records)
-            if try isSameState(snapshot, planned, atHand, old) { return (snapshot, true) }
+            if old == snapshot.payload, planned.held?.timestamp == snapshot.timestamp { return (snapshot, true) }
         }
         try guardAgainst(snapshot, planned, after: old, into: &outcome)
         return (snapshot, false)
-    }
-
-    /// Returns whether the server has the same records as the current bundle at the same timestamp.
-    private func isSameState(
-        _ snapshot: Snapshot, _ planned: PlannedCollection, _ atHand: BundleAtHand, _ old: Payload
-    ) throws -> Bool {
-        guard let held = planned.held, held.timestamp == snapshot.timestamp, old.timestamp == held.timestamp else {
-            return false
-        }
-        if old == snapshot.payload { return true }
-        // A damaged or edited bundle differs as well. Only a bundle that verifies proves that the server has published
-        // two states with one timestamp.
-        if held.trust.isSigned, isVerified(atHand, planned.id, held) {
-            throw HTTPError.equivocation(held.timestamp)
-        }
-        return false
     }
 
     /// Checks a new state with the collection's guards. A pinned state is not checked, because a person chose it.
@@ -178,7 +165,7 @@ extension CollectionRefresher {
 
     /// Returns whether the current bundle, which has the server's records, can be kept.
     private func mayStay(
-        _ planned: PlannedCollection, _ atHand: BundleAtHand?, signedAs provenance: Provenance
+        _ planned: PlannedCollection, _ atHand: BundleAtHand?, _ verdict: Succession?
     ) throws -> Bool {
         guard let atHand, let held = planned.held, held.attachmentRule == planned.settings.attachments.text else {
             return false
@@ -188,9 +175,7 @@ extension CollectionRefresher {
         case .refetch:
             // A newer signature alone is not a reason to write the bundle again. Another root is a reason, and so is a
             // failed verification of the bundle.
-            guard held.trust.kind == provenance.kind, held.trust.verdict?.root == provenance.verdict?.root,
-                isVerified(atHand, planned.id, held)
-            else { return false }
+            guard verdict == .same, isVerified(atHand, planned.id, held) else { return false }
         default: return false
         }
         // The budget may have been lowered since the bundle was written.

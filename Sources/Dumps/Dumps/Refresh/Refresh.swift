@@ -267,8 +267,7 @@ package struct Refresh: Sendable {
             if planned.action == .probe, outcome.error == nil {
                 do {
                     let bundle = try? BundleReader(path: directory.bundlePath(planned.id))
-                    let minimum = verifier.minimum(for: planned, in: bundle, try? bundle?.payload())
-                    let fetched = try await fetcher.fetch(planned, onto: nil, minimum: minimum)
+                    let fetched = try await fetcher.fetch(planned, onto: bundle, try? bundle?.payload(), verifier)
                     outcome.serverTimestamp = fetched.snapshot.timestamp
                     if try directory.isHeld(fetched.snapshot, planned) { outcome.status = .unchanged }
                 } catch let error as BundleError where !error.isOfSystem {

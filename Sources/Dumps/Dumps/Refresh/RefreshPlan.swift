@@ -103,9 +103,10 @@ struct RefreshPlanner {
         }
         if isFull { return .full }
         if let distrust = distrust(held) { return .refetch(distrust) }
-        if held.trust == .imported { return .refetch("it was imported without a signature") }
-        if listed < held.timestamp { return .probe }
-        if listed > held.timestamp { return .update }
+        if held.standing.isBehind(announced: listed, acceptsUnsigned: policy.acceptsUnsigned) {
+            return held.trust == .imported ? .refetch("it was imported without a signature") : .update
+        }
+        guard listed == held.timestamp else { return .probe }
         return held.attachmentRule == settings.attachments.text ? .unchanged : .repack
     }
 
@@ -139,8 +140,12 @@ struct RefreshPlanner {
         }
         guard listed == pin.at else { return .pinUnmet(problem) }
         guard let held else { return .create }
-        if held.trust.isSigned, held.timestamp > pin.at { return .pinUnmet(problem) }
-        return held.timestamp < pin.at && disk == .asLocked ? .update : .refetch(problem)
+        let pinned = Standing(pin.at, held.trust.kind)
+        if succession(of: pinned, after: held.standing, in: Situation(.fetched)) == .refuse(.older) {
+            return .pinUnmet(problem)
+        }
+        let isBehind = held.standing.isBehind(announced: pin.at, acceptsUnsigned: policy.acceptsUnsigned)
+        return isBehind && disk == .asLocked ? .update : .refetch(problem)
     }
 
     /// Returns the reason that the configuration no longer trusts a bundle; `nil` if it does.
@@ -154,29 +159,27 @@ struct RefreshPlanner {
     }
 }
 
-extension BundleVerifier {
-    /// Returns the minimum timestamp of the server's state: that of the current bundle, if its signature verifies.
-    /// Otherwise there is no minimum, because anyone could have chosen the timestamp of an unsigned state, or edited
-    /// the lock file.
-    func minimum(for planned: PlannedCollection, in bundle: BundleReader?, _ payload: Payload?) -> Timestamp? {
-        guard let held = planned.held, held.trust.isSigned, let bundle, let payload else { return nil }
-        return try? snapshot(of: bundle, payload: payload, as: held).timestamp
-    }
-}
-
 extension CollectionFetcher {
-    /// Fetches the state required by a plan, as a delta onto `base` if there is one.
+    /// Fetches the state required by a plan, as a delta onto the current bundle if that is possible.
     ///
-    /// - Parameter minimum: see ``BundleVerifier/minimum(for:in:_:)``.
+    /// - Parameters:
+    ///   - bundle: the current bundle; `nil` if there is none or it cannot be read.
+    ///   - payload: its records; `nil` if they cannot be read.
     func fetch(
-        _ planned: PlannedCollection, onto base: Payload?, minimum: Timestamp?
+        _ planned: PlannedCollection, onto bundle: BundleReader?, _ payload: Payload?, _ verifier: BundleVerifier
     ) async throws(DumpsError) -> Fetched {
+        let held = planned.held.map { entry in
+            // The lock file can be edited, and so can the bundle.
+            let verified = bundle.flatMap { bundle in
+                payload.flatMap { try? verifier.snapshot(of: bundle, payload: $0, as: entry) }
+            }
+            return Held(
+                entry.standing, payload?.timestamp == entry.timestamp ? payload : nil,
+                isProven: verified?.timestamp == entry.timestamp)
+        }
         var wanted = Wanted(
-            id: planned.id, expected: planned.serverTimestamp, base: base, floor: minimum,
-            wasSigned: planned.held?.trust.isSigned ?? false)
-        // The refresh checks later whether the server has published two states with one timestamp, because only the
-        // refresh knows whether the bundle is intact.
-        wanted.refusesEquivocation = false
+            id: planned.id, expected: planned.serverTimestamp, held: held,
+            base: planned.isBase(bundle?.head) ? payload : nil)
         wanted.needsState = true
         do throws(HTTPError) {
             guard let fetched = try await fetch(wanted) else { throw .noAnswer(url: "\(planned.id)") }

@@ -76,9 +76,7 @@ package struct ServerState: Sendable {
             // A bundle that cannot be read is not used as the base of a delta. That is not an error here, because
             // nothing is written.
             let payload = try? present?.payload()
-            let minimum = BundleVerifier(policy).minimum(for: planned, in: present, payload)
-            let base = planned.isBase(present?.head) ? payload : nil
-            let snapshot = try await fetcher.fetch(planned, onto: base, minimum: minimum).snapshot
+            let snapshot = try await fetcher.fetch(planned, onto: present, payload, BundleVerifier(policy)).snapshot
             if snapshot.timestamp == planned.held?.timestamp { try planned.checkDelivered(snapshot.timestamp) }
             return .snapshot(snapshot)
         } catch {

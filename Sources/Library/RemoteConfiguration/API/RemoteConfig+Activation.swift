@@ -1,6 +1,7 @@
 import ConfigParameters
 import RemoteSettings
 import RemoteSettingsModel
+import SnapshotBundle
 import TargetFilter
 
 extension RemoteConfig {
@@ -238,8 +239,9 @@ extension CollectionStatus.Source {
 extension CurrentState {
     /// Returns whether this state becomes active at a start instead of the state that was activated before.
     fileprivate func comesBefore(_ kept: CurrentState) -> Bool {
-        guard let timestamp, let other = kept.timestamp else { return snapshot != nil }
-        return isStandIn == kept.isStandIn ? timestamp >= other : kept.isStandIn
+        guard let standing, let other = kept.standing else { return snapshot != nil }
+        let verdict = SnapshotBundle.succession(of: standing, after: other, in: Situation(.stored))
+        return [.replace, .same, .keep(.sameTime)].contains(verdict)
     }
 
     /// Returns whether an activation replaces the active state with this one.
@@ -247,12 +249,10 @@ extension CurrentState {
     /// A fetched state replaces a packaged one with the same timestamp, because the packaged one may have been
     /// imported.
     fileprivate func isNewer(than active: ParameterLayer?) -> Bool {
-        guard let snapshot else { return false }
+        guard let standing else { return false }
         guard let active else { return true }
-        if isStandIn != active.isStandIn { return active.isStandIn }
-        if snapshot.timestamp == active.timestamp {
-            return source.configSource == .remote && active.source == .packaged
-        }
-        return snapshot.timestamp > active.timestamp
+        let verdict = SnapshotBundle.succession(of: standing, after: active.standing, in: Situation(.stored))
+        let isFetched = source.configSource == .remote && active.source == .packaged
+        return verdict == .replace || isFetched && verdict == .keep(.sameTime)
     }
 }

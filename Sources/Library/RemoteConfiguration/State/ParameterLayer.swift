@@ -1,6 +1,7 @@
 import ConfigParameters
 import RemoteSettings
 import RemoteSettingsModel
+import SnapshotBundle
 import TargetFilter
 
 /// One state of the collection in one filter context. It is the source of remote and packaged values.
@@ -17,8 +18,8 @@ final class ParameterLayer: Sendable {
     let snapshot: Snapshot
     let parameters: ParameterSet
     let source: RemoteConfigSource
-    /// Whether the state is used only until a state of the configured server is available.
-    let isStandIn: Bool
+    /// What matters for whether another state replaces this one.
+    let standing: Standing
     /// The configured server.
     let server: ServerIdentity
     let context: FilterContext
@@ -37,7 +38,7 @@ final class ParameterLayer: Sendable {
         self.snapshot = snapshot
         parameters = try ParameterSet(snapshot.records)
         source = found?.source.configSource ?? .remote
-        isStandIn = found?.isStandIn ?? false
+        standing = found?.standing ?? snapshot.standing
         server = collection.session.serverIdentity
         self.context = context
         memory = Mutex(Memory(filter: RecordFilter(context: context)))
@@ -48,7 +49,7 @@ final class ParameterLayer: Sendable {
         snapshot = layer.snapshot
         parameters = layer.parameters
         source = layer.source
-        isStandIn = layer.isStandIn
+        standing = layer.standing
         server = layer.server
         self.context = context
         memory = Mutex(Memory(filter: RecordFilter(context: context)))

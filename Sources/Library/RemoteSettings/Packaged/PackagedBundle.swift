@@ -125,9 +125,12 @@ final class PackagedBundle: Sendable {
             return verified
         }
         if isTrusted {
-            // Nothing is verified here, so the metadata need not be parsed.
+            // No signature is verified here, so the metadata need not be parsed.
             let claim = UnverifiedSnapshot(
                 collection: id, payload: payload, metadata: CollectionMetadata(unread: try bundle.metadataText()))
+            guard lock.trust.isSigned || lock.trust == .imported && acceptsImported else {
+                return try verifier.believe(claim, .nothing(as: lock.trust, isKnownSigned: false))
+            }
             // The chain of a trusted bundle is not used, so it may be damaged.
             return try verifier.believe(claim, .word(lock.trust, chain: (try? bundle.chain()) ?? nil))
         }

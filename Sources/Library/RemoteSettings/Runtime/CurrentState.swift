@@ -10,9 +10,8 @@ package struct CurrentState: Sendable {
     package private(set) var source = CollectionStatus.Source.noSnapshot
     /// Whether the snapshot's signature was verified in this process.
     private(set) var isVerifiedOnDevice = false
-    /// Whether the snapshot was imported or comes from a different environment. Any state of the configured server
-    /// replaces it, regardless of the timestamps.
-    package private(set) var isStandIn = false
+    /// What matters for whether another state replaces the snapshot; `nil` if there is none.
+    package private(set) var standing: Standing?
     package var rejected: [CollectionStatus.Rejected] = []
     /// Whether unsigned states are refused because the collection is known to be signed.
     var isKnownSigned = false
@@ -25,17 +24,24 @@ package struct CurrentState: Sendable {
 
     init(from slot: StorageIndex.Slot = .init()) { self.slot = slot }
 
+    /// Returns whether a state would take the place of this one; `.replace` if there is none.
+    func succession(of offered: Standing) -> Succession {
+        standing.map { SnapshotBundle.succession(of: offered, after: $0, in: Situation(.stored)) } ?? .replace
+    }
+
     package var timestamp: Timestamp? { snapshot?.timestamp }
+    /// See ``Standing/isStandIn``.
+    package var isStandIn: Bool { standing?.isStandIn ?? false }
 
     /// The stored file of the state in use; `nil` if the state is only packaged.
     var stored: StoredState? { [slot.current, slot.previous].compactMap(\.self).first { $0.timestamp == timestamp } }
 
     mutating func serve(
-        _ snapshot: Snapshot, from source: CollectionStatus.Source, isVerifiedOnDevice: Bool, isStandIn: Bool = false
+        _ snapshot: Snapshot, from source: CollectionStatus.Source, isVerifiedOnDevice: Bool, isOwn: Bool = true
     ) {
         self.snapshot = snapshot
         self.source = source
-        self.isStandIn = isStandIn
+        standing = Standing(snapshot.timestamp, snapshot.provenance, isOwn: isOwn)
         self.isVerifiedOnDevice = isVerifiedOnDevice && snapshot.provenance.isSigned
     }
 }

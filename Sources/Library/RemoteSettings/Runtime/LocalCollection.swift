@@ -298,8 +298,11 @@ extension CurrentState {
     ///
     /// Within a process, a collection never goes back to an older state.
     fileprivate func notOlder(than known: CurrentState) -> CurrentState {
-        guard let before = known.timestamp, timestamp.map({ $0 < before }) ?? true else { return self }
-        if known.isStandIn, !isStandIn, snapshot != nil { return self }
+        guard known.snapshot != nil else { return self }
+        switch standing.map(known.succession) {
+        case nil, .keep(.older), .keep(.signatureLost), .keep(.otherServer): break
+        default: return self
+        }
         var kept = known
         (kept.slot, kept.bundles) = (slot, bundles)
         kept.rejected.removeAll { $0.source == .cached }

@@ -52,10 +52,9 @@ struct SnapshotChoice: Sendable {
     /// Chooses the snapshot of a collection to use. Does I/O and never fails: the result lists the snapshots that are
     /// not used, with the reasons.
     ///
-    /// The candidates are the packaged bundles, the stored state, and the one before it. The states of the configured
-    /// server come first, newest first, then stand-ins (``standsIn(_:besideSigned:)``). The first candidate that is
-    /// intact, trusted and not rejected by the app is used. If there is none, the newest packaged one is used even if
-    /// it was rejected.
+    /// The candidates are the packaged bundles, the stored state, and the one before it, in the order of
+    /// ``succession(of:after:in:)``. The first one that is intact, trusted and not rejected by the app is used. If there
+    /// is none, the best packaged one is used even if it was rejected.
     ///
     /// - Parameters:
     ///   - slot: the stored states.
@@ -84,25 +83,25 @@ struct SnapshotChoice: Sendable {
         var candidates = usesPackaged ? bundles.map(Candidate.packaged) : []
         if let stored = slot.current { candidates.append(.stored(stored, isPrevious: false)) }
         if let stored = slot.previous { candidates.append(.stored(stored, isPrevious: true)) }
-        let hasSigned = !isPackagedOnly && [slot.current, slot.previous].contains { $0?.root != nil }
-        let ranked = candidates.map { candidate in
-            (candidate, standsIn(candidate, besideSigned: hasSigned), candidate.order(isActivation: isActivation))
-        }.sorted {
-            ($0.1 ? 1 : 0, $1.0.timestamp, $0.2) < ($1.1 ? 1 : 0, $0.0.timestamp, $1.2)
+        let isKnownSigned = current.isKnownSigned
+        func rank(_ offered: Candidate, after other: Candidate) -> Succession {
+            succession(
+                of: standing(offered, isKnownSigned), after: standing(other, isKnownSigned), in: Situation(.stored))
+        }
+        let ranked = candidates.sorted { left, right in
+            if rank(left, after: right) == .replace { return true }
+            let isTie = rank(right, after: left) != .replace
+            return isTie && left.order(isActivation: isActivation) < right.order(isActivation: isActivation)
         }
 
-        for (candidate, isStandIn, _) in ranked {
+        for candidate in ranked {
             do {
                 if case .packaged(let bundle) = candidate {
-                    try check(bundle)
-                    // Anyone who can write to the directory could have put an unsigned bundle there.
-                    if !bundle.isTrusted, !bundle.lock.trust.isSigned, current.isKnownSigned {
-                        throw SnapshotRefusal(.signatureLost)
-                    }
+                    try checkServer(of: bundle)
                     current.bundles.append(bundle)
                 }
                 if let served = current.timestamp {
-                    throw SnapshotRefusal(isStandIn && candidate.timestamp > served ? whyItYields(candidate) : .older)
+                    throw SnapshotRefusal(candidate.timestamp > served ? whyItYields(candidate) : .older)
                 }
                 if case .stored = candidate {
                     if isPackagedOnly { throw SnapshotRefusal(.packagedOnly) }
@@ -115,7 +114,7 @@ struct SnapshotChoice: Sendable {
                 try accept(snapshot, candidate.source)
                 current.serve(
                     snapshot, from: candidate.source, isVerifiedOnDevice: !candidate.isTrusted,
-                    isStandIn: standsIn(candidate, besideSigned: true))
+                    isOwn: standing(candidate, isKnownSigned).isOwn)
             } catch {
                 let refusal = SnapshotRefusal(error)
                 let reason = refusal.reason
@@ -141,7 +140,7 @@ struct SnapshotChoice: Sendable {
                 guard (try? accept(snapshot, candidate.source)) != nil else { continue }
                 current.serve(
                     snapshot, from: candidate.source, isVerifiedOnDevice: !bundle.isTrusted,
-                    isStandIn: standsIn(candidate, besideSigned: true))
+                    isOwn: standing(candidate, isKnownSigned).isOwn)
             }
         }
         refuseOtherServers(id, &current)
@@ -149,18 +148,20 @@ struct SnapshotChoice: Sendable {
         return current
     }
 
-    /// Returns whether a packaged state is only a stand-in until a state of the configured server is available. It is a
-    /// stand-in if it is
+    /// Returns what matters for whether a candidate is used instead of another one. A state without a known server is
+    /// accepted for every server.
     ///
-    /// - from a different server, for example a staging server whose publisher has the same root; or
-    /// - imported, once a sync has stored a signed state.
-    ///
-    /// A state without a known server is accepted for every server.
-    private func standsIn(_ candidate: Candidate, besideSigned hasSigned: Bool) -> Bool {
-        guard case .packaged(let bundle) = candidate else { return false }
-        if case .imported = bundle.lock.trust { return hasSigned }
-        return ServerIdentity(bundle.lock.server).isServer
-            && !isServed(by: bundle.lock.server)
+    /// - Parameter isKnownSigned: whether signatures count (``isKnownSigned(_:_:)``).
+    private func standing(_ candidate: Candidate, _ isKnownSigned: Bool) -> Standing {
+        let standing: Standing
+        switch candidate {
+        case .stored(let stored, _): standing = stored.standing
+        case .packaged(let bundle):
+            let isForeign = ServerIdentity(bundle.lock.server).isServer && !isServed(by: bundle.lock.server)
+            standing = Standing(bundle.lock.timestamp, bundle.lock.trust, isOwn: !isForeign)
+        }
+        return standing.trust == .signed && !isKnownSigned
+            ? Standing(standing.timestamp, .unsigned, isOwn: standing.isOwn) : standing
     }
 
     private func whyItYields(_ candidate: Candidate) -> CollectionStatus.Rejected.Reason {
@@ -227,25 +228,17 @@ struct SnapshotChoice: Sendable {
         return try verifier.believe(unverified, .nothing(isKnownSigned: isKnownSigned))
     }
 
-    /// Returns whether the collection is known to be signed, because a packaged or stored state of this server is
-    /// signed.
-    ///
-    /// Such a state does not count if the program itself contains a later unsigned one.
+    /// Returns whether a signed state of this server is packaged or stored, and the program contains no later unsigned
+    /// one (``Standing/isSigned(by:unlessAfter:)``).
     private func isKnownSigned(_ slot: StorageIndex.Slot, _ bundles: [PackagedBundle]) -> Bool {
-        var signed = [slot.current, slot.previous].compactMap { stored -> Timestamp? in
-            guard let stored, stored.root != nil, isServed(by: stored.server) else { return nil }
-            return stored.timestamp
+        let stored = [slot.current, slot.previous].compactMap(\.self).filter { isServed(by: $0.server) }
+        let own = bundles.filter { ServerIdentity($0.lock.server) == server }
+        let program = bundles.filter { bundle in
+            bundle.isTrusted && bundle.lock.trust == .unsigned && verifier.policy.acceptsUnsigned
+                && isServed(by: bundle)
         }
-        var unsigned: [Timestamp] = []
-        for bundle in bundles {
-            if bundle.lock.trust.isSigned {
-                if ServerIdentity(bundle.lock.server) == server { signed.append(bundle.lock.timestamp) }
-            } else if bundle.isTrusted, (try? check(bundle)) != nil {
-                unsigned.append(bundle.lock.timestamp)
-            }
-        }
-        guard let newest = signed.max() else { return false }
-        return unsigned.allSatisfy { $0 < newest }
+        return Standing.isSigned(
+            by: stored.map(\.standing) + own.map(\.lock.standing), unlessAfter: program.map(\.lock.standing))
     }
 
     /// Returns whether a state from this server may be used with the configured server.
@@ -260,18 +253,10 @@ struct SnapshotChoice: Sendable {
         return isServed(by: bundle.lock.server)
     }
 
-    /// Checks a packaged bundle by its entry in the lock file alone.
-    ///
-    /// - Throws: `SnapshotRefusal` if the bundle's snapshot cannot be used.
-    private func check(_ bundle: PackagedBundle) throws(SnapshotRefusal) {
-        let acceptsUnsigned = verifier.policy.acceptsUnsigned
-        switch bundle.lock.trust {
-        case .imported: guard acceptsUnsigned || bundle.acceptsImported else { throw SnapshotRefusal(.unsigned) }
-        case .unsigned, .signed:
-            guard isServed(by: bundle) else {
-                throw SnapshotRefusal(.otherServer(found: bundle.lock.server, expected: server.description))
-            }
-            if !bundle.lock.trust.isSigned, !acceptsUnsigned { throw SnapshotRefusal(.unsigned) }
+    /// Checks that a packaged state is from the configured server, or verifies for every server.
+    private func checkServer(of bundle: PackagedBundle) throws(SnapshotRefusal) {
+        guard bundle.lock.trust == .imported || isServed(by: bundle) else {
+            throw SnapshotRefusal(.otherServer(found: bundle.lock.server, expected: server.description))
         }
     }
 }
@@ -292,7 +277,7 @@ extension SnapshotChoice {
         }
         for bundle in all {
             do {
-                try check(bundle)
+                try checkServer(of: bundle)
                 if let root = bundle.lock.trust.verdict?.root, !isPinned(root, of: bundle) {
                     throw SnapshotRefusal(
                         .notTrusted("its root \(root) is not pinned (RemoteSettingsConfig.trustRoots)"))

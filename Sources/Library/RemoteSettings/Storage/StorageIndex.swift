@@ -16,6 +16,7 @@ package struct StoredState: Hashable, Sendable {
     let root: SHA256Digest?
 
     var timestamp: Timestamp { state.timestamp }
+    var standing: Standing { Standing(timestamp, root == nil ? .unsigned : .signed, root: root) }
 }
 
 /// All mutable data in the storage directory: `index.json`, which is replaced as a whole.

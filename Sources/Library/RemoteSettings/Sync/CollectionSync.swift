@@ -54,20 +54,19 @@ struct CollectionSync {
     ) async throws -> SyncOutcome {
         let current = collection.current()
         reportDamage(of: current)
-        if let expected, let timestamp = current.timestamp,
-            !current.isReplaced(by: expected, acceptsUnsigned: session.trust.acceptsUnsigned)
+        if let expected, let standing = current.standing,
+            !standing.isBehind(announced: expected, acceptsUnsigned: session.trust.acceptsUnsigned)
         {
             try await restore(current)
-            return .upToDate(timestamp)
+            return .upToDate(standing.timestamp)
         }
         if let expected { try checkWanted(expected) }
-        let floor = current.floor(of: collection)
         // If the local timestamp is ahead of the server's, the server cannot compute the changes since then.
         let isAhead = current.isStandIn && expected.map { $0 < current.timestamp ?? $0 } ?? false
         var wanted = CollectionFetcher.Wanted(
-            id: id, expected: expected, base: isAhead ? nil : current.snapshot?.payload, floor: floor,
-            wasSigned: current.wasSigned)
-        (wanted.refusesEquivocation, wanted.needsState) = (!current.isStandIn, current.isStandIn)
+            id: id, expected: expected, held: current.held(of: collection),
+            base: isAhead ? nil : current.snapshot?.payload)
+        wanted.needsState = current.isStandIn
         let answer: CollectionFetcher.Fetched?
         do {
             answer = try await fetch(wanted)
@@ -80,7 +79,7 @@ struct CollectionSync {
             return .upToDate(current.timestamp ?? Timestamp(milliseconds: 0))
         }
         reportRetry(fetched.retried)
-        if current.isSame(as: fetched.snapshot) {
+        if fetched.succession == .same, current.hasMetadata(of: fetched.snapshot) {
             try await restore(current)
             return .upToDate(fetched.snapshot.timestamp)
         }
@@ -144,7 +143,7 @@ struct CollectionSync {
             // newer.
             if !entry.synced.hasSameStates(as: current.slot) || entry.synced.current != nil && !isCached {
                 let found = session.choice.choose(id, from: entry.synced, asking: collection.trial)
-                if let timestamp = found.timestamp, found.stored != nil, timestamp >= snapshot.timestamp,
+                if found.snapshot != nil, found.succession(of: snapshot.standing) != .replace,
                     found.stored.map(storage.has) == true
                 {
                     (stored, isOvertaken) = (found, true)
@@ -199,27 +198,12 @@ struct CollectionSync {
 }
 
 extension CurrentState {
-    /// Returns whether the server's state of this timestamp must be fetched.
-    ///
-    /// A list of collections that is older than the current state is not a rollback: it may come from a cache, the
-    /// server may have exported it during a publication, or another sync may have stored a newer state. But the
-    /// server's own state replaces a stand-in even if the stand-in is newer.
-    fileprivate func isReplaced(by timestamp: Timestamp, acceptsUnsigned: Bool) -> Bool {
-        guard let own = self.timestamp else { return true }
-        // If the server's states are unsigned, the timestamp decides between them and an imported state.
-        if isImported { return own <= timestamp || !acceptsUnsigned }
-        return isStandIn ? own != timestamp : own < timestamp
-    }
-
-    private var isImported: Bool { snapshot?.provenance == .imported }
-
     /// Whether the collection is known to be signed.
-    var wasSigned: Bool { snapshot?.provenance.isSigned ?? isKnownSigned }
+    private var wasSigned: Bool { snapshot?.provenance.isSigned ?? isKnownSigned }
 
-    /// Returns whether storing a fetched state would change nothing.
-    fileprivate func isSame(as fetched: Snapshot) -> Bool {
-        guard let snapshot, !isImported, snapshot.payload == fetched.payload else { return false }
-        return source != .cached || snapshot.metadata.json == fetched.metadata.json
+    /// Returns whether storing a fetched state with the same records would change nothing.
+    fileprivate func hasMetadata(of fetched: Snapshot) -> Bool {
+        source != .cached || snapshot?.metadata.json == fetched.metadata.json
     }
 
     /// Returns this state with its snapshot replaced by a verified one from the server.
@@ -234,22 +218,23 @@ extension CurrentState {
         return new
     }
 
-    /// Returns the lowest timestamp that a verified state of the server may have.
+    /// Returns the state that the server's one must succeed.
     ///
-    /// Only a signed state sets a minimum, because anyone could have chosen the timestamp of an unsigned one. If the
-    /// newest state is lost, its timestamp in the index still sets the minimum, but only if its root is still pinned:
-    /// the owner of a key under a removed root could have chosen any timestamp. It does so for a day after the first
-    /// state that it keeps back.
-    func floor(of collection: LocalCollection) -> Timestamp? {
+    /// It is the one in use. If the newest state is lost, its timestamp in the index still counts, but only if its root
+    /// is still pinned: the owner of a key under a removed root could have chosen any timestamp. It does so for a day
+    /// after the first state that it keeps back.
+    func held(of collection: LocalCollection) -> CollectionFetcher.Held? {
         let session = collection.session
         // The index is not signed. A timestamp in the future is a sign of damage and would cause all states to be
         // refused, so it is ignored.
         let latest = session.now.advanced(by: .seconds(Limits.clockToleranceSeconds))
-        let stored = session.storage.index()[collection.key].newest
+        let lost = session.storage.index()[collection.key].newest
             .filter { session.trust.roots.roots.contains($0.root) && $0.timestamp <= latest }
-            .filter { !$0.isRefuted(at: session.now) }.map(\.timestamp)
-        let served = snapshot?.provenance.isSigned == true && !isStandIn ? [timestamp].compactMap(\.self) : []
-        return (stored + served).max()
+            .filter { !$0.isRefuted(at: session.now) }.map(\.timestamp).max()
+            .map { Standing($0, wasSigned ? .signed : .unsigned) }
+        if let lost, succession(of: lost) == .replace { return .init(lost, nil, isProven: true) }
+        if let standing { return .init(standing, snapshot?.payload, isProven: true) }
+        return isKnownSigned ? .init(Standing(Timestamp(milliseconds: 0), .signed), nil, isProven: false) : nil
     }
 }
 
@@ -278,7 +263,9 @@ extension LocalCollection {
             case let entry = session.storage.index()[key], let stored = entry.synced.current,
             stored.timestamp == timestamp, entry.refused != stored.file, stored.root != nil, describesOwn(stored),
             trial.refusal(at: timestamp) == nil,
-            (try? session.choice.packaged.listed(id))?.allSatisfy({ $0.lock.timestamp <= timestamp }) == true
+            (try? session.choice.packaged.listed(id))?.allSatisfy({ bundle in
+                succession(of: bundle.lock.standing, after: stored.standing, in: Situation(.stored)) != .replace
+            }) == true
         else { return false }
         return isThere(stored)
     }
@@ -299,7 +286,7 @@ extension LocalCollection {
             entry.refused == stored.file || !session.storage.has(stored)
         else { return nil }
         let current = current()
-        guard let timestamp = current.timestamp, timestamp >= stored.timestamp else { return stored }
+        if current.succession(of: stored.standing) == .replace { return stored }
         // The next sync writes the file of a state that this process still has.
         return current.source == .cached && !session.storage.has(stored) ? stored : nil
     }

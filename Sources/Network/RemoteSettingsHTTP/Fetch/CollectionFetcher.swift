@@ -11,34 +11,45 @@ package struct CollectionFetcher: Sendable {
         var id: CollectionID
         /// The collection's timestamp in the monitor's response.
         var expected: Timestamp?
-        /// The local state. The server is asked only for the changes since its timestamp.
+        /// The state that the server's one would replace.
+        var held: Held?
+        /// The records whose changes are requested; `nil` to request all records.
         package var base: Payload?
-        /// The oldest state that is accepted. An older state is refused as a rollback, even if it verifies.
-        var floor: Timestamp?
-        /// Whether the collection is known to be signed. If so, a state without a signature is refused.
-        var wasSigned: Bool
-        /// Whether to refuse a state that has the timestamp of a signed base but different records.
-        package var refusesEquivocation = true
         /// Whether to fetch all records if the server has nothing newer than the base.
         package var needsState = false
 
-        package init(id: CollectionID, expected: Timestamp?, base: Payload?, floor: Timestamp?, wasSigned: Bool) {
+        package init(id: CollectionID, expected: Timestamp?, held: Held?, base: Payload?) {
             self.id = id
             self.expected = expected
+            self.held = held
             self.base = base
-            self.floor = floor
-            self.wasSigned = wasSigned
+        }
+    }
+
+    /// A local state.
+    package struct Held: Sendable {
+        let standing: Standing
+        /// Its records; `nil` if they cannot be read.
+        let payload: Payload?
+        /// See ``Situation/isProven``.
+        let isProven: Bool
+
+        package init(_ standing: Standing, _ payload: Payload?, isProven: Bool) {
+            (self.standing, self.payload, self.isProven) = (standing, payload, isProven)
         }
     }
 
     /// The server's state, verified or accepted without a signature.
     package struct Fetched: Sendable {
         package var snapshot: Snapshot
+        /// Whether it is the local state, or replaces it.
+        package var succession: Succession
         /// The reason why all records were fetched although a delta was requested; `nil` if that did not happen.
         package var retried: HTTPError?
 
-        init(snapshot: Snapshot, retried: HTTPError? = nil) {
+        init(snapshot: Snapshot, succession: Succession = .replace, retried: HTTPError? = nil) {
             self.snapshot = snapshot
+            self.succession = succession
             self.retried = retried
         }
     }
@@ -103,7 +114,7 @@ package struct CollectionFetcher: Sendable {
             throw .changeset(error, url: "\(document.url)")
         }
         do throws(HTTPError) {
-            return Fetched(snapshot: try await accept(unverified, wanted))
+            return try await accept(unverified, wanted)
         } catch {
             guard !answersSince, let cut = error.asCutShort(unverified.records.count, document) else { throw error }
             throw cut
@@ -111,30 +122,33 @@ package struct CollectionFetcher: Sendable {
     }
 
     /// Verifies a collection's full state, from any kind of document. Uses the network for certificate chains.
-    func accept(_ unverified: UnverifiedSnapshot, _ wanted: Wanted) async throws(HTTPError) -> Snapshot {
+    func accept(_ unverified: UnverifiedSnapshot, _ wanted: Wanted) async throws(HTTPError) -> Fetched {
         // If a state from the future were accepted, every later correct one would be refused as a rollback.
         guard unverified.timestamp <= chains.time.advanced(by: .seconds(Limits.clockToleranceSeconds)) else {
             throw .future(answered: unverified.timestamp, now: chains.time)
         }
         let snapshot = try await vouch(for: unverified, wanted)
+        guard let held = wanted.held else { return Fetched(snapshot: snapshot) }
         // Only a verified state proves a rollback. A delta to an older state does not verify, so all records are
         // fetched.
-        if let floor = wanted.floor, snapshot.timestamp < floor {
-            throw .rollback(held: floor, answered: snapshot.timestamp)
+        let succession = succession(
+            of: snapshot.standing, after: held.standing,
+            in: Situation(
+                .fetched, hasSameRecords: held.payload.map { $0 == snapshot.payload }, isProven: held.isProven))
+        switch succession {
+        case .refuse(.older): throw .rollback(held: held.standing.timestamp, answered: snapshot.timestamp)
+        case .refuse(.equivocation): throw .equivocation(snapshot.timestamp)
+        case .refuse: throw .signatureLost
+        case .same, .replace, .keep: return Fetched(snapshot: snapshot, succession: succession)
         }
-        if let held = wanted.base, wanted.wasSigned, wanted.refusesEquivocation,
-            held.timestamp == snapshot.timestamp, held != snapshot.payload
-        {
-            throw .equivocation(held.timestamp)
-        }
-        return snapshot
     }
 
     private func changeset(_ wanted: Wanted, since: Timestamp?) async throws(HTTPError) -> ChangesetAnswer {
         do throws(HTTPError) {
             // If the monitor reports an older state than the local one, its response may come from a cache. The local
             // timestamp in the request then bypasses that cache.
-            let expected = wanted.expected.map { max($0, wanted.floor ?? $0) }
+            let minimum = wanted.held.flatMap { $0.isProven && $0.standing.isOwn ? $0.standing.timestamp : nil }
+            let expected = wanted.expected.map { max($0, minimum ?? $0) }
             return try await client.changeset(wanted.id, expected: expected, since: since)
         } catch {
             // An unmodified Kinto server answers 401 or 403 for a collection that does not exist. If the monitor lists
@@ -149,7 +163,8 @@ package struct CollectionFetcher: Sendable {
         let verifier = SnapshotVerifier(policy)
         if policy.acceptsUnsigned, !unverified.signatures.contains(where: \.namesChain) {
             do throws(BundleError) {
-                return try verifier.believe(unverified, .nothing(isKnownSigned: wanted.wasSigned))
+                let isKnownSigned = wanted.held?.standing.trust == .signed
+                return try verifier.believe(unverified, .nothing(isKnownSigned: isKnownSigned))
             } catch {
                 throw .signatureLost
             }
