@@ -115,7 +115,7 @@ import Testing
         #expect(try Self.decoded(Self.inspection) == Self.inspection)
         let reasons: [CollectionStatus.Rejected.Reason] = [
             .older, .otherServer(found: "a", expected: "b"), .otherBucket(found: "a"), .unsigned, .signatureLost,
-            .notTrusted("a"), .missing(found: Self.day), .notFound,
+            .notTrusted("a"), .notFound,
             .invalidName("a"), .damaged("a"), .failedInApp("a"), .packagedOnly, .unreadableSource("a"), .unknown("a"),
         ]
         #expect(try Self.decoded(reasons) == reasons)

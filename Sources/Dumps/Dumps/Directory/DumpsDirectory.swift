@@ -1,3 +1,4 @@
+import RemoteSettingsHTTP
 import RemoteSettingsModel
 import SnapshotBundle
 
@@ -188,4 +189,41 @@ extension DumpsDirectory {
 
     /// The path of the file that lists pending `--on-change` commands, with the state that each was last notified of.
     package var hooksPath: String { "\(workPath)/on-change.json" }
+}
+
+extension DumpsDirectory {
+    private static let gitAttributes = [
+        "dumps.lock.json -text merge=rsdump",
+        "*.zip -text merge=rsdump diff=rsdump",
+    ]
+
+    /// Adds lines to the directory's `.gitattributes` that configure how git merges and displays its files. Other lines
+    /// are kept. Does I/O.
+    ///
+    /// - Returns: whether a line was missing.
+    /// - Throws: `BundleError`.
+    package func writeGitAttributes() throws(BundleError) -> Bool {
+        let file = "\(path)/.gitattributes"
+        let present = try FileStore.read(file, limit: Self.configurationBytes) ?? Bytes()
+        let lines = present.lines
+        let missing = Self.gitAttributes.filter { !lines.contains(Bytes(utf8: $0)) }
+        guard !missing.isEmpty else { return false }
+        try FileStore.replace(
+            file, below: path, with: present.appending(lines: missing), limit: Self.configurationBytes)
+        return true
+    }
+}
+
+extension DumpsDirectory {
+    private var backoffPath: String { "\(workPath)/backoff.json" }
+
+    /// Returns the backoffs requested by servers (`Backoff`, `Retry-After`), as stored by the last refresh. An
+    /// unreadable file is treated as empty, because the server will request the backoff again.
+    package func backoff() -> BackoffState { BackoffFile.read(backoffPath) }
+
+    /// Writes the backoffs that have not expired, or removes the file if there are none.
+    func keepBackoff(_ state: BackoffState, now: Timestamp) throws(BundleError) {
+        if !state.holds(at: now).isEmpty { try prepareWork() }
+        try BackoffFile.write(state, to: backoffPath, now: now)
+    }
 }

@@ -211,3 +211,99 @@ package enum ExportLayout: String, CaseIterable, Sendable {
     /// Whether the layout is a file of defaults, for which the fields with the keys and the values can be chosen.
     package var hasFields: Bool { [.plist, .json].contains(self) }
 }
+
+/// An export in the layout of the `dumps` directory of application-services.
+///
+/// Each collection has `<bucket>/<name>.json` and `.timestamp`. Each attachment has
+/// `<bucket>/attachments/<name>/<record>` and `.meta.json`. These files are compiled into the client. The timestamp is
+/// in a separate file, so that the client can compare states without parsing records.
+enum ApplicationServicesExport {
+    static func write(_ collection: ExportedCollection, into directory: ExportDirectory) throws {
+        let id = collection.id
+        try directory.write(collection.text(.applicationServices), to: "\(id.bucket)/\(id.name).json")
+        try directory.write(Array("\(collection.timestamp)".utf8), to: "\(id.bucket)/\(id.name).timestamp")
+        let folder = "\(id.bucket)/attachments/\(id.name)"
+        directory.own(folder)
+        for (entry, attachment) in collection.attached {
+            let name = "\(folder)/\(entry.id)"
+            guard try collection.put(attachment, as: name, into: directory) else { continue }
+            try directory.write(sidecar(attachment), to: "\(name).meta.json")
+        }
+    }
+
+    private static func sidecar(_ attachment: RecordAttachment) -> [UInt8] {
+        let members: [JSONValue.Member] = [
+            .init(key: "location", value: .string(attachment.location)),
+            .init(key: "hash", value: .string(attachment.hash.hex)),
+            .init(key: "size", value: .number(JSONNumber(attachment.size))),
+        ]
+        return DumpText.record(.object(members), keys: .sorted, indent: 2)
+    }
+}
+
+/// An archive of a dumps directory, `dumps/…`, with its lock file, configuration and bundles. Collections that are not
+/// exported are removed from the lock file and the configuration.
+enum ArchiveExport {
+    /// Writes the archive.
+    ///
+    /// - Returns: the number of files and their total size in bytes.
+    static func write(
+        _ bundles: [BundleReader], of directory: DumpsDirectory, to output: String
+    ) throws -> (files: Int, bytes: Int) {
+        var members: [TarFile.Member] = []
+        let ids = bundles.map(\.head.collection)
+        var lock = try directory.lockFile()
+        lock.collections = lock.collections.filter { ids.contains($0.key) }
+        if let text = try directory.configurationText() {
+            var editor = try ConfigurationEditor(text, file: directory.configurationPath)
+            for collection in try directory.configuration().collections where !ids.contains(collection.id) {
+                _ = try editor.remove(collection.id)
+            }
+            members.append(.init(name: "dumps/dumps.yaml", content: Bytes(utf8: editor.text)))
+        }
+        members.append(.init(name: "dumps/dumps.lock.json", content: Bytes(lock.text)))
+        for id in ids {
+            let file = try MappedFile(path: directory.bundlePath(id))
+            members.append(.init(name: "dumps/\(LockFile.Bundle.path(of: id))", content: file.bytes))
+        }
+        try FileStore.makeDirectories(FileStore.parent(of: output))
+        let temporary = try TemporaryDirectory(beside: output)
+        defer { withExtendedLifetime(temporary) {} }
+        let archive = "\(temporary.path)/archive"
+        let size = try TarFile.write(members, toNewFile: archive)
+        try FileStore.placeOutput(archive, at: output)
+        return (1, size)
+    }
+}
+
+/// An export of a server's responses: for each collection, `<bucket>/<name>.json` with `{"metadata": …, "timestamp": …,
+/// "changes": […]}`.
+///
+/// The metadata is as received. Its certificate chain is in `<name>.pem`, and attachments are in `attachments/`, named
+/// after their hashes.
+enum ChangesetsExport {
+    static func write(_ bundle: BundleReader, into directory: ExportDirectory) throws {
+        let id = bundle.head.collection
+        var reader = JSONReader(try bundle.payloadText())
+        try reader.beginObject()
+        var records = Bytes(utf8: "[]")
+        while let key = try reader.nextKey() {
+            let value = try reader.skipValue()
+            if key == "data" { records = value }
+        }
+        let metadata = try bundle.metadataText()
+        try directory.write(to: "\(id.bucket)/\(id.name).json") { write in
+            try write(Array("{\"metadata\":".utf8).span)
+            try metadata.withSpan { try write($0) }
+            try write(Array(",\"timestamp\":\(bundle.head.timestamp),\"changes\":".utf8).span)
+            try records.withSpan { try write($0) }
+            try write(Array("}\n".utf8).span)
+        }
+        if let chain = try bundle.chain() { try directory.write(chain.array, to: "\(id.bucket)/\(id.name).pem") }
+        for digest in bundle.attachments where try !directory.contains("attachments/\(digest)") {
+            try directory.write(to: "attachments/\(digest)") { write in
+                _ = try bundle.streamAttachment(digest, to: write)
+            }
+        }
+    }
+}

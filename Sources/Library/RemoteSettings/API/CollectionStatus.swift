@@ -38,16 +38,12 @@ public struct CollectionStatus: Hashable, Sendable {
             case signatureLost
             /// The signature is invalid, or its certificate chain does not lead to a pinned root.
             case notTrusted(String)
-            /// The lock file lists this state, but the bundle in the directory has a different state: a checkout or
-            /// copy is incomplete, or a refresh has not written the lock file yet.
-            ///
-            /// That bundle is used if its signature is valid, or if the source is as trusted as the program.
-            case missing(found: RemoteSettingsTimestamp)
             /// No packaged source lists the collection, and nothing is stored for it.
             case notFound
             /// The collection's name is not valid.
             case invalidName(String)
-            /// The snapshot cannot be read.
+            /// The snapshot cannot be read, or it is not the state that the lock file lists, because the directory was
+            /// only partly checked out or copied.
             case damaged(String)
             /// The state was rejected by the app's check or by the app itself, or several starts with it failed. It is
             /// not used again; a newer state is. The string gives the cause.
@@ -125,9 +121,6 @@ extension CollectionStatus.Rejected.Reason: CustomStringConvertible {
         case .signatureLost:
             "it is unsigned, but the collection was signed before; to accept it anyway, reset the storage "
                 + "and package the collection unsigned"
-        case .missing(let found):
-            "the lock file lists it, but the bundle is from \(found.rfc3339): the directory was only partly checked "
-                + "out or copied; restore both files from the same commit, or run rsdump refresh"
         case .failedInApp(let why): "it was rejected: \(why)"
         case .packagedOnly: "only packaged snapshots are used (isPackagedOnly)"
         case .notFound: "the collection has not been packaged or synced yet; sync it, or check its name"

@@ -153,7 +153,6 @@ extension CollectionStatus.Rejected.Reason: Codable {
         case "unsigned": self = .unsigned
         case "signatureLost": self = .signatureLost
         case "notTrusted": self = .notTrusted(try member(.why))
-        case "missing": self = .missing(found: try members.decode(Timestamp.self, forKey: .found))
         case "notFound": self = .notFound
         case "invalidName": self = .invalidName(try member(.why))
         case "damaged": self = .damaged(try member(.why))
@@ -173,7 +172,6 @@ extension CollectionStatus.Rejected.Reason: Codable {
             try members.encode(found, forKey: .found)
             try members.encode(expected, forKey: .expected)
         case .otherBucket(let found): try members.encode(found, forKey: .found)
-        case .missing(let found): try members.encode(found, forKey: .found)
         case .notTrusted(let why), .invalidName(let why), .damaged(let why), .failedInApp(let why),
             .unreadableSource(let why):
             try members.encode(why, forKey: .why)
@@ -190,7 +188,6 @@ extension CollectionStatus.Rejected.Reason: Codable {
         case .unsigned: "unsigned"
         case .signatureLost: "signatureLost"
         case .notTrusted: "notTrusted"
-        case .missing: "missing"
         case .notFound: "notFound"
         case .invalidName: "invalidName"
         case .damaged: "damaged"

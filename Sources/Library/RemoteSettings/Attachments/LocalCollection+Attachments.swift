@@ -175,7 +175,7 @@ extension LocalCollection {
         }
         for bundle in current.bundles {
             let snapshot = try? bundle.snapshot(
-                session.choice.verifier, isKnownSigned: current.isKnownSigned, now: session.now)
+                session.choice.verifier, isKnownSigned: current.isKnownSigned)
             guard let earlier = earlier(in: snapshot?.records),
                 let bytes = packaged(earlier.digest, size: nil, in: bundle)
             else { continue }

@@ -6,14 +6,8 @@ import SnapshotBundle
 /// The bundle is opened when it is first needed, and remains open.
 final class PackagedBundle: Sendable {
     let id: CollectionID
-    /// The entry in the lock file, but with the timestamp of the bundle itself (see ``missingState``).
+    /// The entry in the lock file.
     let lock: LockFile.Collection
-    /// The timestamp in the lock file, if the bundle has a different state, because a checkout or copy is incomplete or
-    /// a refresh has not written the lock file yet; otherwise `nil`.
-    ///
-    /// In this case, only the bundle's own signature can establish trust in it, unless its source is as trusted as the
-    /// program.
-    let missingState: Timestamp?
     /// The source's name.
     let sourceName: String
     /// Whether anyone who can change the bundle can also change the program.
@@ -27,17 +21,9 @@ final class PackagedBundle: Sendable {
     /// Creates a bundle that is not opened yet. Does no I/O.
     ///
     /// - Parameter path: the bundle's path in a source that is a directory; `nil` for the path in the lock file.
-    convenience init(_ id: CollectionID, _ lock: LockFile.Collection, in source: PackagedSource, path: String? = nil) {
-        self.init(id, lock, missingState: nil, in: source, path: path)
-    }
-
-    private init(
-        _ id: CollectionID, _ lock: LockFile.Collection, missingState: Timestamp?, in source: PackagedSource,
-        path place: String? = nil
-    ) {
+    init(_ id: CollectionID, _ lock: LockFile.Collection, in source: PackagedSource, path place: String? = nil) {
         self.id = id
         self.lock = lock
-        self.missingState = missingState
         let name = source.name
         sourceName = name
         switch source.form {
@@ -75,7 +61,7 @@ final class PackagedBundle: Sendable {
         if let reader = opened.withLock({ $0 }) { return reader }
         let reader = try open()
         let head = reader.head
-        guard isListed(head) else {
+        guard head.collection == id, head.timestamp == lock.timestamp, head.trust == lock.trust.kind else {
             throw BundleError(
                 .damaged, file: reader.name,
                 expected: "\(id) at \(lock.timestamp), \(lock.trust.kind.rawValue), as in the lock file",
@@ -85,45 +71,13 @@ final class PackagedBundle: Sendable {
         return reader
     }
 
-    private func isListed(_ head: BundleHead) -> Bool {
-        head.collection == id && head.timestamp == lock.timestamp && head.trust == lock.trust.kind
-    }
-
-    /// Returns this bundle with its own state in place of the one in the lock file. Does I/O.
-    ///
-    /// - Returns: `nil` if the states are the same, if only one of them is signed, or if the file cannot be read.
-    func inItsOwnState(of source: PackagedSource) -> PackagedBundle? {
-        guard let head = try? open().head, head.collection == id, head.trust == lock.trust.kind,
-            head.timestamp != lock.timestamp
-        else { return nil }
-        var entry = lock
-        entry.timestamp = head.timestamp
-        return PackagedBundle(id, entry, missingState: lock.timestamp, in: source)
-    }
-
-    /// Whether the bundle's first bytes are valid, but belong to a different state than the one in the lock file. The
-    /// first access does I/O.
-    var isOfAnotherState: Bool {
-        guard opened.withLock({ $0 }) == nil, let head = try? open().head else { return false }
-        return !isListed(head)
-    }
-
     /// Reads the bundle's snapshot. The signature is verified unless the bundle is as trusted as the program. Does I/O.
     ///
-    /// - Parameters:
-    ///   - isKnownSigned: whether an unsigned bundle that is not as trusted as the program is refused.
-    ///   - now: the time to verify at if the lock file's time of verification is that of a different state.
+    /// - Parameter isKnownSigned: whether an unsigned bundle that is not as trusted as the program is refused.
     /// - Throws: `SnapshotRefusal` or `BundleError`.
-    func snapshot(_ verifier: SnapshotVerifier, isKnownSigned: Bool, now: Timestamp) throws -> Snapshot {
+    func snapshot(_ verifier: SnapshotVerifier, isKnownSigned: Bool) throws -> Snapshot {
         let bundle = try reader()
         let payload = try bundle.payload(isHashed: !isTrusted && lock.trust.isSigned)
-        if isTrusted, missingState != nil, let chain = try bundle.chain(), let verdict = lock.trust.verdict,
-            let verified = try? verifier.believe(
-                .init(collection: id, payload: payload, metadata: bundle.metadata()),
-                .kept(chain, verifiedAt: max(verdict.verifiedAt, payload.timestamp)))
-        {
-            return verified
-        }
         if isTrusted {
             // No signature is verified here, so the metadata need not be parsed.
             let claim = UnverifiedSnapshot(
@@ -141,8 +95,6 @@ final class PackagedBundle: Sendable {
         guard let chain = try bundle.chain() else {
             throw SnapshotRefusal(.damaged("\(bundle.name): chain.pem is missing"))
         }
-        let locked = Evidence.kept(chain, verifiedAt: verdict.verifiedAt)
-        if missingState != nil, let snapshot = try? verifier.believe(claim, locked) { return snapshot }
-        return try verifier.believe(claim, missingState == nil ? locked : .kept(chain, verifiedAt: now))
+        return try verifier.believe(claim, .kept(chain, verifiedAt: verdict.verifiedAt))
     }
 }

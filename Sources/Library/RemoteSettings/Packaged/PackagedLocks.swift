@@ -76,19 +76,15 @@ struct PackagedLocks: Sendable {
 
     /// Returns the bundle that is currently in the directory.
     ///
-    /// A refresh may have replaced the bundle since the lock file was read. The result then has the entry of the new
-    /// lock file or, if that is not written yet, the state found in the bundle itself.
+    /// A refresh may have replaced the bundle since the lock file was read. The result then has the entry of its redo
+    /// log or of the new lock file.
     private func current(_ bundle: PackagedBundle, in source: PackagedSource) -> PackagedBundle {
         guard case .directory(let path, _) = source.form else { return bundle }
         if let committed = committed(bundle.id, in: source, at: path) { return committed }
-        guard bundle.isOfAnotherState else { return bundle }
-        var found = bundle
-        if let text = try? source.lockText(),
-            let entry = try? LockFile.collection(bundle.id, in: text, path: source.lockName)
-        {
-            found = PackagedBundle(bundle.id, entry, in: source)
-        }
-        return found.isOfAnotherState ? found.inItsOwnState(of: source) ?? found : found
+        guard (try? bundle.reader()) == nil, let text = try? source.lockText(),
+            let entry = try? LockFile.collection(bundle.id, in: text, path: source.lockName), entry != bundle.lock
+        else { return bundle }
+        return PackagedBundle(bundle.id, entry, in: source)
     }
 
     /// Returns the bundle of a commit that is in progress or was interrupted; `nil` if there is none.

@@ -1,12 +1,12 @@
+import CurlTransport
 import RemoteSettingsHTTP
 import RemoteSettingsModel
 import SnapshotBundle
 import TargetFilter
+import URLSessionTransport
 
 #if canImport(Darwin)
-import URLSessionTransport
 #else
-import CurlTransport
 #endif
 
 /// A service's current configuration, with the objects derived from it, such as the trust policy, the filter context
@@ -343,5 +343,58 @@ package struct ServerIdentity: Hashable, Sendable, CustomStringConvertible {
     init(_ text: String) {
         let server = try? ServerURL(text, allowPlainHTTP: true)
         (description, isServer) = (server?.withoutVersion ?? text, server != nil)
+    }
+}
+
+extension Session {
+    /// Runs a sync, with a time limit unless `timeout` is `nil`.
+    func within<Value: Sendable>(
+        _ timeout: Duration?, _ body: @escaping @Sendable () async throws(RemoteSettingsError) -> Value
+    ) async throws(RemoteSettingsError) -> Value {
+        guard let timeout else { return try await body() }
+        let result = await withTaskGroup(of: Result<Value, RemoteSettingsError>?.self) { group in
+            group.addTask {
+                do throws(RemoteSettingsError) { return .success(try await body()) } catch { return .failure(error) }
+            }
+            group.addTask { [config] in
+                try? await config.environment.sleep(timeout)
+                return nil
+            }
+            defer { group.cancelAll() }
+            return await group.next() ?? nil
+        }
+        guard let result else {
+            throw .timedOut(
+                reason: "\((try? server.get()).map { "\($0)" } ?? "the server"): the sync did not finish within "
+                    + "\(timeout); try again later")
+        }
+        return try result.get()
+    }
+}
+
+/// A server's event stream, read with the service's HTTP transport.
+struct EventStreamSource: UpdateSource {
+    let session: Session
+    /// The URL configured by the app; `nil` for the server's own event stream.
+    let url: String?
+
+    func connect() async throws(HTTPError) -> any UpdateConnection {
+        let client: ServerClient
+        do throws(RemoteSettingsError) {
+            client = try session.startingRun()
+        } catch {
+            throw HTTPError("", .init(.usage, "\(error)"))
+        }
+        defer { session.keepBackoff(client) }
+        let url = if let url { try HTTPURL(url) } else { nil as HTTPURL? }
+        return Connection(stream: try await client.updates(at: url))
+    }
+
+    private struct Connection: UpdateConnection {
+        var stream: UpdateStream
+
+        mutating func next() async throws(HTTPError) -> UpdateMessage? {
+            try await stream.next()
+        }
     }
 }

@@ -72,9 +72,6 @@ struct SnapshotChoice: Sendable {
         var current = CurrentState(from: slot)
         var unreadable: [CollectionStatus.Rejected] = []
         let bundles = packaged.bundles(of: id, problems: &unreadable)
-        for bundle in bundles {
-            if let rejected = bundle.missing { refuse(rejected, of: id, &current) }
-        }
         if let problem = storage.readIndex().problem {
             refuse(.init(source: .cached, timestamp: nil, reason: .damaged("\(problem)")), of: id, &current)
         }
@@ -134,7 +131,7 @@ struct SnapshotChoice: Sendable {
         if current.snapshot == nil, !isActivation, usesPackaged, !trial.rejected.isEmpty {
             for bundle in current.bundles where current.snapshot == nil {
                 guard
-                    let snapshot = try? bundle.snapshot(verifier, isKnownSigned: current.isKnownSigned, now: now())
+                    let snapshot = try? bundle.snapshot(verifier, isKnownSigned: current.isKnownSigned)
                 else { continue }
                 let candidate = Candidate.packaged(bundle)
                 guard (try? accept(snapshot, candidate.source)) != nil else { continue }
@@ -188,7 +185,7 @@ struct SnapshotChoice: Sendable {
     ) throws -> Snapshot {
         switch candidate {
         case .packaged(let bundle):
-            return try bundle.snapshot(verifier, isKnownSigned: current.isKnownSigned, now: now())
+            return try bundle.snapshot(verifier, isKnownSigned: current.isKnownSigned)
         case .stored(let stored, let isPrevious):
             // After a rejected state, roll back only to a state that the app has started successfully with. If no state
             // is known to be good and nothing is packaged, the previous state is better than none.
@@ -284,8 +281,7 @@ extension SnapshotChoice {
                 }
                 let reader = try bundle.reader()
                 try reader.verifyContents()
-                _ = try bundle.snapshot(verifier, isKnownSigned: false, now: now())
-                if let missing = bundle.missing { throw SnapshotRefusal(missing.reason) }
+                _ = try bundle.snapshot(verifier, isKnownSigned: false)
                 // The content hash does not cover some bytes of the file, such as the times in the ZIP directory.
                 let (found, expected) = (reader.fileDigest, bundle.lock.bundle.sha256)
                 guard found == expected else {
@@ -340,15 +336,6 @@ extension SnapshotChoice {
                 .init(
                     source: .packaged(bundle.sourceName), timestamp: bundle.lock.timestamp,
                     reason: .otherBucket(found: bundle.id.bucket)), of: id, &current)
-        }
-    }
-}
-
-extension PackagedBundle {
-    /// The rejection of the state in the lock file, if the bundle has a different one.
-    fileprivate var missing: CollectionStatus.Rejected? {
-        missingState.map {
-            .init(source: .packaged(sourceName), timestamp: $0, reason: .missing(found: lock.timestamp))
         }
     }
 }
