@@ -218,31 +218,6 @@ def test_a_signed_refresh_replaces_what_was_imported(sample, tmp_path):
     assert dumps.files() == before
 
 
-def test_an_older_signed_state_replaces_an_unsigned_one(dumps, tmp_path):
-    exported = tmp_path / "changesets"
-    assert rsdump.run(
-        "export", "--to", "changesets", SETTINGS, "--output", exported, "--dumps", dumps.path).code == rsdump.DONE
-    path = next(exported.rglob("settings.json"))
-    changeset = json.loads(path.read_text())
-    signed = changeset["timestamp"]
-    for key in ("signature", "signatures"):
-        changeset["metadata"].pop(key, None)
-    changeset["timestamp"] += 10_000
-    unsigned = tmp_path / "settings.json"
-    unsigned.write_text(json.dumps(changeset))
-    target = Dumps(tmp_path / "target")
-    trust = ("--server", "https://example.org/v1", "--trust-root", root(dumps))
-    assert import_("changeset", unsigned, target.path, *trust).code == rsdump.DONE
-    assert target.verify("--locked").code == rsdump.VERIFICATION
-    outcome = import_("changeset", exported, target.path)
-    assert outcome.code == rsdump.DONE and target.bundle(SETTINGS).timestamp == signed, str(outcome)
-    assert target.verify("--locked").code == rsdump.DONE
-
-
-def root(dumps):
-    return dumps.lock["collections"][SETTINGS]["trust"]["signed"]["root"]
-
-
 def test_the_files_rule_for_attachments_holds_for_what_it_does_not_name(tmp_path):
     dumps = Dumps(tmp_path / "dumps")
     dumps.path.mkdir()

@@ -116,21 +116,6 @@ def test_only_what_verifies_replaces_a_signed_state(dumps, sample, tree, change,
     verified(dumps)
 
 
-def test_a_signed_state_replaces_a_newer_unsigned_one(dumps, sample, tree):
-    set_up(dumps, tree)
-    signed = dumps.lock
-    import_unsigned(dumps, sample)
-    tree.commit("imported")
-    tree.git("checkout", "--quiet", "-b", "other", "HEAD~1")
-    (tree.root / "code").write_text("1")
-    tree.commit("other")
-    tree.git("checkout", "--quiet", "main")
-    outcome = rsdump.run("merge", "--with", "other", "--dumps", dumps.path)
-    assert outcome.code == rsdump.DONE and outcome.says(f"{SETTINGS}: kept theirs", "the other state is unsigned"), str(outcome)
-    assert dumps.lock == signed
-    verified(dumps)
-
-
 def test_other_merges_leave_the_directory_alone(dumps, sample, tree):
     """The hook runs in every merge: in one that touches nothing here, over work that is not committed, and without dumps."""
     set_up(dumps, tree)

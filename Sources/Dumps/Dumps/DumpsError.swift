@@ -64,8 +64,13 @@ package struct DumpsError: CodedError {
     }
 
     package var description: String {
-        let place = [file + (line.map { ":\($0)" } ?? ""), entry ?? "", problem].filter { !$0.isEmpty }
-        return place.joined(separator: ": ") + (remedy.isEmpty ? "" : "; \(remedy)")
+        let place = file + (line.map { ":\($0)" } ?? "")
+        return place.isEmpty ? withoutFile : "\(place): \(withoutFile)"
+    }
+
+    /// The error without the affected file or collection, for texts that show it elsewhere.
+    var withoutFile: String {
+        (entry.map { "\($0): " } ?? "") + problem + (remedy.isEmpty ? "" : "; \(remedy)")
     }
 }
 

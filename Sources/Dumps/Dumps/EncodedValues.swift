@@ -10,22 +10,3 @@ extension CollectionID: Encodable {
 extension LockFile.Collection: Encodable {
     package func encode(to encoder: any Encoder) throws { try json.encode(to: encoder) }
 }
-
-extension Encoder {
-    /// Encodes the members that have a value.
-    package func encode(members: KeyValuePairs<StaticString, (any Encodable)?>) throws {
-        var container = container(keyedBy: MemberName.self)
-        for (name, value) in members {
-            if let value { try container.encode(value, forKey: MemberName(stringValue: "\(name)")) }
-        }
-    }
-}
-
-private struct MemberName: CodingKey {
-    let stringValue: String
-    var intValue: Int? { nil }
-
-    init(stringValue: String) { self.stringValue = stringValue }
-
-    init?(intValue: Int) { nil }
-}

@@ -89,9 +89,6 @@ extension FormatError.Reason {
         Self(.malformed, "the key \(VisibleText.quote(key)) is missing")
     }
 
-    /// An object has an unknown key, which is not allowed there.
-    static func unknownKey(_ key: String) -> Self { Self(.malformed, "unknown key \(VisibleText.quote(key))") }
-
     /// The type of a value is not `expected`.
     package static func wrongType(expected: String, found: String) -> Self {
         Self(

@@ -1,28 +1,14 @@
 import Dumps
 import RemoteSettingsModel
 
-/// A problem of a job, in the order of severity: what somebody has to repair comes after what the next run repairs.
+/// A problem of a job.
 package struct JobProblem: Error, Hashable, Sendable, CustomStringConvertible {
     /// The exit code that the problem leads to.
-    package enum Code: Int32, CaseIterable, Comparable, Sendable {
-        case done = 0
-        case backoff = 4
-        case unreachable = 5
-        case tryAgain = 7
-        case someFailed = 1
-        case usage = 2
-        case unverified = 3
-
-        package static func < (left: Self, right: Self) -> Bool {
-            left != right && allCases.first { $0 == left || $0 == right } == left
-        }
-    }
-
-    package let code: Code
+    package let code: ExitStatus
     /// A sentence as Markdown.
     package let text: String
 
-    package init(_ code: Code, _ text: String) {
+    package init(_ code: ExitStatus, _ text: String) {
         (self.code, self.text) = (code, text)
     }
 
@@ -32,6 +18,14 @@ package struct JobProblem: Error, Hashable, Sendable, CustomStringConvertible {
     }
 
     package var description: String { text }
+}
+
+extension ExitStatus {
+    /// The exit codes of a job, the worst last: what somebody has to repair comes after what the next run repairs.
+    private static let bySeverity: [Self] = [.done, .backoff, .unreachable, .tryAgain, .someFailed, .usage]
+
+    /// How bad a problem with this exit code is; the worst problem determines the job's exit code.
+    var severity: Int { Self.bySeverity.firstIndex(of: self) ?? Self.bySeverity.count }
 }
 
 extension MarkdownText {

@@ -41,7 +41,7 @@ package struct NightlyJob: Sendable {
         ///
         /// - Returns: what it did, which is `nil` if it failed as a whole, and the reason of the failure.
         func refresh(_ directory: DumpsDirectory, isFull: Bool) async -> (
-            report: RefreshReport?, code: JobProblem.Code, reason: String?
+            report: RefreshReport?, code: ExitStatus, reason: String?
         )
         /// Returns the records of a directory that the types in a Swift file cannot decode.
         func misfits(_ directory: DumpsDirectory, _ file: String) throws -> [String]
@@ -86,7 +86,7 @@ package struct NightlyJob: Sendable {
     /// Runs all steps. A step that fails ends the run, but an open request still shows why.
     ///
     /// - Returns: the exit code, that of the worst problem. ``report`` has the summary.
-    package mutating func run() async -> JobProblem.Code {
+    package mutating func run() async -> ExitStatus {
         do {
             let lock = try clone.lock(folder)
             defer { withExtendedLifetime(lock) {} }
@@ -230,7 +230,7 @@ extension NightlyJob {
         case .backoff: note(JobProblem(.backoff, "the server asked clients to wait; \(rest)"))
         case .unreachable: note(JobProblem(.unreachable, "the server cannot be reached\(why); \(rest)"))
         case .usage: throw JobProblem(.usage, "the refresh failed because of its options or dumps.yaml\(why)")
-        case .unverified, .tryAgain:
+        case .verificationFailed, .tryAgain, .wouldChange:
             throw JobProblem(refreshed.code, "the refresh failed\(why); the next run will continue from there")
         }
     }
@@ -244,7 +244,7 @@ extension NightlyJob {
         guard !found.isEmpty else { return }
         report.unverified = found
         throw JobProblem(
-            .unverified,
+            .verificationFailed,
             "the dumps did not verify (\(found.map(\.name).joined(separator: " "))); nothing was committed")
     }
 
@@ -307,7 +307,8 @@ extension NightlyJob {
                     + "nothing was committed")
         }
         guard try await unverified(tree).isEmpty else {
-            throw JobProblem(.unverified, "--before-commit left dumps that do not verify; nothing was committed")
+            throw JobProblem(
+                .verificationFailed, "--before-commit left dumps that do not verify; nothing was committed")
         }
     }
 
@@ -381,7 +382,7 @@ extension NightlyJob {
 extension NightlyJob {
     /// Checks the commit of the clone, and that the command of `--before-commit` makes the files that it has. Refreshes
     /// nothing, and uses no network.
-    package mutating func verifyCommit() async -> JobProblem.Code {
+    package mutating func verifyCommit() async -> ExitStatus {
         do {
             try FileStore.makeDirectories(folder)
             let head = try await clone.git.checked(["rev-parse", "HEAD"]).text
@@ -405,12 +406,14 @@ extension NightlyJob {
 
     private mutating func check(_ tree: JobTree) async throws {
         report.unverified = try await unverified(tree, isLocked: true)
-        guard report.unverified.isEmpty else { throw JobProblem(.unverified, "the dumps did not verify; see below") }
+        guard report.unverified.isEmpty else {
+            throw JobProblem(.verificationFailed, "the dumps did not verify; see below")
+        }
         try await generate(tree)
         let others = try await tree.changes(besides: [])
         guard others.isEmpty else {
             throw JobProblem(
-                .unverified,
+                .verificationFailed,
                 "the commit does not match the output of --before-commit (\(MarkdownText.codes(others)))")
         }
     }

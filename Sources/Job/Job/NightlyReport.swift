@@ -34,7 +34,7 @@ package struct NightlyReport: Sendable {
     }
 
     /// The exit code: that of the worst problem.
-    package var code: JobProblem.Code { problems.map(\.code).max() ?? .done }
+    package var code: ExitStatus { problems.map(\.code).max { $0.severity < $1.severity } ?? .done }
 
     /// Adds a problem.
     ///

@@ -119,9 +119,16 @@ extension HTTPError: CustomStringConvertible {
     package var description: String { reason.remedy.map { "\(problem); \($0)" } ?? problem }
 
     /// The problem, without advice.
-    package var problem: String {
-        Self.printable(url.isEmpty ? "\(reason)" : "\(VisibleText.excerpt(url, limit: 300)): \(reason)")
-    }
+    package var problem: String { Self.printable(url.isEmpty ? "\(reason)" : "\(place): \(reason)") }
+
+    /// The requested URL as a part of a sentence; empty if the error has none.
+    package var place: String { Self.printable(VisibleText.excerpt(url, limit: 300)) }
+
+    /// The problem without the URL.
+    package var sentence: String { Self.printable("\(reason)") }
+
+    /// The advice; `nil` if there is none.
+    package var remedy: String? { reason.remedy }
 
     /// Returns `text` with its control characters replaced by spaces.
     static func printable(_ text: String) -> String {

@@ -1,4 +1,5 @@
 import Dumps
+import Job
 import RemoteSettingsModel
 
 /// An error that makes a command fail, with a message and an exit code.
@@ -11,12 +12,18 @@ struct CommandFailure: Error, CustomStringConvertible {
         self.description = description
     }
 
+    /// Returns the exit code of a command in which some collections failed: theirs, if it is the same for all.
+    static func status(of results: [Result<some Any, any Error>]) -> ExitStatus {
+        let all = Set(results.compactMap { if case .failure(let error) = $0 { Self(error).status } else { nil } })
+        return all.isEmpty ? .done : all.first.flatMap { all.count == 1 ? $0 : nil } ?? .someFailed
+    }
+
     /// Creates a failure from any error, with the exit code for its failure code, or 1 if it has none.
     init(_ error: any Error) {
-        if let failure = error as? CommandFailure {
-            self = failure
-        } else {
-            self.init(error.failureCode.map { ExitStatus($0) } ?? .someFailed, "\(error)")
+        switch error {
+        case let failure as CommandFailure: self = failure
+        case let problem as JobProblem: self.init(problem.code, problem.text)
+        default: self.init(error.failureCode.map { ExitStatus($0) } ?? .someFailed, "\(error)")
         }
     }
 }

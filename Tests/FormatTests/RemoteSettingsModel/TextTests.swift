@@ -133,8 +133,7 @@ struct VisibleTextTests {
     @Test func `Messages of errors are bounded`() {
         let key = String(repeating: "k\u{301}", count: 1_000_000)
         let errors: [any CustomStringConvertible] = [
-            FormatError(.duplicateKey(key), at: 0), FormatError(.unknownKey(key), at: 0),
-            FormatError.duplicateRecord(key), FormatError.invalidRecordID(key),
+            FormatError(.duplicateKey(key), at: 0), FormatError.duplicateRecord(key), FormatError.invalidRecordID(key),
             FormatError.invalidAttachment(record: key, problem: key),
         ]
         for error in errors { #expect(error.description.utf8.count < 3_000) }

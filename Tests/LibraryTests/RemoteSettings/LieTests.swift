@@ -167,28 +167,6 @@ extension ServerTests {
             place.server.inject([])
         }
 
-        /// Two states with good signatures and one timestamp: a record is written with an earlier time, which does not
-        /// move the collection's timestamp. The monitor keeps the collection to itself, so that it is asked for all the
-        /// same.
-        @Test func otherRecordsAtTheSameTimestamp() async throws {
-            let collection = try place.server.makeCollection()
-            try collection.put("a")
-            let client = place.service().makeClient(collectionName: collection.name)
-            try await client.sync()
-            let held = try collection.timestamp()
-            try collection.put("b", ["last_modified": held.milliseconds - 1])
-            #expect(try collection.timestamp() == held)
-            let monitor = #"{"timestamp":\#(held),"changes":[]}"#
-            place.server.inject([Fault("/monitor/collections/changes/changeset", effect: .body(monitor))])
-            #expect(
-                await refusal(of: client).contains(
-                    "different records with the same timestamp as the local state, \(held)"))
-            place.server.inject([])
-            try collection.put("c")
-            try await client.sync()
-            #expect(client.getRecords()?.map(\.id) == ["a", "b", "c"])
-        }
-
         /// A root was removed because its keys leaked. What the thief had signed with a late timestamp is not read, and
         /// its timestamp keeps no honest state back, whether the file is intact or damaged.
         @Test(arguments: [false, true]) func aStateOfARemovedRootIsNoFloor(isDamaged: Bool) async throws {

@@ -93,21 +93,6 @@ extension ServerTests {
             #expect(try state(of: next) == collection.state())
         }
 
-        /// What is left open, and where: without `acceptsUnsigned` nothing is; with it, a collection that no package
-        /// knows.
-        @Test func unsignedCacheWithoutASignedPackage() async throws {
-            let (collection, _) = try await packaged()
-            try await client(collection).sync()
-            try forgeUnsigned(collection, from: snapshotFile(collection))
-            let strict = client(collection) { $0.acceptsUnsigned = false }
-            #expect(strict.getRecords() == nil)
-            #expect(strict.status.rejected.map(\.reason) == [.unsigned])
-            let lax = client(collection)
-            #expect(lax.getRecords()?.map(\.id) == ["evil"])
-            // It is never shown as signed.
-            #expect(lax.status.provenance == .unsigned)
-        }
-
         @Test func aSignedPackageRefusesAnUnsignedServer() async throws {
             let (collection, dumps) = try await packaged()
             try collection.put("b")

@@ -104,8 +104,7 @@ struct AttachmentGatherer: Sendable {
             } catch let error as HTTPError {
                 let isOfServer = [.unreachable, .backoff, .cancelled].contains(FailureKind(of: error))
                 if isOfServer || error.failureCode == .usage { throw error }
-                throw DumpsError.attachment(
-                    location: attachment.location, record: attachment.record, problem: "\(error)")
+                throw DumpsError.attachment(attachment, error)
             }
         }
         onEvent(.downloaded(id))

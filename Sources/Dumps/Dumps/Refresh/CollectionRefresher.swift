@@ -48,12 +48,7 @@ struct CollectionRefresher: Sendable {
         do {
             // The bundle's attachments can be reused, by their hashes, even if its records are damaged.
             let atHand = try? BundleAtHand(path: transaction.directory.bundlePath(planned.id))
-            let (snapshot, isSameState) = try await fetchAndVerify(planned, onto: atHand, into: &outcome)
-            let verdict = planned.held.map { held in
-                succession(
-                    of: snapshot.standing, after: held.standing,
-                    in: Situation(.fetched, hasSameRecords: isSameState))
-            }
+            let (snapshot, isSameState, verdict) = try await fetchAndVerify(planned, onto: atHand, into: &outcome)
             let changed = isSameState ? try changedMetadata(snapshot, planned, atHand) : []
             if isSameState, changed.isEmpty, try mayStay(planned, atHand, verdict) {
                 try planned.checkDelivered(snapshot.timestamp)
@@ -101,11 +96,12 @@ extension CollectionRefresher {
     private func fetchAndVerify(
         _ planned: PlannedCollection, onto atHand: BundleAtHand?,
         into outcome: inout CollectionOutcome
-    ) async throws -> (Snapshot, isSameState: Bool) {
+    ) async throws -> (Snapshot, isSameState: Bool, Succession) {
         // The payload of the current bundle is inflated and parsed only here.
         let payload = atHand.map { bundle in Result { () throws(BundleError) in try bundle.reader.payload() } }
         let old = try? payload?.get()
         let snapshot: Snapshot
+        var succession = Succession.same
         if planned.action == .repack, let atHand, let payload {
             guard let held = planned.held else { throw DumpsError(problem: "the lock file does not list it") }
             // Verify the bundle again, as of the time in the lock file.
@@ -118,16 +114,18 @@ extension CollectionRefresher {
             if let retried = fetched.retried {
                 outcome.notes.append("a delta could not be used (\(retried)); all records were fetched")
             }
-            snapshot = fetched.snapshot
+            (snapshot, succession) = (fetched.snapshot, fetched.succession)
         }
         try planned.settings.checkPin(snapshot.timestamp)
         outcome.serverTimestamp = snapshot.timestamp
         if let old {
             outcome.changes = .init(from: old.records, to: snapshot.records)
-            if old == snapshot.payload, planned.held?.timestamp == snapshot.timestamp { return (snapshot, true) }
+            if old == snapshot.payload, planned.held?.timestamp == snapshot.timestamp {
+                return (snapshot, true, succession)
+            }
         }
         try guardAgainst(snapshot, planned, after: old, into: &outcome)
-        return (snapshot, false)
+        return (snapshot, false, succession)
     }
 
     /// Checks a new state with the collection's guards. A pinned state is not checked, because a person chose it.
@@ -165,7 +163,7 @@ extension CollectionRefresher {
 
     /// Returns whether the current bundle, which has the server's records, can be kept.
     private func mayStay(
-        _ planned: PlannedCollection, _ atHand: BundleAtHand?, _ verdict: Succession?
+        _ planned: PlannedCollection, _ atHand: BundleAtHand?, _ verdict: Succession
     ) throws -> Bool {
         guard let atHand, let held = planned.held, held.attachmentRule == planned.settings.attachments.text else {
             return false

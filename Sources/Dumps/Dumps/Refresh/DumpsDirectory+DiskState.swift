@@ -2,16 +2,6 @@ import RemoteSettingsModel
 import SnapshotBundle
 
 extension DumpsDirectory {
-    /// Returns whether the current bundle contains exactly this snapshot.
-    ///
-    /// - Throws: `BundleError` if the bundle cannot be read.
-    func isHeld(_ snapshot: Snapshot, _ planned: PlannedCollection) throws(BundleError) -> Bool {
-        guard let held = planned.held, held.timestamp == snapshot.timestamp,
-            held.attachmentRule == planned.settings.attachments.text, diskState(planned.id, held) == .asLocked
-        else { return false }
-        return try BundleReader(path: bundlePath(planned.id)).payloadText() == snapshot.payload.bytes
-    }
-
     /// Returns the state of a bundle's file, judging by its size and its first bytes.
     func diskState(_ id: CollectionID, _ held: LockFile.Collection?) -> RefreshPlanner.DiskState {
         let path = bundlePath(id)

@@ -8,7 +8,7 @@ extension DumpsError {
     init(ofRefresh error: any Error, of id: CollectionID? = nil) {
         switch error {
         case let error as DumpsError: self = error
-        case let error as HTTPError where error.fault != nil: self.init(error, id)
+        case let error as HTTPError where error.code != .cancelled: self.init(error, id)
         default:
             let code = error.failureCode ?? .usage
             self.init(
@@ -18,24 +18,18 @@ extension DumpsError {
 
     /// Creates an error for a state that could not be fetched, or was refused.
     private init(_ error: HTTPError, _ id: CollectionID?) {
-        let (problem, remedy) =
-            switch error.fault {
-            case .rollback, .signatureLost:
-                (error.problem, "to accept the server's state, first remove the bundle and its lock file entry")
-            case .equivocation:
-                (
-                    "\(error)",
-                    "to accept the server's records, first remove the bundle and its lock file entry"
-                )
-            case .unknownCollection:
-                (
-                    "the server has no such collection (\(error.problem))",
-                    "correct its name in dumps.yaml, or run rsdump remove \(id.map { "\($0)" } ?? "NAME")"
-                )
-            default: ("\(error)", "")
-            }
+        var (problem, remedy) = (error.sentence, error.remedy ?? "")
+        switch error.fault {
+        case .rollback, .signatureLost, .equivocation:
+            remedy = "to accept the server's state, first remove the bundle and its lock file entry"
+        case .unknownCollection:
+            problem = "the server has no such collection (\(problem))"
+            remedy = "correct its name in dumps.yaml, or run rsdump remove \(id.map { "\($0)" } ?? "NAME")"
+        default: break
+        }
         self.init(
-            error.failureCode ?? .content, kind: FailureKind(of: error), problem: problem, remedy: remedy)
+            error.failureCode ?? .content, kind: FailureKind(of: error), file: error.place, problem: problem,
+            remedy: remedy)
     }
 
     /// Returns an error for a collection that the server no longer has.
@@ -65,6 +59,14 @@ extension DumpsError {
 
     static func attachment(location: String, record: String, problem: String) -> Self {
         Self(.content, kind: .attachment, problem: "attachment \(location) of record \(record): \(problem)")
+    }
+
+    /// Returns an error for an attachment that could not be downloaded.
+    static func attachment(_ wanted: WantedAttachment, _ error: HTTPError) -> Self {
+        Self(
+            .content, kind: .attachment, file: error.place,
+            problem: "attachment\(error.place.isEmpty ? " \(wanted.location)" : "") of record \(wanted.record): "
+                + error.sentence, remedy: error.remedy ?? "")
     }
 
     /// Returns an error for a malformed list of collections.

@@ -126,31 +126,21 @@ package struct Refresh: Sendable {
 
     /// Makes the staged bundles current. Does I/O.
     ///
-    /// - Returns: the reason that none could become current; `nil` on success.
+    /// - Returns: the reason that none could become current: they exceed their budget; `nil` on success.
     private func commit(_ results: [CollectionOutcome], _ staged: Set<CollectionID>) throws -> DumpsError? {
-        let refusal = try commitError()
-        if refusal == nil {
+        var refusal: DumpsError?
+        do {
+            try transaction.commit(configuration)
             // The commit is already complete, so a download that cannot be removed is not a failure.
             for id in staged { try? directory.removeDownloads(of: id) }
-        } else {
+        } catch let error as DumpsError where error.kind == .budget {
+            refusal = error
             try transaction.discard(staged)
             try transaction.commit(configuration)
         }
         try keepBackoff()
         try transaction.end(keepingDownloads: hasFailures(results, staged, refusal))
         return refusal
-    }
-
-    /// Commits the staged bundles.
-    ///
-    /// - Returns: the reason that nothing could be committed: the bundles exceed their budget.
-    private func commitError() throws -> DumpsError? {
-        do {
-            try transaction.commit(configuration)
-            return nil
-        } catch let error as DumpsError where error.kind == .budget {
-            return error
-        }
     }
 
     private func hasFailures(
@@ -259,25 +249,25 @@ package struct Refresh: Sendable {
     /// Compares each collection with the server's state. Writes nothing.
     private func compare(_ plan: Plan) async -> [CollectionOutcome] {
         let fetcher = CollectionFetcher(client: client, chains: plan.chains, policy: policy)
-        let verifier = BundleVerifier(policy)
         var outcomes: [CollectionOutcome] = []
         for planned in plan.collections {
             var outcome = outcomeWithoutWork(planned) ?? CollectionOutcome(planned, status: .planned)
             // The monitor does not list the current state, so fetch the collection to find out whether it has changed.
             if planned.action == .probe, outcome.error == nil {
-                do {
-                    let bundle = try? BundleReader(path: directory.bundlePath(planned.id))
-                    let fetched = try await fetcher.fetch(planned, onto: bundle, try? bundle?.payload(), verifier)
+                do throws(DumpsError) {
+                    let fetched = try await fetcher.fetch(planned, in: directory)
                     outcome.serverTimestamp = fetched.snapshot.timestamp
-                    if try directory.isHeld(fetched.snapshot, planned) { outcome.status = .unchanged }
-                } catch let error as BundleError where !error.isOfSystem {
-                    outcome.notes.append("its bundle cannot be read (\(error))")
-                } catch let error as DumpsError where error.kind == .stale {
+                    let isAsWanted = planned.held?.attachmentRule == planned.settings.attachments.text
+                    if fetched.succession == .same, isAsWanted,
+                        directory.diskState(planned.id, planned.held) == .asLocked
+                    {
+                        outcome.status = .unchanged
+                    }
+                } catch  where error.kind == .stale {
                     outcome.status = .unchanged
                     outcome.notes.append("\(error)")
                 } catch {
-                    outcome.status = .failed
-                    outcome.error = DumpsError(ofRefresh: error, of: outcome.id)
+                    (outcome.status, outcome.error) = (.failed, error)
                 }
             }
             outcomes.append(withinBudget(planned, outcome))

@@ -121,7 +121,7 @@ package struct RefreshMarkdown {
         var groups: [[CollectionOutcome]] = []
         var positions: [Bytes: Int] = [:]
         for outcome in failed {
-            let key = Bytes(utf8: FailureReason(outcome).text)
+            let key = Bytes(utf8: reason(outcome))
             if let position = positions[key] {
                 groups[position].append(outcome)
             } else {
@@ -130,10 +130,9 @@ package struct RefreshMarkdown {
             }
         }
         return groups.flatMap { group in
-            let reason = FailureReason(group[0])
-            guard group.count > 1 else { return [state(group[0])] + details(group[0], reason) }
+            guard group.count > 1 else { return [state(group[0])] + details(group[0]) }
             let count = Counted.text(group.count, "collection")
-            return ["- \(count) for the same reason: \(MarkdownText.prose(reason.text))"]
+            return ["- \(count) for the same reason: \(MarkdownText.prose(reason(group[0])))"]
                 + group.flatMap { outcome in ["  " + state(outcome)] + notes(outcome).map { "  " + $0 } }
         }
     }
@@ -147,9 +146,17 @@ package struct RefreshMarkdown {
         return "- \(MarkdownText.code("\(outcome.id)")) \(kept)\(since)"
     }
 
-    private func details(_ outcome: CollectionOutcome, _ reason: FailureReason) -> [String] {
-        ["  - reason: \(MarkdownText.prose(reason.text))"]
-            + (reason.url.map { ["  - URL: \(MarkdownText.code($0))"] } ?? []) + notes(outcome)
+    private func details(_ outcome: CollectionOutcome) -> [String] {
+        let url = outcome.error.flatMap { $0.file.hasPrefix("http") ? $0.file : nil }
+        return ["  - reason: \(MarkdownText.prose(reason(outcome)))"]
+            + (url.map { ["  - URL: \(MarkdownText.code($0))"] } ?? []) + notes(outcome)
+    }
+
+    /// Returns the error of an outcome, without the collection's name and the URL, which are shown beside it.
+    private func reason(_ outcome: CollectionOutcome) -> String {
+        guard let error = outcome.error else { return "" }
+        let isShown = error.file.hasPrefix("http") || Bytes(utf8: error.file) == Bytes(utf8: "\(outcome.id)")
+        return isShown ? error.withoutFile : "\(error)"
     }
 
     private func notes(_ outcome: CollectionOutcome) -> [String] {
@@ -163,7 +170,7 @@ package struct RefreshMarkdown {
             state(outcome),
             "  - acknowledged in `dumps.yaml` until \(Pin.dateText(known.until)) (error "
                 + "`\(known.kind.rawValue)`)\(why)",
-        ] + details(outcome, FailureReason(outcome))
+        ] + details(outcome)
     }
 
     /// Returns a list item for an outcome. The text may be untrusted, so it is escaped.

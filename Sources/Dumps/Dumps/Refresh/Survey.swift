@@ -45,6 +45,55 @@ package struct Survey: Sendable {
         }
     }
 
+    /// The server's current state of a collection.
+    package enum ServerState: Sendable {
+        case snapshot(Snapshot)
+        /// The server does not have the collection.
+        case absent
+        case failed(DumpsError)
+    }
+
+    /// Fetches the server's state of each collection and verifies it, as in a refresh. Does I/O, and writes nothing.
+    /// Pins are ignored, because they do not affect the server's state.
+    ///
+    /// - Parameters:
+    ///   - names: the collections; empty for all configured ones.
+    ///   - jobs: the maximum number of concurrent requests.
+    /// - Throws: the errors of ``online(_:client:)``. Errors of single collections are in the result.
+    package func serverStates(
+        _ names: [CollectionID], client: ServerClient, jobs: Int
+    ) async throws -> [CollectionID: ServerState] {
+        var settings = try configuration.selecting(names, file: directory.configurationPath)
+        for index in settings.indices { settings[index].pin = nil }
+        let (plan, _) = try await planned(settings, directory.lockFile(), client: client, isFull: false)
+        let fetcher = CollectionFetcher(
+            client: client, chains: ChainStore(client: client, policy: policy, time: now), policy: policy)
+        let states = await plan.concurrentMap(width: jobs) { planned in
+            (planned.id, await state(of: planned, fetcher))
+        }
+        return Dictionary(uniqueKeysWithValues: states)
+    }
+
+    private func state(of planned: PlannedCollection, _ fetcher: CollectionFetcher) async -> ServerState {
+        // If the bundle is damaged, its state is fetched from the server instead.
+        var current: Snapshot? {
+            guard let held = planned.held, let bundle = try? BundleReader(path: directory.bundlePath(planned.id)),
+                bundle.head.timestamp == held.timestamp
+            else { return nil }
+            return try? BundleVerifier(policy).snapshot(of: bundle, as: held)
+        }
+        if planned.action == .unchanged || planned.action == .repack, let current { return .snapshot(current) }
+        do throws(DumpsError) {
+            return .snapshot(try await fetcher.fetch(planned, in: directory).snapshot)
+        } catch {
+            switch error.kind {
+            case .gone, .unknown: return .absent
+            case .stale: return current.map(ServerState.snapshot) ?? .failed(error)
+            default: return .failed(error)
+            }
+        }
+    }
+
     /// A difference between the requirements of `dumps.yaml` and an entry in the lock file.
     package struct Disagreement: Sendable, Encodable {
         package let collection: CollectionID

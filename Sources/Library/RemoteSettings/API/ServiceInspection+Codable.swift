@@ -6,7 +6,7 @@ import RemoteSettingsModel
 
 extension ServiceInspection: Codable {
     private enum CodingKeys: String, CodingKey {
-        case server, preview, storage, lastAttempt, lastSuccess, clockSkewSeconds, backoffUntil, collections
+        case server, preview, storage, lastSuccess, clockSkewSeconds, backoffUntil, collections
     }
 
     /// Decodes a state that another process has encoded.
@@ -29,21 +29,17 @@ extension ServiceInspection: Codable {
     /// Encodes the state. Only the last component of each path is encoded, because a path may contain a user's name.
     /// Error descriptions are encoded unchanged, including any paths in them.
     public func encode(to encoder: any Encoder) throws {
-        var members = encoder.container(keyedBy: CodingKeys.self)
-        try members.encode(server, forKey: .server)
-        try members.encode(isPreview, forKey: .preview)
-        try members.encode(lastComponent(of: storage), forKey: .storage)
-        try members.encodeIfPresent(lastAttempt, forKey: .lastAttempt)
-        try members.encodeIfPresent(lastCheck, forKey: .lastSuccess)
-        try members.encodeSeconds(clockSkew, forKey: .clockSkewSeconds)
-        try members.encodeIfPresent(backoffUntil, forKey: .backoffUntil)
-        try members.encode(collections, forKey: .collections)
+        try encoder.encode(members: [
+            "server": server, "preview": isPreview, "storage": lastComponent(of: storage), "lastAttempt": lastAttempt,
+            "lastSuccess": lastCheck, "clockSkewSeconds": clockSkew?.inSeconds, "backoffUntil": backoffUntil,
+            "collections": collections,
+        ])
     }
 }
 
 extension ServiceInspection.Collection: Codable {
     private enum CodingKeys: String, CodingKey {
-        case serverTimestamp, lastAttempt, lastSuccess, failures, error, pinned, behindSeconds, hasClient
+        case serverTimestamp, lastSuccess, failures, hasClient
     }
 
     /// Decodes the collection. The members of its ``status`` are in the same JSON object as its own.
@@ -59,15 +55,11 @@ extension ServiceInspection.Collection: Codable {
     /// Encodes the collection, including the computed properties, which are not decoded.
     public func encode(to encoder: any Encoder) throws {
         try status.encode(to: encoder)
-        var members = encoder.container(keyedBy: CodingKeys.self)
-        try members.encodeIfPresent(serverTimestamp, forKey: .serverTimestamp)
-        try members.encodeIfPresent(lastAttempt, forKey: .lastAttempt)
-        try members.encodeIfPresent(lastSuccess, forKey: .lastSuccess)
-        try members.encodeIfPresent(failures, forKey: .failures)
-        try members.encodeIfPresent(lastError, forKey: .error)
-        try members.encode(isPinned, forKey: .pinned)
-        try members.encodeSeconds(behind, forKey: .behindSeconds)
-        try members.encode(hasClient, forKey: .hasClient)
+        try encoder.encode(members: [
+            "serverTimestamp": serverTimestamp, "lastAttempt": lastAttempt, "lastSuccess": lastSuccess,
+            "failures": failures, "error": lastError, "pinned": isPinned, "behindSeconds": behind?.inSeconds,
+            "hasClient": hasClient,
+        ])
     }
 }
 
@@ -94,17 +86,11 @@ extension CollectionStatus: Codable {
 
     /// Encodes the status. Only the last component of each path is encoded, because a path may contain a user's name.
     public func encode(to encoder: any Encoder) throws {
-        var members = encoder.container(keyedBy: CodingKeys.self)
-        try members.encode(collection, forKey: .collection)
-        try members.encode(source, forKey: .source)
-        try members.encodeIfPresent(timestamp, forKey: .timestamp)
-        try members.encodeSeconds(age, forKey: .ageSeconds)
-        try members.encodeIfPresent(records, forKey: .records)
-        try members.encodeIfPresent(provenance, forKey: .provenance)
-        try members.encode(isVerifiedOnDevice, forKey: .verifiedOnDevice)
-        try members.encode(rejected, forKey: .rejected)
-        try members.encodeIfPresent(recentFailure, forKey: .recentFailure)
-        if unevaluatedRecords > 0 { try members.encode(unevaluatedRecords, forKey: .unevaluatedRecords) }
+        try encoder.encode(members: [
+            "collection": collection, "source": source, "timestamp": timestamp, "ageSeconds": age?.inSeconds,
+            "records": records, "provenance": provenance, "verifiedOnDevice": isVerifiedOnDevice, "rejected": rejected,
+            "recentFailure": recentFailure, "unevaluatedRecords": unevaluatedRecords > 0 ? unevaluatedRecords : nil,
+        ])
     }
 }
 
@@ -125,7 +111,6 @@ extension CollectionStatus.Source: Codable {
 
     /// Encodes the kind of the source, and its name or the last component of its path.
     public func encode(to encoder: any Encoder) throws {
-        var members = encoder.container(keyedBy: CodingKeys.self)
         let (kind, name): (String, String?) =
             switch self {
             case .cached: ("cached", nil)
@@ -134,8 +119,7 @@ extension CollectionStatus.Source: Codable {
             case .noSnapshot: ("none", nil)
             case .unknown(let kind): (kind, nil)
             }
-        try members.encode(kind, forKey: .kind)
-        try members.encodeIfPresent(name.map(lastComponent(of:)), forKey: .name)
+        try encoder.encode(members: ["kind": kind, "name": name.map(lastComponent(of:))])
     }
 }
 
@@ -165,37 +149,25 @@ extension CollectionStatus.Rejected.Reason: Codable {
 
     /// Encodes the reason's code, its associated values, and its description.
     public func encode(to encoder: any Encoder) throws {
-        var members = encoder.container(keyedBy: CodingKeys.self)
-        try members.encode(code, forKey: .code)
-        switch self {
-        case .otherServer(let found, let expected):
-            try members.encode(found, forKey: .found)
-            try members.encode(expected, forKey: .expected)
-        case .otherBucket(let found): try members.encode(found, forKey: .found)
-        case .notTrusted(let why), .invalidName(let why), .damaged(let why), .failedInApp(let why),
-            .unreadableSource(let why):
-            try members.encode(why, forKey: .why)
-        case .older, .unsigned, .signatureLost, .notFound, .packagedOnly, .unknown: break
-        }
-        try members.encode(description, forKey: .text)
-    }
-
-    private var code: String {
-        switch self {
-        case .older: "older"
-        case .otherServer: "otherServer"
-        case .otherBucket: "otherBucket"
-        case .unsigned: "unsigned"
-        case .signatureLost: "signatureLost"
-        case .notTrusted: "notTrusted"
-        case .notFound: "notFound"
-        case .invalidName: "invalidName"
-        case .damaged: "damaged"
-        case .failedInApp: "failedInApp"
-        case .packagedOnly: "packagedOnly"
-        case .unreadableSource: "unreadableSource"
-        case .unknown: "unknown"
-        }
+        let (code, found, expected, why): (String, String?, String?, String?) =
+            switch self {
+            case .older: ("older", nil, nil, nil)
+            case .otherServer(let found, let expected): ("otherServer", found, expected, nil)
+            case .otherBucket(let found): ("otherBucket", found, nil, nil)
+            case .unsigned: ("unsigned", nil, nil, nil)
+            case .signatureLost: ("signatureLost", nil, nil, nil)
+            case .notTrusted(let why): ("notTrusted", nil, nil, why)
+            case .notFound: ("notFound", nil, nil, nil)
+            case .invalidName(let why): ("invalidName", nil, nil, why)
+            case .damaged(let why): ("damaged", nil, nil, why)
+            case .failedInApp(let why): ("failedInApp", nil, nil, why)
+            case .packagedOnly: ("packagedOnly", nil, nil, nil)
+            case .unreadableSource(let why): ("unreadableSource", nil, nil, why)
+            case .unknown: ("unknown", nil, nil, nil)
+            }
+        try encoder.encode(members: [
+            "code": code, "found": found, "expected": expected, "why": why, "text": description,
+        ])
     }
 }
 
@@ -226,10 +198,8 @@ extension RemoteSettingsError: Codable {
 
     /// Encodes the error's code and description, and the duration of a backoff.
     public func encode(to encoder: any Encoder) throws {
-        var members = encoder.container(keyedBy: CodingKeys.self)
-        try members.encode(code, forKey: .code)
-        if case .backoff(let pause) = self { try members.encodeSeconds(pause, forKey: .seconds) }
-        try members.encode(description, forKey: .text)
+        let pause: Duration? = if case .backoff(let pause) = self { pause } else { nil }
+        try encoder.encode(members: ["code": code, "seconds": pause?.inSeconds, "text": description])
     }
 
     private var code: String {
@@ -254,10 +224,8 @@ extension RemoteSettingsError: Codable {
 
 private func lastComponent(of path: String) -> String { path.split(separator: "/").last.map(String.init) ?? path }
 
-extension KeyedEncodingContainer {
-    fileprivate mutating func encodeSeconds(_ duration: Duration?, forKey key: Key) throws {
-        try encodeIfPresent(duration.map { Double($0.wholeMilliseconds) / 1000 }, forKey: key)
-    }
+extension Duration {
+    fileprivate var inSeconds: Double { Double(wholeMilliseconds) / 1000 }
 }
 
 extension KeyedDecodingContainer {

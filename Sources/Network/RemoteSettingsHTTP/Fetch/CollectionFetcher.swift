@@ -43,20 +43,14 @@ package struct CollectionFetcher: Sendable {
     package struct Fetched: Sendable {
         package var snapshot: Snapshot
         /// Whether it is the local state, or replaces it.
-        package var succession: Succession
+        package var succession = Succession.replace
         /// The reason why all records were fetched although a delta was requested; `nil` if that did not happen.
         package var retried: HTTPError?
-
-        init(snapshot: Snapshot, succession: Succession = .replace, retried: HTTPError? = nil) {
-            self.snapshot = snapshot
-            self.succession = succession
-            self.retried = retried
-        }
     }
 
     private let client: ServerClient
     private let chains: ChainStore
-    private let policy: TrustPolicy
+    package let policy: TrustPolicy
     private let gate: RequestGate?
 
     /// Creates a fetcher.

@@ -127,10 +127,10 @@ struct DiffCommand: AsyncParsableCommand {
     ) async throws -> [CollectionID: Snapshot] {
         let opened = try OpenDumps(dumps, applying: server.applied)
         let outcomes = try await opened.withServer(jobs: 8) { client in
-            try await ServerState(
-                opened.directory, configuration: opened.configuration, client: client, policy: opened.policy, jobs: 8,
+            try await Survey(
+                opened.directory, configuration: opened.configuration, policy: opened.policy,
                 now: HTTPEnvironment.system.now()
-            ).outcomes(collections.names)
+            ).serverStates(collections.names, client: client, jobs: 8)
         }
         var snapshots: [CollectionID: Snapshot] = [:]
         for (id, outcome) in outcomes.sorted(by: { $0.key < $1.key }) {

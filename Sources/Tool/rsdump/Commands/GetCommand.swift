@@ -1,4 +1,5 @@
 import ArgumentParser
+import Dumps
 import RemoteSettings
 import RemoteSettingsModel
 import SnapshotBundle

@@ -1,8 +1,9 @@
 import ArgumentParser
 import ContentSigning
+import Dumps
+import Publish
 import RemoteSettingsHTTP
 import RemoteSettingsModel
-import Publish
 import SnapshotBundle
 
 #if canImport(FoundationEssentials)

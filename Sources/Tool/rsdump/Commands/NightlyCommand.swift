@@ -96,7 +96,7 @@ struct NightlyCommand: AsyncParsableCommand {
         guard let path = FileStore.program else {
             throw CommandFailure(.someFailed, "the path of this rsdump cannot be determined; run it by its full path")
         }
-        let clone = try await Self.failing { try await JobClone(remote: value(remote, "REMOTE") ?? "origin") }
+        let clone = try await JobClone(remote: value(remote, "REMOTE") ?? "origin")
         let forge = try await ForgeFinder(
             variables, transport: CurlTransport(), userAgent: UserAgent(name: "rsdump", version: RSDump.version)
         ).forge(of: clone.url())
@@ -104,13 +104,6 @@ struct NightlyCommand: AsyncParsableCommand {
             clone, options: options, program: NightlyProgram(path: path, options: refreshOptions), forge: forge)
         let code = verify ? await job.verifyCommit() : await job.run()
         try finish(job.report, code, summary: value(summary.file, "SUMMARY"), variables)
-    }
-
-    /// Runs a step before the job, whose problem has the exit code.
-    static func failing<Value>(_ body: () async throws -> Value) async throws -> Value {
-        do { return try await body() } catch let problem as JobProblem {
-            throw CommandFailure(ExitStatus(rawValue: problem.code.rawValue) ?? .someFailed, problem.text)
-        }
     }
 
     /// Returns a path from the top of the repository, without slashes at its end.
@@ -131,9 +124,9 @@ struct NightlyCommand: AsyncParsableCommand {
     fileprivate static func log(_ text: String) { Console.error(text.replacing("##[", with: "# #[")) }
 
     private func finish(
-        _ report: NightlyReport, _ code: JobProblem.Code, summary: String?, _ variables: [String: String]
+        _ report: NightlyReport, _ code: ExitStatus, summary: String?, _ variables: [String: String]
     ) throws {
-        var status = ExitStatus(rawValue: code.rawValue) ?? .someFailed
+        var status = code
         let text = Bytes(utf8: report.summary)
         if variables["GITHUB_ACTIONS"].map({ $0.exactly("true") }) == true {
             for warning in report.warnings { Self.annotate("warning", warning) }
@@ -177,19 +170,18 @@ private struct NightlyProgram: NightlyJob.Program {
     var now: Timestamp { HTTPEnvironment.system.now() }
 
     func refresh(_ directory: DumpsDirectory, isFull: Bool) async -> (
-        report: RefreshReport?, code: JobProblem.Code, reason: String?
+        report: RefreshReport?, code: ExitStatus, reason: String?
     ) {
-        func code(_ status: ExitStatus) -> JobProblem.Code { .init(rawValue: status.rawValue) ?? .someFailed }
         do {
             let full = isFull && !options.contains("--full") ? ["--full"] : []
             let result = try await RefreshCommand.parse(options + ["--dumps", directory.path] + full).refreshed()
             NightlyCommand.log(RefreshText(result: result, style: .plain).text)
             let reason = result.report.failed.first?.error.map { "\($0)" }
-            return (result.report, code(result.report.exitStatus), reason)
+            return (result.report, result.report.exitStatus, reason)
         } catch {
             let failure = CommandFailure(error)
             NightlyCommand.log("rsdump: \(Console.visible("\(failure)"))")
-            return (nil, code(failure.status), failure.description)
+            return (nil, failure.status, failure.description)
         }
     }
 

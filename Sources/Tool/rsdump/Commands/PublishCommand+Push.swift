@@ -25,29 +25,27 @@ extension PublishCommand {
         let (sources, dumps) = (try NightlyCommand.place(options.path), try NightlyCommand.place(dumps.path))
         let own = try TemporaryDirectory()
         defer { withExtendedLifetime(own) {} }
-        let commit = try await NightlyCommand.failing {
-            let clone = try await JobClone(remote: "origin")
-            let branch =
-                variables["CI_COMMIT_BRANCH"]
-                ?? (variables["GITHUB_ACTIONS"] == nil ? nil : variables["GITHUB_REF_NAME"])
-            return try await PublishJob(clone, branch: branch, dumps: dumps).run(
-                reading: resign ? [] : [sources], message: resign ? "Sign \(dumps) again" : "Publish \(sources)"
-            ) { tree in
-                var command = self
-                command.options.path = "\(tree)/\(sources)"
-                command.dumps.path = "\(tree)/\(dumps)"
-                command.keys = try keys(in: tree, own: "\(own.path)/keys")
-                if !resign {
-                    let check = ["--sources", command.options.path, "--dumps", command.dumps.path]
-                    try await CheckCommand.parse(check).run()
-                }
-                try await command.publish(at: HTTPEnvironment.system.now())
-                var verifying = try VerifyCommand.parse(["--dumps", command.dumps.path])
-                try await verifying.run()
-                if resign {
-                    // Fails if a certificate expires soon, which a new signature does not change.
-                    try await KeysCommand.StatusCommand.parse([command.keys]).run()
-                }
+        let clone = try await JobClone(remote: "origin")
+        let branch =
+            variables["CI_COMMIT_BRANCH"]
+            ?? (variables["GITHUB_ACTIONS"] == nil ? nil : variables["GITHUB_REF_NAME"])
+        let commit = try await PublishJob(clone, branch: branch, dumps: dumps).run(
+            reading: resign ? [] : [sources], message: resign ? "Sign \(dumps) again" : "Publish \(sources)"
+        ) { tree in
+            var command = self
+            command.options.path = "\(tree)/\(sources)"
+            command.dumps.path = "\(tree)/\(dumps)"
+            command.keys = try keys(in: tree, own: "\(own.path)/keys")
+            if !resign {
+                let check = ["--sources", command.options.path, "--dumps", command.dumps.path]
+                try await CheckCommand.parse(check).run()
+            }
+            try await command.publish(at: HTTPEnvironment.system.now())
+            var verifying = try VerifyCommand.parse(["--dumps", command.dumps.path])
+            try await verifying.run()
+            if resign {
+                // Fails if a certificate expires soon, which a new signature does not change.
+                try await KeysCommand.StatusCommand.parse([command.keys]).run()
             }
         }
         Console.print(commit.map { "pushed \($0.prefix(12)); to have it here, run: git pull" } ?? "nothing changed")

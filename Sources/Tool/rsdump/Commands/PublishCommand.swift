@@ -210,13 +210,7 @@ private struct PublishReport: Encodable {
     let outcomes: [Publisher.Outcome]
     let hooks: [ChangeHooks.Outcome]
 
-    var status: ExitStatus {
-        let failures = outcomes.compactMap { outcome in
-            if case .failure(let error) = outcome.result { CommandFailure(error) } else { nil }
-        }
-        guard let first = failures.first else { return .done }
-        return failures.allSatisfy { $0.status == first.status } ? first.status : .someFailed
-    }
+    var status: ExitStatus { CommandFailure.status(of: outcomes.map(\.result)) }
 
     func text(_ style: Style) -> String {
         let width = outcomes.map { "\($0.id)".count }.max() ?? 0

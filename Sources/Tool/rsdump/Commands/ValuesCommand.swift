@@ -1,5 +1,6 @@
 import ArgumentParser
 import ConfigParameters
+import Dumps
 import DumpsExchange
 import RemoteSettings
 import RemoteSettingsHTTP

@@ -7,12 +7,8 @@ struct ImportReport: Encodable {
     let outcomes: [Import.Outcome]
 
     var status: ExitStatus {
-        let failures = outcomes.compactMap { outcome -> CommandFailure? in
-            if case .failure(let error) = outcome.result { CommandFailure(error) } else { nil }
-        }
-        guard let first = failures.first else { return .done }
-        let isSame = failures.allSatisfy { $0.status == first.status }
-        return isSame && [.verificationFailed, .tryAgain].contains(first.status) ? first.status : .someFailed
+        let status = CommandFailure.status(of: outcomes.map(\.result))
+        return [.done, .verificationFailed, .tryAgain].contains(status) ? status : .someFailed
     }
 
     func text(_ style: Style) -> String {
