@@ -156,7 +156,8 @@ package struct RefreshMarkdown {
     private func reason(_ outcome: CollectionOutcome) -> String {
         guard let error = outcome.error else { return "" }
         let isShown = error.file.hasPrefix("http") || Bytes(utf8: error.file) == Bytes(utf8: "\(outcome.id)")
-        return isShown ? error.withoutFile : "\(error)"
+        let text = isShown ? error.withoutFile : "\(error)"
+        return text.hasPrefix("\(outcome.id) ") ? String(text.dropFirst("\(outcome.id) ".count)) : text
     }
 
     private func notes(_ outcome: CollectionOutcome) -> [String] {

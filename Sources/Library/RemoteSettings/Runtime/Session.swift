@@ -1,12 +1,12 @@
-import CurlTransport
 import RemoteSettingsHTTP
 import RemoteSettingsModel
 import SnapshotBundle
 import TargetFilter
-import URLSessionTransport
 
 #if canImport(Darwin)
+import URLSessionTransport
 #else
+import CurlTransport
 #endif
 
 /// A service's current configuration, with the objects derived from it, such as the trust policy, the filter context
