@@ -1,8 +1,10 @@
 #!/usr/bin/env python3
 """scripts/check layers: a module in Sources/LAYER depends only on its own layer and on those before it. Tool, Publish and
-Server meet only in rsdump."""
+Server meet only in rsdump. Of two folders of a module, at most one names types of the other; only rsdump's
+command of all commands is named by them."""
 import json
 import pathlib
+import re
 import subprocess
 import sys
 import tempfile
@@ -30,7 +32,18 @@ def problems(package):
                 yield f"{target['name']} of {layer} depends on {name} of {layers[name]}"
 
 
+def mutual_folders():
+    for module in ROOT.glob("Sources/*/*/"):
+        texts = {path: re.sub(r'//.*|"(?:[^"\\\n]|\\.)*"', "", path.read_text()) for path in module.rglob("*.swift")}
+        declared = {name: path.parent for path, text in texts.items()
+                    for name in re.findall(r"^(?:(?:public|package|final|indirect) )*(?:struct|class|enum|protocol|actor) (\w+)", text, re.MULTILINE)}
+        uses = {(path.parent, declared[name]) for path, text in texts.items() for name in re.findall(r"\w+", text) if name in declared}
+        for one, other in sorted(uses):
+            if one < other and (other, one) in uses and one.name != "rsdump":
+                yield f"{one.relative_to(ROOT)} and {other.relative_to(module)} use each other"
+
+
 if __name__ == "__main__":
-    found = list(problems(manifest()))
+    found = [*problems(manifest()), *mutual_folders()]
     print(*(f"check layers: {problem}" for problem in found), f"check layers: {len(found)} problems", sep="\n")
     sys.exit(1 if found else 0)

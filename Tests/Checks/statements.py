@@ -158,7 +158,7 @@ def steps_of_a_release():
     return len(re.findall(r"^\d+\. ", text[text.index("## Make a release"):], re.MULTILINE))
 
 
-SERVER_LIMITS = "Sources/Server/SnapshotServer/ServerLimits.swift"
+SERVER_LIMITS = "Sources/Server/SnapshotServer/State/ServerLimits.swift"
 # A number in a document, and what counts it again. Words up to twelve are numbers, too.
 COUNTED = [
     (r"([\w,]+) fuzz targets", fuzz_targets),

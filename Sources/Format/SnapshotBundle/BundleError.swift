@@ -115,8 +115,7 @@ extension BundleError {
     ///   - errno: the system's error number, or one of the constants above.
     package init(_ operation: String, _ path: String, errno: Int32 = errno) {
         let (reason, remedy) = Self.reason(errno)
-        self.init(
-            .storage, file: path, found: reason, remedy: remedy, operation: operation, errorNumber: errno)
+        self.init(.storage, file: path, found: reason, remedy: remedy, operation: operation, errorNumber: errno)
     }
 
     /// Creates an error about a bundle, or a file to pack into one, that cannot be opened, read or mapped.
@@ -163,4 +162,16 @@ extension BundleError {
         default: (systemError(errno), nil)
         }
     }
+}
+
+/// The reason why one of several signatures is not valid.
+package struct SignatureFailure: Hashable, Sendable, CustomStringConvertible {
+    /// The position in the metadata, starting at 1.
+    let position: Int
+    /// The URL of the certificate chain, as in the metadata.
+    package let x5u: String
+    /// The reason why this signature is not valid.
+    package let reason: BundleError
+
+    package var description: String { "signature \(position), chain \(VisibleText.quote(x5u)): \(reason)" }
 }

@@ -273,8 +273,7 @@ extension NightlyJob {
             found += try directory.unlistedCollections(directory.lockFile()).map {
                 ("\($0)", "dumps.yaml does not list it")
             }
-            let survey = Survey(
-                directory, configuration: configuration, policy: policy, now: program.now)
+            let survey = Survey(directory, configuration: configuration, policy: policy, now: program.now)
             found += try survey.disagreements().map {
                 ("\($0.collection)", "dumps.yaml and the lock file differ: it \($0.action.sentence)")
             }

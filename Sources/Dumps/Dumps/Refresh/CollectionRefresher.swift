@@ -162,9 +162,7 @@ extension CollectionRefresher {
     }
 
     /// Returns whether the current bundle, which has the server's records, can be kept.
-    private func mayStay(
-        _ planned: PlannedCollection, _ atHand: BundleAtHand?, _ verdict: Succession
-    ) throws -> Bool {
+    private func mayStay(_ planned: PlannedCollection, _ atHand: BundleAtHand?, _ verdict: Succession) throws -> Bool {
         guard let atHand, let held = planned.held, held.attachmentRule == planned.settings.attachments.text else {
             return false
         }

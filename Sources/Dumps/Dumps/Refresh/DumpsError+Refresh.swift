@@ -11,8 +11,7 @@ extension DumpsError {
         case let error as HTTPError where error.code != .cancelled: self.init(error, id)
         default:
             let code = error.failureCode ?? .usage
-            self.init(
-                code, kind: FailureKind(of: error), problem: code == .cancelled ? "cancelled" : "\(error)")
+            self.init(code, kind: FailureKind(of: error), problem: code == .cancelled ? "cancelled" : "\(error)")
         }
     }
 

@@ -154,8 +154,7 @@ package struct Refresh: Sendable {
         unlisted: [CollectionID]
     ) async throws -> RefreshReport {
         let lock = try directory.readableLock().lock
-        let missed =
-            hasFailures(results, staged, refusal) ? await MissedRefreshes(directory) : nil
+        let missed = hasFailures(results, staged, refusal) ? await MissedRefreshes(directory) : nil
         let outcomes = zip(plan.collections, results).map { planned, result in
             outcome(
                 of: planned, result, refusal: staged.contains(planned.id) ? refusal : nil, missed: missed,

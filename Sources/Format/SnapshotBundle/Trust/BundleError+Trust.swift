@@ -337,15 +337,3 @@ package enum SignatureRangeFault: Hashable, Sendable {
     /// The number is at least n, the order of the curve's base point.
     case notBelowOrder
 }
-
-/// The reason why one of several signatures is not valid.
-package struct SignatureFailure: Hashable, Sendable, CustomStringConvertible {
-    /// The position in the metadata, starting at 1.
-    let position: Int
-    /// The URL of the certificate chain, as in the metadata.
-    package let x5u: String
-    /// The reason why this signature is not valid.
-    package let reason: BundleError
-
-    package var description: String { "signature \(position), chain \(VisibleText.quote(x5u)): \(reason)" }
-}

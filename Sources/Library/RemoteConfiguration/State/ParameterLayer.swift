@@ -4,6 +4,12 @@ import RemoteSettingsModel
 import SnapshotBundle
 import TargetFilter
 
+#if canImport(FoundationEssentials)
+import FoundationEssentials
+#else
+import Foundation
+#endif
+
 /// One state of the collection in one filter context. It is the source of remote and packaged values.
 ///
 /// A key is resolved when it is first read, and the value is then kept. No I/O is done under the lock.
@@ -180,5 +186,142 @@ final class ConfigLayers: Sendable {
         var keys = Set(fixed.filter { source == nil || $0.value.source == source }.keys)
         if let layer = source.map(layer(of:)) ?? parameters { keys.formUnion(layer.keys) }
         return keys
+    }
+}
+
+/// A decoder that decodes all parameters as one type of the app, whose coding keys are the parameters' keys. A
+/// ``ParameterDecoder`` decodes each parameter.
+struct ParametersDecoder: Decoder, SingleValueDecodingContainer {
+    let layers: ConfigLayers
+    let options: JSONDecoder
+    /// Whether the decoder's key strategy applies. It applies to structures, but not to dictionaries.
+    var convertsKeys = true
+
+    var codingPath: [any CodingKey] { [] }
+    var userInfo: [CodingUserInfoKey: Any] { options.userInfo }
+
+    func decode<Value: Decodable>(_ type: Value.Type) throws -> Value {
+        try Value(
+            from: ParametersDecoder(layers: layers, options: options, convertsKeys: !(type is any KeyedByText.Type)))
+    }
+
+    func decodeNil() -> Bool { false }
+
+    func singleValueContainer() -> any SingleValueDecodingContainer { self }
+
+    func container<Key: CodingKey>(keyedBy type: Key.Type) throws -> KeyedDecodingContainer<Key> {
+        KeyedDecodingContainer(ParameterContainer<Key>(layers: layers, options: options, names: try names()))
+    }
+
+    func unkeyedContainer() throws -> any UnkeyedDecodingContainer {
+        throw DecodingError.typeMismatch(
+            [Any].self,
+            .init(
+                codingPath: [], debugDescription: "the type must have a member for each parameter, but it is an array"))
+    }
+
+    /// Returns the parameters' keys, by the names that the decoder's key strategy gives them; `nil` if the strategy
+    /// does not change the keys.
+    ///
+    /// The names are computed by the decoder itself, so that a strategy has the same effect as in a document.
+    private func names() throws -> [ExactString: ExactString]? {
+        struct Name: CodingKey {
+            let stringValue: String
+            var intValue: Int? { nil }
+            init(stringValue: String) { self.stringValue = stringValue }
+            init?(intValue: Int) { nil }
+        }
+        struct Names: Decodable {
+            var positions: [ExactString: Int] = [:]
+
+            init(from decoder: any Decoder) throws {
+                let members = try decoder.container(keyedBy: Name.self)
+                for name in members.allKeys { positions[name.stringValue] = try members.decode(Int.self, forKey: name) }
+            }
+        }
+        guard convertsKeys else { return nil }
+        if case .useDefaultKeys = options.keyDecodingStrategy { return nil }
+        let keys = layers.allKeys.sorted()
+        let document = JSONValue.object(
+            keys.enumerated().map { .init(key: $0.element.string, value: .number(JSONNumber($0.offset))) })
+        return try options.decode(Names.self, from: Data(JSONText.compact(document))).positions.mapValues { keys[$0] }
+    }
+}
+
+private struct ParameterContainer<Key: CodingKey>: KeyedDecodingContainerProtocol {
+    let layers: ConfigLayers
+    let options: JSONDecoder
+    let names: [ExactString: ExactString]?
+
+    var codingPath: [any CodingKey] { [] }
+    var allKeys: [Key] {
+        (names.map { Array($0.keys) } ?? Array(layers.allKeys)).compactMap { Key(stringValue: $0.string) }.filter(
+            contains)
+    }
+
+    func contains(_ key: Key) -> Bool { value(key) != nil }
+
+    func decodeNil(forKey key: Key) throws -> Bool { try member(key) { $0.decodeNil() } }
+
+    func decode<Value: Decodable>(_ type: Value.Type, forKey key: Key) throws -> Value {
+        try member(key) { try $0.decode(type) }
+    }
+
+    func nestedContainer<Nested: CodingKey>(
+        keyedBy type: Nested.Type, forKey key: Key
+    ) throws -> KeyedDecodingContainer<Nested> {
+        try member(key) { try $0.container(keyedBy: type) }
+    }
+
+    func nestedUnkeyedContainer(forKey key: Key) throws -> any UnkeyedDecodingContainer {
+        try member(key) { try $0.unkeyedContainer() }
+    }
+
+    func superDecoder() throws -> any Decoder {
+        throw DecodingError.valueNotFound(
+            (any Decoder).self,
+            .init(
+                codingPath: [],
+                debugDescription: "superDecoder() is not supported for parameters; call superDecoder(forKey:) to "
+                    + "decode the superclass from a key"))
+    }
+
+    func superDecoder(forKey key: Key) throws -> any Decoder { try member(key) { $0 } }
+
+    private func value(_ key: Key) -> RemoteConfigValue? {
+        guard let parameter = names.map({ $0[key.stringValue] }) ?? key.stringValue.exact else { return nil }
+        let value = layers.value(parameter.string)
+        return value.source == .static ? nil : value
+    }
+
+    /// Decodes a parameter and adds its key to errors.
+    private func member<Result>(_ key: Key, _ read: (ParameterDecoder) throws -> Result) throws -> Result {
+        guard let value = value(key) else {
+            throw DecodingError.keyNotFound(
+                key, .init(codingPath: [], debugDescription: "no parameter has the key \(key.stringValue)"))
+        }
+        do {
+            return try read(ParameterDecoder(value: value, options: options))
+        } catch let error as DecodingError {
+            throw error.inside(key)
+        }
+    }
+}
+
+extension DecodingError {
+    /// Returns the same error with a key added to the front of its path.
+    fileprivate func inside(_ key: any CodingKey) -> DecodingError {
+        func inside(_ context: Context) -> Context {
+            Context(
+                codingPath: [key] + context.codingPath, debugDescription: context.debugDescription,
+                underlyingError: context.underlyingError)
+        }
+        return switch self {
+        case .typeMismatch(let type, let context): .typeMismatch(type, inside(context))
+        case .valueNotFound(let type, let context): .valueNotFound(type, inside(context))
+        case .keyNotFound(let missing, let context): .keyNotFound(missing, inside(context))
+        case .dataCorrupted(let context): .dataCorrupted(inside(context))
+        @unknown default: self
+        }
     }
 }

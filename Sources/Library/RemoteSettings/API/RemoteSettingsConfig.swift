@@ -200,23 +200,15 @@ public enum NetworkAccess: Hashable, Sendable {
     case never
 }
 
-extension Session {
-    /// Throws if the configuration does not allow the network.
+/// Whether a service writes to its storage directory.
+///
+/// Open: a later version may add cases, so a `switch` needs a `default`.
+public enum StorageAccess: Hashable, Sendable {
+    /// The service reads and writes.
+    case readWrite
+    /// The service only reads and acquires no lock, for a widget or an extension that shares its app's directory.
     ///
-    /// - Parameter id: a collection; `nil` for requests that concern all collections.
-    /// - Throws: ``RemoteSettingsError/notAllowed(reason:)``.
-    func checkNetwork(_ id: CollectionID? = nil) throws(RemoteSettingsError) {
-        switch config.network {
-        case .allowed: return
-        case .never:
-            throw .notAllowed(
-                reason:
-                    "\(id.map { "\($0)" } ?? "the service"): no request was made, because RemoteSettingsConfig.network "
-                    + "is .never")
-        case .allowedExcept(let names):
-            guard let id, names.contains(where: { (try? collectionID($0)) == id }) else { return }
-            throw .notAllowed(
-                reason: "\(id): no request was made, because RemoteSettingsConfig.network excludes this collection")
-        }
-    }
+    /// It uses everything that the app stores. Data that the service fetches itself is verified and kept in memory,
+    /// until the process exits or the app stores new data.
+    case readOnly
 }

@@ -86,9 +86,7 @@ public struct RecordChanges: Hashable, Sendable {
     ///
     /// - Parameter isForApp: the app's filter. Its result depends only on the record's bytes, so records that are equal
     ///   in both states need not be checked.
-    init(
-        _ differences: [RecordDifference], current: [RemoteSettingsRecord], where isForApp: (Record) -> Bool
-    ) {
+    init(_ differences: [RecordDifference], current: [RemoteSettingsRecord], where isForApp: (Record) -> Bool) {
         self.current = current
         for difference in differences {
             let (old, new): (Record?, Record?) =
@@ -136,5 +134,50 @@ extension RecordChanges {
 extension Optional {
     fileprivate func filter(_ isIncluded: (Wrapped) -> Bool) -> Wrapped? {
         flatMap { isIncluded($0) ? $0 : nil }
+    }
+}
+
+/// A sync that has just failed. A read that syncs only if there are no local records does not repeat it before
+/// ``nextTry``.
+///
+/// Such a read is ``RemoteSettingsClient/fetchRecords(_:)`` with ``RecordQuery/Sync/ifEmpty``.
+public struct RecentFailure: Codable, Hashable, Sendable {
+    /// The reason for the failure.
+    public var error: RemoteSettingsError
+    /// The time from which such a read uses the network again, by this device's clock: 5 s to 1 min after the failure.
+    public var nextTry: RemoteSettingsTimestamp
+}
+
+/// The failed syncs of one collection since the last successful one.
+public struct SyncFailures: Codable, Hashable, Sendable {
+    /// A failed sync.
+    public struct Attempt: Codable, Hashable, Sendable {
+        /// The time when the sync began, by this device's clock.
+        public var at: RemoteSettingsTimestamp
+        /// The cause of the sync.
+        public var trigger: UptakeEvent.Trigger
+        /// The status in telemetry. `signRetryError` means that a full fetch, after a delta, failed too.
+        public var status: UptakeEvent.Status
+        /// The first 500 bytes of the error's description, on one line.
+        public var error: String
+    }
+
+    /// The number of failures, including those in earlier processes.
+    public var count: Int
+    /// The time when the first failed sync began, by this device's clock.
+    public var since: RemoteSettingsTimestamp
+    /// The last ten failures, oldest first.
+    public var attempts: [Attempt]
+
+    /// Whether at least ten consecutive syncs have failed. The current records remain in use.
+    public var isBroken: Bool { count >= Self.most }
+
+    static let most = 10
+}
+
+extension SyncFailures: CustomStringConvertible {
+    public var description: String {
+        let tried = attempts.map { "\($0.at.rfc3339) (\($0.trigger.rawValue)): \($0.status.rawValue): \($0.error)" }
+        return "\(Counted.text(count, "sync")) failed since \(since.rfc3339):\n" + tried.joined(separator: "\n")
     }
 }

@@ -326,26 +326,6 @@ extension Session {
     }
 }
 
-/// A server, without the version of its protocol: `/v1` and `/v2` of one server have the same collections.
-package struct ServerIdentity: Hashable, Sendable, CustomStringConvertible {
-    package let description: String
-    /// Whether the description is a server's URL. An imported bundle may contain any string here; it is then accepted
-    /// for every server.
-    let isServer: Bool
-
-    init(_ server: ServerURL) {
-        (description, isServer) = (server.withoutVersion, true)
-    }
-
-    /// Creates an identity.
-    ///
-    /// - Parameter text: a server's URL, as written in a lock file or cache file.
-    init(_ text: String) {
-        let server = try? ServerURL(text, allowPlainHTTP: true)
-        (description, isServer) = (server?.withoutVersion ?? text, server != nil)
-    }
-}
-
 extension Session {
     /// Runs a sync, with a time limit unless `timeout` is `nil`.
     func within<Value: Sendable>(
@@ -395,6 +375,27 @@ struct EventStreamSource: UpdateSource {
 
         mutating func next() async throws(HTTPError) -> UpdateMessage? {
             try await stream.next()
+        }
+    }
+}
+
+extension Session {
+    /// Throws if the configuration does not allow the network.
+    ///
+    /// - Parameter id: a collection; `nil` for requests that concern all collections.
+    /// - Throws: ``RemoteSettingsError/notAllowed(reason:)``.
+    func checkNetwork(_ id: CollectionID? = nil) throws(RemoteSettingsError) {
+        switch config.network {
+        case .allowed: return
+        case .never:
+            throw .notAllowed(
+                reason:
+                    "\(id.map { "\($0)" } ?? "the service"): no request was made, because RemoteSettingsConfig.network "
+                    + "is .never")
+        case .allowedExcept(let names):
+            guard let id, names.contains(where: { (try? collectionID($0)) == id }) else { return }
+            throw .notAllowed(
+                reason: "\(id): no request was made, because RemoteSettingsConfig.network excludes this collection")
         }
     }
 }

@@ -102,12 +102,12 @@ package struct StorageIndex: Hashable, Sendable {
     /// while a local file replaces the collection.
     package var configs: [String: JSONValue] = [:]
     /// The times of scheduled syncs. The key is the collection's name for remote config, and empty for the service.
-    var schedules: [String: SyncSchedule.Times] = [:]
+    var schedules: [String: ScheduleTimes] = [:]
     var journal: SyncJournal?
     /// The backoffs that servers have requested, with the times when they expire.
     var backoff = BackoffState()
     /// Information about failed connections to the update channel, for the next start.
-    var updates: UpdateFollower.Kept?
+    var updates: KeptConnection?
     /// Whether the file contained the catalogue of a version before 1.0. It is dropped when the file is next written.
     private(set) var hasRetired = false
     /// The content of states that are not in the directory, because they are about to be written or could not be. It
@@ -220,13 +220,13 @@ extension StorageIndex {
             }
         }
         for (key, value) in json.members("configs") { configs[key] = value }
-        for (key, value) in json.members("schedules") { schedules[key] = SyncSchedule.Times(value) }
+        for (key, value) in json.members("schedules") { schedules[key] = ScheduleTimes(value) }
         journal = json["journal"].flatMap(SyncJournal.init)
         backoff = BackoffState(
             json.members("backoff").compactMap { key, value in
                 value.number?.uint64.map { .init(origin: key, until: Timestamp(milliseconds: $0)) }
             })
-        updates = json["updates"].flatMap(UpdateFollower.Kept.init)
+        updates = json["updates"].flatMap(KeptConnection.init)
     }
 
     /// Returns the content of the file.
@@ -350,4 +350,76 @@ extension JSONValue {
     func count(_ key: String) -> Int { Int(clamping: self[key]?.number?.uint64 ?? 0) }
 
     func digest(_ key: String) -> SHA256Digest? { self[key]?.string.flatMap { SHA256Digest(hex: $0) } }
+}
+
+/// A server, without the version of its protocol: `/v1` and `/v2` of one server have the same collections.
+package struct ServerIdentity: Hashable, Sendable, CustomStringConvertible {
+    package let description: String
+    /// Whether the description is a server's URL. An imported bundle may contain any string here; it is then accepted
+    /// for every server.
+    let isServer: Bool
+
+    init(_ server: ServerURL) {
+        (description, isServer) = (server.withoutVersion, true)
+    }
+
+    /// Creates an identity.
+    ///
+    /// - Parameter text: a server's URL, as written in a lock file or cache file.
+    init(_ text: String) {
+        let server = try? ServerURL(text, allowPlainHTTP: true)
+        (description, isServer) = (server?.withoutVersion ?? text, server != nil)
+    }
+}
+
+/// The times of a schedule of syncs.
+package struct ScheduleTimes: Hashable, Sendable {
+    let server: String
+    /// The time when the last sync finished in which no collection failed.
+    var synced: Timestamp?
+    /// The start time of the last sync.
+    var begun: Timestamp?
+    /// The number of syncs that have started since the last successful one.
+    var failures = 0
+    /// The random delay, in thousandths of its maximum.
+    var chance = 0
+}
+
+extension ScheduleTimes {
+    init(_ json: JSONValue) {
+        self.init(
+            server: json["server"]?.string ?? "", synced: json.time("synced"), begun: json.time("begun"),
+            failures: json.count("failures"), chance: json.count("chance"))
+    }
+
+    var json: JSONValue {
+        .members([
+            "server": .string(server), "synced": synced.map { .time($0) }, "begun": begun.map { .time($0) },
+            "failures": .count(failures), "chance": .count(chance),
+        ])
+    }
+}
+
+/// The data about failed connections in the index. The time is by this device's clock.
+package struct KeptConnection: Hashable, Sendable {
+    let channel: String
+    let failures: Int
+    let next: Timestamp?
+    let isAsked: Bool
+}
+
+extension KeptConnection {
+    init?(_ json: JSONValue) {
+        guard let channel = json["channel"]?.string else { return nil }
+        self.init(
+            channel: channel, failures: json.count("failures"), next: json.time("next"),
+            isAsked: json["isAsked"] == .bool(true))
+    }
+
+    var json: JSONValue {
+        .members([
+            "channel": .string(channel), "failures": .count(failures), "next": next.map { .time($0) },
+            "isAsked": .bool(isAsked),
+        ])
+    }
 }

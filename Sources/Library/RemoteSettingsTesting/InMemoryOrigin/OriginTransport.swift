@@ -158,9 +158,7 @@ public final class OriginTransport: HTTPTransport {
         return try Self.reply(prepared.answer(), APIVersion(path: asked), headers)
     }
 
-    private static func reply(
-        _ answer: OriginAnswer, _ version: APIVersion?, _ headers: HTTPHeaders
-    ) throws -> Reply {
+    private static func reply(_ answer: OriginAnswer, _ version: APIVersion?, _ headers: HTTPHeaders) throws -> Reply {
         switch answer {
         case .resource(let resource):
             let tag = "\"\(resource.tag)\""

@@ -101,9 +101,7 @@ struct DiffCommand: AsyncParsableCommand {
         if exitCode, !report.isSame { throw ExitStatus.someFailed.code }
     }
 
-    private func open(
-        _ place: DiffSide.Place, failed: inout [CollectionID: CommandFailure]
-    ) async throws -> DiffSide {
+    private func open(_ place: DiffSide.Place, failed: inout [CollectionID: CommandFailure]) async throws -> DiffSide {
         let side: DiffSide
         switch place {
         case .path(let path): side = try DiffSide(path: path)
@@ -122,9 +120,7 @@ struct DiffCommand: AsyncParsableCommand {
     /// Fetches the server's state of the collections.
     ///
     /// - Parameter failed: receives each collection whose state could not be fetched, and the reason.
-    private func askServer(
-        failed: inout [CollectionID: CommandFailure]
-    ) async throws -> [CollectionID: Snapshot] {
+    private func askServer(failed: inout [CollectionID: CommandFailure]) async throws -> [CollectionID: Snapshot] {
         let opened = try OpenDumps(dumps, applying: server.applied)
         let outcomes = try await opened.withServer(jobs: 8) { client in
             try await Survey(

@@ -8,8 +8,7 @@ import SnapshotBundle
 
 /// The `--sources` option.
 struct SourcesOptions: ParsableArguments {
-    @Option(
-        name: .customLong("sources"), help: ArgumentHelp("The directory of the source files.", valueName: "dir"))
+    @Option(name: .customLong("sources"), help: ArgumentHelp("The directory of the source files.", valueName: "dir"))
     var path = "sources"
 
     var sources: SourceDirectory { SourceDirectory(path.withoutTrailingSlashes) }
@@ -46,8 +45,7 @@ struct PublishCommand: AsyncParsableCommand {
     var keys = "keys"
 
     @Option(
-        help: ArgumentHelp(
-            "Sign with this command instead of a key in --keys.", valueName: "command"))
+        help: ArgumentHelp("Sign with this command instead of a key in --keys.", valueName: "command"))
     var signWith: String?
 
     @OptionGroup var dryRun: DryRunOption
@@ -76,8 +74,7 @@ struct PublishCommand: AsyncParsableCommand {
     var at: String?
 
     @Option(
-        help: ArgumentHelp(
-            "The URL of your server, from which apps sync; written to dumps.yaml.", valueName: "server"))
+        help: ArgumentHelp("The URL of your server, from which apps sync; written to dumps.yaml.", valueName: "server"))
     var server: String?
 
     @Option(
@@ -154,8 +151,7 @@ struct PublishCommand: AsyncParsableCommand {
             let policy = try policy(for: signer)
             let publish = Publisher(into: transaction, signer: signer, policy: policy, options: settings)
             if resign { return try await publish.resign(collections.names) }
-            return try await publish.run(
-                rollback ? try await earlierStates(policy) : options.read(collections.names))
+            return try await publish.run(rollback ? try await earlierStates(policy) : options.read(collections.names))
         }
         let report = PublishReport(outcomes: outcomes, hooks: hooks)
         switch result.format {
@@ -185,8 +181,7 @@ struct PublishCommand: AsyncParsableCommand {
     private func policy(for signer: any PayloadSigner) throws -> TrustPolicy {
         guard try dumps.directory.configurationText() != nil else {
             let root = try CertificateChain(pem: signer.chain).root
-            return TrustPolicy(
-                roots: TrustAnchors([root]), signer: signer.name == .remoteSettings ? nil : signer.name)
+            return TrustPolicy(roots: TrustAnchors([root]), signer: signer.name == .remoteSettings ? nil : signer.name)
         }
         return try OpenDumps(dumps).policy
     }

@@ -57,3 +57,17 @@ struct RefreshText {
             + "\(ByteSize.text(UInt64(report.metrics.bodyBytes))) received"
     }
 }
+
+/// Descriptions of the results of the `--on-change` commands.
+enum HooksReport {
+    /// Returns a short name for the command. The command line is not shown, because it may contain a secret.
+    static func name(_ outcome: ChangeHooks.Outcome) -> String { "command \(outcome.position) of --on-change" }
+
+    /// Returns a line for each notified command, each preceded by a line feed.
+    static func text(_ outcomes: [ChangeHooks.Outcome]) -> String {
+        outcomes.filter { $0.status == "told" }.map { outcome in
+            let count = Counted.text(outcome.change.collections.count, "collection")
+            return "\n\(name(outcome)) was notified: \(count) changed"
+        }.joined()
+    }
+}

@@ -59,8 +59,7 @@ package struct DumpsError: CodedError {
 
     /// Creates an error that combines the problems found in a set of files. The caller must sort them by file and line.
     package init(problems: [DumpsError]) {
-        self.init(
-            .usage, problem: problems.map(\.description).joined(separator: "\n"), details: .problems(problems))
+        self.init(.usage, problem: problems.map(\.description).joined(separator: "\n"), details: .problems(problems))
     }
 
     package var description: String {
@@ -126,9 +125,7 @@ extension DumpsError {
     /// Returns an error for collections to remove that `dumps.yaml` does not list.
     ///
     /// - Parameter known: the collections that it lists.
-    package static func notNamed(
-        _ names: [CollectionID], _ file: String, known: some Sequence<CollectionID>
-    ) -> Self {
+    package static func notNamed(_ names: [CollectionID], _ file: String, known: some Sequence<CollectionID>) -> Self {
         Self(
             file: file, problem: "the file does not list \(Counted.list(names)), and nothing was removed",
             remedy: names.didYouMean(known, or: "correct the \(Counted.noun(names.count, "name"))"))
@@ -137,9 +134,7 @@ extension DumpsError {
     /// Returns an error for collections that the lock file does not list.
     ///
     /// - Parameter known: the collections that it lists.
-    package static func notLocked(
-        _ names: [CollectionID], _ file: String, known: some Sequence<CollectionID>
-    ) -> Self {
+    package static func notLocked(_ names: [CollectionID], _ file: String, known: some Sequence<CollectionID>) -> Self {
         Self(
             file: file, problem: "the file does not list \(Counted.list(names))",
             remedy: names.didYouMean(known, or: "correct the name, or fetch missing bundles with: rsdump refresh"))

@@ -1,17 +1,6 @@
 import RemoteSettingsHTTP
 import RemoteSettingsModel
 
-/// A sync that has just failed. A read that syncs only if there are no local records does not repeat it before
-/// ``nextTry``.
-///
-/// Such a read is ``RemoteSettingsClient/fetchRecords(_:)`` with ``RecordQuery/Sync/ifEmpty``.
-public struct RecentFailure: Codable, Hashable, Sendable {
-    /// The reason for the failure.
-    public var error: RemoteSettingsError
-    /// The time from which such a read uses the network again, by this device's clock: 5 s to 1 min after the failure.
-    public var nextTry: RemoteSettingsTimestamp
-}
-
 /// The recently failed syncs of a session.
 ///
 /// Without this record, every read on an offline device would wait for the network. It is kept only in memory and

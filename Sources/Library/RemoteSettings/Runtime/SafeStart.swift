@@ -44,7 +44,6 @@ extension RemoteSettingsError {
         reason: "RemoteSettingsConfig.safeStart is off; turn it on before you create the service")
 
     package static func nothingToGoBackTo(_ collection: String) -> RemoteSettingsError {
-        .notFound(
-            reason: "\(collection): there is no previous state to go back to; one is kept from the next sync on")
+        .notFound(reason: "\(collection): there is no previous state to go back to; one is kept from the next sync on")
     }
 }

@@ -9,8 +9,7 @@ extension DumpsConfiguration {
     package static func committed(
         _ name: String, in directory: String
     ) async throws -> (configuration: Self, lock: LockFile) {
-        let (repository, revision, isFound) = try await GitRepository.finding(
-            "dumps.yaml", of: directory, at: name)
+        let (repository, revision, isFound) = try await GitRepository.finding("dumps.yaml", of: directory, at: name)
         guard isFound, let configuration = try await repository.configuration(at: revision) else {
             throw DumpsError(
                 file: "git:\(name)", problem: "this commit has no \(directory)/dumps.yaml",

@@ -66,8 +66,7 @@ package struct OriginProblem: CodedError {
     }
 
     static func omitted(_ reason: OmissionReason) -> OriginProblem {
-        OriginProblem(
-            404, errno: 111, "Not Found", "The attachment was left out of the snapshot (\(reason)).")
+        OriginProblem(404, errno: 111, "Not Found", "The attachment was left out of the snapshot (\(reason)).")
     }
 
     package var code: FailureCode { .status(status) }

@@ -53,8 +53,7 @@ extension LocalCollection {
             if let base { await session.attachmentsURL.forget(base) }
             session.keepBackoff(client)
             let isWrong = (error as? HTTPError)?.code == .content
-            session.report(
-                "\(id)", isWrong ? .contentError : .downloadError, .manual, since: began, error: error)
+            session.report("\(id)", isWrong ? .contentError : .downloadError, .manual, since: began, error: error)
             throw RemoteSettingsError(error)
         }
     }

@@ -128,8 +128,7 @@ package final class Metrics: Sendable {
             "rsdump_update_events_left_out_total", "counter",
             "Announcements skipped for slow clients, which receive only the newest.",
             [("", streams.leftOut)])
-        family(
-            "rsdump_collections", "gauge", "Collections served.", [("", state.origin.collections.count)])
+        family("rsdump_collections", "gauge", "Collections served.", [("", state.origin.collections.count)])
         family(
             "rsdump_collections_damaged", "gauge", "Collections whose bundle does not match the lock file.",
             [("", state.problems.count)])

@@ -35,8 +35,7 @@ package struct RecordAttachment: Hashable, Sendable {
         }
         guard let size = value["size"]?.number?.uint64 else { throw invalid("its size must be a non-negative integer") }
         guard size <= Self.mostBytes else {
-            throw invalid(
-                "its size, \(size), is over 2^53 bytes; ask the collection's owner to correct it")
+            throw invalid("its size, \(size), is over 2^53 bytes; ask the collection's owner to correct it")
         }
         self.init(
             location: location, hash: hash, size: size, filename: value["filename"]?.string ?? "",

@@ -1,6 +1,5 @@
 import RemoteSettingsHTTP
 import RemoteSettingsModel
-import SnapshotBundle
 
 extension RemoteSettingsService {
     /// Syncs every collection that has a client at an interval, starting now if a sync is due. Uses the network.
@@ -48,9 +47,7 @@ extension RemoteSettingsService {
     /// Runs a scheduled sync.
     ///
     /// - Returns: `nil` if another process has just started the sync.
-    private func scheduledSync(
-        _ schedule: SyncSchedule
-    ) async -> Result<[CollectionSyncResult], RemoteSettingsError>? {
+    private func scheduledSync(_ schedule: SyncSchedule) async -> Result<[CollectionSyncResult], RemoteSettingsError>? {
         let session = session
         let result: Result<[CollectionSyncResult], RemoteSettingsError>
         do {
@@ -74,18 +71,6 @@ package final class SyncSchedule: Sendable {
     private static let limits = Duration.seconds(60)...Duration.seconds(366 * 86_400)
     /// The longest uninterrupted sleep, because the clock may be set or the device may be suspended in the meantime.
     private static let longestSleep = Duration.seconds(3600)
-
-    package struct Times: Hashable, Sendable {
-        let server: String
-        /// The time when the last sync finished in which no collection failed.
-        var synced: Timestamp?
-        /// The start time of the last sync.
-        var begun: Timestamp?
-        /// The number of syncs that have started since the last successful one.
-        var failures = 0
-        /// The random delay, in thousandths of its maximum.
-        var chance = 0
-    }
 
     private let interval: Duration
     /// The remote config collection that this schedule is for; `nil` for the service's schedule.
@@ -159,7 +144,7 @@ package final class SyncSchedule: Sendable {
         if let problem = done?.problem { session.reportStorage(problem) }
     }
 
-    private func due(_ times: Times, at now: Timestamp) -> Timestamp {
+    private func due(_ times: ScheduleTimes, at now: Timestamp) -> Timestamp {
         // If a time is in the future, the clock was set back and the times are useless.
         guard [times.synced, times.begun].allSatisfy({ $0 ?? now <= now }) else { return now }
         let chance = Double(min(max(times.chance, 0), 1000)) / 1000
@@ -174,23 +159,8 @@ package final class SyncSchedule: Sendable {
     private var key: String { collection.map { "\($0)" } ?? "" }
 
     /// Returns the stored times; empty if they belong to a different server.
-    private func times(in index: StorageIndex, _ session: Session) -> Times {
+    private func times(in index: StorageIndex, _ session: Session) -> ScheduleTimes {
         let server = session.serverIdentity.description
-        return index.schedules[key].flatMap { $0.server == server ? $0 : nil } ?? Times(server: server)
-    }
-}
-
-extension SyncSchedule.Times {
-    init(_ json: JSONValue) {
-        self.init(
-            server: json["server"]?.string ?? "", synced: json.time("synced"), begun: json.time("begun"),
-            failures: json.count("failures"), chance: json.count("chance"))
-    }
-
-    var json: JSONValue {
-        .members([
-            "server": .string(server), "synced": synced.map { .time($0) }, "begun": begun.map { .time($0) },
-            "failures": .count(failures), "chance": .count(chance),
-        ])
+        return index.schedules[key].flatMap { $0.server == server ? $0 : nil } ?? ScheduleTimes(server: server)
     }
 }

@@ -84,8 +84,7 @@ extension StateTrial {
     /// Rejects the last used state if too many starts have failed. Call it before a state is used.
     mutating func settle() {
         guard let served, usesPackagedOnly || !isGood(served) && servedStarts >= Self.startsOnTrial else { return }
-        reject(
-            served, because: "the app failed to start with it (\(Counted.text(servedStarts, "attempt")))")
+        reject(served, because: "the app failed to start with it (\(Counted.text(servedStarts, "attempt")))")
     }
 
     /// Counts the current start. Call it before the state is used.
@@ -139,8 +138,7 @@ extension StateTrial {
         good = (json["good"]?.array ?? []).compactMap(State.init).suffix(Self.mostStates)
         for entry in json["rejected"]?.array ?? [] {
             guard let state = State(entry), let reason = entry["reason"]?.string else { continue }
-            rejected.append(
-                .init(state: state, reason: Self.bounded(reason), app: entry["app"]?.string))
+            rejected.append(.init(state: state, reason: Self.bounded(reason), app: entry["app"]?.string))
         }
         rejected = rejected.suffix(Self.mostStates)
     }

@@ -87,9 +87,7 @@ package enum DiffJSON {
         ])
     }
 
-    private static func counts(
-        collections: Int?, records: RecordCounts, attachments: AttachmentCounts
-    ) -> JSONValue {
+    private static func counts(collections: Int?, records: RecordCounts, attachments: AttachmentCounts) -> JSONValue {
         .members([
             "collections": collections.map { .count($0) },
             "created": .count(records.created),

@@ -135,3 +135,46 @@ extension RemoteSettingsClient {
         }
     }
 }
+
+extension RemoteSettingsClient {
+    /// Returns the records of ``getRecords()``, decoded as a type of the app; `nil` if there is no local state. Never
+    /// uses the network; does I/O like ``getRecords()``.
+    ///
+    /// - Throws: ``RecordDecodingError`` for the first record that cannot be decoded.
+    public func records<Value: Decodable>(
+        as type: Value.Type = Value.self, decoder: JSONDecoder = JSONDecoder()
+    ) throws(RecordDecodingError) -> [Value]? {
+        guard let records = getRecords() else { return nil }
+        var values: [Value] = []
+        values.reserveCapacity(records.count)
+        for record in records { values.append(try decode(record, decoder)) }
+        return values
+    }
+
+    /// Returns the records of ``getRecords()`` that can be decoded as a type of the app; `nil` if there is no local
+    /// state.
+    ///
+    /// - Parameters:
+    ///   - type: the type to decode each record as.
+    ///   - decoder: the decoder for the records.
+    ///   - onError: a closure that receives the error of each record that is left out.
+    public func records<Value: Decodable>(
+        as type: Value.Type = Value.self, decoder: JSONDecoder = JSONDecoder(),
+        onError: (RecordDecodingError) -> Void
+    ) -> [Value]? {
+        getRecords()?.compactMap { record in
+            do throws(RecordDecodingError) { return try decode(record, decoder) as Value } catch {
+                onError(error)
+                return nil
+            }
+        }
+    }
+
+    private func decode<Value: Decodable>(
+        _ record: RemoteSettingsRecord, _ decoder: JSONDecoder
+    ) throws(RecordDecodingError) -> Value {
+        do { return try record.decode(decoder: decoder) } catch {
+            throw RecordDecodingError(collection: collectionName(), record: record.id, problem: "\(error)")
+        }
+    }
+}

@@ -88,9 +88,7 @@ package enum DiffWords {
             let ends = [old, new].compactMap { $0.verdict.map { "\($0.chainNotAfter.rfc3339.prefix(10))" } }
             notes.append("only signed again" + (ends.first != ends.last ? ", valid until \(ends[0]) → \(ends[1])" : ""))
         }
-        let (before, after) = (
-            trust(old, withRoot: diff.hasOtherRoot), trust(new, withRoot: diff.hasOtherRoot)
-        )
+        let (before, after) = (trust(old, withRoot: diff.hasOtherRoot), trust(new, withRoot: diff.hasOtherRoot))
         // A signer that is unknown on one side is not a difference.
         let isOnlyUnnamed = old.trust == new.trust && (old.verdict == nil || new.verdict == nil)
         if diff.status == .changed, before != after, !isOnlyUnnamed {

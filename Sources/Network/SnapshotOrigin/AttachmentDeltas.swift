@@ -127,8 +127,7 @@ package final class MadeDeltas: Sendable {
             let new = try pair.newBundle.attachment(pair.new.sha256)
         else { return nil }
         if let earlier {
-            let held = HeldFile(
-                old, digest: pair.old.sha256, location: pair.old.location, newer: pair.new.sha256)
+            let held = HeldFile(old, digest: pair.old.sha256, location: pair.old.location, newer: pair.new.sha256)
             if FileDelta.isSound(earlier, from: held, size: new.count) { return earlier }
         }
         return FileDelta.made(of: new, from: old, named: pair.old.sha256).map { Bytes($0) }

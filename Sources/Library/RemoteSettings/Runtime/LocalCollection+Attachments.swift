@@ -174,8 +174,7 @@ extension LocalCollection {
             return AttachmentContent(bytes: bytes, source: .staleCached, earlierRecord: earlier.record)
         }
         for bundle in current.bundles {
-            let snapshot = try? bundle.snapshot(
-                session.choice.verifier, isKnownSigned: current.isKnownSigned)
+            let snapshot = try? bundle.snapshot(session.choice.verifier, isKnownSigned: current.isKnownSigned)
             guard let earlier = earlier(in: snapshot?.records),
                 let bytes = packaged(earlier.digest, size: nil, in: bundle)
             else { continue }

@@ -221,3 +221,58 @@ struct SyncRun: Sendable {
         session.logger.error("\(id): \(failures)")
     }
 }
+
+extension Session {
+    /// The journal of the configured server. The journal of a different server is treated as empty.
+    var journal: SyncJournal { journal(in: storage.index()) }
+
+    private func journal(in index: StorageIndex) -> SyncJournal {
+        let server = serverIdentity.description
+        return index.journal.flatMap { $0.server == server ? $0 : nil } ?? SyncJournal(of: server)
+    }
+
+    /// Records the difference between the clocks when the server has sent its list of collections.
+    func recordAnswer(serverTime: Timestamp?) {
+        guard let serverTime else { return }
+        let (mine, theirs) = (Int64(clamping: now.milliseconds), Int64(clamping: serverTime.milliseconds))
+        changeJournal { $0.clockSkew = mine - theirs }
+    }
+
+    /// Records a successful sync. ``keepSuccesses()`` stores its time.
+    ///
+    /// - Parameter began: the start time of the run that synced the collection.
+    func recordSuccess(of id: CollectionID, in began: Timestamp) {
+        successes.withLock { $0[id] = began }
+        changeJournal { $0.failures[id] = nil }
+    }
+
+    /// Stores the times of all successes since the last call, so that a run of many collections writes the index once.
+    func keepSuccesses() {
+        let new = successes.withLock { successes in
+            defer { successes = [:] }
+            return successes
+        }
+        changeJournal { $0.successes.merge(new) { _, new in new } }
+    }
+
+    func record(_ attempt: SyncFailures.Attempt, of id: CollectionID) -> SyncFailures {
+        changeJournal { $0.record(attempt, of: id) }
+    }
+
+    @discardableResult
+    private func changeJournal<Value>(_ change: (inout SyncJournal) -> Value) -> Value {
+        let old = journal
+        var new = old
+        let value = change(&new)
+        guard new != old, server.isValid else { return value }
+        return remember { index in
+            var journal = journal(in: index)
+            defer { index.journal = journal }
+            return change(&journal)
+        } ?? value
+    }
+}
+
+extension Result {
+    fileprivate var isValid: Bool { (try? get()) != nil }
+}

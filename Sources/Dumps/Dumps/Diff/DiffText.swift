@@ -52,9 +52,7 @@ package struct DiffText {
     }
 
     /// Passes the lines of records to `body` until the report reaches its size limit.
-    func forEachLine(
-        of changes: some RandomAccessCollection<RecordChange>, left: inout Int, _ body: (String) -> Void
-    ) {
+    func forEachLine(of changes: some RandomAccessCollection<RecordChange>, left: inout Int, _ body: (String) -> Void) {
         for (position, change) in changes.enumerated() {
             guard left > 0 else {
                 return body("  … and \(Counted.text(changes.count - position, "more record"))")
@@ -99,9 +97,7 @@ package struct DiffText {
             if sides.count == 1, let side = sides.first { words.append(VisibleText.excerpt(DiffWords.trust(side))) }
             return ("\(diff.collection)", records(from: first, to: last), dates.joined(separator: " → "), words)
         }
-        let widths = (
-            rows.map(\.0.count).max() ?? 0, rows.map(\.1.count).max() ?? 0, rows.map(\.2.count).max() ?? 0
-        )
+        let widths = (rows.map(\.0.count).max() ?? 0, rows.map(\.1.count).max() ?? 0, rows.map(\.2.count).max() ?? 0)
         func filled(_ text: String, _ width: Int) -> String {
             text + String(repeating: " ", count: max(0, width - text.count) + 2)
         }

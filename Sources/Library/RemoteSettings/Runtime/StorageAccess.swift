@@ -7,19 +7,6 @@ import FoundationEssentials
 import Foundation
 #endif
 
-/// Whether a service writes to its storage directory.
-///
-/// Open: a later version may add cases, so a `switch` needs a `default`.
-public enum StorageAccess: Hashable, Sendable {
-    /// The service reads and writes.
-    case readWrite
-    /// The service only reads and acquires no lock, for a widget or an extension that shares its app's directory.
-    ///
-    /// It uses everything that the app stores. Data that the service fetches itself is verified and kept in memory,
-    /// until the process exits or the app stores new data.
-    case readOnly
-}
-
 extension RemoteSettingsService {
     /// Moves a storage directory, for example into the container of an app group. Does I/O.
     ///

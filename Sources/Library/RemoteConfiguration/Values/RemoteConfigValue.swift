@@ -237,3 +237,71 @@ extension RemoteConfigValue.Content {
         }
     }
 }
+
+/// A type whose values can be defaults: strings, numbers, booleans, dates, data, JSON, and arrays and dictionaries of
+/// these.
+public protocol RemoteConfigDefault {
+    /// The value as JSON.
+    var remoteConfigDefault: RemoteSettingsJSON { get }
+}
+
+extension String: RemoteConfigDefault {
+    public var remoteConfigDefault: RemoteSettingsJSON { .string(self) }
+}
+
+extension Bool: RemoteConfigDefault {
+    public var remoteConfigDefault: RemoteSettingsJSON { .bool(self) }
+}
+
+extension Int: RemoteConfigDefault {
+    public var remoteConfigDefault: RemoteSettingsJSON { .number(JSONNumber(self)) }
+}
+
+extension Int64: RemoteConfigDefault {
+    public var remoteConfigDefault: RemoteSettingsJSON { .number(JSONNumber(self)) }
+}
+
+extension Double: RemoteConfigDefault {
+    /// The number as JSON; 0 if it is not finite.
+    public var remoteConfigDefault: RemoteSettingsJSON { RemoteConfigNumber(self).json }
+}
+
+extension Float: RemoteConfigDefault {
+    /// The number as JSON; 0 if it is not finite.
+    public var remoteConfigDefault: RemoteSettingsJSON { RemoteConfigNumber(Double("\(self)") ?? 0).json }
+}
+
+extension Date: RemoteConfigDefault {
+    /// The date as `yyyy-MM-dd HH:mm:ss` in the device's time zone, as in Firebase.
+    public var remoteConfigDefault: RemoteSettingsJSON {
+        // C libraries disagree about years outside this range.
+        var time = time_t(max(-6e10, min(timeIntervalSince1970.rounded(.down), 2.5e11)))
+        var parts = unsafe tm()
+        _ = unsafe localtime_r(&time, &parts)
+        let numbers = unsafe [
+            parts.tm_year + 1900, parts.tm_mon + 1, parts.tm_mday, parts.tm_hour, parts.tm_min, parts.tm_sec,
+        ]
+        let digits = numbers.map { $0 < 10 ? "0\($0)" : "\($0)" }
+        return .string(digits[..<3].joined(separator: "-") + " " + digits[3...].joined(separator: ":"))
+    }
+}
+
+extension Data: RemoteConfigDefault {
+    /// The data as a string, decoded as UTF-8. This applies only to data inside an array or dictionary; data that is
+    /// itself a default keeps its bytes.
+    public var remoteConfigDefault: RemoteSettingsJSON { .string(String(decoding: self, as: UTF8.self)) }
+}
+
+extension JSONValue: RemoteConfigDefault {
+    public var remoteConfigDefault: RemoteSettingsJSON { self }
+}
+
+extension Array: RemoteConfigDefault where Element: RemoteConfigDefault {
+    public var remoteConfigDefault: RemoteSettingsJSON { .array(map(\.remoteConfigDefault)) }
+}
+
+extension Dictionary: RemoteConfigDefault where Key == String, Value: RemoteConfigDefault {
+    public var remoteConfigDefault: RemoteSettingsJSON {
+        .object(sorted { $0.key < $1.key }.map { .init(key: $0.key, value: $0.value.remoteConfigDefault) })
+    }
+}

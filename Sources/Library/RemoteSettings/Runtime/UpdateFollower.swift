@@ -231,14 +231,6 @@ package final class UpdateFollower: Sendable {
 // MARK: Storing failed connections for the next start
 
 extension UpdateFollower {
-    /// The data about failed connections in the index. The time is by this device's clock.
-    package struct Kept: Hashable, Sendable {
-        let channel: String
-        let failures: Int
-        let next: Timestamp?
-        let isAsked: Bool
-    }
-
     /// Reads the data stored by an earlier process. Data about a different channel is ignored. Does I/O.
     private func restore(_ channel: String) {
         guard let kept = session.storage.index().updates, kept.channel == channel else { return }
@@ -267,25 +259,9 @@ extension UpdateFollower {
         }
         guard let new else { return }
         let left = new.until - environment.uptime()
-        let note = Kept(
+        let note = KeptConnection(
             channel: channel, failures: new.failures,
             next: left > .zero ? environment.now().advanced(by: left) : nil, isAsked: new.isAsked)
         session.remember { $0.updates = note }
-    }
-}
-
-extension UpdateFollower.Kept {
-    init?(_ json: JSONValue) {
-        guard let channel = json["channel"]?.string else { return nil }
-        self.init(
-            channel: channel, failures: json.count("failures"), next: json.time("next"),
-            isAsked: json["isAsked"] == .bool(true))
-    }
-
-    var json: JSONValue {
-        .members([
-            "channel": .string(channel), "failures": .count(failures), "next": next.map { .time($0) },
-            "isAsked": .bool(isAsked),
-        ])
     }
 }
