@@ -20,13 +20,13 @@ EXCEPTIONS = {
     "ids of collections and records, which are ASCII": {
         "Library/FirefoxDumps/PackagedSource+EmbeddedFirefoxDumps.swift": 1,
         "Library/RemoteSettings/API/PackagedSource.swift": 2,
-        "Library/RemoteSettings/API/RemoteSettingsClient.swift": 1,
+        "Library/RemoteSettings/Runtime/RemoteSettingsClient.swift": 1,
         "Library/RemoteSettings/API/SyncResults.swift": 1,
         "Library/RemoteSettings/Runtime/Session.swift": 1,
         "Library/RemoteSettings/Storage/StorageIndex.swift": 4,
         "Library/MozillaBinding/Protocols.swift": 1,
         "Library/RemoteSettingsTesting/InMemoryOrigin/OriginState.swift": 2,
-        "Library/RemoteSettingsTesting/InMemoryOrigin/OriginTransport+App.swift": 1,
+        "Library/RemoteSettingsTesting/InMemoryOrigin/OriginTransport.swift": 1,
         "Library/RemoteSettingsTesting/InMemoryOrigin/ServerCollection.swift": 3,
         "Server/SnapshotServer/Demo/DemoCollection.swift": 1,
         "Server/SnapshotServer/Demo/DemoOrigin.swift": 1,
@@ -34,7 +34,7 @@ EXCEPTIONS = {
         "Dumps/Dumps/Refresh/AttachmentGatherer.swift": 1,
     },
     "URLs of chains, which are verified whatever their URL is": {
-        "Format/SnapshotBundle/Trust/SnapshotVerification.swift": 3,
+        "Format/SnapshotBundle/Trust/SnapshotVerifier.swift": 5,
         "Library/RemoteSettings/API/RemoteSettingsConfig+Lock.swift": 1,
         "Network/RemoteSettingsHTTP/Fetch/ChainStore.swift": 5,
     },
@@ -59,12 +59,12 @@ EXCEPTIONS = {
     },
     "what an app's own code names": {
         "Format/RemoteSettingsModel/Values/ExactString.swift": 1,
-        "Library/RemoteConfiguration/API/CustomSignals.swift": 1,
+        "Library/RemoteConfiguration/Values/CustomSignals.swift": 1,
         "Library/RemoteConfiguration/API/RemoteConfig+Overrides.swift": 1,
         "Library/RemoteConfiguration/State/ObserverHub.swift": 2,
-        "Library/RemoteSettings/API/NetworkAccess.swift": 1,
+        "Library/RemoteSettings/API/RemoteSettingsConfig.swift": 1,
         "Library/RemoteSettingsConfiguration/RemoteSettingsProvider.swift": 1,
-        "Dumps/DumpsExchange/Defaults/ParameterDefaults.swift": 1,
+        "Dumps/DumpsExchange/Export/ParameterDefaults.swift": 1,
     },
 }
 REVIEWED = {path: (most, reason) for reason, files in EXCEPTIONS.items() for path, most in files.items()}

@@ -5,7 +5,7 @@
     code span has to be one of some command, or of a script of this repository.
   - Files and folders of the repository in code spans, against the file tree. A name in capitals (FLOOR) and * stand for any.
   - Numbers that can be counted from the repository, against what is counted: the table COUNTED.
-  - The exit codes in FAQ.md, against Sources/Tool/rsdump/ExitStatus.swift.
+  - The exit codes in FAQ.md, against Sources/Dumps/Dumps/ExitStatus.swift.
   - Links, against files and headings; `doc:` links, against articles.
   - Swift members in code spans, against the declarations in Sources, Examples and Plugins.
   - Messages in double quotes, and the words in shown output, against the texts of the program and of the scripts.
@@ -326,7 +326,7 @@ def problems(names=None, read=lambda name: (ROOT / name).read_text()):
             yield from message_problems(name, text)
             yield from output_problems(name, text)
     if names is None or "FAQ.md" in names:
-        yield from exit_code_problems(read("FAQ.md"), read("Sources/Tool/rsdump/ExitStatus.swift"), known)
+        yield from exit_code_problems(read("FAQ.md"), read("Sources/Dumps/Dumps/ExitStatus.swift"), known)
 
 
 def main():

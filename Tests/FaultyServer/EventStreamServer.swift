@@ -84,8 +84,7 @@ package final class EventStreamServer: Sendable {
         if first == .gateway { return try connection.answer("502 Bad Gateway") }
         state.withLock { $0.open[number] = [.send(greeting)] }
         defer { state.withLock { $0.open[number] = nil } }
-        try connection.sendHead(
-            "200 OK", [("Content-Type", "text/event-stream"), ("Transfer-Encoding", "chunked")])
+        try connection.sendHead("200 OK", [("Content-Type", "text/event-stream"), ("Transfer-Encoding", "chunked")])
         var last = ContinuousClock.now
         while true {
             for order in state.withLock({ $0.open.updateValue([], forKey: number) ?? [] }) {

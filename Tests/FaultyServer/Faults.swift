@@ -238,8 +238,7 @@ extension FaultyAnswer {
         case "many": return try answer("302 Found", [], ("Location", "/\(name)/many/\(count)"))
         // One redirect with a body, to something that works.
         case "moved":
-            return try answer(
-                "301 Moved Permanently", Array("over there".utf8), ("Location", "../../ok/v1/?moved"))
+            return try answer("301 Moved Permanently", Array("over there".utf8), ("Location", "../../ok/v1/?moved"))
         case "drops-since":
             guard query.contains("_since") else { return try answer("200 OK", Array("full".utf8)) }
             let kept = query.split(separator: "&").filter { !$0.hasPrefix("_since") }.joined(separator: "&")

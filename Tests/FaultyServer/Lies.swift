@@ -503,8 +503,7 @@ extension Lie {
         let old = Array("HTTP/1.1 200 OK\r\nContent-Length: \(length)\r\n\r\n\(evil)".utf8)
         let new: [Part] = [.bytes(Array(whole.utf8))]
         var lies = (0..<old.count).map { count in
-            Lie(
-                "another document, cut after \(count) bytes", .right, [[.bytes(Array(old[..<count]))], new], tries: 2)
+            Lie("another document, cut after \(count) bytes", .right, [[.bytes(Array(old[..<count]))], new], tries: 2)
         }
         func file(_ etag: String, _ body: String, from start: Int = 0, fields: String = "") -> [Part] {
             let status = start == 0 ? "200 OK" : "206 Partial Content"

@@ -22,8 +22,7 @@ public final class TestService: Sendable {
     ///
     /// - Parameters:
     ///   - time: a clock controlled by the test; `nil` for the system's clock. With the system's clock, waits between
-    ///     two attempts of a request take at most two milliseconds, but waits of 30 seconds or more, such as timeouts,
-    ///     take their full time.
+    ///     two attempts of a request take at most two milliseconds; all others, such as timeouts, take their full time.
     ///   - updates: an update channel on which the test makes announcements; `nil` for none.
     ///   - configure: a closure that changes the configuration, such as its `appContext` or `packaged`.
     /// - Throws: an error if the server's keys cannot be created.
@@ -44,11 +43,6 @@ public final class TestService: Sendable {
         if let time {
             config.environment = time.environment
             origin.wait = time.environment.sleep
-        } else {
-            // Shorten waits between attempts, but not timeouts.
-            config.environment.sleep = {
-                try await Task.sleep(for: $0 >= .seconds(30) ? $0 : min($0, .milliseconds(2)))
-            }
         }
         if let updates { config.updates = UpdatePolicy(source: updates) }
         configure(&config)

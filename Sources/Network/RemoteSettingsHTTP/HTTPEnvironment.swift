@@ -6,6 +6,8 @@ package struct HTTPEnvironment: Sendable {
     package var now: @Sendable () -> Timestamp
     /// Waits. It throws if the task is cancelled during the wait.
     package var sleep: @Sendable (Duration) async throws -> Void
+    /// Waits between two attempts of a request; `nil` to use ``sleep``. Tests shorten these waits, but not time limits.
+    package var pause: (@Sendable (Duration) async throws -> Void)?
     /// A random number from 0 up to, but not including, 1.
     package var random: @Sendable () -> Double
     /// The time since a fixed moment, for deadlines. Changing the system clock does not affect it, and it does not

@@ -89,7 +89,7 @@ extension ServerClient {
 
     func sleep(_ duration: Duration, of url: String) async throws(HTTPError) {
         do {
-            try await environment.sleep(duration)
+            try await (environment.pause ?? environment.sleep)(duration)
         } catch {
             throw HTTPError(url, .cancelled)
         }

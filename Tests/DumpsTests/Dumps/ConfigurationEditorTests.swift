@@ -48,8 +48,7 @@ struct ConfigurationEditorTests {
         #expect(try editor.add(try CollectionID("main/search"), attachments: nil))
         #expect(editor.text == text.replacing("  main/zones:\n", with: "  main/search:\n  main/zones:\n"))
         #expect(try editor.add(try CollectionID("security-state/onecrl"), attachments: "all"))
-        #expect(
-            editor.text.contains("  main/zones:\n  security-state/onecrl:\n    attachments: all\n# The end.\n"))
+        #expect(editor.text.contains("  main/zones:\n  security-state/onecrl:\n    attachments: all\n# The end.\n"))
     }
 
     /// As one edit, because thousands of edits would each read all of the file.

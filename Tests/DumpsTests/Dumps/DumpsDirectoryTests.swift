@@ -24,8 +24,7 @@ struct DumpsDirectoryTests {
         try FileManager.default.createDirectory(atPath: "\(precious)/in", withIntermediateDirectories: true)
         let parent = place.isEmpty ? dumps : "\(dumps)/.rsdump"
         try FileManager.default.createDirectory(atPath: parent, withIntermediateDirectories: true)
-        try FileManager.default.createSymbolicLink(
-            atPath: "\(dumps)/.rsdump\(place)", withDestinationPath: precious)
+        try FileManager.default.createSymbolicLink(atPath: "\(dumps)/.rsdump\(place)", withDestinationPath: precious)
         let directory = DumpsDirectory(dumps)
         #expect(throws: BundleError.self) { try directory.prepareWork() }
         await #expect(throws: BundleError.self) { try await DumpsTransaction.begin(in: directory) }

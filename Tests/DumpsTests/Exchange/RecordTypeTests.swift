@@ -118,8 +118,7 @@ struct RecordTypeTests {
         let type = RecordType(named: "ARecord", records: [record], schema: schema)
         let read = RecordType(named: "ARecord", in: type.declaration(collection: "main/a"))
         // Swift takes the last two texts for one, and so does a switch.
-        #expect(
-            read.flatMap { Self.field("side", $0.type) }?.type == .choice(["left", "right", "unknown", "\"", "é"]))
+        #expect(read.flatMap { Self.field("side", $0.type) }?.type == .choice(["left", "right", "unknown", "\"", "é"]))
     }
 
     @Test func aRecordThatDoesNotFitIsNamedWithItsMember() throws {

@@ -60,8 +60,7 @@ struct RefreshPlannerTests {
                 == .refetch("it is unsigned, and dumps.yaml no longer accepts unsigned data"))
         #expect(action(entry(5, trust: .unsigned), acceptsUnsigned: true) == .unchanged)
         let time = Timestamp(milliseconds: 9)
-        let elsewhere = Provenance.signed(
-            .init(signer: "x", root: other, chainNotAfter: time, verifiedAt: time))
+        let elsewhere = Provenance.signed(.init(signer: "x", root: other, chainNotAfter: time, verifiedAt: time))
         #expect(action(entry(5, trust: elsewhere)) == .refetch("its root is no longer trusted"))
     }
 }

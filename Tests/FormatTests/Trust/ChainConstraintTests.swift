@@ -142,8 +142,7 @@ struct ChainConstraintTests {
         pki.leaf.alternativeNames.append(.ipAddress(address))
         var made = try pki.issue()
         #expect(
-            throws: BundleError.unsupportedNameConstraint(
-                made.label(2), form: "iPAddress", certificate: made.label(1))
+            throws: BundleError.unsupportedNameConstraint(made.label(2), form: "iPAddress", certificate: made.label(1))
         ) { try made.verified() }
 
         pki = TestPKI()
@@ -192,14 +191,12 @@ struct ChainConstraintTests {
         var made = try pki.issue()
         let name = SignerName.remoteSettings.dnsName
         #expect(
-            throws: BundleError.nameExcluded(
-                made.label(1), name: name, by: made.label(2), excluded: constraint)
+            throws: BundleError.nameExcluded(made.label(1), name: name, by: made.label(2), excluded: constraint)
         ) { try made.verified() }
         pki.intermediate.nameConstraints = NameConstraints(permittedDNSDomains: [constraint])
         made = try pki.issue()
         #expect(
-            throws: BundleError.nameNotPermitted(
-                made.label(1), name: name, by: made.label(2), permitted: [constraint])
+            throws: BundleError.nameNotPermitted(made.label(1), name: name, by: made.label(2), permitted: [constraint])
         ) { try made.verified() }
     }
 

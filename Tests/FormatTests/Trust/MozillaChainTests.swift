@@ -85,8 +85,7 @@ struct MozillaChainTests {
         let chain = try CertificateChain(pem: file(name + ".chain"))
         let anchors = TrustAnchors([chain.root])
         #expect(
-            throws: BundleError.untrustedRoot(
-                found: chain.root, pinned: TrustAnchors.mozillaProduction.roots)
+            throws: BundleError.untrustedRoot(found: chain.root, pinned: TrustAnchors.mozillaProduction.roots)
         ) { try chain.verified(anchors: .mozillaProduction, signer: Self.signer, at: Self.time) }
         #expect(
             throws: BundleError.wrongSigner(expected: .remoteSettings, found: [Self.signer.dnsName])

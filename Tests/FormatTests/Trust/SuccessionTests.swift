@@ -59,8 +59,7 @@ struct SuccessionTests {
             for (same, pin) in [true, false, nil].flatMap({ same in pins.map { (same, $0) } }) {
                 for (proven, rejected) in [(true, true), (true, false), (false, true), (false, false)] {
                     all.append(
-                        Situation(
-                            occasion, hasSameRecords: same, isProven: proven, pin: pin, isRejected: rejected))
+                        Situation(occasion, hasSameRecords: same, isProven: proven, pin: pin, isRejected: rejected))
                 }
             }
         }

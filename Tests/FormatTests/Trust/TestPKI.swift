@@ -127,9 +127,7 @@ struct TestChain {
         return CertificateLabel(position: position, count: certificates.count, subject: name ?? "")
     }
 
-    func verified(
-        signer: SignerName = .remoteSettings, at time: Timestamp = TestPKI.now
-    ) throws -> VerifiedChain {
+    func verified(signer: SignerName = .remoteSettings, at time: Timestamp = TestPKI.now) throws -> VerifiedChain {
         try CertificateChain(pem: pem).verified(anchors: anchors, signer: signer, at: time)
     }
 

@@ -35,9 +35,7 @@ package struct FuzzProgram: Sendable {
             } else if let rounds = environment["RSFUZZ_ROUNDS"].flatMap(Int.init) {
                 let place = environment["RSFUZZ_INPUT"].map { URL(filePath: $0) }
                 let count = max(1, rounds / target.cost)
-                try target.run(
-                    from: try target.seeds(SeedSource(root: root, isRepeatable: true))
-                ) { round, input in
+                try target.run(from: try target.seeds(SeedSource(root: root, isRepeatable: true))) { round, input in
                     if let place { try Data(input).write(to: place) }
                     return round < count
                 }

@@ -44,9 +44,7 @@ package struct FuzzTarget: Sendable {
     ///
     /// - Parameter goesOn: called before each run, with the number of runs so far; `false` ends.
     /// - Throws: as ``run(_:)``, and what `goesOn` throws.
-    package func run(
-        from seeds: [[UInt8]], while goesOn: (_ round: Int, _ input: [UInt8]) throws -> Bool
-    ) throws {
+    package func run(from seeds: [[UInt8]], while goesOn: (_ round: Int, _ input: [UInt8]) throws -> Bool) throws {
         guard !seeds.isEmpty else { throw Finding("there are no seeds") }
         var (round, input) = (0, [UInt8]())
         while true {

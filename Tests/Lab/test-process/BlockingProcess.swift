@@ -25,8 +25,7 @@ private let failed = Mutex(false)
 private func makeService(_ number: Int, fails: Bool) -> RemoteSettingsService {
     let faults = ["/buckets/monitor/", "/attachments/"].map { Fault($0, effect: .status(503), times: fails ? 1 : 0) }
     server.inject(faults + [Fault(delay: .milliseconds(2))])
-    var config = RemoteSettingsConfig(
-        server: .custom(url: server.url), trustRoots: server.root)
+    var config = RemoteSettingsConfig(server: .custom(url: server.url), trustRoots: server.root)
     config.log = { _ in }
     config.updates = .off
     config.transport = server

@@ -32,8 +32,7 @@ enum ConfigProcess {
 
         /// A remote config as a process that has just started has it.
         func start() -> RemoteConfig {
-            var config = RemoteSettingsConfig(
-                server: .custom(url: arguments[2]), trustRoots: roots)
+            var config = RemoteSettingsConfig(server: .custom(url: arguments[2]), trustRoots: roots)
             config.log = { _ in }
             config.safeStart = ProcessInfo.processInfo.environment["SAFE_START"] != nil
             return RemoteConfig(

@@ -197,8 +197,7 @@ struct LayerTests {
     /// A record may say that the app's own default applies.
     @Test func inAppDefault() async throws {
         try place.put("k", "remote")
-        try place.collection.put(
-            "k2", ["key": "k", "in_app_default": true, "filter_expression": "env.locale == 'de'"])
+        try place.collection.put("k2", ["key": "k", "in_app_default": true, "filter_expression": "env.locale == 'de'"])
         let config = place.start { $0.appContext = RemoteSettingsContext(locale: "de") }
         config.setDefaults(["k": "mine"])
         try await config.fetchAndActivate()

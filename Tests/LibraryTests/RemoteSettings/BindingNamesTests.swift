@@ -41,13 +41,11 @@ import Testing
                 context.channel, context.appVersion, context.appId, context.locale, context.os, context.osVersion,
                 context.formFactor, context.country, context.distribution,
             ].compactMap { $0 }.count == 8 && context.customTargettingAttributes?.count == 1)
-        let attachment = RemoteSettingsAttachment(
-            filename: "a", mimetype: "b", location: "c", hash: "d", size: 5)
+        let attachment = RemoteSettingsAttachment(filename: "a", mimetype: "b", location: "c", hash: "d", size: 5)
         #expect(
             [attachment.filename, attachment.mimetype, attachment.location, attachment.hash] == ["a", "b", "c", "d"])
         let fields = #"{"a":1}"#
-        let record = RemoteSettingsRecord(
-            id: "a", lastModified: 1, deleted: false, attachment: nil, fields: fields)
+        let record = RemoteSettingsRecord(id: "a", lastModified: 1, deleted: false, attachment: nil, fields: fields)
         #expect(record.id == "a" && record.lastModified == 1 && !record.deleted && record.attachment == nil)
         #expect(record.fields == fields && attachment.size == 5)
         // The place of `SyncStatus`.
@@ -93,7 +91,7 @@ import Testing
         let client = Collection.icons.makeClient(try service())
         try await client.sync()
         var images: [String: Data] = [:]
-        try await client.downloadAttachments()
+        _ = try await client.downloadAttachments()
         for record in client.getRecords() ?? [] { images[record.id] = try await client.getAttachment(record: record) }
         #expect(images == ["a": Data("icon".utf8)])
         #expect(client.recordsByID?.count == 1)

@@ -22,14 +22,12 @@ struct ChainStoreTests {
             userAgent: UserAgent(name: "tests", version: "1"))
         let keeper = CountingKeeper()
         let policy = TrustPolicy(roots: place.server.root)
-        let store = ChainStore(
-            client: client, policy: policy, time: HTTPEnvironment.system.now(), keeper: keeper)
+        let store = ChainStore(client: client, policy: policy, time: HTTPEnvironment.system.now(), keeper: keeper)
         let fetcher = CollectionFetcher(client: client, chains: store, policy: policy)
         try await withThrowingTaskGroup { group in
             for collection in collections {
                 group.addTask {
-                    _ = try await fetcher.fetch(
-                        .init(id: collection.collection, expected: nil, held: nil, base: nil))
+                    _ = try await fetcher.fetch(.init(id: collection.collection, expected: nil, held: nil, base: nil))
                 }
             }
             try await group.waitForAll()

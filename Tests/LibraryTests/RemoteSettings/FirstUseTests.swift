@@ -103,8 +103,7 @@ extension ServerTests {
             try await client.sync()
             #expect(await updates.next()?.count == 0)
             #expect(await updates.next()?.map(\.id) == ["all"])
-            try service.updateConfig(
-                config: place.config { $0.appContext = RemoteSettingsContext(channel: "beta") })
+            try service.updateConfig(config: place.config { $0.appContext = RemoteSettingsContext(channel: "beta") })
             #expect(await updates.next()?.map(\.id) == ["all", "beta"])
             client.shutdown()
             #expect(await updates.next() == nil)

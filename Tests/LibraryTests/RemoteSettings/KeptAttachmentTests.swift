@@ -11,8 +11,7 @@ import Testing
 
     private func files(_ collection: ServerCollection) -> Set<String> {
         Set(
-            (try? FileManager.default.contentsOfDirectory(
-                atPath: place.attachments(collection))) ?? [])
+            (try? FileManager.default.contentsOfDirectory(atPath: place.attachments(collection))) ?? [])
     }
 
     private func synced(_ ids: [String]) async throws -> (ServerCollection, RemoteSettingsClient) {
@@ -73,7 +72,7 @@ import Testing
 
     @Test func keptOnesOutliveTheirRecord() async throws {
         let (collection, client) = try await synced(["a", "b", "c"])
-        try await client.downloadAttachments()
+        _ = try await client.downloadAttachments()
         let (kept, other) = (try record("a", of: client), try record("b", of: client))
         try client.keepAttachment(for: kept)
         try client.keepAttachment(for: kept)
@@ -107,8 +106,7 @@ import Testing
         }
         try FileManager.default.createDirectory(
             atPath: "\(place.storage)/attachments/main", withIntermediateDirectories: true)
-        try FileManager.default.createSymbolicLink(
-            atPath: place.attachments(collection), withDestinationPath: outside)
+        try FileManager.default.createSymbolicLink(atPath: place.attachments(collection), withDestinationPath: outside)
         try client.keepAttachment(for: record)
         #expect(throws: RemoteSettingsError.self) { try client.removeAttachment(for: record) }
         #expect(try client.pruneAttachments() == 0)
@@ -117,7 +115,7 @@ import Testing
 
     @Test func pruningRemovesWhatNoRecordHas() async throws {
         let (collection, client) = try await synced(["a", "b"])
-        try await client.downloadAttachments()
+        _ = try await client.downloadAttachments()
         #expect(try client.pruneAttachments() == 0)
         let foreign = String(repeating: "0", count: 64)
         let directory = URL(fileURLWithPath: place.attachments(collection))

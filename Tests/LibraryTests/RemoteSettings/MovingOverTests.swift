@@ -112,6 +112,15 @@ import Testing
         #expect(place.server.requests.count == asked + 1)
     }
 
+    /// The waits between attempts are short in an app's tests, but not their time limits.
+    @Test func timeLimitsInTestsAreNotShortened() async throws {
+        let test = try TestService()
+        try test.collection("regions").put((0..<2000).map { "r\($0)" }, ["name": "x"])
+        let client = test.service.makeClient(collectionName: "regions")
+        try await client.sync(timeout: .seconds(10))
+        #expect(client.getRecords()?.count == 2000)
+    }
+
     @Test func shuttingOneClientDownLeavesTheOthers() async throws {
         let collection = try place.server.makeCollection()
         try collection.put("a")

@@ -129,8 +129,7 @@ extension ServerTests {
             let client = service.makeClient(collectionName: collection.name)
             try await client.sync()
             #expect(client.getRecords()?.count == 1)
-            try service.updateConfig(
-                config: place.config { $0.appContext = RemoteSettingsContext(country: "UK") })
+            try service.updateConfig(config: place.config { $0.appContext = RemoteSettingsContext(country: "UK") })
             #expect(client.getRecords() == [])
         }
 

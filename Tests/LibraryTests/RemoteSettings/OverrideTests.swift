@@ -136,8 +136,7 @@ extension ServerTests {
             let served = try filled("main/icons")
             let hash = SHA256Digest(hashing: Bytes(utf8: "globe"))
             let record = try #require((try served.changeset()["changes"] as? [[String: Any]])?.first)
-            let list = String(
-                decoding: try JSONSerialization.data(withJSONObject: ["data": [record]]), as: UTF8.self)
+            let list = String(decoding: try JSONSerialization.data(withJSONObject: ["data": [record]]), as: UTF8.self)
             let path = try write(list, to: "icons.json")
             let service = place.service { $0.overrides = [.file(path, of: "icons")] }
             let client = service.makeClient(collectionName: "icons")

@@ -78,8 +78,7 @@ import Testing
                 "memoryMB": .number(JSONNumber(8192)), "isDefaultBrowser": .bool(true),
                 "addons": .object([.init(key: "a", value: .null)]),
             ],
-            preferences: .init(
-                values: ["a.b": .bool(true), "n": .number(JSONNumber(3))], userSet: ["a.b"]))
+            preferences: .init(values: ["a.b": .bool(true), "n": .number(JSONNumber(3))], userSet: ["a.b"]))
         let filters = [
             "a": "env.memoryMB >= 4096 && env.isDefaultBrowser", "b": "env.distribution == 'partner'",
             "c": "'a.b'|preferenceValue == true", "d": "'n'|preferenceValue > 2", "e": "'a.b'|preferenceIsUserSet",

@@ -117,8 +117,7 @@ extension ServerTests {
             try await poison()
             for days in [-4000, 0, 4000] {
                 let real = HTTPEnvironment.system.now
-                #expect(
-                    try await live { $0.environment.now = { real().advanced(by: .seconds(86_400 * days)) } } == 0)
+                #expect(try await live { $0.environment.now = { real().advanced(by: .seconds(86_400 * days)) } } == 0)
             }
             #expect(try await live { $0.environment.now = { Timestamp(milliseconds: 0) } } == 24)
         }

@@ -73,7 +73,7 @@ import Testing
         for number in 0...Limits.keptChains { try write("chains/\(number).pem") }
         let first = place.service().makeClient(collectionName: collection.name)
         try await first.sync()
-        try await first.downloadAttachments()
+        _ = try await first.downloadAttachments()
         let folder = "attachments/\(collection.id)"
         let foreign = [
             ".backoff.json", ".chains/x.pem", "Preferences/user.config", "logs/app.previous", "main/a.snapshot",
@@ -234,7 +234,7 @@ import Testing
         try two.put("a")
         let first = place.service()
         for collection in [one, two] { try await first.makeClient(collectionName: collection.name).sync() }
-        try await first.makeClient(collectionName: one.name).downloadAttachments()
+        _ = try await first.makeClient(collectionName: one.name).downloadAttachments()
         // Files of others, at the top and beside the library's own.
         let foreign = ["config.json", "main/notes.txt", "main/x.snapshot.bak", "elsewhere/state.json"]
         for name in foreign {
@@ -304,7 +304,7 @@ import Testing
         let received = Received()
         let client = place.service { $0.telemetry = received }.makeClient(collectionName: collection.name)
         try await client.sync()
-        try await client.downloadAttachments()
+        _ = try await client.downloadAttachments()
         // A directory in an attachment's place cannot be removed like a file.
         let orphan = "\(place.attachments(collection))/\(String(repeating: "0", count: 64))"
         try FileManager.default.createDirectory(atPath: orphan, withIntermediateDirectories: true)

@@ -246,8 +246,7 @@ import Testing
         _ request: CertificateRequest, by keys: KeyDirectory, as role: CertificateRole = .intermediate,
         named name: String? = nil
     ) throws -> Bytes {
-        try keys.issue(
-            request, as: role, named: name ?? request.name, days: 30, environment: [:], now: now)
+        try keys.issue(request, as: role, named: name ?? request.name, days: 30, environment: [:], now: now)
     }
 
     @Test func offlineHolderIssuesWhatIsRequested() throws {

@@ -92,9 +92,7 @@ import Testing
         return place
     }
 
-    private func publisher(
-        _ place: PublishingPlace, _ token: Token, at time: Timestamp
-    ) async throws -> Publisher {
+    private func publisher(_ place: PublishingPlace, _ token: Token, at time: Timestamp) async throws -> Publisher {
         try await place.publisher(.init(time: time), signer: place.keys.signer([:]) { try await token.sign($0) })
     }
 

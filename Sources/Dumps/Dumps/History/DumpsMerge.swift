@@ -3,9 +3,9 @@ import SnapshotBundle
 
 /// A merge of the dumps of two commits: for each collection, it chooses the state of one of them.
 ///
-/// If the two states of a collection differ, a state is used only if it verifies. If both do, ``succession(of:after:in:)``
-/// decides: the signed state, the pinned one, the newer one. If they are equally good, the one that differs from the
-/// common ancestor's is used, otherwise that of our side (`HEAD`). An unsigned state of the other commit requires
+/// If the two states of a collection differ, a state is used only if it verifies. If both do, `succession` decides: the
+/// signed state, the pinned one, the newer one. If they are equally good, the one that differs from the common
+/// ancestor's is used, otherwise that of our side (`HEAD`). An unsigned state of the other commit requires
 /// `accept-unsigned` in `dumps.yaml`.
 ///
 /// A collection that the merged `dumps.yaml` does not list is removed.

@@ -104,7 +104,7 @@ public struct AttachmentProgress: Hashable, Sendable {
     }
 }
 
-/// The result of ``RemoteSettingsClient/downloadAttachments()``, as numbers of files.
+/// The result of ``RemoteSettingsClient/downloadAttachments(progress:)``, as numbers of files.
 public struct AttachmentDownloads: Hashable, Sendable {
     /// The number of files that were already in the storage directory or a packaged bundle.
     public var present = 0
@@ -112,6 +112,8 @@ public struct AttachmentDownloads: Hashable, Sendable {
     public var fromZip = 0
     /// The number of files downloaded one by one.
     public var downloaded = 0
+    /// The reasons why files could not be downloaded, by the ids of their records.
+    public var failed: [String: RemoteSettingsError] = [:]
 
     /// Creates a result from numbers of files, each 0 or more.
     public init(present: Int = 0, fromZip: Int = 0, downloaded: Int = 0) {

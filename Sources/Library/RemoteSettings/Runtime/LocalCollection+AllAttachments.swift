@@ -8,9 +8,10 @@ extension LocalCollection {
     /// The number of concurrent downloads.
     private static var width: Int { 4 }
 
-    /// Downloads every attachment of these records that is neither stored nor packaged.
+    /// Downloads every attachment of these records that is neither stored nor packaged. A failure that concerns every
+    /// file ends the whole download; one that concerns a single file does not.
     func downloadAttachments(
-        of records: [RemoteSettingsRecord]
+        of records: [RemoteSettingsRecord], progress: (@Sendable (AttachmentDownloads) -> Void)?
     ) async throws(RemoteSettingsError) -> AttachmentDownloads {
         var summary = AttachmentDownloads()
         var missing: [WantedAttachment] = []
@@ -28,11 +29,23 @@ extension LocalCollection {
             missing = await extractFromZip(missing, by: client)
             summary.fromZip = count - missing.count
         }
+        let shared = Mutex(summary)
+        progress?(summary)
         _ = try await missing.concurrentMap(width: Self.width) { wanted throws(RemoteSettingsError) in
-            try await self.download(wanted, by: client)
+            var failure: RemoteSettingsError?
+            do throws(RemoteSettingsError) {
+                _ = try await self.download(wanted, by: client)
+            } catch {
+                guard error.isOfOneFile else { throw error }
+                failure = error
+            }
+            let now = shared.withLock { summary in
+                if let failure { summary.failed[wanted.record] = failure } else { summary.downloaded += 1 }
+                return summary
+            }
+            progress?(now)
         }
-        summary.downloaded = missing.count
-        return summary
+        return shared.withLock { $0 }
     }
 
     private var hasZip: Bool {
@@ -81,5 +94,15 @@ extension LocalCollection {
             }
         }
         return Bytes(bytes)
+    }
+}
+
+extension RemoteSettingsError {
+    /// Whether other files of the same server may still be downloaded.
+    fileprivate var isOfOneFile: Bool {
+        switch self {
+        case .notFound, .invalidName, .untrusted, .rejected, .other: true
+        case .cancelled, .closed, .noClient, .offline, .unavailable, .timedOut, .notAllowed, .backoff, .storage: false
+        }
     }
 }

@@ -125,13 +125,18 @@ extension RemoteSettingsClient {
     ///
     /// If more than 16 are missing and the server offers a ZIP file of all attachments, that file is tried first.
     ///
-    /// - Throws: ``RemoteSettingsError`` for the first attachment that could not be fetched. The rest is then not
-    ///   downloaded; attachments already stored are kept.
-    @discardableResult
-    public func downloadAttachments() async throws(RemoteSettingsError) -> AttachmentDownloads {
+    /// An attachment that the server has lost does not stop the others: ``AttachmentDownloads/failed`` lists it. Each
+    /// call tries the missing ones again.
+    ///
+    /// - Parameter progress: a closure that is called after each file, on any thread, with the numbers so far.
+    /// - Throws: ``RemoteSettingsError`` for what stops all downloads, for example if the device is offline or the disk
+    ///   is full. Attachments already stored are kept.
+    public func downloadAttachments(
+        progress: (@Sendable (AttachmentDownloads) -> Void)? = nil
+    ) async throws(RemoteSettingsError) -> AttachmentDownloads {
         let collection = try collection()
         return try await WorkThreads.run { () async throws(RemoteSettingsError) in
-            try await collection.downloadAttachments(of: collection.records() ?? [])
+            try await collection.downloadAttachments(of: collection.records() ?? [], progress: progress)
         }
     }
 }

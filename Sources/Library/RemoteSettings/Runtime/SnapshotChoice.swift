@@ -53,8 +53,8 @@ struct SnapshotChoice: Sendable {
     /// not used, with the reasons.
     ///
     /// The candidates are the packaged bundles, the stored state, and the one before it, in the order of
-    /// ``succession(of:after:in:)``. The first one that is intact, trusted and not rejected by the app is used. If there
-    /// is none, the best packaged one is used even if it was rejected.
+    /// `succession`. The first one that is intact, trusted and not rejected by the app is used. If there is none, the
+    /// best packaged one is used even if it was rejected.
     ///
     /// - Parameters:
     ///   - slot: the stored states.

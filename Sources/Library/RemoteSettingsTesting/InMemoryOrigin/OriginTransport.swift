@@ -197,13 +197,12 @@ extension OriginTransport {
     /// A configuration for an app that uses this server. It has the server's URL and root, this object as the network,
     /// and no update channel.
     ///
-    /// Waits between two attempts of a request take at most two milliseconds. Time limits of half a minute or more are
-    /// not shortened.
+    /// Waits between two attempts of a request take at most two milliseconds. No other wait is shortened.
     public var config: RemoteSettingsConfig {
         var config = RemoteSettingsConfig(server: .custom(url: url), trustRoots: root)
         config.updates = .off
         config.transport = self
-        config.environment.sleep = { try await Task.sleep(for: $0 >= .seconds(30) ? $0 : min($0, .milliseconds(2))) }
+        config.environment.pause = { try await Task.sleep(for: min($0, .milliseconds(2))) }
         return config
     }
 

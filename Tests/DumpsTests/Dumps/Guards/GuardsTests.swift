@@ -139,8 +139,7 @@ struct GuardsTests {
             Guards().violations(of: try table([]), after: nil, oldCount: 5).map(\.guarding)
                 == [.notEmptied])
         // No number is a part of nothing.
-        #expect(
-            try guards("{max-added: 10%, max-growth: 1%}").violations(of: table(state()), after: table([])).isEmpty)
+        #expect(try guards("{max-added: 10%, max-growth: 1%}").violations(of: table(state()), after: table([])).isEmpty)
     }
 
     @Test func aDefaultGuardIsNamedAsSuch() throws {

@@ -48,8 +48,7 @@ import Testing
             try tree.write(committed.bytes, to: "main/regions.zip")
             try tree.commit("a lock of another state", second: 1)
             let repository = try await GitRepository(containing: tree.dumps)
-            let found = try #require(
-                try await BundleHistory([.git(repository)]).bundles(of: locked.id).bundles.first)
+            let found = try #require(try await BundleHistory([.git(repository)]).bundles(of: locked.id).bundles.first)
             #expect(try await found.lockEntry() == nil)
             await #expect {
                 try await found.open()

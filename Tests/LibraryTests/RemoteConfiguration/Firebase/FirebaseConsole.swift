@@ -16,8 +16,7 @@ struct FirebaseConsole {
         var ingredients: [String]
         var cookTime: Int
 
-        static let sandwich = Recipe(
-            recipeName: "PB&J", ingredients: ["bread", "peanut butter", "jelly"], cookTime: 7)
+        static let sandwich = Recipe(recipeName: "PB&J", ingredients: ["bread", "peanut butter", "jelly"], cookTime: 7)
     }
 
     struct MyConfig: Decodable {

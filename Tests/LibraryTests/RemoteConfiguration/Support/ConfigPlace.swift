@@ -141,8 +141,7 @@ final class ConfigPlace: Sendable {
     func put(_ key: String, _ value: Any) throws { try collection.put(key, ["key": key, "value": value]) }
 
     func put(_ key: String, _ value: Any, id: String, filter: String, priority: Int = 0) throws {
-        try collection.put(
-            id, ["key": key, "value": value, "filter_expression": filter, "priority": priority])
+        try collection.put(id, ["key": key, "value": value, "filter_expression": filter, "priority": priority])
     }
 
     /// Writes several parameters at once: there is no state in between.

@@ -11,8 +11,7 @@ struct UpdateEventTests {
 
     @Test func theEventsOfOurServer() throws {
         let collections = [try CollectionID("main/cfr"), try CollectionID("main/search-config")]
-        let update = UpdateEvent.update(
-            timestamp: Timestamp(milliseconds: 1_740_558_489_816), collections: collections)
+        let update = UpdateEvent.update(timestamp: Timestamp(milliseconds: 1_740_558_489_816), collections: collections)
         let json = #"{"timestamp":1740558489816,"collections":["main/cfr","main/search-config"]}"#
         #expect(update.json == json)
         #expect(update.text(id: "1") == "id: 1\nevent: update\ndata: \(json)\n\n")
