@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """scripts/check layers: a module in Sources/LAYER depends only on its own layer and on those before it. Tool, Publish and
 Server meet only in rsdump. Of two folders of a module, at most one names types of the other; only rsdump's
-command of all commands is named by them."""
+command of all commands is named by them. Of two states, only succession decides which is used."""
 import json
 import pathlib
 import re
@@ -32,6 +32,22 @@ def problems(package):
                 yield f"{target['name']} of {layer} depends on {name} of {layers[name]}"
 
 
+# Where timestamps are compared for another purpose: a time ahead of the clock, the history, what people are told.
+COMPARE = {
+    "BundleHistory", "CollectionFetcher", "CollectionSync", "DiffWords", "DumpsLoader", "EarlierState", "GuardVerification",
+    "Import", "ListCommand", "LocalCollection", "MirrorPublication", "MissedRefreshes", "MonitorDocument", "NextState",
+    "Origin+Documents", "PinRequest", "Publisher", "RefreshPlan", "ServedCollection", "SnapshotChoice", "SnapshotVerifier",
+    "StateTrial", "Succession",
+}
+
+
+def comparisons():
+    for path in ROOT.glob("Sources/**/*.swift"):
+        found = re.search(r"^[^/\n]*(?:imestamp\)? [<>]=? |[<>]=? [\w.$!?]*imestamp\b)", path.read_text(), re.MULTILINE)
+        if found and "-> " not in found[0] and path.stem not in COMPARE:
+            yield f"{path.relative_to(ROOT)}: {found[0].strip()}: succession decides which of two states is used"
+
+
 def mutual_folders():
     for module in ROOT.glob("Sources/*/*/"):
         texts = {path: re.sub(r'//.*|"(?:[^"\\\n]|\\.)*"', "", path.read_text()) for path in module.rglob("*.swift")}
@@ -44,6 +60,6 @@ def mutual_folders():
 
 
 if __name__ == "__main__":
-    found = [*problems(manifest()), *mutual_folders()]
+    found = [*problems(manifest()), *mutual_folders(), *comparisons()]
     print(*(f"check layers: {problem}" for problem in found), f"check layers: {len(found)} problems", sep="\n")
     sys.exit(1 if found else 0)

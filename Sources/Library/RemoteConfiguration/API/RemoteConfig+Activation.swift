@@ -130,11 +130,11 @@ extension RemoteConfig {
         }
         // Do not replace a newer state that another process has activated, unless it was rejected or cannot be used.
         let activated = index[collection.activated.key].activated
-        var kept = target.flatMap { activated.isCurrent($0.snapshot) ? $0.timestamp : nil }
+        var kept = target.flatMap { activated.isCurrent($0.snapshot) ? $0.standing : nil }
         if kept == nil, case let found = collection.newest(of: activated, usesPackaged: false),
             let snapshot = found.snapshot
         {
-            kept = trial?.reason(against: snapshot) == nil ? snapshot.timestamp : nil
+            kept = trial?.reason(against: snapshot) == nil ? found.standing : nil
             if kept != nil, found.isNewer(than: target) {
                 if let newer = try? layer(found, snapshot) { target = newer } else { kept = nil }
             }
@@ -151,7 +151,10 @@ extension RemoteConfig {
         {
             return .unchecked(target)
         }
-        if let target, target.source == .remote, kept.map({ $0 < target.timestamp }) ?? true {
+        let situation = Situation(.stored)
+        if let target, target.source == .remote,
+            kept.map({ succession(of: target.standing, after: $0, in: situation) == .replace }) ?? true
+        {
             collection.activate(target.snapshot, in: &index, trialSubject(collection))
             store.change(&index, collection) { $0.activated = collection.session.now }
         }

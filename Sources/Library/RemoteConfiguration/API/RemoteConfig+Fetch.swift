@@ -312,9 +312,12 @@ extension RemoteConfig {
             }
         }
         if let announced = message.timestamp {
-            let current = (try? client.collection())?.current()
-            let isHeld = current?.timestamp.map { $0 >= announced } ?? false
-            if !isHeld || current?.isStandIn == true { try markStale(expected: announced) }
+            let collection = try? client.collection()
+            let acceptsUnsigned = collection?.session.trust.acceptsUnsigned ?? false
+            let isHeld = collection?.current().standing.map {
+                !$0.isBehind(announced: announced, acceptsUnsigned: acceptsUnsigned)
+            }
+            if isHeld != true { try markStale(expected: announced) }
         } else {
             try markStale()
         }

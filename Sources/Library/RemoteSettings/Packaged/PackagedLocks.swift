@@ -18,8 +18,7 @@ struct PackagedLocks: Sendable {
         }
     }
 
-    /// Returns the bundles of one collection, newest first. Bundles with the same timestamp are in the order of the
-    /// sources.
+    /// Returns the bundles of one collection, in the order of the sources.
     ///
     /// Does I/O for sources that are directories, because a refresh may have replaced a bundle since the lock file was
     /// read.
@@ -37,8 +36,7 @@ struct PackagedLocks: Sendable {
                 problems.append(Self.unreadable(source, error))
             }
         }
-        // `sorted` is stable, so bundles with the same timestamp remain in the order of the sources.
-        return bundles.sorted { $0.lock.timestamp > $1.lock.timestamp }
+        return bundles
     }
 
     /// Returns the bundles of one collection that the lock files list, in the order of the sources. Does no I/O.

@@ -38,7 +38,7 @@ package final class Session: Sendable {
     /// The problem with the configuration, if any. No request is sent to the server in that case.
     let configurationProblem: RemoteSettingsError?
     package let serverIdentity: ServerIdentity
-    let trust: TrustPolicy
+    package let trust: TrustPolicy
     let changes: ChangeHub
     /// The record of how well the app has started with each state.
     package let trials: StateTrials

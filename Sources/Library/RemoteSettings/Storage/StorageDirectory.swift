@@ -136,7 +136,7 @@ extension StorageDirectory {
         return rebuilt()
     }
 
-    /// Rebuilds the index from the stored states. The newest state of a collection becomes the current one.
+    /// Rebuilds the index from the stored states. The best state of a collection becomes the current one.
     private func rebuilt() -> StorageIndex {
         var found: [String: [StoredState]] = [:]
         for name in (try? FileStore.list(statesPath, isLossy: true)) ?? [] {
@@ -150,7 +150,9 @@ extension StorageDirectory {
         }
         var index = StorageIndex()
         for (key, states) in found {
-            let sorted = states.sorted { $0.timestamp > $1.timestamp }
+            let sorted = states.sorted {
+                succession(of: $0.standing, after: $1.standing, in: Situation(.stored)) == .replace
+            }
             index[key].synced.current = sorted[0]
             index[key].synced.previous = sorted.dropFirst().first
         }
