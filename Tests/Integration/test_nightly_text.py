@@ -1,4 +1,5 @@
 """The text of a pull request of several nights, with changes and failures of every kind: what a reviewer reads of them."""
+import contextlib
 import datetime
 import json
 import math
@@ -11,7 +12,8 @@ import pytest
 
 import rsdump
 import samples
-from nightly import Nightly
+from dumps import Dumps
+from nightly import BRANCH, Nightly
 from rs_server.client import Server
 from test_changes import ICONS, REGIONS, SETTINGS
 
@@ -39,10 +41,9 @@ class Nights:
         return (self.first + datetime.timedelta(days=night)).date().isoformat()
 
 
-@pytest.fixture(scope="module")
-def several(tmp_path_factory):
-    """Seven nights; the nightly, the nights, and the last run."""
-    folder = tmp_path_factory.mktemp("nights")
+@contextlib.contextmanager
+def serving(folder):
+    """A server and nights, whose clock everything has."""
     nights, plain = Nights(folder), rsdump.environment
     samples.write(folder / "samples")
     (folder / "server").mkdir()
@@ -52,12 +53,37 @@ def several(tmp_path_factory):
         patch.setattr(rsdump, "environment", lambda changes=None: plain({**nights.environment, **(changes or {})}))
         with Server.start(folder / "server") as server:
             server.load(folder / "samples")
-            yield run_nights(folder, server, nights)
+            yield server, nights
+
+
+@pytest.fixture(scope="module")
+def several(tmp_path_factory):
+    """Seven nights; the nightly, the nights, and the last run."""
+    folder = tmp_path_factory.mktemp("nights")
+    with serving(folder) as (server, nights):
+        yield run_nights(folder, server, nights)
+
+
+@pytest.mark.nightly
+def test_a_month(tmp_path):
+    """Something changes each night, the server fails in three, and a person merges once a week, in two ways."""
+    from conftest import add_and_refresh
+    with serving(tmp_path) as (server, nights):
+        nightly = Nightly(tmp_path, add_and_refresh(Dumps(tmp_path / "dumps"), server, samples.NAMES))
+        for night in range(30):
+            nights.set(night)
+            server.patch_record(SETTINGS, "telemetry", {"value": night})
+            server.faults(*([{"path": "changeset", "status": 503}] if night % 10 == 4 else []))
+            assert (run := nightly.run()).code == (rsdump.UNREACHABLE if night % 10 == 4 else rsdump.DONE), str(run)
+            if night % 7 == 6:
+                nightly.merge(squash=night % 2 == 0)
+        after = nightly.checkout(BRANCH, "after")
+        assert after.verify("--locked").code == rsdump.DONE and {"value": 29}.items() <= after.bundle(SETTINGS).records[-1].items()
+    assert [each["state"] for each in nightly.requests] == ["MERGED"] * 4 + ["OPEN"]
 
 
 def run_nights(folder, server, nights):
     from conftest import add_and_refresh
-    from dumps import Dumps
     nights.set(-1)
     for name in (FONTS, SHAPES):
         server.put_collection(name)

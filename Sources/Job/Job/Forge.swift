@@ -87,9 +87,11 @@ struct ForgeAPI: Sendable {
         if let errors = document?["errors"].flatMap(Self.text), !errors.isEmpty {
             words.append(MarkdownText.code(VisibleText.excerpt(errors, limit: 300)))
         }
+        // GitHub's header and GitLab's.
+        let isOverRate = ["X-RateLimit-Remaining", "RateLimit-Remaining"].contains { answer.headers[$0] == "0" }
         switch answer.status {
         case 401: words.append("the token is not valid, or has expired")
-        case 403 where answer.headers["X-RateLimit-Remaining"] == "0" || answer.headers["Retry-After"] != nil, 429:
+        case 403 where isOverRate || answer.headers["Retry-After"] != nil, 429:
             words.append("there were too many requests; the next run tries again")
         case 403, 404:
             let needed = ["X-Accepted-GitHub-Permissions", "X-Accepted-OAuth-Scopes"].compactMap { answer.headers[$0] }

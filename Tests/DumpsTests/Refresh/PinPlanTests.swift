@@ -48,6 +48,7 @@ struct PinPlanTests {
         #expect(action(held: 5, .absent, pin: 5, monitor: 5) == .refetch("its bundle is missing"))
         #expect(action(held: 5, .damaged("cut"), pin: 5, monitor: 5) == .refetch("cut"))
         #expect(action(held: 4, .damaged("cut"), pin: 5, monitor: 5) == .refetch("its bundle has another state, 4"))
+        #expect(action(held: 6, pin: 5, monitor: 5) == .pinUnmet("its bundle has another state, 6"))
     }
 
     @Test(arguments: [nil, 4, 6]) func otherStatesDoNotSatisfyThePin(monitor: UInt64?) {
@@ -57,9 +58,5 @@ struct PinPlanTests {
         #expect(action(held: 4, pin: 5, monitor: monitor) == .pinUnmet("its bundle has another state, 4"))
         #expect(action(held: 5, .absent, pin: 5, monitor: monitor) == .pinUnmet("its bundle is missing"))
         #expect(action(held: 5, .damaged("cut"), pin: 5, monitor: monitor) == .pinUnmet("cut"))
-    }
-
-    @Test func theServerNeverTakesItBack() {
-        #expect(action(held: 6, pin: 5, monitor: 5) == .pinUnmet("its bundle has another state, 6"))
     }
 }

@@ -148,8 +148,8 @@ extension ServerTests {
             for number in 0..<18 { try collection.attach(Data("file \(number)".utf8), to: "r\(number)") }
             let client = client(collection)
             try await client.sync()
-            let lost = try #require(record("r3", of: client).attachment).location
-            place.server.inject([Fault(lost, effect: .status(404))])
+            let lost = Fault(try #require(record("r3", of: client).attachment).location, effect: .status(404))
+            place.server.inject([lost])
             let downloads = try await client.downloadAttachments()
             #expect(downloads.downloaded == 17 && downloads.failed.keys.elementsEqual(["r3"]))
             place.server.inject([])
