@@ -7,7 +7,7 @@ package struct Snapshot: Sendable {
     package let payload: Payload
     package let metadata: CollectionMetadata
     /// The PEM certificate chain with which the signature was verified; `nil` if there is no signature.
-    package let chain: Bytes?
+    package private(set) var chain: Bytes?
     package let provenance: Provenance
 
     /// The payload's timestamp.
@@ -29,7 +29,9 @@ package struct Snapshot: Sendable {
 
     /// Returns the snapshot with further certificate chains of its signatures beside its own.
     package func with(chain: Bytes) -> Snapshot {
-        Snapshot(vouchingFor: unverified, chain: chain, provenance: provenance)
+        var copy = self
+        copy.chain = chain
+        return copy
     }
 }
 

@@ -113,6 +113,16 @@ public final class RemoteConfig: RemoteConfigReading, Sendable {
         return config
     }
 
+    /// The app's remote config; `nil` before it is configured, as in a preview. That is logged once.
+    static var configured: RemoteConfig? {
+        let config = shared.withLock { $0 }
+        if config == nil { _ = warning }
+        return config
+    }
+
+    private static let warning: Void = ServiceLog(nil).warning(
+        "a RemoteConfigProperty was read before RemoteConfig.configure(collection:service:); it has its fallback")
+
     /// Returns the app's remote config. If ``configure(collection:service:settings:activation:installationID:)`` was
     /// not called before, the program stops.
     public static func remoteConfig() -> RemoteConfig {

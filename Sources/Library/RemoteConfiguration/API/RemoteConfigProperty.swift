@@ -30,10 +30,11 @@ public struct RemoteConfigProperty<Value: Decodable> {
         self.config = config
     }
 
-    /// The current value, decoded as by ``RemoteConfigValue/decoded(as:decoder:)``.
+    /// The current value, decoded as by ``RemoteConfigValue/decoded(as:decoder:)``. Without a remote config, as in a
+    /// preview, it is the fallback.
     public var wrappedValue: Value {
-        let value = (config ?? RemoteConfig.remoteConfig()).configValue(forKey: key)
-        guard value.source != .static else { return fallback }
+        let value = (config ?? RemoteConfig.configured)?.configValue(forKey: key)
+        guard let value, value.source != .static else { return fallback }
         return (try? ParameterDecoder(value: value, options: nil).decode(Value.self)) ?? fallback
     }
 }

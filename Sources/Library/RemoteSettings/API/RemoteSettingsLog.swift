@@ -34,7 +34,7 @@ package struct ServiceLog: Sendable {
     ///
     /// - Parameter receive: a closure that receives the entries. If it is `nil`, they are sent to swift-log with the
     ///   label `remote-settings`, which by default writes them to standard error.
-    init(_ receive: (@Sendable (RemoteSettingsLogEntry) -> Void)?) {
+    package init(_ receive: (@Sendable (RemoteSettingsLogEntry) -> Void)?) {
         if let receive {
             self.receive = receive
         } else {
