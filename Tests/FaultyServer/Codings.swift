@@ -76,7 +76,7 @@ package struct Coding: Sendable, CustomStringConvertible {
                 case .bytes(let more): received += more
                 }
             }
-        } catch let error as HTTPError {
+        } catch let error as Failure {
             let mayFail = outcome == .rightAsSent ? decodes : outcome != .right
             guard mayFail else { return "it was refused: \(error)" }
             guard error.code == .content || decodes && error.code == .broken else {

@@ -5,7 +5,7 @@ import SnapshotBundle
 
 /// One thing that a server can do wrong, and what a client may make of it.
 ///
-/// The table is the same for all transports: each of them must come to an ``HTTPError`` or to the right bytes, in time.
+/// The table is the same for all transports: each of them must come to a ``Failure`` or to the right bytes, in time.
 package struct Lie: Sendable {
     /// What the server does for one request; then it closes the connection.
     enum Part: Sendable {
@@ -114,11 +114,11 @@ package struct Lie: Sendable {
             case .error: return "it was believed"
             case .right, .either, .said: return nil
             }
-        } catch let error as HTTPError {
+        } catch let error as Failure {
             if case .right = outcome { return "it is right, and was refused: \(error)" }
             return nil
         } catch {
-            return "not an HTTPError: \(error)"
+            return "not a Failure: \(error)"
         }
     }
 

@@ -11,10 +11,14 @@ package enum ExitStatus: Int32, Sendable {
     case wouldChange = 6
     case tryAgain = 7
 
-    /// Creates the exit code for an error's failure code.
-    package init(_ code: FailureCode) {
+    /// Creates the exit code for a failure.
+    package init(_ failure: Failure) {
         self =
-            switch code {
+            switch failure.code {
+            // A path of the wrong kind, or a missing or truncated file, is not a failure of this machine's storage.
+            case .storage where !failure.isOfMachine: failure.isOfSystem ? .usage : .verificationFailed
+            // A response that is not a changeset is no evidence that the bundles are damaged.
+            case _ where failure.cause == .changeset: .someFailed
             case .usage, .invalidName, .unknownVersion, .overLimit: .usage
             case .malformed, .damaged, .untrusted, .certificate: .verificationFailed
             case .backoff: .backoff

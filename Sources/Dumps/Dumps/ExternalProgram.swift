@@ -66,11 +66,11 @@ package struct ExternalProgram: Sendable {
     ///   - input: its standard input; `nil` for that of this process.
     ///   - mostOutput: the maximum number of bytes of standard output.
     ///   - seconds: the time limit; `nil` for no limit.
-    /// - Throws: ``DumpsError`` with the code `missing` if the program is not on the `PATH`, `overLimit` if its output
+    /// - Throws: ``Failure`` with the code `missing` if the program is not on the `PATH`, `overLimit` if its output
     ///   is too large, `timeout` or `program` if it was stopped or cannot run, or the code of a failed file operation.
     package func run(
         input: Bytes?, mostOutput: Int, seconds: Int?
-    ) async throws(DumpsError) -> Finished {
+    ) async throws(Failure) -> Finished {
         try await run(input, seconds) { input, started in
             let result = try await Subprocess.run(
                 executable, arguments: arguments, environment: environment, platformOptions: options, input: input,
@@ -81,7 +81,7 @@ package struct ExternalProgram: Sendable {
                 let output = try await Self.all(of: execution.standardOutput, most: mostOutput)
                 return (output, try await errors)
             }
-            guard case .exited(let status) = result.terminationStatus else { throw DumpsError.endedBySignal }
+            guard case .exited(let status) = result.terminationStatus else { throw Failure.endedBySignal }
             return Finished(status: status, output: result.closureResult.0, errors: result.closureResult.1)
         }
     }
@@ -91,7 +91,7 @@ package struct ExternalProgram: Sendable {
         var bytes: [UInt8] = []
         for try await piece in stream {
             unsafe piece.withUnsafeBytes { unsafe bytes.append(contentsOf: $0) }
-            guard bytes.count <= most else { throw DumpsError.outputTooLarge }
+            guard bytes.count <= most else { throw Failure.outputTooLarge }
         }
         return bytes
     }
@@ -113,12 +113,12 @@ package struct ExternalProgram: Sendable {
     ///   - input: its standard input.
     ///   - seconds: the time limit.
     /// - Returns: its exit code.
-    package func runVisibly(input: Bytes, seconds: Int) async throws(DumpsError) -> Int32 {
+    package func runVisibly(input: Bytes, seconds: Int) async throws(Failure) -> Int32 {
         try await run(input, seconds) { input, started in
             let result = try await Subprocess.run(
                 executable, arguments: arguments, environment: environment, platformOptions: options, input: input,
                 output: .currentStandardError, error: .currentStandardError, body: { started.record($0) })
-            guard case .exited(let status) = result.terminationStatus else { throw DumpsError.endedBySignal }
+            guard case .exited(let status) = result.terminationStatus else { throw Failure.endedBySignal }
             return status
         }
     }
@@ -126,12 +126,12 @@ package struct ExternalProgram: Sendable {
     private func run<Value: Sendable>(
         _ input: Bytes?, _ seconds: Int?,
         _ body: @escaping @Sendable (FileDescriptorInput, StartedProcess) async throws -> Value
-    ) async throws(DumpsError) -> Value {
+    ) async throws(Failure) -> Value {
         let descriptor = try Self.descriptor(for: input)
         defer { if descriptor != STDIN_FILENO { close(descriptor) } }
         let started = StartedProcess()
         guard let seconds else { return try await Self.outcome(descriptor, started, body).get() }
-        let first = await withTaskGroup(of: Result<Value, DumpsError>.self) { group in
+        let first = await withTaskGroup(of: Result<Value, Failure>.self) { group in
             group.addTask { await Self.outcome(descriptor, started, body) }
             group.addTask { [sleep] in
                 let isOver = (try? await sleep(.seconds(seconds))) != nil
@@ -149,24 +149,20 @@ package struct ExternalProgram: Sendable {
 
     /// Opens a file that contains the input. If it were a pipe, a program that does not read all of its input would
     /// cause a SIGPIPE, which kills this process.
-    private static func descriptor(for input: Bytes?) throws(DumpsError) -> Int32 {
+    private static func descriptor(for input: Bytes?) throws(Failure) -> Int32 {
         guard let input else { return STDIN_FILENO }
-        do throws(BundleError) {
-            return try FileStore.openUnnamedFile(with: input)
-        } catch {
-            throw .file(error)
-        }
+        return try FileStore.openUnnamedFile(with: input)
     }
 
     private static func outcome<Value>(
         _ descriptor: Int32, _ started: StartedProcess,
         _ body: (FileDescriptorInput, StartedProcess) async throws -> Value
-    ) async -> Result<Value, DumpsError> {
+    ) async -> Result<Value, Failure> {
         do {
             let input = FileDescriptorInput.fileDescriptor(
                 .init(rawValue: descriptor), closeAfterSpawningProcess: false)
             return .success(try await body(input, started))
-        } catch let error as DumpsError {
+        } catch let error as Failure {
             return .failure(error)
         } catch let error as SubprocessError {
             switch error.code {
@@ -194,7 +190,7 @@ private final class StartedProcess: Sendable {
 }
 
 // Reasons why a run has no result. A nonzero exit code is a result.
-extension DumpsError {
+extension Failure {
     /// An error for a program that is not on the `PATH`.
     fileprivate static let programNotFound = Self(.missing, problem: "it is not on the PATH")
     fileprivate static let outputTooLarge = Self(.overLimit, problem: "its output is too large")

@@ -34,7 +34,7 @@ enum DumpText {
     }
 
     /// Returns the value of a JSON text, with its members and, if it is the file of a collection, its records sorted.
-    private static func sorted(_ text: Bytes) throws(FormatError) -> JSONValue {
+    private static func sorted(_ text: Bytes) throws(Failure) -> JSONValue {
         let value = try JSONValue(parsing: CanonicalJSON.canonicalize(text))
         if let records = value["data"]?.array, case .object(let members) = value, members.count == 2 {
             let others = members.filter { $0.key != "data" }

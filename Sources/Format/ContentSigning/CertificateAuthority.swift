@@ -25,8 +25,8 @@ package enum CertificateRole: String, CaseIterable, Sendable {
     /// Other names have up to 64 visible characters (RFC 5280, appendix A).
     ///
     /// - Parameter place: the source of the name, for the error.
-    /// - Throws: ``SigningKeyError``.
-    package func check(_ name: String, place: String) throws(SigningKeyError) {
+    /// - Throws: ``Failure``.
+    package func check(_ name: String, place: String) throws(Failure) {
         switch self {
         case .signer:
             let labels = name.utf8.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
@@ -34,14 +34,14 @@ package enum CertificateRole: String, CaseIterable, Sendable {
                 name.utf8.count <= 64
                 && labels.allSatisfy { (1...63).contains($0.count) && $0.allSatisfy(Self.isInDNSNames) }
             guard isDNSName else {
-                throw SigningKeyError(
-                    place, expected: "a DNS name of at most 64 ASCII characters", found: Self.shown(name),
+                throw Failure(
+                    file: place, expected: "a DNS name of at most 64 ASCII characters", found: Self.shown(name),
                     remedy: "use a host name, such as config.example.org; write non-ASCII letters in their xn--… form")
             }
         case .root, .intermediate:
             guard (1...64).contains(name.unicodeScalars.count), VisibleText.escape(name) == name else {
-                throw SigningKeyError(
-                    place, expected: "a name of 1 to 64 visible characters", found: Self.shown(name),
+                throw Failure(
+                    file: place, expected: "a name of 1 to 64 visible characters", found: Self.shown(name),
                     remedy: "choose a different name")
             }
         }
@@ -63,16 +63,16 @@ package struct SigningCertificate: Sendable {
 
     /// Parses the certificates in PEM data, in the same order.
     ///
-    /// - Throws: ``SigningKeyError`` if there is none, or if one of them cannot be parsed.
-    package static func all(of pem: Bytes, place: String) throws(SigningKeyError) -> [SigningCertificate] {
+    /// - Throws: ``Failure`` if there is none, or if one of them cannot be parsed.
+    package static func all(of pem: Bytes, place: String) throws(Failure) -> [SigningCertificate] {
         try all(of: PEMText.normalized(pem), place: place)
     }
 
-    static func all(of text: String, place: String) throws(SigningKeyError) -> [SigningCertificate] {
+    static func all(of text: String, place: String) throws(Failure) -> [SigningCertificate] {
         let blocks = PEMText.blocks(text).filter { $0.contains("BEGIN CERTIFICATE-") }
-        func refused(_ found: String) -> SigningKeyError {
-            SigningKeyError(
-                place, found: found, remedy: "give the PEM file of certificates that rsdump keys wrote")
+        func refused(_ found: String) -> Failure {
+            Failure(
+                file: place, found: found, remedy: "give the PEM file of certificates that rsdump keys wrote")
         }
         guard !blocks.isEmpty else { throw refused("the file has no PEM certificate") }
         guard blocks.count <= Limits.chainCertificates else {
@@ -86,7 +86,7 @@ package struct SigningCertificate: Sendable {
         }
     }
 
-    static func first(of text: String, place: String) throws(SigningKeyError) -> SigningCertificate {
+    static func first(of text: String, place: String) throws(Failure) -> SigningCertificate {
         // `all` never returns an empty list.
         try all(of: text, place: place)[0]
     }
@@ -103,10 +103,10 @@ package struct SigningCertificate: Sendable {
     }
 
     /// Checks that each certificate was issued by the next one.
-    package static func checkOrder(_ certificates: [SigningCertificate], place: String) throws(SigningKeyError) {
+    package static func checkOrder(_ certificates: [SigningCertificate], place: String) throws(Failure) {
         for (issued, issuer) in zip(certificates, certificates.dropFirst()) where !issued.isIssued(by: issuer) {
-            throw SigningKeyError(
-                place, code: .untrusted,
+            throw Failure(
+                .untrusted, file: place,
                 found: "broken chain: \(issued.name) was not issued by \(issuer.name), the next certificate",
                 remedy: "use the chain file as rsdump keys wrote it")
         }
@@ -169,7 +169,7 @@ package struct CertificateAuthority: Sendable {
     ///   - key: the root's key.
     ///   - days: the number of days after `now` for which the certificate is valid. Its validity begins one day before
     ///     `now`.
-    /// - Throws: ``SigningKeyError`` if a certificate cannot contain the name.
+    /// - Throws: ``Failure`` if a certificate cannot contain the name.
     package init(rootNamed name: String, key: PrivateKey, days: Int, now: Timestamp) throws {
         try CertificateRole.root.check(name, place: "the name")
         let subject = try DistinguishedName { CommonName(name) }
@@ -183,16 +183,16 @@ package struct CertificateAuthority: Sendable {
     /// Creates an authority from a key and its certificates.
     ///
     /// - Parameter certificates: the authority's own certificate, then its issuers.
-    /// - Throws: ``SigningKeyError`` if the first certificate is not for the key, or if it may not issue others.
-    package init(key: PrivateKey, certificates: [SigningCertificate], place: String) throws(SigningKeyError) {
+    /// - Throws: ``Failure`` if the first certificate is not for the key, or if it may not issue others.
+    package init(key: PrivateKey, certificates: [SigningCertificate], place: String) throws(Failure) {
         guard let own = certificates.first, own.isFor(key) else {
-            throw SigningKeyError(
-                place, code: .untrusted, found: "the certificate is for a different key",
+            throw Failure(
+                .untrusted, file: place, found: "the certificate is for a different key",
                 remedy: "restore the key and the certificate that were made together")
         }
         guard own.isAuthority else {
-            throw SigningKeyError(
-                place, code: .untrusted, found: "\(own.name) is not a CA, so it cannot issue certificates",
+            throw Failure(
+                .untrusted, file: place, found: "\(own.name) is not a CA, so it cannot issue certificates",
                 remedy: "use the directory with the root key or the intermediate key")
         }
         try SigningCertificate.checkOrder(certificates, place: place)
@@ -257,7 +257,7 @@ package struct CertificateAuthority: Sendable {
     /// Issues the requested certificate.
     ///
     /// - Returns: the certificate and then its issuers, as PEM.
-    /// - Throws: ``SigningKeyError`` if the request is not signed by its own key, or if that key is not a P-384 key.
+    /// - Throws: ``Failure`` if the request is not signed by its own key, or if that key is not a P-384 key.
     package func issue(
         _ request: CertificateRequest, as role: CertificateRole, named name: String, days: Int, now: Timestamp
     ) throws -> Bytes {
@@ -278,8 +278,8 @@ package struct CertificateAuthority: Sendable {
     ) throws -> SigningCertificate {
         // Issue nothing outside an issuer's validity: clients would refuse the chain, or this clock is wrong.
         for issuer in certificates where now < issuer.notBefore || now >= issuer.notAfter {
-            throw SigningKeyError(
-                issuer.name,
+            throw Failure(
+                file: issuer.name,
                 found:
                     "the certificate is valid from \(issuer.notBefore.rfc3339) to \(issuer.notAfter.rfc3339), and "
                     + "the current "

@@ -19,12 +19,12 @@ package struct CertificateRequest: Sendable {
 
     /// Parses PEM data that contains exactly one request. Other text around it is ignored.
     ///
-    /// - Throws: ``SigningKeyError`` if there is none, or more than one.
-    package init(pem: Bytes, place: String) throws(SigningKeyError) {
+    /// - Throws: ``Failure`` if there is none, or more than one.
+    package init(pem: Bytes, place: String) throws(Failure) {
         let blocks = PEMText.blocks(PEMText.normalized(pem)).filter { $0.contains("CERTIFICATE REQUEST-----") }
-        func refused(_ found: String) -> SigningKeyError {
-            SigningKeyError(
-                place, found: found,
+        func refused(_ found: String) -> Failure {
+            Failure(
+                file: place, found: found,
                 remedy: "make one with: rsdump keys request DIR")
         }
         guard blocks.count == 1 else {
@@ -59,16 +59,16 @@ package struct CertificateRequest: Sendable {
 
     /// Returns the key to certify, after checking that it signed the request.
     ///
-    /// - Throws: ``SigningKeyError`` if that key did not sign the request, or if it is not a P-384 key.
-    func verifiedKey() throws(SigningKeyError) -> PublicKey {
+    /// - Throws: ``Failure`` if that key did not sign the request, or if it is not a P-384 key.
+    func verifiedKey() throws(Failure) -> PublicKey {
         guard let key = P384.Signing.PublicKey(request.publicKey) else {
-            throw SigningKeyError(
-                place, code: .untrusted, found: "the key in the request is not a P-384 key",
+            throw Failure(
+                .untrusted, file: place, found: "the key in the request is not a P-384 key",
                 remedy: "make the request with: rsdump keys request DIR")
         }
         guard request.publicKey.isValidSignature(request.signature, for: request) else {
-            throw SigningKeyError(
-                place, code: .untrusted, found: "the request's signature does not match its own key",
+            throw Failure(
+                .untrusted, file: place, found: "the request's signature does not match its own key",
                 remedy: "make the request again with: rsdump keys request DIR")
         }
         return PublicKey(p384: key)

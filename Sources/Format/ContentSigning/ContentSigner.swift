@@ -35,11 +35,11 @@ package struct ContentSigner: PayloadSigner {
 
     /// Creates a signer from a key and its certificates.
     ///
-    /// - Throws: ``SigningKeyError`` if the signing certificate is not for the key.
-    package init(key: PrivateKey, certificates: SignerChain) throws(SigningKeyError) {
+    /// - Throws: ``Failure`` if the signing certificate is not for the key.
+    package init(key: PrivateKey, certificates: SignerChain) throws(Failure) {
         guard certificates.key.rawRepresentation == key.publicKey.p384.rawRepresentation else {
-            throw SigningKeyError(
-                certificates.place, code: .untrusted, found: "the certificate is not for the signing key",
+            throw Failure(
+                .untrusted, file: certificates.place, found: "the certificate is not for the signing key",
                 remedy: "use the key and the chain that were made together; rsdump keys status DIR lists those in DIR")
         }
         self.certificates = certificates
@@ -51,9 +51,9 @@ package struct ContentSigner: PayloadSigner {
     /// - Parameters:
     ///   - chain: PEM with the signing certificate first and the root last.
     ///   - place: the source of the chain, for the error.
-    /// - Throws: ``SigningKeyError`` if the first certificate is not for the key, or if it is not a signing
+    /// - Throws: ``Failure`` if the first certificate is not for the key, or if it is not a signing
     ///   certificate. It does not check whether the chain is valid and trusted.
-    package init(key: PrivateKey, chain: Bytes, place: String) throws(SigningKeyError) {
+    package init(key: PrivateKey, chain: Bytes, place: String) throws(Failure) {
         try self.init(key: key, certificates: SignerChain(chain, place: place))
     }
 
@@ -87,7 +87,7 @@ package struct ExternalSigner: PayloadSigner {
 
     /// Signs a payload and checks the result.
     ///
-    /// - Throws: the error of `Sign`, or ``SigningKeyError`` if the result is not a signature by the key of the signing
+    /// - Throws: the error of `Sign`, or ``Failure`` if the result is not a signature by the key of the signing
     ///   certificate.
     package func signature(over payload: Bytes) async throws -> String {
         let message = contentSignaturePrefix + payload.array
@@ -98,8 +98,8 @@ package struct ExternalSigner: PayloadSigner {
             try? P384.Signing.ECDSASignature(derRepresentation: made),
         ].compactMap(\.self)
         guard let valid = readings.first(where: { certificates.key.isValidSignature($0, for: digest) }) else {
-            throw SigningKeyError(
-                certificates.place, code: .untrusted,
+            throw Failure(
+                .untrusted, file: certificates.place,
                 found: readings.isEmpty
                     ? "the signer returned \(Counted.text(made.count, "byte")), which are neither a DER signature nor "
                         + "the 96 bytes of r and s"

@@ -18,10 +18,10 @@ package struct PrivateKey: Sendable, CustomStringConvertible {
     /// written as `\n`, because in some systems an environment variable must be a single line.
     ///
     /// - Parameter place: the file or environment variable, for error messages.
-    /// - Throws: ``SigningKeyError`` unless there is exactly one private key, which is a P-384 key and not encrypted.
-    package init(pem: Bytes, place: String) throws(SigningKeyError) {
-        func refused(_ found: String, remedy: String = "make a key with: rsdump keys create DIR") -> SigningKeyError {
-            SigningKeyError(place, found: found, remedy: remedy)
+    /// - Throws: ``Failure`` unless there is exactly one private key, which is a P-384 key and not encrypted.
+    package init(pem: Bytes, place: String) throws(Failure) {
+        func refused(_ found: String, remedy: String = "make a key with: rsdump keys create DIR") -> Failure {
+            Failure(file: place, found: found, remedy: remedy)
         }
         let text = PEMText.normalized(pem)
         guard !text.contains("ENCRYPTED") else {
@@ -69,11 +69,11 @@ package struct PublicKey: Sendable {
     /// Parses PEM data with a `PUBLIC KEY` (RFC 5280, SubjectPublicKeyInfo). No I/O.
     ///
     /// - Parameter place: the file, for error messages.
-    /// - Throws: ``SigningKeyError`` unless there is exactly one public key, which is a P-384 key, and no private key.
-    package init(pem: Bytes, place: String) throws(SigningKeyError) {
-        func refused(_ found: String) -> SigningKeyError {
-            SigningKeyError(
-                place, found: found,
+    /// - Throws: ``Failure`` unless there is exactly one public key, which is a P-384 key, and no private key.
+    package init(pem: Bytes, place: String) throws(Failure) {
+        func refused(_ found: String) -> Failure {
+            Failure(
+                file: place, found: found,
                 remedy: "give a PEM file of the public key; convert DER with: openssl pkey -pubin -inform DER -in FILE")
         }
         let text = PEMText.normalized(pem)

@@ -15,14 +15,14 @@ package struct SignerChain: Sendable {
     /// - Parameters:
     ///   - pem: the certificates, with the signing certificate first and the root last.
     ///   - place: the source of the chain, for errors.
-    /// - Throws: ``SigningKeyError`` if the first certificate is not a signing certificate. It does not check whether
+    /// - Throws: ``Failure`` if the first certificate is not a signing certificate. It does not check whether
     ///   the chain is valid and trusted.
-    package init(_ pem: Bytes, place: String) throws(SigningKeyError) {
+    package init(_ pem: Bytes, place: String) throws(Failure) {
         let text = PEMText.normalized(pem)
         let leaf = try SigningCertificate.first(of: text, place: place)
         guard let name = leaf.dnsNames.first, let key = leaf.publicKey else {
-            throw SigningKeyError(
-                place, code: .untrusted,
+            throw Failure(
+                .untrusted, file: place,
                 found: leaf.dnsNames.isEmpty
                     ? "the signing certificate has no DNS name"
                     : "the key of the signing certificate is not a P-384 key",

@@ -13,17 +13,17 @@ package struct FilterExpression: Sendable {
 
     /// Parses an expression.
     ///
-    /// - Throws: ``FilterError`` if `text` is not a valid expression, is too long, or nests too deeply.
-    package init(parsing text: String) throws(FilterError) {
+    /// - Throws: ``Failure`` if `text` is not a valid expression, is too long, or nests too deeply.
+    package init(parsing text: String) throws(Failure) {
         program = try FilterParser.parse(text)
         self.text = text
     }
 
     /// Returns the expression's value.
     ///
-    /// - Throws: ``FilterError`` if a value has the wrong type for an operator, if a transform is unknown, or if the
+    /// - Throws: ``Failure`` if a value has the wrong type for an operator, if a transform is unknown, or if the
     ///   evaluation exceeds ``FilterLimits``.
-    package func evaluate(in context: FilterContext) throws(FilterError) -> FilterValue {
+    package func evaluate(in context: FilterContext) throws(Failure) -> FilterValue {
         var budget = WorkBudget(steps: FilterLimits.steps)
         return try evaluate(in: context, budget: &budget)
     }
@@ -31,10 +31,10 @@ package struct FilterExpression: Sendable {
     /// Returns the expression's value like ``evaluate(in:)``.
     ///
     /// - Parameter budget: the remaining work for all evaluations together.
-    func evaluate(in context: FilterContext, budget: inout WorkBudget) throws(FilterError) -> FilterValue {
+    func evaluate(in context: FilterContext, budget: inout WorkBudget) throws(Failure) -> FilterValue {
         let steps = min(FilterLimits.steps, budget.left)
         var evaluator = FilterEvaluator(program, in: context, steps: steps)
-        let result = Result { () throws(FilterError) in try evaluator.run() }
+        let result = Result { () throws(Failure) in try evaluator.run() }
         try budget.spend(steps - evaluator.budget.left)
         return try result.get()
     }
@@ -44,7 +44,7 @@ package struct FilterExpression: Sendable {
 
     /// Evaluates the expression like ``matches(_:)``, and returns the reason for the result.
     package func outcome(in context: FilterContext) -> FilterOutcome {
-        do throws(FilterError) {
+        do throws(Failure) {
             return FilterOutcome(try evaluate(in: context))
         } catch {
             return .failed(error)

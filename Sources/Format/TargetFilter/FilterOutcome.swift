@@ -9,7 +9,7 @@ package enum FilterOutcome: Hashable, Sendable {
     /// The expression's value is neither `true` nor `false`.
     case notBoolean(FilterValue)
     /// The expression could not be parsed or evaluated.
-    case failed(FilterError)
+    case failed(Failure)
 
     init(_ value: FilterValue) {
         switch value {

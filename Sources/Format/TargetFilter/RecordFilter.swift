@@ -53,7 +53,7 @@ package struct RecordFilter: Sendable {
         if let known = outcomes[expression] { return known }
         var outcome = FilterOutcome.rejected
         if !budget.isExhausted {
-            do throws(FilterError) {
+            do throws(Failure) {
                 try budget.spend(expression.utf8.count / 4)
                 let parsed = try FilterExpression(parsing: expression)
                 outcome = FilterOutcome(try parsed.evaluate(in: context, budget: &budget))
@@ -82,11 +82,11 @@ extension FilterContext {
     /// Creates a context with the record itself at the root, for rules over records such as `fromLang == "en" &&
     /// attachment.size < 1000000`.
     ///
-    /// - Throws: ``FormatError`` if the record's JSON cannot be parsed.
-    package init(record: Record) throws(FormatError) {
+    /// - Throws: ``Failure`` if the record's JSON cannot be parsed.
+    package init(record: Record) throws(Failure) {
         let json = try JSONValue(parsing: record.json)
         guard case .object(let root) = FilterValue(json) else {
-            throw FormatError(.wrongType(expected: "an object", found: json.kind), at: 0)
+            throw Failure(.wrongType(expected: "an object", found: json.kind), at: 0)
         }
         self.init(root: root)
     }

@@ -74,7 +74,7 @@ struct ForgeAPI: Sendable {
                     .tryAgain, "\(name) answered \(method.rawValue) `\(path)` with something else than JSON")
             }
             return document
-        } catch let error as HTTPError {
+        } catch let error as Failure {
             throw JobProblem(.tryAgain, "\(name) cannot be asked: \(MarkdownText.prose("\(error)"))")
         }
     }

@@ -125,7 +125,7 @@ package struct JobClone: Sendable {
 
     /// Runs a command that asks the remote. If it fails, the next run tries again.
     private func asking(_ arguments: [String]) async throws -> GitCommand.Result {
-        do throws(DumpsError) {
+        do throws(Failure) {
             return try await git.checked(arguments)
         } catch {
             throw JobProblem(.tryAgain, error.problem)

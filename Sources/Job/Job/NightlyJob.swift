@@ -211,7 +211,7 @@ extension NightlyJob {
         report.refreshed = refreshed.report
         report.refreshedAt = program.now
         let failed = refreshed.report?.failed ?? []
-        let forged = failed.filter { $0.error.map { [.signature, .signatureLost].contains($0.kind) } ?? false }
+        let forged = failed.filter { $0.error?.isOfTrust ?? false }
         let others = failed.filter { each in !forged.contains { $0.id == each.id } }
         func names(_ outcomes: [CollectionOutcome]) -> String { MarkdownText.codes(outcomes.map { "\($0.id)" }) }
         for outcome in failed { report.warnings.append("\(outcome.id): \(outcome.error.map { "\($0)" } ?? "failed")") }

@@ -62,13 +62,15 @@ package struct ParameterRecord: Sendable {
 
     /// Creates a parameter from a record.
     ///
-    /// - Throws: ``ParameterError`` with the record's id if it is not a parameter.
-    package init(_ record: Record) throws(ParameterError) {
-        func failure(_ problem: ParameterError.Problem) -> ParameterError {
-            ParameterError(record: record.id, problem)
+    /// - Throws: ``Failure`` with the record's id if it is not a parameter.
+    package init(_ record: Record) throws(Failure) {
+        func failure(_ problem: Failure) -> Failure {
+            problem.of(record: record.id)
         }
         let json = record.json
-        guard let members = json.withSpan({ ParameterMembers(scanning: $0) }) else { throw failure(.unreadable) }
+        guard let members = json.withSpan({ ParameterMembers(scanning: $0) }) else {
+            throw failure(.notCanonicalRecord)
+        }
         guard let key = members.key else { throw failure(.noKey) }
         self.record = record
         self.key = try Self.key(json[key], failure)
@@ -86,8 +88,8 @@ package struct ParameterRecord: Sendable {
     }
 
     private static func key(
-        _ json: Bytes, _ failure: (ParameterError.Problem) -> ParameterError
-    ) throws(ParameterError) -> String {
+        _ json: Bytes, _ failure: (Failure) -> Failure
+    ) throws(Failure) -> String {
         let isPlain = json.withSpan { span in
             guard span.count > 2, span[0] == UInt8(ascii: "\"") else { return false }
             for index in 1..<span.count - 1 where !(0x20..<0x7F).contains(span[index]) || span[index] == 0x5C {
@@ -110,8 +112,8 @@ package struct ParameterRecord: Sendable {
     }
 
     private static func priority(
-        _ json: Bytes?, _ failure: (ParameterError.Problem) -> ParameterError
-    ) throws(ParameterError) -> Int64? {
+        _ json: Bytes?, _ failure: (Failure) -> Failure
+    ) throws(Failure) -> Int64? {
         guard let text = json?.text, text != "null" else { return nil }
         guard let number = Int64(text), number.magnitude <= largestPriority.magnitude else {
             throw failure(.invalidPriority(found: VisibleText.excerpt(text, limit: 40)))
@@ -121,8 +123,8 @@ package struct ParameterRecord: Sendable {
 
     /// Checks the filter. A filter that contains only white space is ignored, as everywhere in Remote Settings.
     private static func filter(
-        _ range: Range<Int>?, _ json: Bytes, _ failure: (ParameterError.Problem) -> ParameterError
-    ) throws(ParameterError) -> Range<Int>? {
+        _ range: Range<Int>?, _ json: Bytes, _ failure: (Failure) -> Failure
+    ) throws(Failure) -> Range<Int>? {
         guard let range else { return nil }
         let slice = json[range]
         if slice.starts(with: "null".utf8) { return nil }

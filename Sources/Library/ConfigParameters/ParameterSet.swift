@@ -21,8 +21,8 @@ package struct ParameterSet: Sendable {
 
     /// Creates a set from a table's records.
     ///
-    /// - Throws: ``ParameterError`` for the first record that is not a parameter.
-    package init(_ table: some Sequence<Record>) throws(ParameterError) {
+    /// - Throws: ``Failure`` for the first record that is not a parameter.
+    package init(_ table: some Sequence<Record>) throws(Failure) {
         var records: [ParameterRecord] = []
         records.reserveCapacity(table.underestimatedCount)
         var isSorted = true

@@ -166,9 +166,9 @@ private struct RemoteSettingsParameters: ConfigSnapshot {
         self.providerName = providerName
         self.secrets = secrets
         context = collection.session.filterContext
-        do throws(ParameterError) {
+        do throws(Failure) {
             parameters =
-                try payload.map { payload throws(ParameterError) in try ParameterSet(payload.records) }
+                try payload.map { payload throws(Failure) in try ParameterSet(payload.records) }
                 ?? ParameterSet()
         } catch {
             throw .other(reason: "\(collection.id): \(error)")

@@ -16,7 +16,7 @@ struct CurlFailure {
     let received: Int
     let headSeconds: Int
 
-    var reason: HTTPError.Reason {
+    var reason: Failure {
         switch result {
         case CURLE_COULDNT_RESOLVE_HOST, CURLE_COULDNT_RESOLVE_PROXY:
             .unreachable("host not found (\(text))")

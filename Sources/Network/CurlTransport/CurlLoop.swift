@@ -60,9 +60,9 @@ final class CurlLoop: Sendable {
     /// Starts a transfer.
     ///
     /// - Returns: the transfer's number, for ``drop(_:)``.
-    func start(_ request: HTTPRequest, _ answer: AnswerBuffer) throws(HTTPError) -> UInt64 {
+    func start(_ request: HTTPRequest, _ answer: AnswerBuffer) throws(Failure) -> UInt64 {
         if let problem = unsafe rs_curl_load() {
-            throw HTTPError(request.url, .unreachable(unsafe String(cString: problem)))
+            throw Failure(request.url, .unreachable(unsafe String(cString: problem)))
         }
         let id = state.withLock { state -> UInt64? in
             if unsafe state.multi == nil {
@@ -74,7 +74,7 @@ final class CurlLoop: Sendable {
             state.wake()
             return state.count
         }
-        guard let id else { throw HTTPError(request.url, .unreachable("libcurl's thread could not be started")) }
+        guard let id else { throw Failure(request.url, .unreachable("libcurl's thread could not be started")) }
         return id
     }
 

@@ -38,7 +38,7 @@ final class CurlTransfer {
         unsafe handle = rs_curl_easy_init()
         deadline = .now + request.headTimeout
         guard let handle = unsafe handle else {
-            answer.fail(HTTPError(request.url, .unreachable("there is not enough memory for libcurl")))
+            answer.fail(Failure(request.url, .unreachable("there is not enough memory for libcurl")))
             return
         }
         unsafe setOptions(handle, authorities)
@@ -191,7 +191,7 @@ final class CurlTransfer {
             unsafe repeatRequest(handle)
             return false
         } else {
-            answer.fail(HTTPError(request.url, reason(of: result)))
+            answer.fail(Failure(request.url, reason(of: result)))
         }
         return true
     }
@@ -223,21 +223,21 @@ final class CurlTransfer {
     func isLate(at now: ContinuousClock.Instant) -> Bool {
         guard unsafe handle != nil else { return true }
         guard !isInTime(now) else { return false }
-        answer.fail(HTTPError(request.url, timeout))
+        answer.fail(Failure(request.url, timeout))
         return true
     }
 
     private func isInTime(_ now: ContinuousClock.Instant) -> Bool { deadline.map { now < $0 } ?? true }
 
-    private var timeout: HTTPError.Reason {
+    private var timeout: Failure {
         let time = answer.hasHead ? request.idleTimeout : request.headTimeout
         var asked = 0.0
         if let handle = unsafe handle { unsafe rs_curl_get_double(handle, CURLINFO_PRETRANSFER_TIME, &asked) }
-        let phase: HTTPError.TimeoutPhase = answer.hasHead ? .body : asked > 0 ? .head : .connect
+        let phase: Failure.TimeoutPhase = answer.hasHead ? .body : asked > 0 ? .head : .connect
         return .timeout(phase, seconds: Int(clamping: time.components.seconds))
     }
 
-    private func reason(of result: CURLcode) -> HTTPError.Reason {
+    private func reason(of result: CURLcode) -> Failure {
         if let problem = head.problem { return .notHTTP(problem) }
         // See `mayContinue()`.
         if result == CURLE_ABORTED_BY_CALLBACK { return timeout }

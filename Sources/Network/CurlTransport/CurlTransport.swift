@@ -33,7 +33,7 @@ package final class CurlTransport: HTTPTransport {
         loop.close()
     }
 
-    package func send(_ request: HTTPRequest) async throws(HTTPError) -> HTTPResponse {
+    package func send(_ request: HTTPRequest) async throws(Failure) -> HTTPResponse {
         let answer = AnswerBuffer(mostBuffered: CurlTransfer.mostBuffered)
         let id = try loop.start(request, answer)
         // Releasing the body, or throwing from here, stops the transfer.

@@ -19,13 +19,13 @@ package final class AnswerBuffer: Sendable {
     }
 
     private struct State {
-        var head: Result<Head, HTTPError>?
+        var head: Result<Head, Failure>?
         var bytes: [UInt8] = []
         var isPaused = false
         /// The number of pieces that have arrived.
         var pieces = 0
         /// How the body finished; `nil` while it is still arriving. It is set once, but a cancellation replaces it.
-        var end: Result<Void, HTTPError>?
+        var end: Result<Void, Failure>?
         /// A counter of changes to this state. A reader that is about to wait compares it to notice a change.
         var changes = 0
         /// The suspended reader; `nil` if no reader is waiting.
@@ -44,15 +44,15 @@ package final class AnswerBuffer: Sendable {
 
     // MARK: The reader
 
-    fileprivate func head() async -> Result<Head, HTTPError> {
+    fileprivate func head() async -> Result<Head, Failure> {
         await wait { $0.head }
     }
 
     /// Waits until bytes have arrived and returns all of them; `nil` at the end of the body.
     ///
     /// - Parameter resume: resumes the source. It is called only if the source is paused.
-    fileprivate func next(resume: () -> Void) async -> Result<[UInt8]?, HTTPError> {
-        let (piece, wasPaused) = await wait { state -> (Result<[UInt8]?, HTTPError>, Bool)? in
+    fileprivate func next(resume: () -> Void) async -> Result<[UInt8]?, Failure> {
+        let (piece, wasPaused) = await wait { state -> (Result<[UInt8]?, Failure>, Bool)? in
             if !state.bytes.isEmpty {
                 defer {
                     state.bytes = []
@@ -68,7 +68,7 @@ package final class AnswerBuffer: Sendable {
     }
 
     /// Cancels the reader's wait immediately, and discards the unread bytes.
-    fileprivate func cancel(_ error: HTTPError) {
+    fileprivate func cancel(_ error: Failure) {
         change { state in
             if state.head == nil { state.head = .failure(error) }
             state.bytes = []
@@ -135,7 +135,7 @@ package final class AnswerBuffer: Sendable {
     }
 
     /// Fails the head if it has not arrived, otherwise the body. Bytes that arrived earlier can still be read.
-    package func fail(_ error: HTTPError) {
+    package func fail(_ error: Failure) {
         change { state in
             if state.head == nil { state.head = .failure(error) }
             state.end = state.end ?? .failure(error)
@@ -170,21 +170,21 @@ package final class BufferedBody: HTTPBody {
     }
 
     /// Waits for the head of the response.
-    package func head() async throws(HTTPError) -> AnswerBuffer.Head {
+    package func head() async throws(Failure) -> AnswerBuffer.Head {
         try await cancelling { [answer] in await answer.head() }
     }
 
-    package func next() async throws(HTTPError) -> [UInt8]? {
+    package func next() async throws(Failure) -> [UInt8]? {
         try await cancelling { [answer, resume] in await answer.next(resume: resume) }
     }
 
     private func cancelling<Value: Sendable>(
-        _ wait: @Sendable () async -> Result<Value, HTTPError>
-    ) async throws(HTTPError) -> Value {
+        _ wait: @Sendable () async -> Result<Value, Failure>
+    ) async throws(Failure) -> Value {
         let result = await withTaskCancellationHandler {
             await wait()
         } onCancel: { [answer, stop, url] in
-            answer.cancel(HTTPError(url, .cancelled))
+            answer.cancel(Failure(url, .cancelled))
             stop()
         }
         return try result.get()

@@ -11,12 +11,12 @@ package struct AttachmentsURL: Hashable, Sendable {
     /// Parses the base URL.
     ///
     /// - Parameter baseURL: the URL as served. It may be relative to the server, and its trailing slash may be missing.
-    /// - Throws: ``HTTPError`` with ``HTTPError/Reason/invalidURL(_:)``, or with ``HTTPError/Reason/insecure`` if the
+    /// - Throws: ``Failure`` with ``Failure/invalidURL(_:)``, or with ``Failure/insecure`` if the
     ///   URL is plain `http` and the server's is not, or if the server's configuration does not allow plain `http`.
-    package init(_ baseURL: String, of server: ServerURL) throws(HTTPError) {
+    package init(_ baseURL: String, of server: ServerURL) throws(Failure) {
         let given = try server.root.resolving(baseURL)
         guard given.query == nil else {
-            throw HTTPError(baseURL, .invalidURL("the attachments' base URL must not have a query"))
+            throw Failure(baseURL, .invalidURL("the attachments' base URL must not have a query"))
         }
         try server.checkReference(given)
         url = given.path.hasSuffix("/") ? given : given.appending(path: "/")
@@ -25,12 +25,12 @@ package struct AttachmentsURL: Hashable, Sendable {
     /// Returns the URL of an attachment.
     ///
     /// - Parameter location: the record's `attachment.location`: a relative path, percent-encoded or not.
-    /// - Throws: ``HTTPError`` with ``HTTPError/Reason/badLocation(_:)`` if the location is empty, absolute or longer
+    /// - Throws: ``Failure`` with ``Failure/badLocation(_:)`` if the location is empty, absolute or longer
     ///   than 2048 bytes, or if it has a scheme, a query, a fragment, a backslash, a control character, or a `.` or
     ///   `..` segment, even an encoded one.
-    func attachment(_ location: String) throws(HTTPError) -> HTTPURL {
-        func refuse(_ why: String) -> HTTPError {
-            HTTPError(VisibleText.excerpt(location, limit: 200), .badLocation(why))
+    func attachment(_ location: String) throws(Failure) -> HTTPURL {
+        func refuse(_ why: String) -> Failure {
+            Failure(VisibleText.excerpt(location, limit: 200), .badLocation(why))
         }
         if Self.isPlain(location) { return url.appending(path: location) }
         guard !location.isEmpty else { throw refuse("it is empty") }

@@ -5,8 +5,8 @@ extension HTTPResponse {
     ///
     /// The headers remain as the server sent them (RFC 9110 §8.4).
     ///
-    /// - Throws: ``HTTPError`` with `badEncoding` if there is not enough memory for zlib.
-    func decoded(for request: HTTPRequest) throws(HTTPError) -> HTTPResponse {
+    /// - Throws: ``Failure`` with `badEncoding` if there is not enough memory for zlib.
+    func decoded(for request: HTTPRequest) throws(Failure) -> HTTPResponse {
         guard !isDecoded, headers.saysGzip, request.acceptsGzip else { return self }
         let decoded = try GzipBody(body, url: request.url)
         return HTTPResponse(status: status, headers: headers, body: decoded, isDecoded: true)
@@ -34,17 +34,17 @@ struct GzipBody: HTTPBody {
     private let stream: GzipStream
     private var received = 0
 
-    init(_ wire: any HTTPBody, url: HTTPURL) throws(HTTPError) {
-        do throws(FormatError) {
+    init(_ wire: any HTTPBody, url: HTTPURL) throws(Failure) {
+        do throws(Failure) {
             stream = try GzipStream()
         } catch {
-            throw HTTPError(url, .badEncoding("there is not enough memory to decompress gzip"))
+            throw Failure(url, .badEncoding("there is not enough memory to decompress gzip"))
         }
         self.wire = wire
         self.url = url
     }
 
-    mutating func next() async throws(HTTPError) -> [UInt8]? {
+    mutating func next() async throws(Failure) -> [UInt8]? {
         while true {
             do {
                 if let piece = try stream.next() {
@@ -52,10 +52,10 @@ struct GzipBody: HTTPBody {
                     return piece
                 }
             } catch {
-                throw HTTPError(url, .badEncoding("the gzip data is damaged"))
+                throw Failure(url, .badEncoding("the gzip data is damaged"))
             }
             guard let more = try await wire.next() else {
-                guard stream.isAtEnd else { throw HTTPError(url, .truncated(expected: nil, received: received)) }
+                guard stream.isAtEnd else { throw Failure(url, .truncated(expected: nil, received: received)) }
                 return nil
             }
             stream.feed(more)

@@ -101,7 +101,7 @@ struct Transfer {
     /// Starts again from the first byte and reads the file in another way, if one is left after `error`.
     ///
     /// - Returns: whether there is another way. Each way is tried at most once, so a download always finishes.
-    mutating func takeOtherWay(after error: HTTPError) -> Bool {
+    mutating func takeOtherWay(after error: Failure) -> Bool {
         switch error.code {
         case .content: break
         // A server that cannot send the delta may also respond with an error.
@@ -118,12 +118,12 @@ struct Transfer {
     }
 
     /// Returns the error to throw for a failed download. It adds the response's coding to the message.
-    func final(_ error: HTTPError) -> HTTPError {
+    func final(_ error: Failure) -> Failure {
         guard !coding.isEmpty else { return error }
         let name = VisibleText.excerpt(coding, limit: 40)
         // A transport that decodes bodies may report a body that it cannot decode as a broken connection.
         if error.code == .broken {
-            return HTTPError(error.url, .init(.broken, "\(error.reason) (with the Content-Encoding \(name))"))
+            return Failure(error.place, .init(.broken, "\(error.problem) (with the Content-Encoding \(name))"))
         }
         guard error.code == .content else { return error }
         let found =
@@ -131,7 +131,7 @@ struct Transfer {
             ? "the body does not match the record, neither as sent nor decoded"
             : way == .decoded
                 ? "the decoded body does not match the record" : "the body as sent does not match the record"
-        return HTTPError(error.url, .init(.content, "with the Content-Encoding \(name), \(found): \(error.reason)"))
+        return Failure(error.place, .init(.content, "with the Content-Encoding \(name), \(found): \(error.problem)"))
     }
 
     private mutating func restart() {
@@ -142,14 +142,14 @@ struct Transfer {
     ///
     /// - Returns: the announced sizes of this response's body and of the whole file in bytes; `nil` for an unknown
     ///   size. With 416, the file is already complete.
-    mutating func begin(_ answer: inout Answer) throws(HTTPError) -> (body: Int?, file: Int?) {
+    mutating func begin(_ answer: inout Answer) throws(Failure) -> (body: Int?, file: Int?) {
         coding = answer.encoding
         let range = answer.response.headers["Content-Range"].flatMap { ContentRange($0) }
         switch answer.response.status {
         case 416:
             way = .part
             guard let size = range?.size, range?.range == nil, size == offset else {
-                throw HTTPError(answer.url, .badRange("the server has no bytes at the requested offset"))
+                throw Failure(answer.url, .badRange("the server has no bytes at the requested offset"))
             }
             return (0, size)
         case 206: return try beginPart(answer, range)
@@ -157,13 +157,13 @@ struct Transfer {
         }
     }
 
-    private mutating func beginWhole(_ answer: inout Answer) throws(HTTPError) -> (body: Int?, file: Int?) {
+    private mutating func beginWhole(_ answer: inout Answer) throws(Failure) -> (body: Int?, file: Int?) {
         restart()
         held = nil
         if !coding.isEmpty {
             let ways = ways(of: answer)
             guard let next = ways.first(where: { !wrong.contains($0) }) else {
-                throw HTTPError(
+                throw Failure(
                     answer.url, .badEncoding("the body does not match the record, neither as sent nor decoded"))
             }
             (way, other) = (next, ways.first { $0 != next })
@@ -173,7 +173,7 @@ struct Transfer {
             return (nil, nil)
         }
         if let announced = answer.contentLength, announced > limit {
-            throw HTTPError(answer.url, .tooLarge(limit: limit))
+            throw Failure(answer.url, .tooLarge(limit: limit))
         }
         validator = Self.validator(of: answer.response.headers)
         return (answer.contentLength, answer.contentLength)
@@ -190,8 +190,8 @@ struct Transfer {
 
     private mutating func beginPart(
         _ answer: Answer, _ contentRange: ContentRange?
-    ) throws(HTTPError) -> (body: Int?, file: Int?) {
-        func refuse(_ why: String) -> HTTPError { HTTPError(answer.url, .badRange(why)) }
+    ) throws(Failure) -> (body: Int?, file: Int?) {
+        func refuse(_ why: String) -> Failure { Failure(answer.url, .badRange(why)) }
         guard offset > 0 else { throw refuse("the server sent a part, but the whole file was requested") }
         guard coding.isEmpty || !answer.response.isDecoded else {
             way = .part
@@ -204,7 +204,7 @@ struct Transfer {
             throw refuse("it starts at byte \(range.lowerBound), not \(offset)")
         }
         guard range.upperBound < limit, contentRange.size ?? 0 <= limit else {
-            throw HTTPError(answer.url, .tooLarge(limit: limit))
+            throw Failure(answer.url, .tooLarge(limit: limit))
         }
         if let length = answer.contentLength, length != range.count {
             throw refuse("the Content-Length is \(length), but the range is \(range.count) bytes")
@@ -221,22 +221,22 @@ struct Transfer {
     /// Checks and hashes the next bytes before the receiver gets them.
     ///
     /// - Parameter received: the number of bytes of this response's body so far, including these.
-    mutating func take(_ piece: [UInt8], received: Int, of length: Int?, in answer: Answer) throws(HTTPError) {
+    mutating func take(_ piece: [UInt8], received: Int, of length: Int?, in answer: Answer) throws(Failure) {
         if let length, received > length {
-            throw HTTPError(answer.url, .badRange("it is longer than the announced \(length) bytes"))
+            throw Failure(answer.url, .badRange("it is longer than the announced \(length) bytes"))
         }
-        guard piece.count <= limit - offset else { throw HTTPError(answer.url, .tooLarge(limit: limit)) }
+        guard piece.count <= limit - offset else { throw Failure(answer.url, .tooLarge(limit: limit)) }
         hasher.update(piece.span)
         offset += piece.count
     }
 
     /// Checks that the size and hash of the whole file match the record.
-    func checkWhole(_ answer: Answer) throws(HTTPError) {
+    func checkWhole(_ answer: Answer) throws(Failure) {
         guard let expected else { return }
         let digest = hasher.finish()
         guard offset != expected.size || digest != expected.digest else { return }
         let found = offset == expected.size ? "SHA-256 \(digest)" : "\(offset) bytes"
-        throw HTTPError(
+        throw Failure(
             answer.url,
             .init(
                 .content,

@@ -44,7 +44,7 @@ package enum FileDelta {
     /// Returns whether these bytes are a valid delta from the older file to the newer one.
     package static func isSound(_ delta: Bytes, from held: HeldFile, size: Int) -> Bool {
         guard isWorthwhile(from: held.bytes.count, to: size) else { return false }
-        do throws(FormatError) {
+        do throws(Failure) {
             let decoder = try DeltaDecoder(from: held, size: size)
             try decoder.decode(delta.array)
             try decoder.finish()
@@ -169,8 +169,8 @@ package final class DeltaDecoder {
     /// Creates a decoder and allocates its memory.
     ///
     /// - Parameter size: the size that the file must have in bytes, at least 1.
-    /// - Throws: ``FormatError`` if there is no libzstd, or not enough memory.
-    package init(from held: HeldFile, size: Int) throws(FormatError) {
+    /// - Throws: ``Failure`` if there is no libzstd, or not enough memory.
+    package init(from held: HeldFile, size: Int) throws(Failure) {
         guard rs_zstd_load() == 1 else { throw .delta("libzstd.so.1 cannot be loaded") }
         let output = UnsafeMutableRawBufferPointer.allocate(byteCount: max(1, size), alignment: 16)
         // The dictionary's memory stays valid after the closure returns, because this object keeps the storage of
@@ -195,7 +195,7 @@ package final class DeltaDecoder {
         unsafe output.deallocate()
     }
 
-    package func decode(_ piece: [UInt8]) throws(FormatError) {
+    package func decode(_ piece: [UInt8]) throws(Failure) {
         let missing = FileDelta.headBytes - head.count
         head += piece.prefix(missing)
         guard head.count == FileDelta.headBytes, piece.count > missing else { return }
@@ -217,7 +217,7 @@ package final class DeltaDecoder {
     }
 
     /// Checks that the file is complete and has the requested hash.
-    package func finish() throws(FormatError) {
+    package func finish() throws(Failure) {
         guard isAtEnd else { throw .delta("it is truncated") }
         guard produced == size else {
             throw .delta("its output is \(produced) bytes, but the record states \(size)")
@@ -235,7 +235,7 @@ package final class DeltaDecoder {
     }
 }
 
-extension FormatError {
+extension Failure {
     /// An error for a delta that cannot be used.
-    fileprivate static func delta(_ problem: String) -> Self { Self(.init(.damaged, problem)) }
+    fileprivate static func delta(_ problem: String) -> Self { Self(.damaged, problem) }
 }

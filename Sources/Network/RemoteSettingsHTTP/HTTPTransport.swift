@@ -8,15 +8,15 @@ import RemoteSettingsModel
 ///
 /// A transport guarantees:
 /// - time: the head of the response arrives within ``HTTPRequest/headTimeout``, and the body never pauses for longer
-///   than ``HTTPRequest/idleTimeout``. Otherwise the call fails with ``HTTPError/Reason/timeout(_:seconds:)``;
+///   than ``HTTPRequest/idleTimeout``. Otherwise the call fails with ``Failure/timeout(_:seconds:)``;
 /// - memory: the body is read only as fast as the caller calls ``HTTPBody/next()``;
 /// - completeness: a body that stops before its `Content-Length`, its last chunk or the end of its compressed stream
-///   fails with ``HTTPError/Reason/truncated(expected:received:)``, or with ``HTTPError/Reason/connection(_:)`` if the
+///   fails with ``Failure/truncated(expected:received:)``, or with ``Failure/connection(_:)`` if the
 ///   transport has no more precise information;
 /// - compression: none. The transport returns the body as it arrives on the wire, and `ServerClient` decompresses it. A
 ///   transport that always decompresses sets ``HTTPResponse/isDecoded``, and enforces ``HTTPRequest/wireLimit``. The
 ///   headers are unchanged;
-/// - cancellation: in a cancelled task, `send` and `next` soon throw ``HTTPError/Reason/cancelled``. Releasing the
+/// - cancellation: in a cancelled task, `send` and `next` soon throw ``Failure/cancelled``. Releasing the
 ///   response stops its transfer.
 ///
 /// This transport responds from a table. It is complete, and sufficient for tests:
@@ -24,7 +24,7 @@ import RemoteSettingsModel
 /// struct TableTransport: HTTPTransport {
 ///     var documents: [String: [UInt8]]
 ///
-///     func send(_ request: HTTPRequest) async throws(HTTPError) -> HTTPResponse {
+///     func send(_ request: HTTPRequest) async throws(Failure) -> HTTPResponse {
 ///         guard let bytes = documents[request.url.description] else {
 ///             return HTTPResponse(status: 404, headers: HTTPHeaders(), body: Pieces(left: []))
 ///         }
@@ -34,15 +34,15 @@ import RemoteSettingsModel
 ///
 ///     struct Pieces: HTTPBody {
 ///         var left: [[UInt8]]
-///         mutating func next() async throws(HTTPError) -> [UInt8]? { left.isEmpty ? nil : left.removeFirst() }
+///         mutating func next() async throws(Failure) -> [UInt8]? { left.isEmpty ? nil : left.removeFirst() }
 ///     }
 /// }
 /// ```
 package protocol HTTPTransport: Sendable {
     /// Sends the request and waits for the head of the response. A response with any status is returned, not thrown.
     ///
-    /// - Throws: ``HTTPError`` with the request's URL.
-    func send(_ request: HTTPRequest) async throws(HTTPError) -> HTTPResponse
+    /// - Throws: ``Failure`` with the request's URL.
+    func send(_ request: HTTPRequest) async throws(Failure) -> HTTPResponse
 }
 
 /// The method of a request. Servers of Remote Settings are only sent `GET`.
@@ -120,6 +120,6 @@ package struct HTTPResponse {
 package protocol HTTPBody {
     /// Waits for the next bytes, at least one; returns `nil` at the end of the body.
     ///
-    /// - Throws: ``HTTPError`` with the request's URL. After an error, nothing more can be read.
-    mutating func next() async throws(HTTPError) -> [UInt8]?
+    /// - Throws: ``Failure`` with the request's URL. After an error, nothing more can be read.
+    mutating func next() async throws(Failure) -> [UInt8]?
 }

@@ -31,11 +31,11 @@ package struct HTTPURL: Hashable, Sendable {
     /// Creates a URL from parts that are already validated and percent-encoded.
     private init(
         checking reference: String, scheme: Scheme, host: String, port: Int?, path: String, query: String?
-    ) throws(HTTPError) {
+    ) throws(Failure) {
         self.init(scheme: scheme, host: host, port: port, path: path, query: query)
         // The description must be short enough to be parsed again by this type.
         guard description.utf8.count <= Self.longest else {
-            throw HTTPError(
+            throw Failure(
                 VisibleText.excerpt(reference, limit: 80),
                 .invalidURL("it is longer than \(Self.longest) bytes after percent-encoding"))
         }
@@ -51,17 +51,17 @@ package struct HTTPURL: Hashable, Sendable {
 
     /// Parses an absolute URL. A fragment is dropped.
     ///
-    /// - Throws: ``HTTPError`` with ``HTTPError/Reason/invalidURL(_:)``.
-    package init(_ text: String) throws(HTTPError) {
+    /// - Throws: ``Failure`` with ``Failure/invalidURL(_:)``.
+    package init(_ text: String) throws(Failure) {
         let parts = try URLReference(text)
         guard let name = parts.scheme else {
-            throw HTTPError(text, .invalidURL("it has no scheme; write the full URL, such as https://example.org/v1"))
+            throw Failure(text, .invalidURL("it has no scheme; write the full URL, such as https://example.org/v1"))
         }
         guard let scheme = Scheme(rawValue: name) else {
-            throw HTTPError(text, .invalidURL("the scheme \(name) is not supported; use https"))
+            throw Failure(text, .invalidURL("the scheme \(name) is not supported; use https"))
         }
         guard let authority = parts.authority else {
-            throw HTTPError(text, .invalidURL("it has no host"))
+            throw Failure(text, .invalidURL("it has no host"))
         }
         let (host, port) = try Self.hostAndPort(authority, of: text)
         try self.init(
@@ -71,9 +71,9 @@ package struct HTTPURL: Hashable, Sendable {
 
     /// Resolves a URL reference against this URL (RFC 3986 §5.2).
     ///
-    /// - Throws: ``HTTPError`` with ``HTTPError/Reason/invalidURL(_:)`` if the reference is malformed, or has a user
+    /// - Throws: ``Failure`` with ``Failure/invalidURL(_:)`` if the reference is malformed, or has a user
     ///   name or a scheme other than `http` and `https`.
-    package func resolving(_ reference: String) throws(HTTPError) -> HTTPURL {
+    package func resolving(_ reference: String) throws(Failure) -> HTTPURL {
         let parts = try URLReference(reference)
         if parts.scheme != nil { return try HTTPURL(reference) }
         if parts.authority != nil { return try HTTPURL("\(scheme.rawValue):\(reference)") }
@@ -125,14 +125,14 @@ package struct HTTPURL: Hashable, Sendable {
 
     private static func defaultPort(_ scheme: Scheme) -> Int { scheme == .https ? 443 : 80 }
 
-    private static func hostAndPort(_ authority: String, of text: String) throws(HTTPError) -> (String, Int?) {
+    private static func hostAndPort(_ authority: String, of text: String) throws(Failure) -> (String, Int?) {
         if authority.contains("@") {
-            throw HTTPError(text, .invalidURL("user names and passwords in URLs are not supported"))
+            throw Failure(text, .invalidURL("user names and passwords in URLs are not supported"))
         }
         let hostEnd: String.Index
         if authority.hasPrefix("[") {
             guard let bracket = authority.firstIndex(of: "]") else {
-                throw HTTPError(text, .invalidURL("its IPv6 address has no closing bracket"))
+                throw Failure(text, .invalidURL("its IPv6 address has no closing bracket"))
             }
             hostEnd = authority.index(after: bracket)
         } else {
@@ -141,14 +141,14 @@ package struct HTTPURL: Hashable, Sendable {
         let host = authority[..<hostEnd].lowercased()
         let rest = authority[hostEnd...]
         guard isHost(host) else {
-            throw HTTPError(text, .invalidURL("its host is not an ASCII DNS name or an IP address"))
+            throw Failure(text, .invalidURL("its host is not an ASCII DNS name or an IP address"))
         }
         if rest.isEmpty || rest == ":" { return (host, nil) }
         let digits = rest.dropFirst()
         guard rest.first == ":", digits.count <= 5, digits.utf8.allSatisfy({ (48...57).contains($0) }),
             let port = Int(digits), (1...65535).contains(port)
         else {
-            throw HTTPError(text, .invalidURL("its port is not a number from 1 to 65535"))
+            throw Failure(text, .invalidURL("its port is not a number from 1 to 65535"))
         }
         return (host, port)
     }
@@ -191,17 +191,17 @@ struct URLReference {
 
     /// Splits a URL reference.
     ///
-    /// - Throws: ``HTTPError`` with ``HTTPError/Reason/invalidURL(_:)``.
-    init(_ text: String) throws(HTTPError) {
+    /// - Throws: ``Failure`` with ``Failure/invalidURL(_:)``.
+    init(_ text: String) throws(Failure) {
         guard text.utf8.count <= HTTPURL.longest else {
-            throw HTTPError(
+            throw Failure(
                 VisibleText.excerpt(text, limit: 80), .invalidURL("it is longer than \(HTTPURL.longest) bytes"))
         }
         guard text.utf8.allSatisfy({ $0 > 0x1F && $0 != 0x7F }) else {
-            throw HTTPError(text, .invalidURL("it contains a control character"))
+            throw Failure(text, .invalidURL("it contains a control character"))
         }
         guard !text.utf8.contains(UInt8(ascii: "\\")) else {
-            throw HTTPError(text, .invalidURL("it contains a backslash"))
+            throw Failure(text, .invalidURL("it contains a backslash"))
         }
         var rest = text[...]
         if let hash = rest.firstIndex(of: "#") { rest = rest[..<hash] }
@@ -216,7 +216,7 @@ struct URLReference {
             first.contains(":")
         {
             // The first segment of a relative path must not contain a colon (RFC 3986 §4.2).
-            throw HTTPError(text, .invalidURL("the text before its first colon is not a scheme"))
+            throw Failure(text, .invalidURL("the text before its first colon is not a scheme"))
         }
         if rest.hasPrefix("//") {
             rest = rest.dropFirst(2)
@@ -236,9 +236,9 @@ struct URLReference {
 
     private static func isLetter(_ byte: UInt8) -> Bool { (0x61...0x7A).contains(byte | 0x20) }
 
-    private static func encode(_ part: Substring, of text: String) throws(HTTPError) -> String {
+    private static func encode(_ part: Substring, of text: String) throws(Failure) -> String {
         guard let encoded = PercentEncoding.complete(part) else {
-            throw HTTPError(text, .invalidURL("a % in it is not followed by two hexadecimal digits"))
+            throw Failure(text, .invalidURL("a % in it is not followed by two hexadecimal digits"))
         }
         return encoded
     }

@@ -3,10 +3,10 @@ import RemoteSettingsModel
 /// The ``HTTPEnvironment/uptime`` by which work must be finished, and the time limit that it results from.
 struct Deadline {
     let end: Duration
-    let phase: HTTPError.TimeoutPhase
+    let phase: Failure.TimeoutPhase
     let seconds: Int
 
-    init(_ phase: HTTPError.TimeoutPhase, seconds: Int, from start: Duration) {
+    init(_ phase: Failure.TimeoutPhase, seconds: Int, from start: Duration) {
         end = start + .seconds(seconds)
         self.phase = phase
         self.seconds = seconds
@@ -14,9 +14,9 @@ struct Deadline {
 
     /// Throws an error if the deadline has passed.
     ///
-    /// - Throws: ``HTTPError/Reason/timeout(_:seconds:)``.
-    func check(_ uptime: Duration, of url: HTTPURL) throws(HTTPError) {
-        if uptime >= end { throw HTTPError(url, .timeout(phase, seconds: seconds)) }
+    /// - Throws: ``Failure/timeout(_:seconds:)``.
+    func check(_ uptime: Duration, of url: HTTPURL) throws(Failure) {
+        if uptime >= end { throw Failure(url, .timeout(phase, seconds: seconds)) }
     }
 }
 
@@ -48,19 +48,19 @@ struct MeteredBody: HTTPBody {
         left = request.wireLimit
     }
 
-    mutating func next() async throws(HTTPError) -> [UInt8]? {
+    mutating func next() async throws(Failure) -> [UInt8]? {
         let start = uptime()
         try deadline.check(start, of: request.url)
         guard let piece = try await wire.next() else { return nil }
         let end = uptime()
-        guard piece.count <= left else { throw HTTPError(request.url, .tooLargeOnTheWire(limit: request.wireLimit)) }
+        guard piece.count <= left else { throw Failure(request.url, .tooLargeOnTheWire(limit: request.wireLimit)) }
         left -= piece.count
         try deadline.check(end, of: request.url)
         waited += end - start
         received += piece.count
         if waited >= .seconds(limits.throughputSeconds) {
             guard Double(received) >= Double(limits.leastBytesPerSecond) * (waited / .seconds(1)) else {
-                throw HTTPError(
+                throw Failure(
                     request.url,
                     .tooSlow(leastBytesPerSecond: limits.leastBytesPerSecond, seconds: limits.throughputSeconds))
             }

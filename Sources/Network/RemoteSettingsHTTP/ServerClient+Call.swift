@@ -13,16 +13,16 @@ extension ServerClient {
     /// The limits on time and size are those of a document. Nothing is repeated, and no redirect is followed, because
     /// the headers may contain a token.
     ///
-    /// - Throws: ``HTTPError`` if there is no complete answer. An answer with any status is returned.
+    /// - Throws: ``Failure`` if there is no complete answer. An answer with any status is returned.
     package func call(
         _ method: HTTPMethod, _ url: HTTPURL, headers: [HTTPHeaders.Field], body: Bytes? = nil, limit: Int
-    ) async throws(HTTPError) -> APIAnswer {
+    ) async throws(Failure) -> APIAnswer {
         var answer = try await exchange(
             url, method: method, body: body, headers: headers, limit: limit,
             until: deadline(.answer, seconds: limits.documentSeconds), accepts: { _ in true })
         var bytes: [UInt8] = []
         while let piece = try await nextPiece(of: &answer) {
-            guard piece.count <= limit - bytes.count else { throw HTTPError(url, .tooLarge(limit: limit)) }
+            guard piece.count <= limit - bytes.count else { throw Failure(url, .tooLarge(limit: limit)) }
             bytes.append(contentsOf: piece)
         }
         return APIAnswer(status: answer.response.status, headers: answer.response.headers, body: Bytes(bytes))

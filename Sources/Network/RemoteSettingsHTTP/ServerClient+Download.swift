@@ -14,7 +14,7 @@ extension ServerClient {
     ///   - receive: called with ``DownloadPart/start(_:)`` first, and whenever the transfer is resumed or restarted,
     ///     and otherwise with bytes. The next bytes are read after it has returned.
     /// - Returns: the number of bytes that a delta saved; 0 if the whole file was sent.
-    /// - Throws: ``HTTPError``, with the code `content` if the bytes do not match the record; or the error that
+    /// - Throws: ``Failure``, with the code `content` if the bytes do not match the record; or the error that
     ///   `receive` throws.
     @discardableResult
     package func attachment(
@@ -31,7 +31,7 @@ extension ServerClient {
     /// Downloads the ZIP file with a collection's attachments. The server generates it as a cache, so it may be missing
     /// (404) or outdated.
     ///
-    /// - Throws: ``HTTPError``, or the error that `receive` throws.
+    /// - Throws: ``Failure``, or the error that `receive` throws.
     package func attachmentsZip(
         _ collection: CollectionID, at base: AttachmentsURL, receive: (DownloadPart) async throws -> Void
     ) async throws {
@@ -45,7 +45,7 @@ extension ServerClient {
         var transfer = start
         let deadline = deadline(.answer, seconds: limits.downloadSeconds)
         var attempts = 0
-        // `receive` may also throw an `HTTPError`, which must not be mistaken for an error of the transfer.
+        // `receive` may also throw a `Failure`, which must not be mistaken for an error of the transfer.
         var isOfReceiver = false
         while true {
             attempts += 1
@@ -55,7 +55,7 @@ extension ServerClient {
                     try await receive(part)
                     isOfReceiver = false
                 }
-            } catch let error as HTTPError where !isOfReceiver {
+            } catch let error as Failure where !isOfReceiver {
                 if transfer.takeOtherWay(after: error) {
                     attempts -= 1
                     onEvent(.wholeFile(error))
@@ -94,10 +94,10 @@ extension ServerClient {
             try await receive(.bytes(piece))
         }
         if let expected = length.body, received < expected {
-            throw HTTPError(answer.url, .truncated(expected: expected, received: received))
+            throw Failure(answer.url, .truncated(expected: expected, received: received))
         }
         if let size = length.file, transfer.offset < size {
-            throw HTTPError(answer.url, .truncated(expected: size, received: transfer.offset))
+            throw Failure(answer.url, .truncated(expected: size, received: transfer.offset))
         }
         try transfer.checkWhole(answer)
         return 0
@@ -110,11 +110,11 @@ extension ServerClient {
     ///
     /// - Parameter size: the size that the file must have in bytes.
     /// - Returns: the file, which has the requested hash, and the size of the delta in bytes.
-    /// - Throws: ``HTTPError/Reason/badEncoding(_:)`` if the delta cannot be used, or if its transfer failed.
+    /// - Throws: ``Failure/badEncoding(_:)`` if the delta cannot be used, or if its transfer failed.
     private func file(
         of answer: inout Answer, from held: HeldFile, size: Int
     ) async throws -> (file: DeltaDecoder, received: Int) {
-        do {
+        do throws(Failure) {
             let decoder = try DeltaDecoder(from: held, size: size)
             var received = 0
             while let piece = try await nextPiece(of: &answer) {
@@ -123,10 +123,9 @@ extension ServerClient {
             }
             try decoder.finish()
             return (decoder, received)
-        } catch let error as FormatError {
-            throw HTTPError(answer.url, .badEncoding("the delta could not be read: \(error)"))
-        } catch let error as HTTPError where error.code != .cancelled {
-            throw HTTPError(answer.url, .badEncoding("the delta could not be read: \(error.reason)"))
+        } catch {
+            guard error.code != .cancelled else { throw error }
+            throw Failure(answer.url, .badEncoding("the delta could not be read: \(error.problem)"))
         }
     }
 }

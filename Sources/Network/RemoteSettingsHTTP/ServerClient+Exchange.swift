@@ -23,10 +23,10 @@ struct Answer {
 
     /// Checks the content coding.
     ///
-    /// - Throws: ``HTTPError/Reason/badEncoding(_:)`` for any compression except gzip, and for several codings.
-    func checkEncoding() throws(HTTPError) {
+    /// - Throws: ``Failure/badEncoding(_:)`` for any compression except gzip, and for several codings.
+    func checkEncoding() throws(Failure) {
         guard !isCompressed || isGzip else {
-            throw HTTPError(
+            throw Failure(
                 url, .badEncoding("the encoding \(VisibleText.excerpt(encoding, limit: 40)) was not requested"))
         }
     }
@@ -34,13 +34,13 @@ struct Answer {
     /// Refuses a `Content-Length` that is not a number, and several different ones. HTTP libraries disagree about such
     /// headers: some use the leading digits, and some use the first header.
     ///
-    /// - Throws: ``HTTPError/Reason/notHTTP(_:)`` for such a length.
-    func checkLength() throws(HTTPError) {
+    /// - Throws: ``Failure/notHTTP(_:)`` for such a length.
+    func checkLength() throws(Failure) {
         let lengths = response.headers.all("Content-Length")
         guard let first = lengths.first else { return }
         guard ContentRange.number(first) != nil, lengths.allSatisfy({ $0 == first }) else {
             let found = VisibleText.excerpt(lengths.joined(separator: ", "), limit: 40)
-            throw HTTPError(url, .notHTTP("invalid Content-Length: \(found)"))
+            throw Failure(url, .notHTTP("invalid Content-Length: \(found)"))
         }
     }
 }
@@ -65,7 +65,7 @@ extension ServerClient {
         _ start: HTTPURL, method: HTTPMethod = .get, body: Bytes? = nil, headers: [HTTPHeaders.Field], limit: Int,
         until deadline: Deadline, idleSeconds: Int? = nil,
         accepts: (Int) -> Bool
-    ) async throws(HTTPError) -> Answer {
+    ) async throws(Failure) -> Answer {
         var url = start
         let (sum, isOver) = limit.addingReportingOverflow(limits.wireExcessBytes)
         // There are so few redirects that a set would cost more than it saves.
@@ -73,7 +73,7 @@ extension ServerClient {
         while true {
             try await waitForHold(on: url)
             try await keepPace(with: url)
-            if Task.isCancelled { throw HTTPError(url, .cancelled) }
+            if Task.isCancelled { throw Failure(url, .cancelled) }
             try deadline.check(environment.uptime(), of: url)
             shared.withLock { $0.metrics.requests += 1 }
             var request = HTTPRequest(
@@ -96,10 +96,10 @@ extension ServerClient {
             if accepts(status) { return answer }
             guard [301, 302, 303, 307, 308].contains(status) else { throw await failure(&answer) }
             let next = try target(of: answer)
-            guard !seen.contains(next) else { throw HTTPError(next, .redirectLoop) }
+            guard !seen.contains(next) else { throw Failure(next, .redirectLoop) }
             seen.append(next)
             guard seen.count <= Self.redirects + 1 else {
-                throw HTTPError(next, .tooManyRedirects(limit: Self.redirects))
+                throw Failure(next, .tooManyRedirects(limit: Self.redirects))
             }
             onEvent(.redirect(from: url, to: next))
             await drain(&answer)
@@ -117,19 +117,19 @@ extension ServerClient {
         }
     }
 
-    private func target(of answer: Answer) throws(HTTPError) -> HTTPURL {
+    private func target(of answer: Answer) throws(Failure) -> HTTPURL {
         guard let location = answer.response.headers["Location"], !location.isEmpty else {
-            throw HTTPError(answer.url, .badRedirect("it has no Location header"))
+            throw Failure(answer.url, .badRedirect("it has no Location header"))
         }
         let target: HTTPURL
         do {
             target = try answer.url.resolving(location)
         } catch {
-            throw HTTPError(answer.url, .badRedirect("\(error)"))
+            throw Failure(answer.url, .badRedirect("\(error)"))
         }
         if target.scheme == .http {
             guard answer.url.scheme == .http else {
-                throw HTTPError(
+                throw Failure(
                     answer.url, .init(.redirect, "redirects from https to http are not allowed: \(target)"))
             }
             try server.checkScheme(of: target)
@@ -146,7 +146,7 @@ extension ServerClient {
     }
 
     /// Returns the error for a response whose status is not accepted.
-    private func failure(_ answer: inout Answer) async -> HTTPError {
+    private func failure(_ answer: inout Answer) async -> Failure {
         let status = answer.response.status
         var body: [UInt8] = []
         while body.count < Self.errorBodyBytes, let piece = try? await nextPiece(of: &answer) {
@@ -154,9 +154,9 @@ extension ServerClient {
         }
         let mayRepeat = status == 429 || (500...599).contains(status)
         if mayRepeat, let hold = standingHold(on: answer.url), hold.left > .seconds(Self.patienceSeconds) {
-            return HTTPError(answer.url, .backoff(until: hold.until, seconds: hold.seconds))
+            return Failure(answer.url, .backoff(until: hold.until, seconds: hold.seconds))
         }
-        let text = HTTPError.printable(String(decoding: body, as: UTF8.self))
-        return HTTPError(answer.url, .status(status, body: text))
+        let text = Failure.printable(String(decoding: body, as: UTF8.self))
+        return Failure(answer.url, .status(status, body: text))
     }
 }

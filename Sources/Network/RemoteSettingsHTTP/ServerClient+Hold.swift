@@ -31,12 +31,12 @@ extension ServerClient {
 
     /// Waits until a short backoff expires.
     ///
-    /// - Throws: ``HTTPError/Reason/backoff(until:seconds:)`` for a longer backoff, or if further responses extend it.
-    func waitForHold(on url: HTTPURL) async throws(HTTPError) {
+    /// - Throws: ``Failure/backoff(until:seconds:)`` for a longer backoff, or if further responses extend it.
+    func waitForHold(on url: HTTPURL) async throws(Failure) {
         var waits = 0
         while let hold = standingHold(on: url) {
             guard hold.left <= .seconds(Self.patienceSeconds), waits <= limits.tries else {
-                throw HTTPError(url, .backoff(until: hold.until, seconds: hold.seconds))
+                throw Failure(url, .backoff(until: hold.until, seconds: hold.seconds))
             }
             waits += 1
             try await sleep(hold.left, of: url.description)
@@ -44,7 +44,7 @@ extension ServerClient {
     }
 
     /// Waits until the next request is allowed to an origin that sent `Backoff` in this run.
-    func keepPace(with url: HTTPURL) async throws(HTTPError) {
+    func keepPace(with url: HTTPURL) async throws(Failure) {
         let now = environment.uptime()
         let pause = Duration.milliseconds(Self.gentlePauseMilliseconds)
         let wait = pace.withLock { next -> Duration in

@@ -8,7 +8,7 @@ import RemoteSettingsModel
 /// the time of every document, download and run.
 ///
 /// It honors `Backoff` and `Retry-After`. While a backoff is in effect, requests to that origin fail with
-/// ``HTTPError/Reason/backoff(until:seconds:)`` without using the network. The client itself waits only for a backoff
+/// ``Failure/backoff(until:seconds:)`` without using the network. The client itself waits only for a backoff
 /// of at most ``patienceSeconds``. A backoff in an error response is in effect immediately. A backoff in a successful
 /// response delays only the next run, because otherwise a run would never finish with a server that always sends one.
 /// The current run continues at a slower pace (``gentlePauseMilliseconds``).
@@ -113,7 +113,7 @@ package final class ServerClient: Sendable {
     }
 
     /// Fetches the server's root document, whose `capabilities.attachments.base_url` is used for an ``AttachmentsURL``.
-    package func rootDocument() async throws(HTTPError) -> ServerDocument {
+    package func rootDocument() async throws(Failure) -> ServerDocument {
         try await document(server.root, limit: limits.rootDocumentBytes).document
     }
 
@@ -124,7 +124,7 @@ package final class ServerClient: Sendable {
     ///   - since: the monitor's timestamp at the last poll; `nil` to request all entries.
     package func monitor(
         expected: Timestamp? = nil, since: Timestamp? = nil
-    ) async throws(HTTPError) -> ChangesetAnswer {
+    ) async throws(Failure) -> ChangesetAnswer {
         try await changeset(since: since, limit: limits.monitorBytes) { quoted in
             server.monitor(expected: expected, since: since, quoted: quoted)
         }
@@ -138,7 +138,7 @@ package final class ServerClient: Sendable {
     ///   - since: the timestamp of the local state; `nil` to request all records.
     func changeset(
         _ collection: CollectionID, expected: Timestamp? = nil, since: Timestamp? = nil
-    ) async throws(HTTPError) -> ChangesetAnswer {
+    ) async throws(Failure) -> ChangesetAnswer {
         try await changeset(since: since, limit: limits.changesetBytes) { quoted in
             server.changeset(collection, expected: expected, since: since, quoted: quoted)
         }
@@ -152,20 +152,20 @@ package final class ServerClient: Sendable {
     /// - Parameter x5u: the URL in a signature, as served. It may be relative to the server's root. The URL is not
     ///   verified, so plain `http` is refused, even for loopback addresses, unless the server's own URL is plain
     ///   `http`.
-    func chain(x5u: String) async throws(HTTPError) -> ServerDocument {
+    func chain(x5u: String) async throws(Failure) -> ServerDocument {
         let url = try server.root.resolving(x5u)
         try server.checkReference(url)
         do {
             return try await document(url, limit: limits.chainBytes).document
         } catch {
             guard let status = error.status else { throw error }
-            throw HTTPError(error.url, .status(status, body: ""))
+            throw Failure(error.place, .status(status, body: ""))
         }
     }
 
     private func changeset(
         since: Timestamp?, limit: Int, url: (_ quoted: Bool) -> HTTPURL
-    ) async throws(HTTPError) -> ChangesetAnswer {
+    ) async throws(Failure) -> ChangesetAnswer {
         do {
             return try await changeset(url(false), since: since, limit: limit)
         } catch {
@@ -178,14 +178,14 @@ package final class ServerClient: Sendable {
 
     private func changeset(
         _ url: HTTPURL, since: Timestamp?, limit: Int
-    ) async throws(HTTPError) -> ChangesetAnswer {
+    ) async throws(Failure) -> ChangesetAnswer {
         let (status, document) = try await document(url, preferences, limit: limit)
         if status == 204 { return .nothing }
         guard let since, let answered = document.url.queryValue("_since") else {
             return .changes(document, answersSince: false)
         }
         guard answered == since.description || answered == "\"\(since)\"" else {
-            throw HTTPError(
+            throw Failure(
                 document.url, .badRedirect("it changes _since, so its response does not apply to the local state"))
         }
         return .changes(document, answersSince: true)
@@ -198,10 +198,10 @@ package enum HTTPEvent: Sendable, Hashable {
     /// once.
     case alert(String, url: HTTPURL)
     /// The request failed and will be repeated after a pause. `attempt` counts from 1.
-    case retry(HTTPError, attempt: Int, after: Duration)
+    case retry(Failure, attempt: Int, after: Duration)
     case redirect(from: HTTPURL, to: HTTPURL)
     /// The response did not contain the right file, so the client requests the whole file in another way.
-    case wholeFile(HTTPError)
+    case wholeFile(Failure)
     /// The server asked clients to send no requests until this backoff expires.
     case hold(BackoffState.Hold)
 }

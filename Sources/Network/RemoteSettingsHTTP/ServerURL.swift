@@ -26,8 +26,8 @@ package struct ServerURL: Hashable, Sendable {
     /// If the path does not end with `/v1` or `/v2`, the newest supported version, `/v2`, is appended. A trailing slash
     /// is accepted.
     ///
-    /// - Throws: ``HTTPError`` with ``HTTPError/Reason/invalidURL(_:)`` or ``HTTPError/Reason/insecure``.
-    package init(_ text: String, allowPlainHTTP: Bool = false) throws(HTTPError) {
+    /// - Throws: ``Failure`` with ``Failure/invalidURL(_:)`` or ``Failure/insecure``.
+    package init(_ text: String, allowPlainHTTP: Bool = false) throws(Failure) {
         switch text {
         case "prod": self = .prod
         case "stage": self = .stage
@@ -35,14 +35,14 @@ package struct ServerURL: Hashable, Sendable {
         default:
             let given = try HTTPURL(text)
             guard given.query == nil else {
-                throw HTTPError(text, .invalidURL("a server's base URL must not have a query"))
+                throw Failure(text, .invalidURL("a server's base URL must not have a query"))
             }
             var path = given.path[...]
             while path.hasSuffix("/") { path = path.dropLast() }
             let last = path.split(separator: "/").last ?? ""
             if last != "v1" && last != "v2" {
                 guard last.first != "v" || last.count < 2 || !last.dropFirst().allSatisfy(\.isNumber) else {
-                    throw HTTPError(text, .invalidURL("the API version must be /v1 or /v2, not /\(last)"))
+                    throw Failure(text, .invalidURL("the API version must be /v1 or /v2, not /\(last)"))
                 }
                 path += "/v2"
             }
@@ -54,15 +54,15 @@ package struct ServerURL: Hashable, Sendable {
 
     /// Checks a URL's scheme.
     ///
-    /// - Throws: ``HTTPError`` with ``HTTPError/Reason/insecure`` for plain `http` that this server does not allow.
-    func checkScheme(of url: HTTPURL) throws(HTTPError) {
-        guard url.scheme == .https || url.isLoopback || allowsPlainHTTP else { throw HTTPError(url, .insecure) }
+    /// - Throws: ``Failure`` with ``Failure/insecure`` for plain `http` that this server does not allow.
+    func checkScheme(of url: HTTPURL) throws(Failure) {
+        guard url.scheme == .https || url.isLoopback || allowsPlainHTTP else { throw Failure(url, .insecure) }
     }
 
     /// Checks a URL that the server sent. It must not be less secure than the server's own URL.
-    func checkReference(_ url: HTTPURL) throws(HTTPError) {
+    func checkReference(_ url: HTTPURL) throws(Failure) {
         try checkScheme(of: url)
-        guard url.scheme == .https || self.url.scheme == .http else { throw HTTPError(url, .insecure) }
+        guard url.scheme == .https || self.url.scheme == .http else { throw Failure(url, .insecure) }
     }
 
     /// The base URL without the protocol version. A server has the same collections under `/v1` and `/v2`.

@@ -34,7 +34,7 @@ struct AttachmentDeltas: Sendable {
     private let made: MadeDeltas
 
     /// Finds the pairs. Reads the bundles' manifests.
-    init(_ collections: [ServedCollection], made: MadeDeltas) throws(BundleError) {
+    init(_ collections: [ServedCollection], made: MadeDeltas) throws(Failure) {
         self.made = made
         var pairs: [ExactString: [Pair]] = [:]
         for collection in collections where !collection.history.isEmpty {
@@ -78,7 +78,7 @@ struct AttachmentDeltas: Sendable {
     /// not cached while another call is creating a delta.
     ///
     /// - Parameter earlier: a delta from an earlier run. It is reused if it is a delta of this pair.
-    func delta(_ pair: Pair, earlier: Bytes? = nil) throws(BundleError) -> Bytes? {
+    func delta(_ pair: Pair, earlier: Bytes? = nil) throws(Failure) -> Bytes? {
         try made.delta(pair, earlier: earlier)
     }
 }
@@ -100,7 +100,7 @@ package final class MadeDeltas: Sendable {
 
     /// Returns the delta from the cache, or creates it. Only one delta is created at a time, because that uses a core
     /// for about a second. Meanwhile, a call for any delta that is not cached returns `nil`.
-    fileprivate func delta(_ pair: AttachmentDeltas.Pair, earlier: Bytes?) throws(BundleError) -> Bytes? {
+    fileprivate func delta(_ pair: AttachmentDeltas.Pair, earlier: Bytes?) throws(Failure) -> Bytes? {
         let known = state.withLock { state -> Bytes?? in
             if let known = state.deltas[pair.tag] { return known }
             if state.isMaking { return .some(nil) }
@@ -122,7 +122,7 @@ package final class MadeDeltas: Sendable {
         return delta
     }
 
-    private static func make(_ pair: AttachmentDeltas.Pair, earlier: Bytes?) throws(BundleError) -> Bytes? {
+    private static func make(_ pair: AttachmentDeltas.Pair, earlier: Bytes?) throws(Failure) -> Bytes? {
         guard let old = try pair.oldBundle.attachment(pair.old.sha256),
             let new = try pair.newBundle.attachment(pair.new.sha256)
         else { return nil }

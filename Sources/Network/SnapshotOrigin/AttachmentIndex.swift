@@ -53,8 +53,8 @@ final class AttachmentIndex: Sendable {
     /// Reads the manifests. Current states have priority over older ones, which clients with outdated records still
     /// request.
     ///
-    /// - Throws: `BundleError`.
-    init(_ collections: [ServedCollection], path: String) throws(BundleError) {
+    /// - Throws: `Failure`.
+    init(_ collections: [ServedCollection], path: String) throws(Failure) {
         self.path = path
         var places: [ExactString: Place] = [:]
         var conflicts: [String] = []
@@ -96,16 +96,16 @@ final class AttachmentIndex: Sendable {
     ///
     /// - Parameter location: the percent-decoded location.
     /// - Returns: `nil` if no record has this location.
-    /// - Throws: `BundleError` if the bundle cannot be read.
-    func answer(_ location: String) throws(BundleError) -> OriginAnswer? {
+    /// - Throws: `Failure` if the bundle cannot be read.
+    func answer(_ location: String) throws(Failure) -> OriginAnswer? {
         guard let place = places[location] else { return nil }
         if let reason = place.file.omitted { return .problem(.omitted(reason), .attachment) }
-        return .resource(try place.resource.get { () throws(BundleError) in try resource(place) })
+        return .resource(try place.resource.get { () throws(Failure) in try resource(place) })
     }
 
-    private func resource(_ place: Place) throws(BundleError) -> OriginResource {
+    private func resource(_ place: Place) throws(Failure) -> OriginResource {
         guard let packed = try place.bundle.packedAttachment(place.file.sha256) else {
-            throw BundleError(
+            throw Failure(
                 .missing, file: place.bundle.name, entry: "attachments/\(place.file.sha256)", expected: "an attachment",
                 found: "no such entry")
         }

@@ -16,8 +16,8 @@ enum AttachmentsArchive {
     /// Returns the ZIP file as slices.
     ///
     /// - Returns: `nil` if the ZIP file would require ZIP64, which Mozilla's server never uses.
-    /// - Throws: `BundleError` if the bundle cannot be read.
-    static func segments(_ collection: ServedCollection, _ files: [Manifest.File]) throws(BundleError) -> [Bytes]? {
+    /// - Throws: `Failure` if the bundle cannot be read.
+    static func segments(_ collection: ServedCollection, _ files: [Manifest.File]) throws(Failure) -> [Bytes]? {
         let records = try collection.records()
         var (metas, contents): ([Entry], [Entry]) = ([], [])
         for file in files where file.omitted == nil {

@@ -4,12 +4,12 @@ import RemoteSettingsModel
 final class Lazily<Value: Sendable>: Sendable {
     private let value = Mutex<Value?>(nil)
 
-    func get<Failure: Error>(_ make: () throws(Failure) -> Value) throws(Failure) -> Value {
+    func get<Thrown: Error>(_ make: () throws(Thrown) -> Value) throws(Thrown) -> Value {
         // The lock is held while the value is created, so that an expensive value is never created twice.
-        var failure: Failure?
+        var failure: Thrown?
         let value = value.withLock { value -> Value? in
             if let value { return value }
-            do throws(Failure) {
+            do throws(Thrown) {
                 value = try make()
             } catch {
                 failure = error

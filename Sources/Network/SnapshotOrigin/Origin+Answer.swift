@@ -11,11 +11,11 @@ extension Origin {
     ///   - dictionary: the SHA-256 of a file that the client has, if it accepts a delta from it.
     ///   - withReceivedMetadata: whether changesets also contain the metadata that this server received.
     ///   - now: the current time. The monitor redirects if `_since` is too old, like Mozilla's server.
-    /// - Throws: `BundleError` if a bundle can no longer be read.
+    /// - Throws: `Failure` if a bundle can no longer be read.
     package func prepare(
         path: Substring, query: Substring?, dictionary: SHA256Digest? = nil, withReceivedMetadata: Bool = false,
         now: Timestamp
-    ) throws(BundleError) -> PreparedAnswer {
+    ) throws(Failure) -> PreparedAnswer {
         // Compare bytes, because splitting by characters costs more than the rest of the response.
         let parts = path.utf8.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false)
             .dropFirst().map(Substring.init)[...]
@@ -28,7 +28,7 @@ extension Origin {
             let location = PercentEncoding.decode(String(Substring(path.utf8.dropFirst("/attachments/".utf8.count))))
             let whole = try file(location)
             guard let dictionary, let pair = deltas.pair(location, to: dictionary) else { return whole }
-            return .making { [self] () throws(BundleError) in
+            return .making { [self] () throws(Failure) in
                 let answer = try whole.answer()
                 guard case .resource(let file) = answer, let delta = try deltas.delta(pair) else { return answer }
                 return .resource(OriginResource(file, asDelta: delta, tag: pair.tag))
@@ -46,7 +46,7 @@ extension Origin {
     private func prepare(
         _ version: APIVersion, _ parts: ArraySlice<Substring>, _ query: Substring?, _ withReceivedMetadata: Bool,
         now: Timestamp
-    ) throws(BundleError) -> PreparedAnswer {
+    ) throws(Failure) -> PreparedAnswer {
         let parts = Array(parts)
         if parts.isEmpty { return .ready(.redirect("\(address.url)/\(version.rawValue)/", .root)) }
         if parts.count > 1, parts[parts.count - 1].isEmpty { return .ready(withoutSlashes(version, parts, query)) }
@@ -84,7 +84,7 @@ extension Origin {
         guard request.since != nil || request.limit != nil else {
             return .ready(.resource(try collection.changeset(withReceivedMetadata)))
         }
-        return .making { [self] () throws(BundleError) in
+        return .making { [self] () throws(Failure) in
             try changes(of: collection, request, query, withReceivedMetadata)
         }
     }
@@ -99,7 +99,7 @@ extension Origin {
     private func changes(
         of collection: ServedCollection, _ request: ChangesetRequest, _ query: QueryParameters,
         _ withReceivedMetadata: Bool
-    ) throws(BundleError) -> OriginAnswer {
+    ) throws(Failure) -> OriginAnswer {
         // v1 only compares numbers, so for a time in the future there are no changes. v2 accepts only timestamps that
         // the collection has had.
         let since = request.since.map { request.version == .v1 ? min($0, collection.timestamp) : $0 }

@@ -41,10 +41,10 @@ extension Origin {
     /// Returns the ZIP file with a collection's attachments, if the collection's metadata offers one
     /// (`attachment.bundle`).
     ///
-    /// - Throws: `BundleError` if the bundle cannot be read.
-    func attachmentsZip(_ id: CollectionID) throws(BundleError) -> OriginResource? {
+    /// - Throws: `Failure` if the bundle cannot be read.
+    func attachmentsZip(_ id: CollectionID) throws(Failure) -> OriginResource? {
         guard let collection = byID[id], collection.metadata.hasAttachmentsZip else { return nil }
-        return try made.get(.zip(id)) { () throws(BundleError) in
+        return try made.get(.zip(id)) { () throws(Failure) in
             guard let segments = try AttachmentsArchive.segments(collection, try collection.files()),
                 segments.reduce(0, { $0 + $1.count }) <= Limits.attachmentsZipBytes
             else { return nil }
@@ -57,10 +57,10 @@ extension Origin {
     /// Returns a file below the attachments base URL, or the work that creates it.
     ///
     /// - Parameter location: the percent-decoded location.
-    /// - Throws: `BundleError` if a bundle cannot be read.
-    func file(_ location: String) throws(BundleError) -> PreparedAnswer {
+    /// - Throws: `Failure` if a bundle cannot be read.
+    func file(_ location: String) throws(Failure) -> PreparedAnswer {
         guard location.hasPrefix("bundles/") else { return .ready(try attachment(location)) }
-        return .making { [self] () throws(BundleError) in
+        return .making { [self] () throws(Failure) in
             let name = String(location.dropFirst("bundles/".count))
             if name.hasSuffix(".zip"), let split = name.dropLast(4).firstRange(of: "--"),
                 let id = try? CollectionID(
@@ -73,7 +73,7 @@ extension Origin {
         }
     }
 
-    private func attachment(_ location: String) throws(BundleError) -> OriginAnswer {
+    private func attachment(_ location: String) throws(Failure) -> OriginAnswer {
         try attachments.answer(location) ?? .problem(.notFound, .attachment)
     }
 }

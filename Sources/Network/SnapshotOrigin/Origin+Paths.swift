@@ -15,7 +15,7 @@ extension Origin {
     ///   - earlier: returns the bytes of a delta from an earlier run, by its path in the mirror.
     ///   - add: receives a percent-encoded path that begins with `/`, and the resource at that path. Resources are
     ///     created one at a time, so that they are never all in memory.
-    /// - Throws: `BundleError` if a bundle cannot be read, or the error that `add` throws.
+    /// - Throws: `Failure` if a bundle cannot be read, or the error that `add` throws.
     package func forEachPath(
         earlier: (String) throws -> Bytes? = { _ in nil },
         _ add: (_ path: String, _ resource: OriginResource) throws -> Void

@@ -34,11 +34,11 @@ package final class Origin: Sendable {
     ///   - collections: the collections, without duplicates.
     ///   - softwareVersion: the version in the root document and in `__version__`.
     ///   - deltas: the cached deltas of earlier states.
-    /// - Throws: `BundleError`.
+    /// - Throws: `Failure`.
     package init(
         _ collections: [ServedCollection], address: OriginAddress, softwareVersion: String,
         deltas: MadeDeltas = MadeDeltas()
-    ) throws(BundleError) {
+    ) throws(Failure) {
         self.address = address
         let collections = collections.sorted { $0.id < $1.id }
         self.collections = collections
@@ -88,8 +88,8 @@ package final class Origin: Sendable {
 
     /// Creates each changeset and its compressed variant in advance, so that no request has to wait for them.
     ///
-    /// - Throws: `BundleError` if a bundle cannot be read.
-    package func warmUp() throws(BundleError) {
+    /// - Throws: `Failure` if a bundle cannot be read.
+    package func warmUp() throws(Failure) {
         for collection in collections { _ = try collection.changeset().gzip() }
     }
 }
@@ -104,7 +104,7 @@ final class MadeResources: Sendable {
 
     private let slots = Mutex<[Key: Lazily<OriginResource?>]>([:])
 
-    func get(_ key: Key, _ make: () throws(BundleError) -> OriginResource?) throws(BundleError) -> OriginResource? {
+    func get(_ key: Key, _ make: () throws(Failure) -> OriginResource?) throws(Failure) -> OriginResource? {
         let slot = slots.withLock { slots in
             if let known = slots[key] { return known }
             let slot = Lazily<OriginResource?>()

@@ -11,10 +11,10 @@ package struct OriginAddress: Hashable, Sendable, CustomStringConvertible {
     /// Parses an address.
     ///
     /// - Parameter text: an absolute URL without a query, such as `https://mirror.example.org`.
-    /// - Throws: `HTTPError` if the text is not such a URL.
-    package init(_ text: String) throws(HTTPError) {
+    /// - Throws: `Failure` if the text is not such a URL.
+    package init(_ text: String) throws(Failure) {
         let url = try HTTPURL(text)
-        guard url.query == nil else { throw HTTPError(text, .invalidURL("a server's address must not have a query")) }
+        guard url.query == nil else { throw Failure(text, .invalidURL("a server's address must not have a query")) }
         var trimmed = "\(url)"[...]
         while trimmed.hasSuffix("/") { trimmed = trimmed.dropLast() }
         self.url = String(trimmed)

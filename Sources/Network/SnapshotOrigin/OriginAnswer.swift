@@ -1,3 +1,4 @@
+import RemoteSettingsModel
 import SnapshotBundle
 
 /// A server's response to a request, as a value that the HTTP server sends.
@@ -17,12 +18,12 @@ package enum PreparedAnswer: Sendable {
     case ready(OriginAnswer)
     /// The work for a delta, a list or an archive that the first request for it creates. It may take long, so the HTTP
     /// server runs it where it does not delay other responses.
-    case making(@Sendable () throws(BundleError) -> OriginAnswer)
+    case making(@Sendable () throws(Failure) -> OriginAnswer)
 
     /// Returns the response, after doing the work for it if necessary. Reads bundles.
     ///
-    /// - Throws: `BundleError` if a bundle can no longer be read.
-    package func answer() throws(BundleError) -> OriginAnswer {
+    /// - Throws: `Failure` if a bundle can no longer be read.
+    package func answer() throws(Failure) -> OriginAnswer {
         switch self {
         case .ready(let answer): answer
         case .making(let make): try make()

@@ -3,7 +3,7 @@ import SnapshotBundle
 
 /// An error response: on v2 in the format of Mozilla's server, otherwise in the format of Kinto's API ("error
 /// responses").
-package struct OriginProblem: CodedError {
+package struct OriginProblem: Error, Hashable, Sendable, CustomStringConvertible {
     /// The HTTP status.
     package let status: Int
     /// Kinto's numeric error code.
@@ -68,8 +68,6 @@ package struct OriginProblem: CodedError {
     static func omitted(_ reason: OmissionReason) -> OriginProblem {
         OriginProblem(404, errno: 111, "Not Found", "The attachment was left out of the snapshot (\(reason)).")
     }
-
-    package var code: FailureCode { .status(status) }
 
     package var description: String { "\(error): \(message)" }
 

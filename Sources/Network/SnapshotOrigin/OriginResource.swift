@@ -125,8 +125,8 @@ package enum OriginContent: Sendable {
     /// Creates the content of an attachment in a bundle, without copying or verifying it.
     ///
     /// - Returns: `nil` if the bundle does not contain it.
-    /// - Throws: `BundleError` if the bundle's structure is wrong.
-    package init?(_ digest: SHA256Digest, of bundle: BundleReader) throws(BundleError) {
+    /// - Throws: `Failure` if the bundle's structure is wrong.
+    package init?(_ digest: SHA256Digest, of bundle: BundleReader) throws(Failure) {
         guard let entry = try bundle.packedAttachment(digest) else { return nil }
         self.init(entry)
     }
@@ -150,8 +150,8 @@ package enum OriginContent: Sendable {
 
     /// Returns all bytes in order, piece by piece. If the content is deflated, only one piece is in memory at a time.
     ///
-    /// - Throws: `BundleError` if there is not enough memory.
-    package func pieces() throws(BundleError) -> Pieces { try Pieces(self) }
+    /// - Throws: `Failure` if there is not enough memory.
+    package func pieces() throws(Failure) -> Pieces { try Pieces(self) }
 
     /// Reads the content piece by piece. It is not safe to use from several threads.
     package final class Pieces {
@@ -161,7 +161,7 @@ package enum OriginContent: Sendable {
         private var unpacking: PackedEntry.Unpacking?
         private var left: Int
 
-        init(_ content: OriginContent) throws(BundleError) {
+        init(_ content: OriginContent) throws(Failure) {
             left = content.count
             switch content {
             case .segments(let segments): self.segments = segments[...]
@@ -173,9 +173,9 @@ package enum OriginContent: Sendable {
         /// content in pieces of at most 64 KiB.
         ///
         /// - Parameter most: the largest number of bytes to return, at least 1.
-        /// - Throws: `BundleError` if the deflate stream is damaged, or if its length differs from the one in the ZIP
+        /// - Throws: `Failure` if the deflate stream is damaged, or if its length differs from the one in the ZIP
         ///   directory.
-        package func next(atMost most: Int = .max) throws(BundleError) -> Bytes? {
+        package func next(atMost most: Int = .max) throws(Failure) -> Bytes? {
             guard let unpacking else {
                 guard let segment = rest ?? segments.popFirst() else { return nil }
                 rest = segment.count > most ? segment[most..<segment.count] : nil
@@ -184,7 +184,7 @@ package enum OriginContent: Sendable {
             var piece = [UInt8](repeating: 0, count: min(64 << 10, most, left + 1))
             let count = try unpacking.next(into: &piece)
             guard count <= left, count > 0 || left == 0 else {
-                throw BundleError(
+                throw Failure(
                     .damaged, file: "a bundle",
                     found: count > left
                         ? "an entry is longer than the ZIP directory states"

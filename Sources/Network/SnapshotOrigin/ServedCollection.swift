@@ -35,10 +35,10 @@ package final class ServedCollection: Sendable {
     ///     of the chains the bundle uses.
     ///   - history: older states of the same collection, in any order. States with the same or a later timestamp are
     ///     ignored.
-    /// - Throws: `BundleError`.
+    /// - Throws: `Failure`.
     package init(
         _ bundle: BundleReader, signature: SignatureVerdict?, history: [BundleReader], address: OriginAddress
-    ) throws(BundleError) {
+    ) throws(Failure) {
         self.bundle = bundle
         id = bundle.head.collection
         let timestamp = bundle.head.timestamp
@@ -54,34 +54,34 @@ package final class ServedCollection: Sendable {
     }
 
     /// Returns the bundle's payload. It is read in place if it is not compressed, otherwise inflated once.
-    func payload() throws(BundleError) -> Bytes {
-        try payloadBytes.get { () throws(BundleError) in try bundle.payloadText() }
+    func payload() throws(Failure) -> Bytes {
+        try payloadBytes.get { () throws(Failure) in try bundle.payloadText() }
     }
 
-    func records() throws(BundleError) -> RecordTable {
+    func records() throws(Failure) -> RecordTable {
         let text = try payload()
-        return try recordTable.get { () throws(BundleError) in try bundle.payload(parsing: text).records }
+        return try recordTable.get { () throws(Failure) in try bundle.payload(parsing: text).records }
     }
 
     /// Returns the attachments in the records, including those that the bundle does not contain.
-    func files() throws(BundleError) -> [Manifest.File] {
-        try manifestFiles.get { () throws(BundleError) in try bundle.manifest().files }
+    func files() throws(Failure) -> [Manifest.File] {
+        try manifestFiles.get { () throws(Failure) in try bundle.manifest().files }
     }
 
     /// Returns the full changeset.
     ///
     /// - Parameter withReceivedMetadata: whether to include the metadata that this server received, if that differs.
-    /// - Throws: `BundleError` if the bundle's records cannot be read.
-    func changeset(_ withReceivedMetadata: Bool = false) throws(BundleError) -> OriginResource {
+    /// - Throws: `Failure` if the bundle's records cannot be read.
+    func changeset(_ withReceivedMetadata: Bool = false) throws(Failure) -> OriginResource {
         let end = end(withReceivedMetadata)
-        return try (end.isExtended ? fullAsReceived : full).get { () throws(BundleError) in
+        return try (end.isExtended ? fullAsReceived : full).get { () throws(Failure) in
             let payload = try payload()
             // The payload is `{"data":[…],"last_modified":"…"}`. The text between its brackets is also the content of
             // `changes`.
             let start = #"{"data":["#.utf8.count
             let stop = payload.count - #"],"last_modified":"\#(timestamp)"}"#.utf8.count
             guard stop >= start else {
-                throw BundleError(
+                throw Failure(
                     .malformed, file: bundle.name, entry: "records.json",
                     found: "not a canonical payload: it is only \(payload.count) bytes")
             }
@@ -92,10 +92,10 @@ package final class ServedCollection: Sendable {
 
     /// Returns the changes since an older state; `nil` if this server does not have that state.
     ///
-    /// - Throws: `BundleError` if one of the two bundles cannot be read.
+    /// - Throws: `Failure` if one of the two bundles cannot be read.
     package func delta(
         since: Timestamp, _ version: APIVersion, _ withReceivedMetadata: Bool = false
-    ) throws(BundleError) -> OriginResource? {
+    ) throws(Failure) -> OriginResource? {
         let end = end(withReceivedMetadata)
         let key = DeltaKey(since: since, version: version, withReceivedMetadata: end.isExtended)
         if let known = deltas.withLock({ $0[key] }) { return known }
@@ -117,8 +117,8 @@ package final class ServedCollection: Sendable {
     /// No signature matches it, unless it is complete.
     ///
     /// - Returns: `nil` if this server does not have the state of `since`.
-    /// - Throws: `BundleError` if a bundle cannot be read.
-    func changeset(since: Timestamp?, limit: Int, _ withReceivedMetadata: Bool) throws(BundleError) -> OriginResource? {
+    /// - Throws: `Failure` if a bundle cannot be read.
+    func changeset(since: Timestamp?, limit: Int, _ withReceivedMetadata: Bool) throws(Failure) -> OriginResource? {
         let all = try records()
         let changes =
             if let since { try changes(since: since, .v1) } else { (0..<all.count).map { ServedChange(all[$0]) } }
@@ -133,7 +133,7 @@ package final class ServedCollection: Sendable {
     ///
     /// New and changed records come first, then tombstones. On v2, a tombstone has no timestamp. Records are compared
     /// by their canonical bytes and never by `last_modified`, because a record's own timestamp may be wrong.
-    private func changes(since: Timestamp, _ version: APIVersion) throws(BundleError) -> [ServedChange]? {
+    private func changes(since: Timestamp, _ version: APIVersion) throws(Failure) -> [ServedChange]? {
         if since == timestamp { return [] }
         guard let old = history.first(where: { $0.head.timestamp == since }) else { return nil }
         var (changed, deleted): ([ServedChange], [ServedChange]) = ([], [])

@@ -19,17 +19,17 @@ struct ServedMetadata {
     /// - Parameter chains: the bundle's chains, each with its URL on this server; empty if the bundle has no chain.
     init(
         _ bundle: BundleReader, signature: SignatureVerdict?, chains: [(url: String, pem: Bytes)]
-    ) throws(BundleError) {
+    ) throws(Failure) {
         let id = bundle.head.collection
         let metadata = try bundle.metadata()
         let value: JSONValue
-        do throws(FormatError) {
+        do throws(Failure) {
             value = try JSONValue(parsing: metadata.json)
         } catch {
-            throw BundleError(.malformed, file: bundle.name, entry: "metadata.json", found: "not valid JSON: \(error)")
+            throw Failure(.malformed, file: bundle.name, entry: "metadata.json", found: "not valid JSON: \(error)")
         }
         guard case .object(var members) = value else {
-            throw BundleError(
+            throw Failure(
                 .malformed, file: bundle.name, entry: "metadata.json", expected: "a JSON object", found: value.kind)
         }
         if value["id"] == nil { members.append(.init(key: "id", value: .string(id.name))) }
@@ -68,7 +68,7 @@ struct ServedMetadata {
     private static func heldURLs(
         _ bundle: BundleReader, _ metadata: CollectionMetadata, _ chains: [(url: String, pem: Bytes)],
         signature: SignatureVerdict?
-    ) throws(BundleError) -> [ExactString: String] {
+    ) throws(Failure) -> [ExactString: String] {
         let urls = Set(metadata.signatures.map(\.x5u.exact))
         guard urls.count > 1 || chains.count > 1, let signature else {
             return Dictionary(uniqueKeysWithValues: urls.map { ($0, chains[0].url) })

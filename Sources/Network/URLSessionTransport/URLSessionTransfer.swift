@@ -1,5 +1,6 @@
 import Foundation
 import RemoteSettingsHTTP
+import RemoteSettingsModel
 
 #if canImport(FoundationNetworking)
 import FoundationNetworking
@@ -29,8 +30,8 @@ struct URLSessionTransfer: Sendable {
     /// `URLSession` has a time-out too, but any bytes on the wire reset it. A head may arrive very slowly, and a
     /// compressed body may produce no bytes.
     func watch(_ task: URLSessionTask) async throws {
-        func fail(_ reason: HTTPError.Reason) {
-            answer.fail(HTTPError(request.url, reason))
+        func fail(_ reason: Failure) {
+            answer.fail(Failure(request.url, reason))
             task.cancel()
         }
         try await WorkThreads.sleep(for: request.headTimeout)
@@ -52,7 +53,7 @@ struct URLSessionTransfer: Sendable {
     /// - Returns: whether to receive the body.
     func received(_ response: URLResponse) -> Bool {
         guard let response = response as? HTTPURLResponse else {
-            answer.fail(HTTPError(request.url, .notHTTP("it has no status code")))
+            answer.fail(Failure(request.url, .notHTTP("it has no status code")))
             return false
         }
         var headers = HTTPHeaders()
@@ -63,7 +64,7 @@ struct URLSessionTransfer: Sendable {
 
     func received(_ data: Data, of task: URLSessionTask) {
         guard task.countOfBytesReceived <= request.wireLimit else {
-            answer.fail(HTTPError(request.url, .tooLargeOnTheWire(limit: request.wireLimit)))
+            answer.fail(Failure(request.url, .tooLargeOnTheWire(limit: request.wireLimit)))
             return task.cancel()
         }
         #if canImport(FoundationNetworking)
@@ -71,7 +72,7 @@ struct URLSessionTransfer: Sendable {
         answer.append(data) { isFull = true }
         guard isFull else { return }
         let why = "the response arrived faster than it was read, and the buffer of \(Self.mostBuffered) bytes is full"
-        answer.fail(HTTPError(request.url, .connection(why)))
+        answer.fail(Failure(request.url, .connection(why)))
         task.cancel()
         #else
         answer.append(data) { task.suspend() }
@@ -81,15 +82,15 @@ struct URLSessionTransfer: Sendable {
     func completed(_ task: URLSessionTask, _ error: (any Error)?) {
         let inBody = answer.hasHead
         if let error {
-            answer.fail(HTTPError(request.url, reason(of: error, inBody: inBody, task: task)))
+            answer.fail(Failure(request.url, reason(of: error, inBody: inBody, task: task)))
         } else if inBody {
             answer.finish()
         } else {
-            answer.fail(HTTPError(request.url, .notHTTP("it has no headers")))
+            answer.fail(Failure(request.url, .notHTTP("it has no headers")))
         }
     }
 
-    private func reason(of error: any Error, inBody: Bool, task: URLSessionTask) -> HTTPError.Reason {
+    private func reason(of error: any Error, inBody: Bool, task: URLSessionTask) -> Failure {
         let text = error.localizedDescription
         guard let code = (error as? URLError)?.code else { return .connection(text) }
         switch code {

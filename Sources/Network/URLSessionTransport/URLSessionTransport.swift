@@ -1,5 +1,6 @@
 import Foundation
 import RemoteSettingsHTTP
+import RemoteSettingsModel
 
 #if canImport(FoundationNetworking)
 import FoundationNetworking
@@ -41,9 +42,9 @@ package final class URLSessionTransport: HTTPTransport {
         session.finishTasksAndInvalidate()
     }
 
-    package func send(_ request: HTTPRequest) async throws(HTTPError) -> HTTPResponse {
+    package func send(_ request: HTTPRequest) async throws(Failure) -> HTTPResponse {
         guard let url = URL(string: request.url.description) else {
-            throw HTTPError(request.url, .invalidURL("rejected by URLSession"))
+            throw Failure(request.url, .invalidURL("rejected by URLSession"))
         }
         var outgoing = URLRequest(url: url)
         outgoing.httpMethod = request.method.rawValue

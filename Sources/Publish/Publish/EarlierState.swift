@@ -14,19 +14,19 @@ package struct EarlierState: Sendable {
     /// - Parameters:
     ///   - time: the latest time of the state; `nil` for the state before the current one.
     ///   - policy: the policy that the signature must satisfy, at the time in the lock file of the same commit.
-    /// - Throws: `DumpsError`, or `BundleError` if the lock file cannot be read.
+    /// - Throws: `Failure`, or `Failure` if the lock file cannot be read.
     package init(
         of id: CollectionID, in directory: DumpsDirectory, to time: Timestamp? = nil, by policy: TrustPolicy
     ) async throws {
         let lock = try directory.lockFile()
         guard let held = lock.collections[id] else {
-            throw DumpsError.notLocked([id], directory.lockPath, known: lock.collections.keys)
+            throw Failure.notLocked([id], directory.lockPath, known: lock.collections.keys)
         }
         let history = try await BundleHistory(of: directory.path, in: ["git"])
         let listing = try await history.bundles(of: id)
         let earlier = listing.bundles.filter { $0.timestamp < held.timestamp }
         guard let wanted = earlier.first(where: { $0.timestamp <= time ?? held.timestamp }) else {
-            throw DumpsError.noEarlierState(
+            throw Failure.noEarlierState(
                 id, current: held.timestamp, time: time, gap: listing.isCut ? history.gap : nil)
         }
         let found = try await Self.verified(wanted, policy)
@@ -35,7 +35,7 @@ package struct EarlierState: Sendable {
             let records = try await before.open().payload().records
             // If the same rollback is repeated by mistake, do not publish the bad state again.
             if try Self.written(current) == Self.written(records) {
-                throw DumpsError.rolledBack(id, to: before.timestamp, next: wanted.timestamp)
+                throw Failure.rolledBack(id, to: before.timestamp, next: wanted.timestamp)
             }
         }
         timestamp = wanted.timestamp
@@ -56,19 +56,19 @@ package struct EarlierState: Sendable {
     private static func verified(_ historic: HistoricBundle, _ policy: TrustPolicy) async throws -> BundleReader {
         do {
             guard let entry = try await historic.lockEntry(), entry.trust.isSigned else {
-                throw DumpsError(.untrusted, problem: "its lock file lists it as unsigned")
+                throw Failure(.untrusted, problem: "its lock file lists it as unsigned")
             }
             let bundle = try await historic.open()
             try BundleVerifier(policy).verify(
                 await historic.contents(), name: "\(historic.origin)", of: historic.collection, against: entry)
             return bundle
         } catch  where !error.isOfMachine {
-            throw DumpsError.earlierNotVouched(historic.collection, place: "\(historic.origin)", problem: "\(error)")
+            throw Failure.earlierNotVouched(historic.collection, place: "\(historic.origin)", problem: "\(error)")
         }
     }
 
     /// Returns the records as JSON without braces and without `last_modified`, which publishing sets.
-    private static func written(_ records: RecordTable) throws(FormatError) -> [WrittenRecord] {
+    private static func written(_ records: RecordTable) throws(Failure) -> [WrittenRecord] {
         var written: [WrittenRecord] = []
         for record in records {
             guard case .object(let members) = try JSONValue(parsing: record.json) else { continue }

@@ -34,10 +34,10 @@ package struct NextState: Sendable {
     ///   - time: the `last_modified` of new and changed records. If the current timestamp is not earlier than `time`,
     ///     the current timestamp plus one millisecond is used instead.
     ///   - isExact: whether `time` must be later than the current timestamp.
-    /// - Throws: `DumpsError`, also if a record cannot contain a value, such as a number that is too large.
+    /// - Throws: `Failure`, also if a record cannot contain a value, such as a number that is too large.
     package init(_ source: CollectionSource, onto present: PresentState?, at time: Timestamp, isExact: Bool) throws {
         collection = source.id
-        let timely = Result { () throws(DumpsError) in
+        let timely = Result { () throws(Failure) in
             try Self.timestamp(of: source.id, onto: present, at: time)
         }
         // A wrong clock is an error only if something changed, so ignore the error for now.
@@ -57,7 +57,7 @@ package struct NextState: Sendable {
         }
         _ = try timely.get()
         if let present, present.isVouched, isExact, time <= present.payload.timestamp {
-            throw DumpsError.notLater(source.id, present: present.payload.timestamp, time: time)
+            throw Failure.notLater(source.id, present: present.payload.timestamp, time: time)
         }
         status = present == nil ? .created : .updated
         payload = Payload(all, timestamp: next)
@@ -90,7 +90,7 @@ package struct NextState: Sendable {
     /// Returns the timestamp for a new state: `time`, or one millisecond after the current timestamp if that is later.
     private static func timestamp(
         of id: CollectionID, onto present: PresentState?, at time: Timestamp
-    ) throws(DumpsError) -> Timestamp {
+    ) throws(Failure) -> Timestamp {
         guard let present, present.isVouched, case let held = present.payload.timestamp, held >= time else {
             return time
         }
@@ -123,21 +123,21 @@ package struct NextState: Sendable {
             let head = "{\"last_modified\":\(keeping(record) ?? time),"
             return Bytes(Array(head.utf8) + record.members.array + [UInt8(ascii: "}")])
         }
-        do throws(FormatError) {
+        do throws(Failure) {
             return try RecordTable(records.lazy.map(text))
         } catch {
-            let problems = records.compactMap { record -> DumpsError? in
-                do throws(FormatError) {
+            let problems = records.compactMap { record -> Failure? in
+                do throws(Failure) {
                     _ = try RecordTable([text(record)])
                     return nil
                 } catch {
-                    return DumpsError(
-                        file: record.file, line: record.line, problem: "record \(record.id): \(error.reason)",
+                    return Failure(
+                        place: record.file, line: record.line, problem: "record \(record.id): \(error.problem)",
                         remedy: "correct the record")
                 }
             }
             guard !problems.isEmpty else { throw error }
-            throw DumpsError(problems: problems)
+            throw Failure(problems: problems)
         }
     }
 
@@ -151,7 +151,7 @@ package struct NextState: Sendable {
 
     private static func metadata(
         _ id: CollectionID, _ members: [JSONValue.Member], at time: Timestamp
-    ) throws(FormatError) -> CollectionMetadata {
+    ) throws(Failure) -> CollectionMetadata {
         let own: [JSONValue.Member] = [
             .init(key: "id", value: .string(id.name)), .init(key: "bucket", value: .string(id.bucket)),
             .init(key: "last_modified", value: .count(time.milliseconds)),

@@ -28,7 +28,7 @@ struct PublishedFrom: Hashable {
 
 extension PublishedFrom {
     /// Reads the inputs of a bundle's state.
-    init(_ snapshot: Snapshot, _ entry: LockFile.Collection) throws(FormatError) {
+    init(_ snapshot: Snapshot, _ entry: LockFile.Collection) throws(Failure) {
         payload = SHA256Digest(hashing: snapshot.payload.bytes)
         metadata = Set(try snapshot.metadata.writtenMembers())
         signatures = snapshot.signatureChains().map { signature, chain in
@@ -41,7 +41,7 @@ extension PublishedFrom {
 
     /// Collects the inputs of the next state.
     init(_ state: NextState, _ signatures: [Signature], server: String, rule: String)
-        throws(FormatError)
+        throws(Failure)
     {
         payload = SHA256Digest(hashing: state.payload.bytes)
         metadata = Set(try state.metadata.writtenMembers())

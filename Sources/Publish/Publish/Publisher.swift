@@ -37,7 +37,7 @@ package struct Publisher: Sendable {
         let unverified: UnverifiedSnapshot
         let entry: LockFile.Collection
         /// The verified snapshot, or the reason why it does not verify against a configured root.
-        let vouched: Result<Snapshot, DumpsError>
+        let vouched: Result<Snapshot, Failure>
 
         var present: PresentState {
             let isVouched = if case .success = vouched { true } else { false }
@@ -104,7 +104,7 @@ package struct Publisher: Sendable {
     private static func guarded(
         _ next: NextState, onto present: PresentState?, by configuration: DumpsConfiguration,
         accepted: Set<CollectionID>
-    ) throws(DumpsError) -> [GuardViolation] {
+    ) throws(Failure) -> [GuardViolation] {
         guard [.created, .updated].contains(next.status) else { return [] }
         let violations = configuration.settings(of: next.collection).guards.violations(
             of: next.payload.records, after: present?.payload.records, isPublished: true)
@@ -118,7 +118,7 @@ package struct Publisher: Sendable {
     /// when records are created, such as numbers that are out of range. Does no I/O, and needs neither keys nor a dumps
     /// directory.
     ///
-    /// - Throws: ``DumpsError``, also if attachments exceed the configuration's budget; `FormatError`.
+    /// - Throws: ``Failure``, also if attachments exceed the configuration's budget; `Failure`.
     package static func check(
         _ source: CollectionSource, _ configuration: DumpsConfiguration, at time: Timestamp
     ) throws {
@@ -133,7 +133,7 @@ package struct Publisher: Sendable {
     /// Collections from a server that does not sign them are not included, if the configuration accepts that.
     package static func unvouched(
         in directory: DumpsDirectory, besides sources: Set<CollectionID>, by policy: TrustPolicy
-    ) throws -> [DumpsError] {
+    ) throws -> [Failure] {
         let verifier = BundleVerifier(policy)
         return try directory.lockFile().collections.sorted { $0.key < $1.key }.compactMap { id, entry in
             if sources.contains(id) || entry.trust == .unsigned && policy.acceptsUnsigned { return nil }
@@ -141,7 +141,7 @@ package struct Publisher: Sendable {
             do {
                 try verifier.verify(directory.bundlePath(id), of: id, against: entry)
                 return nil
-            } catch let error as BundleError where error.isOfTrust {
+            } catch let error as Failure where error.isOfTrust {
                 return .notVouched(id, "\(error)")
             } catch {
                 return .damaged(id, "\(error)")
@@ -151,7 +151,7 @@ package struct Publisher: Sendable {
 
     /// Publishes each collection independently of the others, and adds it to `dumps.yaml`. Does I/O, no network.
     ///
-    /// - Throws: ``DumpsError``, for example if the signer fails; `BundleError`, for example if apps would not accept
+    /// - Throws: ``Failure``, for example if the signer fails; `Failure`, for example if apps would not accept
     ///   the chain. In these cases nothing has changed. An error that concerns only one collection is in that
     ///   collection's outcome.
     package func run(_ sources: [CollectionSource]) async throws -> [Outcome] {
@@ -165,7 +165,7 @@ package struct Publisher: Sendable {
         let lock = transaction.before
         let unknown = names.filter { lock.collections[$0] == nil }
         guard unknown.isEmpty else {
-            throw DumpsError.notLocked(unknown, directory.lockPath, known: lock.collections.keys)
+            throw Failure.notLocked(unknown, directory.lockPath, known: lock.collections.keys)
         }
         return try await publish((names.isEmpty ? lock.collections.keys.sorted() : names).map { ($0, nil) })
     }
@@ -234,7 +234,7 @@ package struct Publisher: Sendable {
             } else {
                 result = .success(state)
             }
-        } catch let error as DumpsError where error.isOfSigner {
+        } catch let error as Failure where error.cause == .signer {
             throw error
         } catch {
             result = .failure(error)
@@ -250,18 +250,18 @@ package struct Publisher: Sendable {
             guard let entry = transaction.before.collections[id] else { return nil }
             let bundle = try BundleReader(path: directory.bundlePath(id))
             let unverified = try bundle.unverifiedSnapshot()
-            let vouched: Result<Snapshot, DumpsError>
+            let vouched: Result<Snapshot, Failure>
             do {
                 let snapshot = try run.verifier.snapshot(of: bundle, payload: unverified.payload, as: entry)
                 vouched =
                     snapshot.provenance.isSigned
                     ? .success(snapshot) : .failure(.notVouched(id, "it is \(entry.trust.kind.rawValue)"))
-            } catch let error as BundleError where error.isOfTrust {
+            } catch let error as Failure where error.isOfTrust {
                 vouched = .failure(.notVouched(id, "\(error)"))
             }
             return Held(unverified: unverified, entry: entry, vouched: vouched)
         } catch  where !error.isOfMachine {
-            throw DumpsError.damaged(id, "\(error)")
+            throw Failure.damaged(id, "\(error)")
         }
     }
 
@@ -302,13 +302,13 @@ package struct Publisher: Sendable {
     /// Returns the current state if it verifies against a configured root now. The lock file alone is not sufficient,
     /// because anyone who proposes a change can modify it.
     private func vouchedNow(_ id: CollectionID, _ held: Held?) throws -> (held: Held, snapshot: Snapshot) {
-        guard let held else { throw DumpsError.notLocked([id], directory.lockPath, known: []) }
+        guard let held else { throw Failure.notLocked([id], directory.lockPath, known: []) }
         let present = try held.vouched.get()
-        do throws(BundleError) {
+        do throws(Failure) {
             _ = try SnapshotVerifier(policy).believe(
                 held.unverified, .kept(present.chain ?? Bytes([]), verifiedAt: options.time))
         } catch {
-            throw DumpsError.notVouched(id, "its signature is not valid at \(options.time.rfc3339): \(error)")
+            throw Failure.notVouched(id, "its signature is not valid at \(options.time.rfc3339): \(error)")
         }
         return (held, present)
     }
@@ -328,11 +328,11 @@ package struct Publisher: Sendable {
 
     /// Returns the server for the lock file's entries. Apps use packaged snapshots only if these are from the server
     /// that they sync with.
-    private func server(_ configuration: DumpsConfiguration?) throws(DumpsError) -> String {
+    private func server(_ configuration: DumpsConfiguration?) throws(Failure) -> String {
         let server = options.server ?? configuration?.server ?? Self.defaultServer
         guard server.hasPrefix("http") else {
-            throw DumpsError(
-                file: directory.configurationPath,
+            throw Failure(
+                place: directory.configurationPath,
                 problem: "you cannot publish for \(server), which is Mozilla's server",
                 remedy: "write your server's URL after server:, or give it with --server")
         }
@@ -347,8 +347,8 @@ package struct Publisher: Sendable {
     }
 
     /// Returns the chains of the signers. Apps must already trust the root of the first one.
-    private func chains(for id: CollectionID) throws(BundleError) -> [Chain] {
-        func chain(of signer: any PayloadSigner) throws(BundleError) -> Chain {
+    private func chains(for id: CollectionID) throws(Failure) -> [Chain] {
+        func chain(of signer: any PayloadSigner) throws(Failure) -> Chain {
             let verified = try CertificateChain(pem: signer.chain)
                 .ownVerdict(policy.signer(for: id), at: options.time)
             return Chain(signer: signer, verified: verified, made: .init(verified))
@@ -365,7 +365,7 @@ package struct Publisher: Sendable {
     private func signed(_ state: NextState, _ chains: [Chain]) async throws -> Snapshot {
         // Apps refuse data whose timestamp is too far in the future.
         guard state.timestamp <= options.time.advanced(by: .seconds(Limits.clockToleranceSeconds)) else {
-            throw DumpsError.clockBehind(state.collection, present: state.timestamp, time: options.time)
+            throw Failure.clockBehind(state.collection, present: state.timestamp, time: options.time)
         }
         let signatures = try await signatures(over: state.payload.bytes, chains)
         let entries = zip(signatures, chains).map { signature, chain in
@@ -374,7 +374,7 @@ package struct Publisher: Sendable {
             ])
         }
         guard case .object(let members) = try JSONValue(parsing: state.metadata.json) else {
-            throw DumpsError.damaged(state.collection, "its metadata is not an object")
+            throw Failure.damaged(state.collection, "its metadata is not an object")
         }
         let unsigned = members.filter { $0.key != "signature" && $0.key != "signatures" }
         let json = JSONText.compact(
@@ -392,7 +392,7 @@ package struct Publisher: Sendable {
         return snapshots[0].keeping(others)
     }
 
-    private func signatures(over payload: Bytes, _ chains: [Chain]) async throws(DumpsError) -> [String] {
+    private func signatures(over payload: Bytes, _ chains: [Chain]) async throws(Failure) -> [String] {
         var made: [String] = []
         for chain in chains {
             do {

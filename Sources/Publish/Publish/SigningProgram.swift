@@ -23,9 +23,9 @@ package struct SigningProgram: Sendable {
     /// Runs the command. Does I/O.
     ///
     /// - Returns: the command's output.
-    /// - Throws: `DumpsError` if the command fails, runs too long or writes too much.
-    package func sign(_ message: Bytes) async throws(DumpsError) -> Bytes {
-        do throws(DumpsError) {
+    /// - Throws: `Failure` if the command fails, runs too long or writes too much.
+    package func sign(_ message: Bytes) async throws(Failure) -> Bytes {
+        do throws(Failure) {
             let finished = try await ExternalProgram(shell: command)
                 .run(input: message, mostOutput: Self.outputBytes, seconds: seconds)
             guard finished.status == 0 else { throw .programFailed(finished.reason) }

@@ -70,13 +70,13 @@ package struct OriginServer: Sendable {
     ///   - publish: publishes a change to the directory, for `POST /demo/publish`. If it is `nil`, the response to that
     ///     request has status 405.
     ///   - whenReady: called with the first state as soon as it is served.
-    /// - Throws: `DumpsError` if there is no lock file and the server does not watch for one, or if the server cannot
-    ///   listen on the address; `BundleError` if the lock file cannot be read.
+    /// - Throws: `Failure` if there is no lock file and the server does not watch for one, or if the server cannot
+    ///   listen on the address; `Failure` if the lock file cannot be read.
     package func run(
         publish: (@Sendable (_ now: Timestamp) async throws -> [String])? = nil,
         whenReady: @escaping @Sendable (ServedState) -> Void
     ) async throws {
-        guard configuration.isWatching || directory.hasLock else { throw DumpsError.noLock(directory.lockPath) }
+        guard configuration.isWatching || directory.hasLock else { throw Failure.noLock(directory.lockPath) }
         let logger = logger
         if mapped_faults_survive() != 0 {
             logger.warning("the server will crash if a bundle is truncated while it is served")
@@ -131,11 +131,11 @@ package struct OriginServer: Sendable {
         }
     }
 
-    private var notOfThisMachine: DumpsError {
+    private var notOfThisMachine: Failure {
         address("is not an address of this machine", remedy: "choose a different address with --host")
     }
 
-    private func address(_ problem: String, remedy: String) -> DumpsError {
+    private func address(_ problem: String, remedy: String) -> Failure {
         .address(configuration.host, port: configuration.port, problem, remedy: remedy)
     }
 

@@ -87,7 +87,7 @@ struct RSDump: AsyncParsableCommand {
             case let code where error is ExitCode: exit(withError: code)
             default:
                 let failure = CommandFailure(error)
-                let problems = (error as? DumpsError)?.problems.map(\.description) ?? [failure.description]
+                let problems = (error as? Failure)?.problems.map(\.description) ?? [failure.description]
                 for problem in problems { Console.error(CommandFailure(failure.status, problem)) }
                 exit(withError: failure.status.code)
             }

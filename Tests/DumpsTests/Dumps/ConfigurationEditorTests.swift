@@ -24,11 +24,11 @@ struct ConfigurationEditorTests {
 
         """
 
-    private func editor(_ text: String?) throws(DumpsError) -> ConfigurationEditor {
+    private func editor(_ text: String?) throws(Failure) -> ConfigurationEditor {
         try ConfigurationEditor(text, file: "dumps.yaml")
     }
 
-    private func read(_ editor: ConfigurationEditor) throws(DumpsError) -> DumpsConfiguration {
+    private func read(_ editor: ConfigurationEditor) throws(Failure) -> DumpsConfiguration {
         try ConfigurationReader.read(editor.text, file: "dumps.yaml")
     }
 
@@ -105,8 +105,8 @@ struct ConfigurationEditorTests {
     @Test(arguments: ["version: 1\ncollections: {main/a: }\n", "version: 1\ncollections: { main/a: , main/c: }\n"])
     func refusesWhatItCannotKeep(_ text: String) throws {
         var editor = try editor(text)
-        #expect(throws: DumpsError.self) { try editor.add(try CollectionID("main/b"), attachments: nil) }
-        #expect(throws: DumpsError.self) { try editor.remove(try CollectionID("main/a")) }
+        #expect(throws: Failure.self) { try editor.add(try CollectionID("main/b"), attachments: nil) }
+        #expect(throws: Failure.self) { try editor.remove(try CollectionID("main/a")) }
         #expect(editor.text == text)
     }
 
@@ -119,12 +119,10 @@ struct ConfigurationEditorTests {
 
     @Test func namesWhatDiffersInCaseOnly() throws {
         var editor = try ConfigurationEditor("version: 1\ncollections:\n  main/regions:\n", file: "dumps.yaml")
-        do {
-            _ = try editor.add([CollectionID("main/search"), CollectionID("main/Regions")], attachments: nil)
-            Issue.record("it was added")
-        } catch let error as DumpsError {
-            #expect(error.problem.hasPrefix("main/Regions and main/regions would share one bundle file"))
+        let error = #expect(throws: Failure.self) {
+            try editor.add([CollectionID("main/search"), CollectionID("main/Regions")], attachments: nil)
         }
+        #expect(error?.problem.hasPrefix("main/Regions and main/regions would share one bundle file") == true)
         #expect(try editor.add(CollectionID("main/search"), attachments: nil))
     }
 

@@ -26,8 +26,8 @@ struct DumpsDirectoryTests {
         try FileManager.default.createDirectory(atPath: parent, withIntermediateDirectories: true)
         try FileManager.default.createSymbolicLink(atPath: "\(dumps)/.rsdump\(place)", withDestinationPath: precious)
         let directory = DumpsDirectory(dumps)
-        #expect(throws: BundleError.self) { try directory.prepareWork() }
-        await #expect(throws: BundleError.self) { try await DumpsTransaction.begin(in: directory) }
+        #expect(throws: Failure.self) { try directory.prepareWork() }
+        await #expect(throws: Failure.self) { try await DumpsTransaction.begin(in: directory) }
         #expect(try FileManager.default.contentsOfDirectory(atPath: precious) == ["in"])
     }
 
@@ -43,7 +43,7 @@ struct DumpsDirectoryTests {
             while true {
                 do {
                     return try await body()
-                } catch let error as DumpsError where error == .busy(directory.path) {}
+                } catch let error as Failure where error == .busy(directory.path) {}
             }
         }
         func add(_ ids: some Sequence<CollectionID>) async throws {
@@ -68,12 +68,12 @@ struct DumpsDirectoryTests {
         let folder = FileManager.default.temporaryDirectory.appending(path: "dumps-\(UUID().uuidString)")
         defer { try? FileManager.default.removeItem(at: folder) }
         let directory = DumpsDirectory(folder.path)
-        await #expect(throws: DumpsError.notNamed([], directory.configurationPath, known: [])) {
+        await #expect(throws: Failure.notNamed([], directory.configurationPath, known: [])) {
             try await directory.removeCollections([])
         }
         #expect(try !FileStore.exists(directory.path))
         let transaction = try await DumpsTransaction.begin(in: directory)
-        await #expect(throws: DumpsError.busy(directory.path)) {
+        await #expect(throws: Failure.busy(directory.path)) {
             try await DumpsTransaction.begin(in: directory, waiting: .zero)
         }
         // It was created for the transaction, and stays empty.

@@ -57,7 +57,7 @@ final class DumpsTransactionTests {
         await #expect {
             try await commit(2, in: directory, total: 10, text: "version: 1\n")
         } throws: {
-            ($0 as? DumpsError)?.excess?.subject == .total
+            ($0 as? Failure)?.excess?.subject == .total
         }
         #expect(try files() == before)
         // Without a commit, nothing that was staged is used.
@@ -182,11 +182,11 @@ final class DumpsTransactionTests {
         for (staged, removed) in [
             (#""main/a", "main/a""#, ""), (#""main/b", "main/a""#, ""), ("", #""main/a", "main/a""#),
         ] {
-            let error = #expect(throws: BundleError.self) { try RedoLog(parsing: text(staged, removed), path: "log") }
+            let error = #expect(throws: Failure.self) { try RedoLog(parsing: text(staged, removed), path: "log") }
             #expect(error?.description.contains("without duplicates") == true)
         }
         let many = (0..<270_000).map { "\"a/\(String($0, radix: 36))\"" }.sorted().joined(separator: ",")
-        let error = #expect(throws: BundleError.self) { try RedoLog(parsing: text(many), path: "log") }
+        let error = #expect(throws: Failure.self) { try RedoLog(parsing: text(many), path: "log") }
         #expect(error?.code == .overLimit)
         // A refresh drops it.
         try directory.prepareWork()

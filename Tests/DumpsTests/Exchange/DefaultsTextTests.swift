@@ -24,7 +24,7 @@ import Testing
     ])
     func whatHasNoFormIsRefused(_ format: DefaultsFormat, _ json: String) throws {
         guard case .object(let members) = try JSONValue(parsing: Bytes(utf8: json)) else { return }
-        let error = #expect(throws: DumpsError.self) { try DefaultsText(members, as: format) }
-        #expect(error?.file == "k")
+        let error = #expect(throws: Failure.self) { try DefaultsText(members, as: format) }
+        #expect(error?.place == "k")
     }
 }

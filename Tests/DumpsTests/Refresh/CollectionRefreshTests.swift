@@ -80,11 +80,11 @@ private final class RefreshPlace {
     }
 
     /// Refreshes, and expects a failure that leaves bundle and lock as they are.
-    func expectFailure(_ kind: FailureKind, isFull: Bool = false) async throws {
+    func expectFailure(_ kind: FailureClass, isFull: Bool = false) async throws {
         let (bundle, lock) = (try bundle(), try lock())
         let outcome = try await refresh(isFull: isFull).0
         #expect(outcome.status == .failed)
-        #expect(outcome.error?.kind == kind, "\(String(describing: outcome.error))")
+        #expect(outcome.error.map(FailureClass.init) == kind, "\(String(describing: outcome.error))")
         #expect(try self.bundle() == bundle)
         #expect(try self.lock() == lock)
     }
@@ -113,7 +113,7 @@ struct CollectionRefreshTests {
         try place.collection.put("b")
         try place.serve { $0["changes"] = "none" }
         let (outcome, report) = try await place.refresh()
-        #expect(outcome.status == .acknowledged && outcome.error?.kind == .changeset && outcome.entry == nil)
+        #expect(outcome.status == .acknowledged && outcome.error?.cause == .changeset && outcome.entry == nil)
         #expect(report.failed.isEmpty && report.acknowledged.count == 1 && !report.isUnreachable)
         place.settings.acknowledged?.kind = .signature
         let other = try await place.refresh()
@@ -141,7 +141,9 @@ struct CollectionRefreshTests {
         ] {
             place.settings.acknowledged = Acknowledgement(kind: .signature, until: until)
             let outcome = try await place.refresh().0
-            #expect(outcome.status == (isAcknowledged ? .acknowledged : .failed) && outcome.error?.kind == .signature)
+            #expect(
+                outcome.status == (isAcknowledged ? .acknowledged : .failed)
+                    && outcome.error.map(FailureClass.init) == .signature)
             #expect(outcome.notes.contains { $0.contains("at most 30 days") } == !isAcknowledged)
         }
     }

@@ -15,7 +15,7 @@ struct PinConfigurationTests {
 
         """
 
-    private func read(_ text: String) throws(DumpsError) -> DumpsConfiguration {
+    private func read(_ text: String) throws(Failure) -> DumpsConfiguration {
         try ConfigurationReader.read(text, file: "dumps.yaml")
     }
 
@@ -42,7 +42,7 @@ struct PinConfigurationTests {
         "pin: {at: 1, until: 2026-12-31T00:00:00Z}", "pin: {at: 1, reason: \"a\\nb\"}", "pin: {at: 1, because: x}",
     ])
     func refusesWithTheLine(pin: String) throws {
-        let error = #expect(throws: DumpsError.self) {
+        let error = #expect(throws: Failure.self) {
             try read("version: 1\ncollections:\n  main/a:\n    \(pin)\n")
         }
         #expect(error?.line == 4)
@@ -95,16 +95,16 @@ struct PinConfigurationTests {
 
     @Test func whatCannotBeEditedIsLeftToPeople() throws {
         var editor = try ConfigurationEditor(text, file: "dumps.yaml")
-        #expect(throws: DumpsError.self) {
+        #expect(throws: Failure.self) {
             try editor.setPin(pin(5), of: CollectionID("security-state/onecrl"))
         }
-        #expect(throws: DumpsError.self) { try editor.setPin(pin(5), of: CollectionID("main/unheard-of")) }
-        #expect(throws: DumpsError.self) { try editor.removePin(of: CollectionID("main/unheard-of")) }
+        #expect(throws: Failure.self) { try editor.setPin(pin(5), of: CollectionID("main/unheard-of")) }
+        #expect(throws: Failure.self) { try editor.removePin(of: CollectionID("main/unheard-of")) }
         #expect(editor.text == text)
         var flow = try ConfigurationEditor("version: 1\ncollections: {main/a: {pin: 3}}\n", file: "dumps.yaml")
-        #expect(throws: DumpsError.self) { try flow.removePin(of: CollectionID("main/a")) }
+        #expect(throws: Failure.self) { try flow.removePin(of: CollectionID("main/a")) }
         var null = try ConfigurationEditor("version: 1\ncollections:\n  main/a: ~\n", file: "dumps.yaml")
-        #expect(throws: DumpsError.self) { try null.setPin(pin(5), of: CollectionID("main/a")) }
+        #expect(throws: Failure.self) { try null.setPin(pin(5), of: CollectionID("main/a")) }
     }
 
     @Test func requests() throws {
@@ -132,7 +132,7 @@ struct PinConfigurationTests {
         #expect(configuration.totalBudget == 1 << 30)
         #expect(configuration.collections[0].budget == Budget(bundle: 5 << 20, attachment: 1 << 20))
         #expect(configuration.collections[1].budget == Budget(bundle: 50 << 20, attachment: 1 << 20))
-        #expect(throws: DumpsError.self) {
+        #expect(throws: Failure.self) {
             try read("version: 1\ncollections:\n  main/a:\n    budget: {total: 1 MiB}\n")
         }
     }

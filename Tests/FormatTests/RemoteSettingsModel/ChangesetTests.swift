@@ -10,7 +10,7 @@ struct ChangesetTests {
 
     private func changeset(
         _ changes: String, timestamp: String = "1000", metadata: String = #"{"id":"regions","bucket":"main"}"#
-    ) throws(FormatError) -> Changeset {
+    ) throws(Failure) -> Changeset {
         let body = #"{"metadata":\#(metadata),"timestamp":\#(timestamp),"changes":\#(changes)}"#
         return try Changeset(parsing: Bytes(utf8: body))
     }
@@ -126,27 +126,27 @@ struct ChangesetTests {
         #"{"data":[{"id":"a"}],"last_modified":1}"#, #"{"data":[{"id":"a"}"#, "", #"{"data":[{"id":"a\"#,
     ])
     func refusesAPayload(_ text: String) {
-        #expect(throws: FormatError.self) { try Payload(parsing: Bytes(utf8: text)) }
+        #expect(throws: Failure.self) { try Payload(parsing: Bytes(utf8: text)) }
     }
 
     @Test func namesWhatIsWrong() throws {
-        #expect(throws: FormatError.duplicateRecord("a")) { try changeset(#"[{"id":"a"},{"id":"b"},{"id":"a"}]"#) }
-        #expect(throws: FormatError.invalidRecordID("../x")) { try changeset(#"[{"id":"../x"}]"#) }
-        #expect(throws: FormatError.invalidRecordID("-x")) { try changeset(#"[{"id":"-x"}]"#) }
-        #expect(throws: FormatError.missing("metadata")) {
+        #expect(throws: Failure.duplicateRecord("a")) { try changeset(#"[{"id":"a"},{"id":"b"},{"id":"a"}]"#) }
+        #expect(throws: Failure.invalidRecordID("../x")) { try changeset(#"[{"id":"../x"}]"#) }
+        #expect(throws: Failure.invalidRecordID("-x")) { try changeset(#"[{"id":"-x"}]"#) }
+        #expect(throws: Failure.missing("metadata")) {
             try Changeset(parsing: Bytes(utf8: #"{"timestamp":1,"changes":[]}"#))
         }
-        #expect(throws: FormatError.self) { try changeset("[]", timestamp: "1.5") }
-        #expect(throws: FormatError.self) { try changeset("[]", timestamp: "-1") }
-        #expect(throws: FormatError.self) { try changeset("{}") }
-        #expect(throws: FormatError.self) { try changeset("[7]") }
-        #expect(throws: FormatError.self) { try changeset(#"[{"id":8}]"#) }
-        #expect(throws: FormatError.tooManyRecords(limit: 2)) {
+        #expect(throws: Failure.self) { try changeset("[]", timestamp: "1.5") }
+        #expect(throws: Failure.self) { try changeset("[]", timestamp: "-1") }
+        #expect(throws: Failure.self) { try changeset("{}") }
+        #expect(throws: Failure.self) { try changeset("[7]") }
+        #expect(throws: Failure.self) { try changeset(#"[{"id":8}]"#) }
+        #expect(throws: Failure.tooManyRecords(limit: 2)) {
             let changes = #"[{"id":"a"},{"id":"b"},{"id":"c"}]"#
             let body = #"{"metadata":{},"timestamp":1,"changes":\#(changes)}"#
             return try Changeset(parsing: Bytes(utf8: body), records: 2)
         }
-        #expect(throws: FormatError.otherCollection(expected: regions, found: "main/others")) {
+        #expect(throws: Failure.otherCollection(expected: regions, found: "main/others")) {
             try changeset("[]", metadata: #"{"id":"others","bucket":"main"}"#).snapshot(of: regions, onto: nil)
         }
     }
@@ -170,20 +170,20 @@ struct ChangesetTests {
                 #expect {
                     try changeset(tooLong)
                 } throws: { error in
-                    (error as? FormatError)?.reason == .tooLong(limit: limit)
+                    (error as? Failure)?.problem == Failure.tooLong(limit: limit).problem
                 }
             }
         }
-        #expect(throws: FormatError.self) { try changeset(String(repeating: "[", count: 100)) }
+        #expect(throws: Failure.self) { try changeset(String(repeating: "[", count: 100)) }
         let padded = Bytes(utf8: String(repeating: " ", count: limit - 1) + "{}")
-        #expect(throws: FormatError(.tooLong(limit: limit), at: 0)) {
+        #expect(throws: Failure(.tooLong(limit: limit), at: 0)) {
             try CollectionMetadata(parsing: padded)
         }
     }
 
     @Test func boundsTheMetadatasValues() throws {
         let values = Array(repeating: "[]", count: 300_000).joined(separator: ",")
-        #expect(throws: FormatError.self) {
+        #expect(throws: Failure.self) {
             try CollectionMetadata(parsing: Bytes(utf8: "{\"x\":[\(values)]}"))
         }
     }
@@ -196,17 +196,17 @@ struct ChangesetTests {
         }
         let most = 16 << 20
         _ = try changeset("[\(record(most))]")
-        #expect(throws: FormatError.recordTooLarge(offset: 73, what: "bytes (Limits.recordBytes)", limit: most)) {
+        #expect(throws: Failure.recordTooLarge(offset: 73, what: "bytes (Limits.recordBytes)", limit: most)) {
             try changeset("[\(record(most + 1))]")
         }
-        #expect(throws: FormatError.self) {
+        #expect(throws: Failure.self) {
             try Payload(parsing: Bytes(utf8: #"{"data":[\#(record(most + 1))],"last_modified":"1"}"#))
         }
         let members = (0...100_000).map { #""m\#($0)":1"# }.joined(separator: ",")
-        #expect(throws: FormatError.self) { try changeset(#"[{"id":"a",\#(members)}]"#) }
-        #expect(throws: FormatError.self) { try changeset(#"[{"id":"a","x":{\#(members)}}]"#) }
+        #expect(throws: Failure.self) { try changeset(#"[{"id":"a",\#(members)}]"#) }
+        #expect(throws: Failure.self) { try changeset(#"[{"id":"a","x":{\#(members)}}]"#) }
         let values = Array(repeating: "1", count: 250_000).joined(separator: ",")
-        #expect(throws: FormatError.self) { try changeset(#"[{"id":"a","x":[\#(values)]}]"#) }
+        #expect(throws: Failure.self) { try changeset(#"[{"id":"a","x":[\#(values)]}]"#) }
     }
 
     @Test func refusesASizeThatNoFileHas() throws {
@@ -217,7 +217,7 @@ struct ChangesetTests {
         }
         #expect(try size("9007199254740992") == RecordAttachment.mostBytes)
         for text in ["9007199254740993", "9223372036854775807", "18446744073709551615"] {
-            #expect(throws: FormatError.self) { try size(text) }
+            #expect(throws: Failure.self) { try size(text) }
         }
     }
 
@@ -247,7 +247,7 @@ struct ChangesetTests {
 
     @Test func damagedMetadataIsNamed() throws {
         for (text, kind) in [("[]", "an array"), ("null", "null"), ("3", "a number"), (#""x""#, "a string")] {
-            let error = #expect(throws: FormatError.self) { try changeset("[]", metadata: text) }
+            let error = #expect(throws: Failure.self) { try changeset("[]", metadata: text) }
             #expect(
                 error?.description
                     == "the collection's metadata is damaged: in its text, \(kind) where an object is expected at "

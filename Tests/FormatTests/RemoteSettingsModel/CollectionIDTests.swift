@@ -12,6 +12,6 @@ struct CollectionIDTests {
         "main/x\n",
     ])
     func refuses(_ text: String) {
-        #expect(throws: FormatError.self) { try CollectionID(text) }
+        #expect(throws: Failure.self) { try CollectionID(text) }
     }
 }

@@ -3,11 +3,11 @@ import Testing
 @testable import RemoteSettingsModel
 
 struct JSONReaderTests {
-    private func parse(_ text: String) throws(FormatError) -> JSONValue {
+    private func parse(_ text: String) throws(Failure) -> JSONValue {
         try JSONValue(parsing: Bytes(utf8: text))
     }
 
-    private func parse(bytes: [UInt8]) throws(FormatError) -> JSONValue {
+    private func parse(bytes: [UInt8]) throws(Failure) -> JSONValue {
         try JSONValue(parsing: Bytes(bytes))
     }
 
@@ -29,9 +29,9 @@ struct JSONReaderTests {
         "[1}", "{\"a\":1]", "// c\n1", "[\"a\":1]",
     ])
     func refuses(_ text: String) {
-        #expect(throws: FormatError.self) { try parse(text) }
-        #expect(throws: FormatError.self) { try CanonicalJSON.canonicalize(Bytes(utf8: text)) }
-        #expect(throws: FormatError.self) {
+        #expect(throws: Failure.self) { try parse(text) }
+        #expect(throws: Failure.self) { try CanonicalJSON.canonicalize(Bytes(utf8: text)) }
+        #expect(throws: Failure.self) {
             var reader = JSONReader(Bytes(utf8: text))
             try reader.skipValue()
             try reader.finish()
@@ -41,11 +41,11 @@ struct JSONReaderTests {
     /// A portal, or a gateway that is out of order, answers with a page.
     @Test(arguments: ["<html><body>Sign in</body></html>", "\n <!DOCTYPE html>"])
     func saysThatAPageIsNoJSON(_ page: String) throws {
-        let value = #expect(throws: FormatError.self) { try parse(page) }
-        let monitor = #expect(throws: FormatError.self) {
+        let value = #expect(throws: Failure.self) { try parse(page) }
+        let monitor = #expect(throws: Failure.self) {
             try MonitorChangeset(parsing: Bytes(utf8: page))
         }
-        let changeset = #expect(throws: FormatError.self) {
+        let changeset = #expect(throws: Failure.self) {
             try Changeset(parsing: Bytes(utf8: page))
         }
         #expect(value?.description.hasPrefix("an HTML page where a value is expected") == true)
@@ -60,14 +60,14 @@ struct JSONReaderTests {
         ] as [[UInt8]])
     func refusesWhatIsNotUTF8(_ bytes: [UInt8]) {
         let document = [0x22] + bytes + [0x22]
-        #expect(throws: FormatError.self) { try parse(bytes: document) }
-        #expect(throws: FormatError.self) { try CanonicalJSON.canonicalize(Bytes(document)) }
+        #expect(throws: Failure.self) { try parse(bytes: document) }
+        #expect(throws: Failure.self) { try CanonicalJSON.canonicalize(Bytes(document)) }
     }
 
     @Test(arguments: [#"{"a":1,"a":2}"#, #"{"a":1,"b":{},"\u0061":2}"#, #"[{"x":{"é":1,"\u00e9":1}}]"#])
     func refusesDuplicateKeys(_ text: String) {
         func isDuplicate(_ error: any Error) -> Bool {
-            (error as? FormatError)?.description.contains("appears twice in one object") == true
+            (error as? Failure)?.description.contains("appears twice in one object") == true
         }
         #expect { try parse(text) } throws: { isDuplicate($0) }
         #expect { try CanonicalJSON.canonicalize(Bytes(utf8: text)) } throws: { isDuplicate($0) }
@@ -76,26 +76,26 @@ struct JSONReaderTests {
     @Test func limitsDepth() throws {
         let deepest = String(repeating: "[", count: 128) + String(repeating: "]", count: 128)
         #expect(try parse(deepest) != .null)
-        let expected = FormatError(.tooDeep(limit: 128), at: 128)
+        let expected = Failure(.tooDeep(limit: 128), at: 128)
         #expect(throws: expected) { try parse("[\(deepest)]") }
         #expect(throws: expected) { try CanonicalJSON.canonicalize(Bytes(utf8: "[\(deepest)]")) }
         let hostile = Bytes([UInt8](repeating: UInt8(ascii: "["), count: 1_000_000))
-        #expect(throws: FormatError.self) { try JSONValue(parsing: hostile) }
-        #expect(throws: FormatError.self) { try CanonicalJSON.canonicalize(hostile) }
+        #expect(throws: Failure.self) { try JSONValue(parsing: hostile) }
+        #expect(throws: Failure.self) { try CanonicalJSON.canonicalize(hostile) }
     }
 
     @Test func limitsMembersAndValues() throws {
-        func parse(_ text: String) throws(FormatError) -> JSONValue {
+        func parse(_ text: String) throws(Failure) -> JSONValue {
             try JSONValue(parsing: Bytes(utf8: text), members: 2, values: 7)
         }
         #expect(try parse(#"[{"a":1,"b":1},{"c":1,"d":1}]"#) != .null)
-        let expected = FormatError(.tooManyMembers(limit: 2), at: 13)
+        let expected = Failure(.tooManyMembers(limit: 2), at: 13)
         #expect(throws: expected) { try parse(#"{"a":1,"b":1,"c":1}"#) }
         #expect(throws: expected) {
             var reader = JSONReader(Bytes(utf8: #"{"a":1,"b":1,"c":1}"#), members: 2)
             try reader.skipValue()
         }
-        #expect(throws: FormatError(.tooManyValues(limit: 7), at: 12)) { try parse("[1,[2,3,4,5,6]]") }
+        #expect(throws: Failure(.tooManyValues(limit: 7), at: 12)) { try parse("[1,[2,3,4,5,6]]") }
     }
 
     @Test func namesTheLine() throws {
@@ -112,8 +112,8 @@ struct JSONReaderTests {
         let whole = #"{"data":[{"id":"a","n":[1.5e-3,true,null,"é\ud83d\ude00"]}],"x":{"y":{}}}"#
         let bytes = Array(whole.utf8)
         for count in 0..<bytes.count {
-            #expect(throws: FormatError.self) { try parse(bytes: Array(bytes[..<count])) }
-            #expect(throws: FormatError.self) {
+            #expect(throws: Failure.self) { try parse(bytes: Array(bytes[..<count])) }
+            #expect(throws: Failure.self) {
                 try CanonicalJSON.canonicalize(Bytes(Array(bytes[..<count])))
             }
         }
@@ -127,7 +127,7 @@ struct JSONReaderTests {
         #expect(try reader.nextKey() == "n")
         #expect(try reader.unsignedInteger() == 7)
         #expect(try reader.nextKey() == "s")
-        #expect(throws: FormatError.self) { try reader.number() }
+        #expect(throws: Failure.self) { try reader.number() }
         #expect(try reader.string() == "x")
         #expect(try reader.nextKey() == "b")
         #expect(try reader.bool())

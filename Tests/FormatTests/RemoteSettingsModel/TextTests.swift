@@ -132,8 +132,8 @@ struct VisibleTextTests {
     @Test func `Messages of errors are bounded`() {
         let key = String(repeating: "k\u{301}", count: 1_000_000)
         let errors: [any CustomStringConvertible] = [
-            FormatError(.duplicateKey(key), at: 0), FormatError.duplicateRecord(key), FormatError.invalidRecordID(key),
-            FormatError.invalidAttachment(record: key, problem: key),
+            Failure(.duplicateKey(key), at: 0), Failure.duplicateRecord(key), Failure.invalidRecordID(key),
+            Failure.invalidAttachment(record: key, problem: key),
         ]
         for error in errors { #expect(error.description.utf8.count < 3_000) }
     }

@@ -27,12 +27,12 @@ import Testing
         return HandmadeZIP(entries: entries).bytes
     }
 
-    private func error(_ change: (inout [HandmadeZIP.Entry]) -> Void) -> BundleError? {
+    private func error(_ change: (inout [HandmadeZIP.Entry]) -> Void) -> Failure? {
         do {
             _ = try read(changed(change))
             return nil
         } catch {
-            return error as? BundleError
+            return error as? Failure
         }
     }
 
@@ -116,7 +116,7 @@ import Testing
     @Test func truncationAnywhereIsReportedOrGivesRightFiles() throws {
         let bytes = HandmadeZIP(entries: base).bytes
         for count in 0..<bytes.count {
-            #expect(throws: BundleError.self, "\(count) bytes") { try read(Array(bytes[..<count])) }
+            #expect(throws: Failure.self, "\(count) bytes") { try read(Array(bytes[..<count])) }
         }
     }
 
@@ -136,7 +136,7 @@ import Testing
 
     @Test func limitsAreKept() {
         let bytes = [UInt8](repeating: 0, count: Limits.attachmentsZipBytes + 1)
-        #expect { try read(bytes) } throws: { ($0 as? BundleError)?.code == .overLimit }
+        #expect { try read(bytes) } throws: { ($0 as? Failure)?.code == .overLimit }
     }
 
     /// 1.15 MB of small files became 4 GB once.
@@ -151,7 +151,7 @@ import Testing
         }
         let share = Limits.attachmentsZipContentBytes / 16
         _ = try read(zip(share))
-        #expect(throws: BundleError.self) { try read(zip(share + 1)) }
+        #expect(throws: Failure.self) { try read(zip(share + 1)) }
     }
 
     @Test func entriesThatShareTheirBytesAreRefused() throws {
@@ -167,7 +167,7 @@ import Testing
             _ = try read(HandmadeZIP(entries: entries).bytes)
             Issue.record("100 entries share 50,000 bytes")
         } catch {
-            #expect((error as? BundleError)?.code == .malformed)
+            #expect((error as? Failure)?.code == .malformed)
         }
     }
 

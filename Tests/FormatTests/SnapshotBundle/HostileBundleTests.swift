@@ -6,7 +6,7 @@ import Testing
 
 @Suite struct HostileBundleTests {
     /// What opening, or else verifying, throws.
-    private func refusal(_ bytes: [UInt8]) -> BundleError? {
+    private func refusal(_ bytes: [UInt8]) -> Failure? {
         do {
             _ = try BundleReader(bytes: Bytes(bytes), name: "hostile.zip").verifyContents()
             return nil
@@ -17,7 +17,7 @@ import Testing
     }
 
     /// What only opening throws.
-    private func openingRefusal(_ bytes: [UInt8]) -> BundleError? {
+    private func openingRefusal(_ bytes: [UInt8]) -> Failure? {
         do {
             _ = try BundleReader(bytes: Bytes(bytes), name: "hostile.zip")
             return nil
@@ -26,7 +26,7 @@ import Testing
         }
     }
 
-    private func refusal(_ count: Int = 3, _ change: (inout HandmadeZIP) throws -> Void) throws -> BundleError? {
+    private func refusal(_ count: Int = 3, _ change: (inout HandmadeZIP) throws -> Void) throws -> Failure? {
         var zip = try HandmadeZIP(Fixture.records(count))
         try change(&zip)
         return refusal(zip.bytes)
@@ -203,7 +203,7 @@ import Testing
         let reader = try BundleReader(bytes: Bytes(fixture.bundle()), name: "b")
         let plain = try reader.payloadText().array
         let packed = try deflated(plain)
-        func refusal(_ change: (inout HandmadeZIP.Entry) -> Void) throws -> BundleError? {
+        func refusal(_ change: (inout HandmadeZIP.Entry) -> Void) throws -> Failure? {
             try self.refusal { zip in
                 zip.entries[1].data = packed
                 zip.entries[1].method = 8
@@ -223,7 +223,7 @@ import Testing
             zip.entries[1].method = 8
             zip.entries[1].size += change
             let opened = try BundleReader(bytes: Bytes(zip.bytes), name: "b")
-            #expect(throws: BundleError.self) { try opened.payloadText() }
+            #expect(throws: Failure.self) { try opened.payloadText() }
         }
     }
 
@@ -238,7 +238,7 @@ import Testing
         zip.entries[1].size = 1 << 20
         zip.entries[1].isZIP64 = false
         let opened = try BundleReader(bytes: Bytes(zip.bytes), name: "b")
-        #expect(throws: BundleError.self) { try opened.payloadText() }
+        #expect(throws: Failure.self) { try opened.payloadText() }
     }
 
     @Test func limitsAreObeyed() throws {

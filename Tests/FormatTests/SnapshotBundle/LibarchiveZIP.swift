@@ -1,4 +1,5 @@
 import CArchive
+import RemoteSettingsModel
 import Testing
 
 /// A ZIP file that libarchive writes, with settings that keep the machine out of it: what bundles are compared with.

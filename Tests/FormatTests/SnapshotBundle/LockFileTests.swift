@@ -29,12 +29,12 @@ import Testing
         ])
     }
 
-    private func error(_ text: String) -> BundleError? {
+    private func error(_ text: String) -> Failure? {
         do {
             _ = try LockFile(parsing: Bytes(utf8: text), path: "dumps/dumps.lock.json")
             return nil
         } catch {
-            #expect(error.file == "dumps/dumps.lock.json")
+            #expect(error.place == "dumps/dumps.lock.json")
             return error
         }
     }
@@ -117,7 +117,7 @@ import Testing
         #expect(newer.description.contains("update"))
         #expect(error("{\"version\": \"1\", \"collections\": {}}")?.code == .malformed)
         #expect(error("{\"collections\": {}, \"version\": 1}")?.code == .malformed)
-        #expect(error("{\"version\": 1}")?.found == "the key \"collections\" is missing")
+        #expect(error("{\"version\": 1}")?.problem == "the key \"collections\" is missing")
         let more = try #require(error("{\"version\": 1, \"collections\": {}, \"more\": 1}"))
         #expect(more.code == .unknownVersion && more.entry == "line 1, more")
         for text in ["", "[]", "{", "null", "{\"version\": 1, \"collections\": {}} x", "{\"version\": 1.0}"] {
@@ -201,17 +201,17 @@ import Testing
                     text.removeSubrange(offset..<min(text.count, offset + 9))
                 }
             }
-            do throws(BundleError) {
+            do throws(Failure) {
                 let lock = try LockFile(parsing: Bytes(text), path: "l")
                 #expect(try LockFile(parsing: Bytes(lock.text), path: "l") == lock)
             } catch {
-                #expect(error.file == "l")
+                #expect(error.place == "l")
                 refused += 1
             }
         }
         #expect(refused > 1000)
         for count in 0..<original.count - 1 {
-            #expect(throws: BundleError.self) { try LockFile(parsing: Bytes(Array(original[..<count])), path: "l") }
+            #expect(throws: Failure.self) { try LockFile(parsing: Bytes(Array(original[..<count])), path: "l") }
         }
     }
 }

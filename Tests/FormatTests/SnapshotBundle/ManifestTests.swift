@@ -11,7 +11,7 @@ import Testing
     }
 
     /// What verifying throws where the manifest's text was changed.
-    private func refusal(_ part: String, _ replacement: String) throws -> BundleError? {
+    private func refusal(_ part: String, _ replacement: String) throws -> Failure? {
         var zip = try HandmadeZIP(fixture)
         let text = String(decoding: zip.entries[0].data, as: UTF8.self)
         try #require(text.contains(part))
@@ -59,7 +59,7 @@ import Testing
     func everyDeviationIsRefused(part: String, replacement: String) throws {
         let error = try #require(try refusal(part, replacement))
         #expect([.malformed, .damaged].contains(error.code))
-        #expect(error.file == "b.zip")
+        #expect(error.place == "b.zip")
     }
 
     @Test func hashesAreLowerCaseAndTrue() throws {
@@ -78,7 +78,7 @@ import Testing
         text = text.replacingOccurrences(of: "\"attachments\":2", with: "\"attachments\":1")
         text = text.replacingOccurrences(of: "[\"b\"]", with: "[\"b\"],\"omitted\":\"max-size\"")
         zip.entries[0] = .init("manifest.json", Array(text.utf8))
-        #expect(throws: BundleError.self) { try BundleReader(bytes: Bytes(zip.bytes), name: "b.zip") }
+        #expect(throws: Failure.self) { try BundleReader(bytes: Bytes(zip.bytes), name: "b.zip") }
         zip.entries.removeAll { $0.name == "attachments/\(digest([2, 2]))" }
         try BundleReader(bytes: Bytes(zip.bytes), name: "b.zip").verifyContents()
     }
@@ -87,7 +87,7 @@ import Testing
         let text = try HandmadeZIP(fixture).entries[0].data
         #expect(try Manifest(parsing: Bytes(text), file: "b").text == text)
         for count in text.indices {
-            #expect(throws: BundleError.self) { try Manifest(parsing: Bytes(Array(text[..<count])), file: "b") }
+            #expect(throws: Failure.self) { try Manifest(parsing: Bytes(Array(text[..<count])), file: "b") }
         }
         var random = SplitMix(state: 5)
         for _ in 0..<3000 {
@@ -110,7 +110,7 @@ import Testing
         #expect(
             try BundleHead.read(Bytes(Array(short.prefix(300))), name: "b").timestamp.milliseconds == 1_700_000_000_123)
         for count in 0..<150 {
-            #expect(throws: BundleError.self) { try BundleHead.read(Bytes(Array(short.prefix(count))), name: "b") }
+            #expect(throws: Failure.self) { try BundleHead.read(Bytes(Array(short.prefix(count))), name: "b") }
         }
     }
 
@@ -120,15 +120,15 @@ import Testing
                 (directory + "/none.zip", "No such file or directory"),
                 (directory, "it is not a regular file"),
             ] {
-                let error = try #require(throws: BundleError.self) { try BundleReader(path: path) }
-                #expect((error.code, error.file, error.found) == (.storage, path, found))
-                #expect(throws: BundleError.self) { try BundleHead.read(path: path) }
+                let error = try #require(throws: Failure.self) { try BundleReader(path: path) }
+                #expect((error.code, error.place, error.problem) == (.storage, path, found))
+                #expect(throws: Failure.self) { try BundleHead.read(path: path) }
             }
             let fifo = directory + "/fifo"
             try #require(unsafe mkfifo(fifo, 0o600) == 0)
-            #expect(throws: BundleError.self) { try BundleReader(path: fifo) }
+            #expect(throws: Failure.self) { try BundleReader(path: fifo) }
             try write([], to: directory + "/empty.zip")
-            let empty = try #require(throws: BundleError.self) { try BundleReader(path: directory + "/empty.zip") }
+            let empty = try #require(throws: Failure.self) { try BundleReader(path: directory + "/empty.zip") }
             #expect(empty.code == .malformed)
         }
     }

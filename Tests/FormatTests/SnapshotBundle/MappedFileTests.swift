@@ -16,7 +16,7 @@ import Testing
             let reader = try BundleReader(file)
             #expect(reader.name == path)
             try reader.verifyContents()
-            #expect(throws: BundleError.self) { try BundleReader(path: path) }
+            #expect(throws: Failure.self) { try BundleReader(path: path) }
         }
     }
 

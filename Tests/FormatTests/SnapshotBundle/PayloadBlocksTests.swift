@@ -96,10 +96,10 @@ struct PayloadBlocksTests {
         for other in [changed, records.dropLast()] {
             let payload = try Self.snapshot(other).payload
             #expect(!reader.hasPayload(payload))
-            #expect(throws: BundleError.self) { try reader.verifyContents(of: payload, content: content) }
+            #expect(throws: Failure.self) { try reader.verifyContents(of: payload, content: content) }
         }
         let otherContent = SHA256Digest(hashing: Bytes([]))
-        #expect(throws: BundleError.self) { try reader.verifyContents(of: snapshot.payload, content: otherContent) }
+        #expect(throws: Failure.self) { try reader.verifyContents(of: snapshot.payload, content: otherContent) }
     }
 
     /// Written anew in Python from the comment on `PayloadBlocks`.

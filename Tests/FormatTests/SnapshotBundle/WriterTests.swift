@@ -4,13 +4,13 @@ import RemoteSettingsModel
 import Testing
 
 @Suite struct WriterTests {
-    private func error(_ fixture: Fixture, _ sources: [SHA256Digest: AttachmentInput]) throws -> BundleError? {
+    private func error(_ fixture: Fixture, _ sources: [SHA256Digest: AttachmentInput]) throws -> Failure? {
         try TemporaryDirectory.with { directory in
             let path = directory + "/b.zip"
             do {
                 _ = try BundleWriter(fixture.snapshot(), attachments: sources).write(toNewFile: path)
                 return nil
-            } catch let error as BundleError {
+            } catch let error as Failure {
                 #expect(!FileManager.default.fileExists(atPath: path))
                 return error
             }
@@ -28,12 +28,12 @@ import Testing
             var sources = fixture.sources
             sources[hash] = .bytes(Bytes(wrong))
             let fromMemory = try #require(try error(fixture, sources))
-            #expect((fromMemory.code, fromMemory.entry) == (.content, name))
+            #expect((fromMemory.code, fromMemory.entry) == (.usage, name))
             try TemporaryDirectory.with { directory in
                 try write(wrong, to: directory + "/file")
                 sources[hash] = .file(path: directory + "/file")
                 let fromFile = try #require(try error(fixture, sources))
-                #expect((fromFile.code, fromFile.entry, fromFile.file) == (.content, name, directory + "/file"))
+                #expect((fromFile.code, fromFile.entry, fromFile.place) == (.usage, name, directory + "/file"))
             }
         }
         var sources = fixture.sources
@@ -44,7 +44,7 @@ import Testing
         sources[hash] = .file(path: "/tmp")
         #expect(try error(fixture, sources)?.code == .storage)
         sources[hash] = .bundle(try BundleReader(bytes: Bytes(Fixture.records(0).bundle()), name: "empty.zip"))
-        #expect(try error(fixture, sources)?.code == .missing)
+        #expect(try error(fixture, sources)?.code == .damaged)
         sources = fixture.sources
         sources[digest([9])] = .bytes(Bytes([9]))
         #expect(try error(fixture, sources)?.entry == "attachments/\(digest([9]))")
@@ -54,7 +54,7 @@ import Testing
         var fixture = Fixture()
         fixture.records = [("b", nil), ("a", nil)]
         // Nobody can make such a snapshot, so that the writer cannot be given one.
-        #expect(throws: FormatError.self) { try fixture.snapshot() }
+        #expect(throws: Failure.self) { try fixture.snapshot() }
         fixture = Fixture.records(0)
         fixture.timestamp = 999_999_999_999_999_999
         #expect(try error(fixture, [:]) == nil)
@@ -66,9 +66,9 @@ import Testing
         try TemporaryDirectory.with { directory in
             let path = directory + "/b.zip"
             try write([1, 2, 3], to: path)
-            #expect(throws: BundleError.self) { try Fixture.records(1).writer().write(toNewFile: path) }
+            #expect(throws: Failure.self) { try Fixture.records(1).writer().write(toNewFile: path) }
             #expect(try contents(path) == [1, 2, 3])
-            let nowhere = try #require(throws: BundleError.self) {
+            let nowhere = try #require(throws: Failure.self) {
                 try Fixture.records(1).writer().write(toNewFile: directory + "/no/b.zip")
             }
             #expect(nowhere.code == .storage)
@@ -79,11 +79,11 @@ import Testing
         let descriptor = unsafe open("/dev/full", O_WRONLY)
         try #require(descriptor >= 0)
         defer { close(descriptor) }
-        let error = try #require(throws: BundleError.self) {
+        let error = try #require(throws: Failure.self) {
             try Fixture.records(2000).writer().write(toDescriptor: descriptor, name: "full")
         }
         #expect(error.code == .storage)
-        #expect(error.found == "cannot write: No space left on device")
+        #expect(error.problem == "cannot write: No space left on device")
     }
 
     /// Above 4 MiB an entry is streamed; what compresses only behind its first 1 MiB is stored.
@@ -121,7 +121,7 @@ import Testing
             #expect(again == written)
             try write((noise + text).dropLast() + [0], to: directory + "/a")
             sources[digest(noise + text)] = .file(path: directory + "/a")
-            #expect(throws: BundleError.self) {
+            #expect(throws: Failure.self) {
                 try BundleWriter(fixture.snapshot(), attachments: sources).write(toNewFile: path + "3")
             }
             #expect(!FileManager.default.fileExists(atPath: path + "3"))

@@ -23,7 +23,7 @@ struct HostileExpressionTests {
         repeated("a|b(", 3000) + repeated(")", 3000), repeated("(", 16_000),
     ])
     func tooDeep(_ text: String) throws {
-        let error = #expect(throws: FilterError.self) { try FilterExpression(parsing: text) }
+        let error = #expect(throws: Failure.self) { try FilterExpression(parsing: text) }
         guard error?.code == .overLimit, error?.description.contains("levels deep") == true else {
             Issue.record("\(text.prefix(20)) gave \(String(describing: error))")
             return
@@ -57,7 +57,7 @@ struct HostileExpressionTests {
     }
 
     @Test func tooLong() throws {
-        #expect(throws: FilterError.tooLong(bytes: 16_385, limit: 16_384)) {
+        #expect(throws: Failure.tooLong(bytes: 16_385, limit: 16_384)) {
             try FilterExpression(parsing: Self.repeated(" ", 16_384) + "1")
         }
         #expect(try FilterExpression(parsing: Self.repeated(" ", 16_379) + "1==1").matches(.empty))

@@ -167,7 +167,7 @@ struct LanguageTests {
         #expect(try FilterExpression(parsing: "n").outcome(in: Self.context) == .notBoolean(7))
         #expect(try FilterExpression(parsing: "'true'").matches(Self.context) == false)
         #expect(try FilterExpression(parsing: "missing").outcome(in: Self.context) == .notBoolean(.undefined))
-        let error = FilterError.wrongType(
+        let error = Failure.wrongType(
             operator: "-", expected: "two numbers", found: "a string and a number", offset: 2)
         #expect(try FilterExpression(parsing: "s - 1").outcome(in: Self.context) == .failed(error))
     }
@@ -190,7 +190,7 @@ struct LanguageTests {
         ("1.", 2, "a name after '.'", "the end"),
     ])
     func syntaxErrors(_ text: String, _ offset: Int, _ expected: String, _ found: String) throws {
-        let error = #expect(throws: FilterError.self) { try FilterExpression(parsing: text) }
+        let error = #expect(throws: Failure.self) { try FilterExpression(parsing: text) }
         #expect(error == .syntax(offset: offset, expected: expected, found: found))
     }
 
@@ -198,7 +198,7 @@ struct LanguageTests {
         "1 - 'a'", "null + 1", "[1] * 2", "yes + no", "[1] < [2]", "1 < '2'", "true > false", "1|nonsense", "o + 'a'",
     ])
     func evaluationErrors(_ text: String) throws {
-        #expect(throws: FilterError.self) { try value(text) }
+        #expect(throws: Failure.self) { try value(text) }
         #expect(try FilterExpression(parsing: text).matches(Self.context) == false)
     }
 }

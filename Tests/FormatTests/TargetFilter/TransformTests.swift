@@ -40,7 +40,7 @@ struct TransformTests {
 
     /// `intersect` binds tighter than `+`, so that the sum is that of an array and a number.
     @Test func intersectBindsLikeAProduct() throws {
-        #expect(throws: FilterError.self) {
+        #expect(throws: Failure.self) {
             try FilterExpression(parsing: "[1] intersect [] + 1").evaluate(in: Self.context)
         }
     }
@@ -102,7 +102,7 @@ struct TransformTests {
         "'a'|bucketSample(-1, 1, 10)", "'a'|bucketSample(0, 1/0, 10)",
     ])
     func samplesOutOfRange(_ text: String) throws {
-        let error = #expect(throws: FilterError.self) { try FilterExpression(parsing: text).evaluate(in: Self.context) }
+        let error = #expect(throws: Failure.self) { try FilterExpression(parsing: text).evaluate(in: Self.context) }
         guard error?.code == .overLimit, error?.description.contains("Sample requires ") == true else {
             Issue.record("\(text) gave \(String(describing: error))")
             return
@@ -110,7 +110,7 @@ struct TransformTests {
     }
 
     @Test func unknownTransform() throws {
-        #expect(throws: FilterError.unknownTransform(name: "nonsense", offset: 3)) {
+        #expect(throws: Failure.unknownTransform(name: "nonsense", offset: 3)) {
             try FilterExpression(parsing: " 1|nonsense(2)").evaluate(in: Self.context)
         }
     }

@@ -33,12 +33,12 @@ struct CertificateChainTests {
 
     @Test(arguments: ["", "\n", " \r\n\t "])
     func anEmptyTextIsNamed(text: String) {
-        #expect(throws: BundleError.emptyChain) { try chain(text) }
+        #expect(throws: Failure.emptyChain) { try chain(text) }
     }
 
     @Test(arguments: ["<html>404</html>", "\u{0}\u{1}", "MIIC9jCCAnugAwIBAgIIFc3kt9BoLrYw", "----"])
     func garbageIsNamed(text: String) {
-        #expect(throws: BundleError.notPEM(found: "no certificate in \(text.utf8.count) bytes")) { try chain(text) }
+        #expect(throws: Failure.notPEM(found: "no certificate in \(text.utf8.count) bytes")) { try chain(text) }
     }
 
     /// An x5u may lead to any machine: what it answers is not for the reader of a log.
@@ -62,7 +62,7 @@ struct CertificateChainTests {
     @Test(arguments: ["-----BEGIN EC PRIVATE KEY-----", "-----BEGIN CERTIFICATE----", "-----END CERTIFICATE-----"])
     func anotherKindOfBlockIsNamed(line: String) throws {
         let text = try line + "\n" + TestPKI().issue().pem.text
-        #expect(throws: BundleError.notPEM(found: line)) { try chain(text) }
+        #expect(throws: Failure.notPEM(found: line)) { try chain(text) }
     }
 
     @Test func base64ThatIsNoneIsNamed() throws {
@@ -89,7 +89,7 @@ struct CertificateChainTests {
     @Test func oneCertificateIsNoChain() throws {
         var made = try TestPKI().issue()
         made.certificates = [made.certificates[2]]
-        #expect(throws: BundleError.incompleteChain(only: made.label(1))) {
+        #expect(throws: Failure.incompleteChain(only: made.label(1))) {
             try CertificateChain(pem: made.pem)
         }
     }
@@ -97,10 +97,10 @@ struct CertificateChainTests {
     @Test func limitsAreNamed() throws {
         let made = try TestPKI().issue()
         let text = try made.pem.text
-        #expect(throws: BundleError.tooManyCertificates(limit: 8)) { try chain(text + text + text) }
+        #expect(throws: Failure.tooManyCertificates(limit: 8)) { try chain(text + text + text) }
         let longest = String(repeating: "x", count: Limits.chainBytes - text.utf8.count - 1) + "\n" + text
         #expect(throws: Never.self) { try chain(longest) }
-        #expect(throws: BundleError.chainTooLarge(bytes: Limits.chainBytes + 1, limit: Limits.chainBytes)) {
+        #expect(throws: Failure.chainTooLarge(bytes: Limits.chainBytes + 1, limit: Limits.chainBytes)) {
             try chain("x" + longest)
         }
     }

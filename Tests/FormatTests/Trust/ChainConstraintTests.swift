@@ -13,7 +13,7 @@ struct ChainConstraintTests {
             var pki = TestPKI()
             pki.recipes[position - 1].basicConstraints = constraints
             let made = try pki.issue()
-            #expect(throws: BundleError.notAnAuthority(made.label(position))) { try made.verified() }
+            #expect(throws: Failure.notAnAuthority(made.label(position))) { try made.verified() }
         }
     }
 
@@ -21,7 +21,7 @@ struct ChainConstraintTests {
         var pki = TestPKI()
         pki.leaf.basicConstraints = .isCertificateAuthority(maxPathLength: nil)
         let made = try pki.issue()
-        #expect(throws: BundleError.leafIsAuthority(made.label(1))) { try made.verified() }
+        #expect(throws: Failure.leafIsAuthority(made.label(1))) { try made.verified() }
         pki.leaf.basicConstraints = .notCertificateAuthority
         #expect(throws: Never.self) { try pki.issue().verified() }
     }
@@ -30,13 +30,13 @@ struct ChainConstraintTests {
         var pki = TestPKI()
         pki.recipes.insert(.authority("Policy authority", maxPathLength: 0), at: 2)
         var made = try pki.issue()
-        #expect(throws: BundleError.pathLengthExceeded(made.label(3), limit: 0, found: 1)) {
+        #expect(throws: Failure.pathLengthExceeded(made.label(3), limit: 0, found: 1)) {
             try made.verified()
         }
         pki.recipes[2] = .authority("Policy authority")
         pki.root.basicConstraints = .isCertificateAuthority(maxPathLength: 1)
         made = try pki.issue()
-        #expect(throws: BundleError.pathLengthExceeded(made.label(4), limit: 1, found: 2)) {
+        #expect(throws: Failure.pathLengthExceeded(made.label(4), limit: 1, found: 2)) {
             try made.verified()
         }
     }
@@ -48,7 +48,7 @@ struct ChainConstraintTests {
             var pki = TestPKI()
             pki.recipes[position - 1].keyUsage = KeyUsage(digitalSignature: true, cRLSign: true)
             let made = try pki.issue()
-            #expect(throws: BundleError.missingKeyUsage(made.label(position), usage: "keyCertSign")) {
+            #expect(throws: Failure.missingKeyUsage(made.label(position), usage: "keyCertSign")) {
                 try made.verified()
             }
         }
@@ -58,7 +58,7 @@ struct ChainConstraintTests {
         var pki = TestPKI()
         pki.leaf.keyUsage = KeyUsage(keyAgreement: true)
         let made = try pki.issue()
-        #expect(throws: BundleError.missingKeyUsage(made.label(1), usage: "digitalSignature")) {
+        #expect(throws: Failure.missingKeyUsage(made.label(1), usage: "digitalSignature")) {
             try made.verified()
         }
     }
@@ -105,7 +105,7 @@ struct ChainConstraintTests {
             var pki = TestPKI()
             pki.recipes[position - 1].nameConstraints = NameConstraints(permittedDNSDomains: [constraint])
             let made = try pki.issue()
-            let expected = BundleError.nameNotPermitted(
+            let expected = Failure.nameNotPermitted(
                 made.label(1), name: SignerName.remoteSettings.dnsName, by: made.label(position),
                 permitted: [constraint])
             #expect(failure(of: { try made.verified() }) == (permitted ? nil : expected))
@@ -118,7 +118,7 @@ struct ChainConstraintTests {
             permittedDNSDomains: ["org"], excludedDNSDomains: ["example.org", "mozilla.org"])
         let made = try pki.issue()
         #expect(
-            throws: BundleError.nameExcluded(
+            throws: Failure.nameExcluded(
                 made.label(1), name: SignerName.remoteSettings.dnsName, by: made.label(3), excluded: "mozilla.org")
         ) { try made.verified() }
     }
@@ -142,7 +142,7 @@ struct ChainConstraintTests {
         pki.leaf.alternativeNames.append(.ipAddress(address))
         var made = try pki.issue()
         #expect(
-            throws: BundleError.unsupportedNameConstraint(made.label(2), form: "iPAddress", certificate: made.label(1))
+            throws: Failure.unsupportedNameConstraint(made.label(2), form: "iPAddress", certificate: made.label(1))
         ) { try made.verified() }
 
         pki = TestPKI()
@@ -150,7 +150,7 @@ struct ChainConstraintTests {
             permittedSubtrees: [.directoryName(try DistinguishedName { OrganizationName("Mozilla") })])
         made = try pki.issue()
         #expect(
-            throws: BundleError.unsupportedNameConstraint(
+            throws: Failure.unsupportedNameConstraint(
                 made.label(3), form: "directoryName", certificate: made.label(1))
         ) { try made.verified() }
     }
@@ -164,7 +164,7 @@ struct ChainConstraintTests {
             pki.intermediate.nameConstraints = constraints
             let made = try pki.issue()
             #expect(
-                throws: BundleError.unsupportedNameConstraint(
+                throws: Failure.unsupportedNameConstraint(
                     made.label(2), form: "rfc822Name", certificate: made.label(1))
             ) { try made.verified() }
         }
@@ -179,7 +179,7 @@ struct ChainConstraintTests {
         pki.intermediate.alternativeNames = [.dnsName("example.org")]
         let made = try pki.issue()
         #expect(
-            throws: BundleError.nameNotPermitted(
+            throws: Failure.nameNotPermitted(
                 made.label(2), name: "example.org", by: made.label(3), permitted: ["mozilla.org"])
         ) { try made.verified() }
     }
@@ -191,12 +191,12 @@ struct ChainConstraintTests {
         var made = try pki.issue()
         let name = SignerName.remoteSettings.dnsName
         #expect(
-            throws: BundleError.nameExcluded(made.label(1), name: name, by: made.label(2), excluded: constraint)
+            throws: Failure.nameExcluded(made.label(1), name: name, by: made.label(2), excluded: constraint)
         ) { try made.verified() }
         pki.intermediate.nameConstraints = NameConstraints(permittedDNSDomains: [constraint])
         made = try pki.issue()
         #expect(
-            throws: BundleError.nameNotPermitted(made.label(1), name: name, by: made.label(2), permitted: [constraint])
+            throws: Failure.nameNotPermitted(made.label(1), name: name, by: made.label(2), permitted: [constraint])
         ) { try made.verified() }
     }
 
@@ -206,7 +206,7 @@ struct ChainConstraintTests {
         pki.root.nameConstraints = NameConstraints(permittedDNSDomains: ["mozilla.org"])
         pki.intermediate.nameConstraints = nil
         pki.leaf.alternativeNames.append(.dnsName(name))
-        #expect(throws: BundleError.self) { try pki.issue().verified() }
+        #expect(throws: Failure.self) { try pki.issue().verified() }
     }
 
     // MARK: Other extensions
@@ -216,7 +216,7 @@ struct ChainConstraintTests {
         var pki = TestPKI()
         pki.recipes[position - 1].version = .v1
         let made = try pki.issue()
-        #expect(throws: BundleError.notVersion3(made.label(position))) { try made.verified() }
+        #expect(throws: Failure.notVersion3(made.label(position))) { try made.verified() }
     }
 
     @Test(arguments: 1...3)
@@ -226,7 +226,7 @@ struct ChainConstraintTests {
         pki.recipes[position - 1].others = [.init(oid: oid, critical: true, value: [5, 0])]
         let made = try pki.issue()
         #expect(
-            throws: BundleError.unknownCriticalExtension(made.label(position), oid: "1.3.6.1.4.1.99999.1")
+            throws: Failure.unknownCriticalExtension(made.label(position), oid: "1.3.6.1.4.1.99999.1")
         ) { try made.verified() }
         pki.recipes[position - 1].others = [.init(oid: oid, critical: false, value: [5, 0])]
         #expect(throws: Never.self) { try pki.issue().verified() }
@@ -256,7 +256,7 @@ struct ChainConstraintTests {
         }
         made.certificates[1] = try Certificate(derEncoded: serializer.serializedBytes)
         #expect(
-            throws: BundleError.weakSignatureAlgorithm(made.label(2), algorithm: "sha1WithRSAEncryption")
+            throws: Failure.weakSignatureAlgorithm(made.label(2), algorithm: "sha1WithRSAEncryption")
         ) { try made.verified() }
     }
 }

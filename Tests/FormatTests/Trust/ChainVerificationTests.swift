@@ -36,7 +36,7 @@ struct ChainVerificationTests {
         let made = try TestPKI().issue()
         let other = try TestPKI().issue()
         let anchors = try TrustAnchors(other.anchors.roots + TrustAnchors.mozillaProduction.roots)
-        let expected = BundleError.untrustedRoot(found: try made.anchors.roots[0], pinned: anchors.roots)
+        let expected = Failure.untrustedRoot(found: try made.anchors.roots[0], pinned: anchors.roots)
         #expect(throws: expected) {
             try CertificateChain(pem: made.pem).verified(anchors: anchors, signer: .remoteSettings, at: TestPKI.now)
         }
@@ -44,7 +44,7 @@ struct ChainVerificationTests {
 
     @Test func noPinTrustsNothing() throws {
         let made = try TestPKI().issue()
-        let expected = BundleError.untrustedRoot(found: try made.anchors.roots[0], pinned: [])
+        let expected = Failure.untrustedRoot(found: try made.anchors.roots[0], pinned: [])
         #expect(throws: expected) {
             try CertificateChain(pem: made.pem)
                 .verified(anchors: TrustAnchors([]), signer: .remoteSettings, at: TestPKI.now)
@@ -67,7 +67,7 @@ struct ChainVerificationTests {
     @Test func aPinnedIntermediateIsNoRoot() throws {
         var made = try TestPKI().issue()
         made.certificates.removeLast()
-        #expect(throws: BundleError.rootMissing(last: made.label(2))) { try made.verified() }
+        #expect(throws: Failure.rootMissing(last: made.label(2))) { try made.verified() }
     }
 
     // MARK: Validity
@@ -78,7 +78,7 @@ struct ChainVerificationTests {
         pki.recipes[position - 1].notAfter = "2026-01-31"
         let made = try pki.issue()
         #expect(
-            throws: BundleError.expired(
+            throws: Failure.expired(
                 made.label(position), notBefore: TestPKI.time("2026-01-01"), notAfter: TestPKI.time("2026-01-31"),
                 time: TestPKI.now)
         ) { try made.verified() }
@@ -91,7 +91,7 @@ struct ChainVerificationTests {
         let made = try pki.issue()
         let notAfter = TestPKI.time(pki.recipes[position - 1].notAfter)
         #expect(
-            throws: BundleError.notYetValid(
+            throws: Failure.notYetValid(
                 made.label(position), notBefore: TestPKI.time("2026-02-02"), notAfter: notAfter, time: TestPKI.now)
         ) { try made.verified() }
     }
@@ -118,7 +118,7 @@ struct ChainVerificationTests {
         // Whatever stands last is pinned, so that only the order is wrong.
         let anchors = try made.anchors
         let expected = (0...2).compactMap { original in order.firstIndex(of: original).map { made.label($0 + 1) } }
-        #expect(throws: BundleError.reordered(expected: expected)) {
+        #expect(throws: Failure.reordered(expected: expected)) {
             try CertificateChain(pem: made.pem).verified(anchors: anchors, signer: .remoteSettings, at: TestPKI.now)
         }
     }
@@ -131,7 +131,7 @@ struct ChainVerificationTests {
         stranger.recipes.removeFirst(2)
         stranger.root.name = "Stranger"
         made.certificates.insert(try stranger.issue().certificates[0], at: index)
-        #expect(throws: BundleError.unrelatedCertificate(made.label(index + 1))) {
+        #expect(throws: Failure.unrelatedCertificate(made.label(index + 1))) {
             try CertificateChain(pem: made.pem).verified(anchors: anchors, signer: .remoteSettings, at: TestPKI.now)
         }
     }
@@ -139,7 +139,7 @@ struct ChainVerificationTests {
     @Test func aCertificateTwiceIsNamed() throws {
         var made = try TestPKI().issue()
         made.certificates.insert(made.certificates[0], at: 0)
-        #expect(throws: BundleError.unrelatedCertificate(made.label(2))) { try made.verified() }
+        #expect(throws: Failure.unrelatedCertificate(made.label(2))) { try made.verified() }
     }
 
     @Test func aMissingIntermediateIsNamed() throws {
@@ -156,7 +156,7 @@ struct ChainVerificationTests {
     @Test func anotherNameIsNamed() throws {
         let made = try TestPKI(signer: .oneCRL).issue()
         #expect(
-            throws: BundleError.wrongSigner(expected: .remoteSettings, found: [SignerName.oneCRL.dnsName])
+            throws: Failure.wrongSigner(expected: .remoteSettings, found: [SignerName.oneCRL.dnsName])
         ) { try made.verified() }
         #expect(throws: Never.self) { try made.verified(signer: .oneCRL) }
     }
@@ -164,7 +164,7 @@ struct ChainVerificationTests {
     @Test func theCommonNameIsNoDNSName() throws {
         var pki = TestPKI()
         pki.leaf.alternativeNames = []
-        #expect(throws: BundleError.wrongSigner(expected: .remoteSettings, found: [])) {
+        #expect(throws: Failure.wrongSigner(expected: .remoteSettings, found: [])) {
             try pki.issue().verified()
         }
     }
@@ -173,7 +173,7 @@ struct ChainVerificationTests {
     func onlyTheWholeNameCounts(name: String) throws {
         var pki = TestPKI()
         pki.leaf.alternativeNames = [.dnsName(name)]
-        #expect(throws: BundleError.wrongSigner(expected: .remoteSettings, found: [name])) {
+        #expect(throws: Failure.wrongSigner(expected: .remoteSettings, found: [name])) {
             try pki.issue().verified()
         }
     }
@@ -187,7 +187,7 @@ struct ChainVerificationTests {
         var pki = TestPKI()
         pki.leaf.key = Certificate.PrivateKey(P256.Signing.PrivateKey())
         let made = try pki.issue()
-        #expect(throws: BundleError.wrongKeyType(made.label(1), found: "P256.PublicKey")) {
+        #expect(throws: Failure.wrongKeyType(made.label(1), found: "P256.PublicKey")) {
             try made.verified()
         }
     }
@@ -200,7 +200,7 @@ struct ChainVerificationTests {
         pki.recipes[position - 1].forger = Certificate.PrivateKey(P384.Signing.PrivateKey())
         let made = try pki.issue()
         let issuer = made.label(min(position + 1, 3))
-        #expect(throws: BundleError.invalidCertificateSignature(made.label(position), issuer: issuer)) {
+        #expect(throws: Failure.invalidCertificateSignature(made.label(position), issuer: issuer)) {
             try made.verified()
         }
     }
@@ -210,7 +210,7 @@ struct ChainVerificationTests {
         let forged = try TestPKI().issue()
         made.certificates.replaceSubrange(0...1, with: forged.certificates[0...1])
         #expect(
-            throws: BundleError.invalidCertificateSignature(made.label(2), issuer: made.label(3))
+            throws: Failure.invalidCertificateSignature(made.label(2), issuer: made.label(3))
         ) { try made.verified() }
     }
 }

@@ -85,10 +85,10 @@ struct MozillaChainTests {
         let chain = try CertificateChain(pem: file(name + ".chain"))
         let anchors = TrustAnchors([chain.root])
         #expect(
-            throws: BundleError.untrustedRoot(found: chain.root, pinned: TrustAnchors.mozillaProduction.roots)
+            throws: Failure.untrustedRoot(found: chain.root, pinned: TrustAnchors.mozillaProduction.roots)
         ) { try chain.verified(anchors: .mozillaProduction, signer: Self.signer, at: Self.time) }
         #expect(
-            throws: BundleError.wrongSigner(expected: .remoteSettings, found: [Self.signer.dnsName])
+            throws: Failure.wrongSigner(expected: .remoteSettings, found: [Self.signer.dnsName])
         ) { try chain.verified(anchors: anchors, signer: .remoteSettings, at: Self.time) }
     }
 
@@ -98,10 +98,10 @@ struct MozillaChainTests {
         let signature = try file("signature").text
         #expect(payload.count == 257)
         #expect(throws: Never.self) { try chain.verify(signature, over: payload) }
-        #expect(throws: BundleError.signatureMismatch(signer: Self.signer)) {
+        #expect(throws: Failure.signatureMismatch(signer: Self.signer)) {
             try chain.verify(signature, over: payload[0..<256])
         }
-        #expect(throws: BundleError.signatureMismatch(signer: Self.signer)) {
+        #expect(throws: Failure.signatureMismatch(signer: Self.signer)) {
             try verified("stage").verify(signature, over: payload)
         }
     }

@@ -62,10 +62,10 @@ struct RawSignatureTests {
     @Test func paddingIsOptional() throws {
         // 96 bytes need no padding; whether a text with some is read shows in the error about its length.
         for padded in [false, true] {
-            #expect(throws: BundleError.wrongSignatureLength(found: 95)) {
+            #expect(throws: Failure.wrongSignatureLength(found: 95)) {
                 try verify([UInt8](repeating: 1, count: 95), padded: padded)
             }
-            #expect(throws: BundleError.wrongSignatureLength(found: 97)) {
+            #expect(throws: Failure.wrongSignatureLength(found: 97)) {
                 try verify([UInt8](repeating: 1, count: 97), padded: padded)
             }
         }
@@ -73,14 +73,14 @@ struct RawSignatureTests {
 
     @Test(arguments: [0, 1, 48, 95, 97, 98, 192])
     func anotherLengthIsNamed(count: Int) {
-        #expect(throws: BundleError.wrongSignatureLength(found: count)) {
+        #expect(throws: Failure.wrongSignatureLength(found: count)) {
             try verify([UInt8](repeating: 1, count: count))
         }
     }
 
     @Test func aSignatureInDERIsNamed() throws {
         let der = [0x30, 0x64] + [UInt8](repeating: 2, count: 100)
-        #expect(throws: BundleError.wrongSignatureLength(found: 102)) { try verify(der) }
+        #expect(throws: Failure.wrongSignatureLength(found: 102)) { try verify(der) }
     }
 
     @Test(arguments: ["+", "/", " ", "\n", "=", "\u{0}", "é", "%"])
@@ -106,17 +106,17 @@ struct RawSignatureTests {
             component == .r ? number + good[48...] : good[..<48] + number
         }
         var one = [UInt8](repeating: 0, count: 48)
-        #expect(throws: BundleError.signatureOutOfRange(component, .zero)) { try verify(replaced(by: one)) }
+        #expect(throws: Failure.signatureOutOfRange(component, .zero)) { try verify(replaced(by: one)) }
         one[47] = 1
-        #expect(throws: BundleError.signatureMismatch(signer: .remoteSettings)) {
+        #expect(throws: Failure.signatureMismatch(signer: .remoteSettings)) {
             try verify(replaced(by: one))
         }
         let highest = difference(Self.order, one[...])
-        #expect(throws: BundleError.signatureMismatch(signer: .remoteSettings)) {
+        #expect(throws: Failure.signatureMismatch(signer: .remoteSettings)) {
             try verify(replaced(by: highest))
         }
         for tooHigh in [Self.order, [UInt8](repeating: 0xFF, count: 48)] {
-            #expect(throws: BundleError.signatureOutOfRange(component, .notBelowOrder)) {
+            #expect(throws: Failure.signatureOutOfRange(component, .notBelowOrder)) {
                 try verify(replaced(by: tooHigh))
             }
         }
@@ -128,7 +128,7 @@ struct RawSignatureTests {
             Bytes(), Bytes(utf8: "Content-Signature:\0" + Self.payload.text), Bytes(utf8: Self.payload.text + " "),
             Self.payload[0..<Self.payload.count - 1],
         ] {
-            #expect(throws: BundleError.signatureMismatch(signer: .remoteSettings)) {
+            #expect(throws: Failure.signatureMismatch(signer: .remoteSettings)) {
                 try chain.verify(signature, over: other)
             }
         }
@@ -145,7 +145,7 @@ struct RawSignatureTests {
 
     @Test func anotherKeysSignatureIsAMismatch() throws {
         let other = try TestPKI().issue().signature(over: Self.payload)
-        #expect(throws: BundleError.signatureMismatch(signer: .remoteSettings)) {
+        #expect(throws: Failure.signatureMismatch(signer: .remoteSettings)) {
             try chain.verify(other, over: Self.payload)
         }
     }

@@ -8,7 +8,7 @@ struct SnapshotVerificationTests {
     static let payload = Bytes(utf8: #"{"data":[{"id":"a","value":1}],"last_modified":"1700000000000"}"#)
     static let x5u = "https://example.org/chains/good.pem"
 
-    typealias Chains = [String: Result<VerifiedChain, BundleError>]
+    typealias Chains = [String: Result<VerifiedChain, Failure>]
 
     let made: TestChain
     let good: ServedSignature
@@ -37,7 +37,7 @@ struct SnapshotVerificationTests {
             metadata: try CollectionMetadata(parsing: Bytes(metadata)))
     }
 
-    private func failures(of snapshot: UnverifiedSnapshot, with chains: Chains) -> [BundleError]? {
+    private func failures(of snapshot: UnverifiedSnapshot, with chains: Chains) -> [Failure]? {
         let error = failure { try snapshot.verified(with: chains) }
         guard let failures = error?.signatures, error == .noValidSignature(snapshot.collection, failures) else {
             return nil
@@ -91,7 +91,7 @@ struct SnapshotVerificationTests {
     func aPayloadOfAnotherFormIsNamed(text: String) throws {
         let payload = Bytes(utf8: text)
         let signature = ServedSignature(signature: try made.signature(over: payload), mode: "p384ecdsa", x5u: Self.x5u)
-        #expect(throws: FormatError.self) { try snapshot([signature], payload: payload) }
+        #expect(throws: Failure.self) { try snapshot([signature], payload: payload) }
     }
 
     @Test func anEmptyCollectionIsFine() throws {
@@ -103,7 +103,7 @@ struct SnapshotVerificationTests {
     // MARK: Several signatures
 
     @Test func oneGoodSignatureIsEnough() throws {
-        let expired = BundleError.expired(
+        let expired = Failure.expired(
             made.label(1), notBefore: TestPKI.now, notAfter: TestPKI.now, time: TestPKI.now)
         var chains = chains
         chains["expired"] = .failure(expired)
@@ -137,7 +137,7 @@ struct SnapshotVerificationTests {
     }
 
     @Test func whenAllAreBadEachSaysWhy() throws {
-        let expired = BundleError.expired(
+        let expired = Failure.expired(
             made.label(1), notBefore: TestPKI.now, notAfter: TestPKI.now, time: TestPKI.now)
         var chains = chains
         chains["expired"] = .failure(expired)
@@ -166,13 +166,13 @@ struct SnapshotVerificationTests {
     }
 
     @Test func noSignatureIsNamed() {
-        #expect(throws: BundleError.noSignatures(collection)) { try snapshot([]).verified(with: chains) }
+        #expect(throws: Failure.noSignatures(collection)) { try snapshot([]).verified(with: chains) }
     }
 
     /// A server that signs with a bare key gives an empty x5u: nothing to verify with, whatever chains there are.
     @Test func aSignatureWithoutAChainIsNone() throws {
         let bare = ServedSignature(signature: good.signature, mode: good.mode, x5u: "")
-        #expect(throws: BundleError.noChains(collection)) { try snapshot([bare]).verified(with: chains) }
+        #expect(throws: Failure.noChains(collection)) { try snapshot([bare]).verified(with: chains) }
         #expect(try snapshot([bare, good]).verified(with: chains).provenance.isSigned)
     }
 
@@ -180,7 +180,7 @@ struct SnapshotVerificationTests {
         let unknown = ["ml-dsa-65", "P384ECDSA", ""].map {
             ServedSignature(signature: good.signature, mode: $0, x5u: Self.x5u)
         }
-        #expect(throws: BundleError.onlyUnknownModes(collection, modes: ["ml-dsa-65", "P384ECDSA", ""])) {
+        #expect(throws: Failure.onlyUnknownModes(collection, modes: ["ml-dsa-65", "P384ECDSA", ""])) {
             try snapshot(unknown).verified(with: chains)
         }
     }

@@ -150,18 +150,18 @@ func base64URL(_ bytes: [UInt8], padded: Bool = false) -> String {
 }
 
 /// What `body` fails with; `nil` if it does not fail, or with something else.
-func failure(of body: () throws -> some Any) -> BundleError? {
+func failure(of body: () throws -> some Any) -> Failure? {
     do {
         _ = try body()
         return nil
     } catch {
-        return error as? BundleError
+        return error as? Failure
     }
 }
 
-extension BundleError? {
+extension Failure? {
     /// Whether the error has this code, and a sentence with all these parts.
-    func tells(_ code: FailureCode, _ parts: String...) -> Bool {
+    func tells(_ code: Failure.Code, _ parts: String...) -> Bool {
         guard let error = self else { return false }
         return error.code == code && parts.allSatisfy { error.description.contains($0) }
     }

@@ -38,7 +38,7 @@ struct TrustAnchorsTests {
         (String(repeating: "\u{FF11}", count: 64), "it contains a character that is not a hexadecimal digit"),
     ])
     func refusesWhatIsNoHash(text: String, reason: String) {
-        #expect(throws: BundleError.invalidRootHash(found: text, reason: reason)) {
+        #expect(throws: Failure.invalidRootHash(found: text, reason: reason)) {
             try TrustAnchors(hashes: [Self.production, text])
         }
     }

@@ -11,8 +11,8 @@ import Testing
             var left: [[UInt8]]
             /// Whether the body breaks off.
             let breaks: Bool
-            mutating func next() async throws(HTTPError) -> [UInt8]? {
-                if left.isEmpty, breaks { throw HTTPError("host", .truncated(expected: 100, received: 2)) }
+            mutating func next() async throws(Failure) -> [UInt8]? {
+                if left.isEmpty, breaks { throw Failure("host", .truncated(expected: 100, received: 2)) }
                 return left.isEmpty ? nil : left.removeFirst()
             }
         }
@@ -27,7 +27,7 @@ import Testing
             (self.status, self.body, self.headers, self.breaks) = (status, body, headers, breaks)
         }
 
-        func send(_ request: HTTPRequest) async throws(HTTPError) -> HTTPResponse {
+        func send(_ request: HTTPRequest) async throws(Failure) -> HTTPResponse {
             asked.withLock { $0.append(request) }
             return HTTPResponse(
                 status: status, headers: HTTPHeaders(headers),

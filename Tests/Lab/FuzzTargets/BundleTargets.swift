@@ -96,7 +96,7 @@ extension FuzzTarget {
         }, mutate: ZIPMutation.apply
     ) { input in
         let reader: BundleReader
-        do throws(BundleError) {
+        do throws(Failure) {
             reader = try BundleReader(bytes: Bytes(input), name: "fuzz.zip")
         } catch {
             try require(error.description.hasPrefix("fuzz.zip"), "an error that does not name the file: \(error)")
@@ -117,7 +117,7 @@ extension FuzzTarget {
         _ = try? reader.chain()
         _ = try? reader.payload()
         let manifest: Manifest
-        do throws(BundleError) {
+        do throws(Failure) {
             manifest = try reader.verifyContents()
         } catch {
             try require(error.description.hasPrefix("fuzz.zip"), "an error that does not name the file: \(error)")
@@ -144,7 +144,7 @@ extension FuzzTarget {
         }, mutate: ZIPMutation.apply
     ) { input in
         let zip: AttachmentsZIP
-        do throws(BundleError) {
+        do throws(Failure) {
             zip = try AttachmentsZIP(Bytes(input), name: "fuzz.zip")
         } catch {
             try require(error.description.hasPrefix("fuzz.zip"), "an error that does not name the file: \(error)")
@@ -187,7 +187,7 @@ extension FuzzTarget {
         }
     ) { input in
         let lock: LockFile
-        do throws(BundleError) {
+        do throws(Failure) {
             lock = try LockFile(parsing: Bytes(input), path: "fuzz.lock")
         } catch {
             try require(error.description.hasPrefix("fuzz.lock"), "an error that does not name the file: \(error)")
@@ -201,7 +201,7 @@ extension FuzzTarget {
                 let found = try LockFile.collection(id, in: text, path: "fuzz.lock")
                 try require(found == entry, "the entry of \(id) alone is another one: \(text.text)")
             }
-        } catch let error as BundleError {
+        } catch let error as Failure {
             throw Finding("what was written cannot be read: \(error): \(text.text)")
         }
     }

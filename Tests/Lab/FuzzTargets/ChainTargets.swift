@@ -47,7 +47,7 @@ extension FuzzTarget {
     /// that it takes some chains that are refused here.
     private static func compare(_ text: Bytes) throws {
         let chain: CertificateChain
-        do throws(BundleError) {
+        do throws(Failure) {
             chain = try CertificateChain(pem: text)
         } catch {
             try require(!error.description.isEmpty, "an error without a text")
@@ -55,7 +55,7 @@ extension FuzzTarget {
         }
         for time in times {
             for signer in [SignerName(ChainRecipe.signer), .remoteSettings, .oneCRL] {
-                do throws(BundleError) {
+                do throws(Failure) {
                     _ = try chain.verified(anchors: TrustAnchors([chain.root]), signer: signer, at: time)
                 } catch {
                     try require(!error.description.isEmpty, "an error without a text")

@@ -42,13 +42,13 @@ extension FuzzTarget {
         var events: [StreamedEvent] = []
         var lastEventID = ""
         var retryMilliseconds: UInt64?
-        var error: FormatError?
+        var error: Failure?
     }
 
     private static func read(_ pieces: [[UInt8]]) -> Content {
         var reader = EventStreamReader()
         var content = Content()
-        do throws(FormatError) {
+        do throws(Failure) {
             for piece in pieces {
                 reader.feed(piece)
                 while let event = try reader.next() { content.events.append(event) }

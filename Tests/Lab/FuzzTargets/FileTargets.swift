@@ -215,7 +215,7 @@ extension FuzzTarget {
     ) { input in
         let text = String(decoding: input, as: UTF8.self)
         let before: DumpsConfiguration
-        do throws(DumpsError) {
+        do throws(Failure) {
             before = try ConfigurationReader.read(text, file: "fuzz.yaml")
         } catch {
             try require(!"\(error)".isEmpty, "an error without a text")

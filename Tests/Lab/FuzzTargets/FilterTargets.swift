@@ -47,7 +47,7 @@ extension FuzzTarget {
             text = grammar.expression(depth: 0)
         }
         let expression: FilterExpression
-        do throws(FilterError) {
+        do throws(Failure) {
             expression = try FilterExpression(parsing: text)
         } catch {
             try require(!error.description.isEmpty, "an error without a text")
@@ -95,7 +95,7 @@ extension FuzzTarget {
                 (key: "t", value: .string(parts[2])),
             ]))
         let value: FilterValue
-        do throws(FilterError) {
+        do throws(Failure) {
             value = try matchExpression.evaluate(in: context)
         } catch {
             try require(!error.description.isEmpty, "an error without a text")

@@ -62,7 +62,7 @@ extension FuzzTarget {
         longest: 8192, words: jsonWords, seeds: { source in changesetSeeds + source.changesets }
     ) { input in
         let changeset: Changeset
-        do throws(FormatError) {
+        do throws(Failure) {
             changeset = try Changeset(parsing: Bytes(input))
         } catch {
             try require(!error.description.isEmpty, "an error without a text")
@@ -123,7 +123,7 @@ extension FuzzTarget {
     /// What is written as a payload is read again as the same records.
     private static func checkPayload(_ payload: Payload) throws {
         let again: Payload
-        do throws(FormatError) {
+        do throws(Failure) {
             again = try Payload(parsing: payload.bytes)
         } catch {
             throw Finding("the payload that was written cannot be read: \(error): \(payload.bytes.text)")

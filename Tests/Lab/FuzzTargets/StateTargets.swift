@@ -29,7 +29,7 @@ extension FuzzTarget {
     private static func gunzip(_ pieces: [[UInt8]]) -> [UInt8]? {
         guard let stream = try? GzipStream() else { return nil }
         var output: [UInt8] = []
-        do throws(FormatError) {
+        do throws(Failure) {
             for piece in pieces {
                 stream.feed(piece)
                 while let next = try stream.next() {

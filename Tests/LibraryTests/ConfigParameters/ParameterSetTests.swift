@@ -1,4 +1,4 @@
-import ConfigParameters
+@testable import ConfigParameters
 import RemoteSettingsModel
 import TargetFilter
 import Testing
@@ -42,7 +42,7 @@ struct ParameterSetTests {
     }
 
     @Test(arguments: [
-        (#"{"id":"bad"}"#, ParameterError.Problem.noKey), (#"{"id":"bad","key":"k"}"#, .noValue),
+        (#"{"id":"bad"}"#, Failure.noKey), (#"{"id":"bad","key":"k"}"#, .noValue),
         (#"{"id":"bad","key":5,"value":1}"#, .keyIsNoText), (#"{"id":"bad","key":"","value":1}"#, .invalidKey),
         (#"{"id":"bad","key":"a\nb","value":1}"#, .invalidKey),
         (#"{"id":"bad","key":"k","value":1,"in_app_default":true}"#, .valueAndInAppDefault),
@@ -60,10 +60,10 @@ struct ParameterSetTests {
         ),
         (#"{"id":"bad","key":"k","value":1,"filter_expression":true}"#, .filterIsNoText),
     ])
-    func refusesOtherRecords(_ record: String, _ problem: ParameterError.Problem) throws {
+    func refusesOtherRecords(_ record: String, _ problem: Failure) throws {
         let table = try table(#"{"id":"aa","key":"k","value":1},\#(record),{"id":"zz","key":"k","value":1}"#)
-        let error = #expect(throws: ParameterError.self) { try ParameterSet(table) }
-        #expect(error == ParameterError(record: "bad", problem))
+        let error = #expect(throws: Failure.self) { try ParameterSet(table) }
+        #expect(error == problem.of(record: "bad"))
         #expect("\(try #require(error))".hasPrefix("the record bad is not a parameter: "))
     }
 
@@ -72,15 +72,15 @@ struct ParameterSetTests {
             #"{"id":"bad","key":"\#(String(repeating: "ü", count: count))","value":1}"#
         }
         #expect(try set(key(256)).keys.count == 1)
-        #expect(throws: ParameterError(record: "bad", .invalidKey)) { try set(key(257)) }
+        #expect(throws: Failure.invalidKey.of(record: "bad")) { try set(key(257)) }
         let long = String(repeating: "a", count: 257)
-        #expect(throws: ParameterError.self) { try set(#"{"id":"bad","key":"\#(long)","value":1}"#) }
+        #expect(throws: Failure.self) { try set(#"{"id":"bad","key":"\#(long)","value":1}"#) }
     }
 
     @Test(arguments: ["", "{", "[]", "{}x", #"{"key":"#, #"{"key":"k","value":}"#, #"{"key" :"k","value":1}"#])
     func refusesWhatIsNoCanonicalObject(_ json: String) {
         let record = Record(id: "bad", json: Bytes(utf8: json))
-        #expect(throws: ParameterError.self) { try ParameterRecord(record) }
+        #expect(throws: Failure.self) { try ParameterRecord(record) }
     }
 
     /// Each of the records applies; the one that is expected to win has the value "wins".

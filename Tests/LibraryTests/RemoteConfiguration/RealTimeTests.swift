@@ -118,9 +118,9 @@ struct RealTimeTests {
     }
 
     /// Ends the first connection, and refuses others. Before that, nobody who listens can have missed a problem.
-    private func refuse(_ reason: HTTPError.Reason) async {
+    private func refuse(_ reason: Failure) async {
         await time.settle()
-        source.refuse(HTTPError("https://h/updates", reason))
+        source.refuse(Failure("https://h/updates", reason))
         source.end()
     }
 
@@ -155,7 +155,7 @@ struct RealTimeTests {
         let told = listen(config)
         await time.settle()
         for text in ["{}", "<html>", "[]", "1", ""] {
-            let error = #expect(throws: FormatError.self) { try UpdateEvent(updateJSON: Bytes(utf8: text)) }
+            let error = #expect(throws: Failure.self) { try UpdateEvent(updateJSON: Bytes(utf8: text)) }
             if let error { source.send(.refused(error)) }
         }
         await time.settle()
@@ -165,7 +165,7 @@ struct RealTimeTests {
         // Another connection and another text are the same again.
         source.end()
         await time.pass(.seconds(10))
-        let another = #expect(throws: FormatError.self) { try UpdateEvent(updateJSON: Bytes(utf8: "null")) }
+        let another = #expect(throws: Failure.self) { try UpdateEvent(updateJSON: Bytes(utf8: "null")) }
         if let another { source.send(.refused(another)) }
         await time.settle()
         #expect(source.connects == 2 && told.listener.all.count == 1)

@@ -11,8 +11,8 @@ struct CacheFileTests {
         id = try CollectionID("main/regions")
     }
 
-    private func refusal(_ line: String) throws -> BundleError? {
-        do throws(BundleError) {
+    private func refusal(_ line: String) throws -> Failure? {
+        do throws(Failure) {
             _ = try CacheFile(parsing: Bytes(utf8: line + "\npayload"), of: id, path: "cache")
             return nil
         } catch {

@@ -75,7 +75,7 @@ final class StorageDirectoryTests: Sendable {
         }
         #expect("\(problem as Any)".contains("262144"))
         #expect(stored() == ["main": true])
-        #expect(throws: BundleError.self) {
+        #expect(throws: Failure.self) {
             try storage.update(waiting: .no, mustBeStored: true) { try add("other", to: &$0) }
         }
         _ = try storage.update(waiting: .no) { $0.configs = [:] }

@@ -313,7 +313,7 @@ struct UpdateChannelTests {
 
     // MARK: Failures
 
-    private let down = HTTPError("https://h/updates", .unreachable("the server is down"))
+    private let down = Failure("https://h/updates", .unreachable("the server is down"))
 
     @Test func thePausesDoubleAndTheFailureIsTold() async throws {
         let problems = Mutex<[UpdateProblem]>([])

@@ -26,7 +26,7 @@ struct UpdateFaultTests {
         let network = CurlTransport()
         #endif
 
-        func send(_ request: HTTPRequest) async throws(HTTPError) -> HTTPResponse {
+        func send(_ request: HTTPRequest) async throws(Failure) -> HTTPResponse {
             request.url.isLoopback ? try await network.send(request) : try await server.send(request)
         }
     }

@@ -8,7 +8,7 @@ import Testing
 struct UptakeStatusTests {
     private typealias Status = UptakeEvent.Status
 
-    private static let httpReasons: [(HTTPError.Reason, UptakeEvent.Status)] = [
+    private static let httpReasons: [(Failure, UptakeEvent.Status)] = [
         (.backoff(until: Timestamp(milliseconds: 1), seconds: 1), .backoff),
         (.timeout(.connect, seconds: 1), .timeoutError), (.timeout(.head, seconds: 1), .timeoutError),
         (.timeout(.body, seconds: 1), .timeoutError), (.status(503, body: ""), .serverError),
@@ -22,43 +22,43 @@ struct UptakeStatusTests {
 
     @Test func everyHTTPError() {
         for (reason, status) in Self.httpReasons {
-            let error = HTTPError("https://example.org/", reason)
+            let error = Failure("https://example.org/", reason)
             #expect(Status(error) == status, "\(reason)")
             #expect(Status(error.asRefusedAccess()) == status, "\(reason)")
         }
-        let missing = HTTPError("https://example.org/", .status(404, body: "")).asUnknownCollection()
+        let missing = Failure("https://example.org/", .status(404, body: "")).asUnknownCollection()
         #expect(Status(missing) == .serverError && SyncUptake(.serverError, missing).httpStatus == 404)
     }
 
     @Test func everyFaultOfAState() {
         let (old, new) = (Timestamp(milliseconds: 1), Timestamp(milliseconds: 2))
-        #expect(Status(HTTPError.changeset(FormatError(.tooDeep(limit: 1), at: 0), url: "u")) == .parseError)
-        #expect(Status(HTTPError.changeset(.missing("changes"), url: "u")) == .contentError)
-        #expect(Status(HTTPError.changeset(.duplicateRecord("a"), url: "u")) == .contentError)
-        #expect(Status(HTTPError.noAnswer(url: "u")) == .contentError)
-        #expect(Status(HTTPError.rollback(held: new, answered: old)) == .syncError)
-        #expect(Status(HTTPError.equivocation(new)) == .syncError)
-        #expect(Status(HTTPError.future(answered: new, now: new)) == .syncError)
-        #expect(Status(HTTPError.signatureLost) == .signError)
-        #expect(Status(HTTPError.cutShort(url: "u", received: 1, total: 2)) == .signError)
+        #expect(Status(Failure.changeset(Failure(.tooDeep(limit: 1), at: 0), url: "u")) == .parseError)
+        #expect(Status(Failure.changeset(.missing("changes"), url: "u")) == .contentError)
+        #expect(Status(Failure.changeset(.duplicateRecord("a"), url: "u")) == .contentError)
+        #expect(Status(Failure.noAnswer(url: "u")) == .contentError)
+        #expect(Status(Failure.rollback(held: new, answered: old)) == .syncError)
+        #expect(Status(Failure.equivocation(new)) == .syncError)
+        #expect(Status(Failure.future(answered: new, now: new)) == .syncError)
+        #expect(Status(Failure.signatureLost) == .signError)
+        #expect(Status(Failure.cutShort(url: "u", received: 1, total: 2)) == .signError)
     }
 
     @Test func signaturesAndChains() throws {
         let collection = try CollectionID("main/x")
         let signer = SignerName("example.org")
-        func failed(_ reasons: BundleError...) -> BundleError {
+        func failed(_ reasons: Failure...) -> Failure {
             .noValidSignature(
                 collection,
                 reasons.enumerated().map { SignatureFailure(position: $0 + 1, x5u: "u", reason: $1) })
         }
-        let ofSignature: [BundleError] = [
+        let ofSignature: [Failure] = [
             .malformedBase64(reason: "x"), .wrongSignatureLength(found: 1), .signatureOutOfRange(.r, .zero),
             .signatureMismatch(signer: signer), .noSignatures(collection), .noChains(collection),
             .tooManySignatures(collection, count: 17, limit: 16), .onlyUnknownModes(collection, modes: ["x"]),
             .newerThanVerification(
                 collection, timestamp: Timestamp(milliseconds: 2), time: Timestamp(milliseconds: 1)),
         ]
-        let ofChain: [BundleError] = [
+        let ofChain: [Failure] = [
             .emptyChain, .chainTooLarge(bytes: 2, limit: 1), .tooManyCertificates(limit: 8), .notPEM(found: "x"),
             .truncatedPEM(certificate: 1), .malformedPEM(certificate: 1, reason: "x"),
             .malformedCertificate(certificate: 1, reason: "x"),
@@ -66,18 +66,18 @@ struct UptakeStatusTests {
             .chainUnavailable(reason: "x"), .signerMismatch(expected: signer, chain: signer),
         ]
         for error in ofSignature {
-            #expect(Status(HTTPError.signature(error)) == .signError, "\(error)")
-            #expect(Status(HTTPError.signature(failed(error))) == .signError, "\(error)")
-            #expect(Status(HTTPError.signature(error), wasRetried: true) == .signRetryError, "\(error)")
+            #expect(Status(error) == .signError, "\(error)")
+            #expect(Status(failed(error)) == .signError, "\(error)")
+            #expect(Status(error, wasRetried: true) == .signRetryError, "\(error)")
         }
         for error in ofChain {
-            #expect(Status(HTTPError.signature(error)) == .certificateError, "\(error)")
-            #expect(Status(HTTPError.signature(failed(error))) == .certificateError, "\(error)")
-            #expect(Status(HTTPError.signature(error), wasRetried: true) == .certificateError, "\(error)")
+            #expect(Status(error) == .certificateError, "\(error)")
+            #expect(Status(failed(error)) == .certificateError, "\(error)")
+            #expect(Status(error, wasRetried: true) == .certificateError, "\(error)")
         }
         // If one of several chains failed, that is the news.
         #expect(
-            Status(HTTPError.signature(failed(.signatureMismatch(signer: signer), .emptyChain))) == .certificateError)
+            Status(failed(.signatureMismatch(signer: signer), .emptyChain)) == .certificateError)
     }
 
     @Test func everythingElse() {
@@ -86,7 +86,7 @@ struct UptakeStatusTests {
         #expect(Status(RemoteSettingsError.backoff(.seconds(1))) == .backoff)
         #expect(Status(RemoteSettingsError.other(reason: "x")) == .unknownError)
         #expect(Status(RemoteSettingsError.closed) == .shutdownError)
-        #expect(Status(BundleError("write", "/x", errno: 28)) == .applyError)
+        #expect(Status(Failure("write", "/x", errno: 28)) == .applyError)
         #expect(Status(CancellationError()) == .shutdownError)
         #expect(Status(Unknown()) == .unknownError)
     }

@@ -44,7 +44,7 @@ struct AnswerTests {
         let body = #"{"code": 404, "errno": 111, "error": "Not Found", "message": "no such collection"}"#
         let client = try server.client(
             server.raw("HTTP/1.1 404 Not Found\r\nContent-Length: \(body.utf8.count)\r\n\r\n\(body)"))
-        let error = await #expect(throws: HTTPError.self) { try await client.changeset(collection) }
+        let error = await #expect(throws: Failure.self) { try await client.changeset(collection) }
         #expect(error?.reason == .status(404, body: body))
         #expect(client.metrics.requests == 1)
     }
@@ -62,7 +62,7 @@ struct AnswerTests {
 
     @Test func anErrorDocumentBecomesItsSentence() {
         let body = #"{"code":404,"errno":111,"error":"Not Found","message":"No such collection."}"#
-        func text(_ body: String) -> String { "\(HTTPError.Reason.status(404, body: body))" }
+        func text(_ body: String) -> String { "\(Failure.status(404, body: body))" }
         #expect(text(body) == "the server answered 404: No such collection.")
         #expect(text(#"{"error":"Not Found"}"#) == "the server answered 404: Not Found")
         #expect(text(#"{"message":"#) == #"the server answered 404: {"message":"#)
@@ -153,7 +153,7 @@ struct AnswerTests {
     func badRedirect(location: String) async throws {
         let server = try FaultyServer()
         let client = try server.client(server.raw("HTTP/1.1 302 Found\r\n\(location)Content-Length: 0\r\n\r\n"))
-        let error = await #expect(throws: HTTPError.self) { try await client.rootDocument() }
+        let error = await #expect(throws: Failure.self) { try await client.rootDocument() }
         guard error?.code == .redirect else {
             Issue.record("\(String(describing: error))")
             return
@@ -181,7 +181,7 @@ struct AnswerTests {
         let clock = SteppingClock(start: try #require(Timestamp(rfc3339: "2026-11-21T09:00:00Z")))
         let client = try server.client("unavailable-1/\(retryAfter)", environment: clock.environment)
         let until = try #require(Timestamp(rfc3339: "2026-11-21T09:02:00Z"))
-        let error = await #expect(throws: HTTPError.self) { try await client.rootDocument() }
+        let error = await #expect(throws: Failure.self) { try await client.rootDocument() }
         #expect(error?.reason == .backoff(until: until, seconds: 120))
         #expect(error?.hold?.seconds == 120)
         // The hold is obeyed without asking, by this client and by one that is given it.

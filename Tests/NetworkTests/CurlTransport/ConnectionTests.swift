@@ -38,10 +38,10 @@ struct ConnectionTests {
         let nobody = ServerClient(
             server: try ServerURL("http://127.0.0.1:1/v1"), transport: server.transport,
             userAgent: UserAgent(name: "tests", version: "1"), limits: oneTry())
-        let error = await #expect(throws: HTTPError.self) { try await nobody.rootDocument() }
+        let error = await #expect(throws: Failure.self) { try await nobody.rootDocument() }
         #expect(error?.code == .unreachable)
         #expect(error?.description.contains("refused") == true, "\(String(describing: error))")
-        #expect(error?.url == "http://127.0.0.1:1/v1/")
+        #expect(error?.place == "http://127.0.0.1:1/v1/")
     }
 
     @Test func unknownHost() async throws {
@@ -49,7 +49,7 @@ struct ConnectionTests {
         let nobody = ServerClient(
             server: try ServerURL("https://nobody.invalid/v1"), transport: server.transport,
             userAgent: UserAgent(name: "tests", version: "1"), limits: oneTry())
-        let error = await #expect(throws: HTTPError.self) { try await nobody.rootDocument() }
+        let error = await #expect(throws: Failure.self) { try await nobody.rootDocument() }
         #expect(error?.code == .unreachable)
         #expect(error?.description.contains("not found") == true, "\(String(describing: error))")
     }

@@ -177,7 +177,7 @@ struct DownloadTests {
         let server = try FaultyServer()
         let client = try server.client("ok")
         let base = try server.attachments("file", of: client)
-        let error = await #expect(throws: HTTPError.self) {
+        let error = await #expect(throws: Failure.self) {
             try await client.attachment("../ok/v1/", at: base, size: 1, digest: Self.nothing) { _ in }
         }
         #expect(error?.reason == .badLocation("it contains a . or .. segment"))

@@ -13,15 +13,15 @@ extension FaultyServer {
 /// The reason for which `body` fails.
 func reason(
     of body: () async throws -> some Any, sourceLocation: SourceLocation = #_sourceLocation
-) async -> HTTPError.Reason? {
+) async -> Failure? {
     do {
         _ = try await body()
         Issue.record("no error was thrown", sourceLocation: sourceLocation)
-    } catch let error as HTTPError {
-        #expect(error.url.contains("://"), "the error names no URL: \(error)", sourceLocation: sourceLocation)
+    } catch let error as Failure {
+        #expect(error.place.contains("://"), "the error names no URL: \(error)", sourceLocation: sourceLocation)
         return error.reason
     } catch {
-        Issue.record("not an HTTPError: \(error)", sourceLocation: sourceLocation)
+        Issue.record("not a Failure: \(error)", sourceLocation: sourceLocation)
     }
     return nil
 }
@@ -32,4 +32,13 @@ func oneTry(_ change: (inout Limits) -> Void = { _ in }) -> Limits {
     limits.tries = 1
     change(&limits)
     return limits
+}
+
+extension Failure {
+    /// The failure without its URL.
+    var reason: Failure {
+        var copy = self
+        copy.place = ""
+        return copy
+    }
 }

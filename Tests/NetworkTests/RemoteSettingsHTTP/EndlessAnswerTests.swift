@@ -14,7 +14,7 @@ private struct EndlessTransport: HTTPTransport {
     var piece: [UInt8]
     var every: Duration = .zero
 
-    func send(_ request: HTTPRequest) async throws(HTTPError) -> HTTPResponse {
+    func send(_ request: HTTPRequest) async throws(Failure) -> HTTPResponse {
         HTTPResponse(status: 200, headers: HTTPHeaders(headers), body: Body(transport: self, pending: first))
     }
 
@@ -22,7 +22,7 @@ private struct EndlessTransport: HTTPTransport {
         let transport: EndlessTransport
         var pending: [UInt8]
 
-        mutating func next() async throws(HTTPError) -> [UInt8]? {
+        mutating func next() async throws(Failure) -> [UInt8]? {
             transport.clock.advance(by: transport.every)
             defer { pending = [] }
             return pending + transport.piece
@@ -52,8 +52,8 @@ struct EndlessAnswerTests {
             environment: clock.environment(random: 0))
     }
 
-    private func reason(_ body: () async throws -> Void) async -> HTTPError.Reason? {
-        await #expect(throws: HTTPError.self) { try await body() }?.reason
+    private func reason(_ body: () async throws -> Void) async -> Failure? {
+        await #expect(throws: Failure.self) { try await body() }?.reason
     }
 
     @Test func emptyBlocksOfGzip() async {
@@ -67,7 +67,7 @@ struct EndlessAnswerTests {
         struct Failing: HTTPTransport {
             let endless: EndlessTransport
 
-            func send(_ request: HTTPRequest) async throws(HTTPError) -> HTTPResponse {
+            func send(_ request: HTTPRequest) async throws(Failure) -> HTTPResponse {
                 var response = try await endless.send(request)
                 response.status = 404
                 return response
@@ -105,9 +105,9 @@ struct EndlessAnswerTests {
         struct Silent: HTTPTransport {
             let clock: RecordingClock
 
-            func send(_ request: HTTPRequest) async throws(HTTPError) -> HTTPResponse {
+            func send(_ request: HTTPRequest) async throws(Failure) -> HTTPResponse {
                 clock.advance(by: .seconds(30))
-                throw HTTPError(request.url, .timeout(.head, seconds: 30))
+                throw Failure(request.url, .timeout(.head, seconds: 30))
             }
         }
         let client = client(Silent(clock: clock)) {

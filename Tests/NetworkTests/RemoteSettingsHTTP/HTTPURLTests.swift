@@ -1,4 +1,5 @@
 @testable import RemoteSettingsHTTP
+import RemoteSettingsModel
 import Testing
 
 @Suite("URLs")
@@ -35,7 +36,7 @@ struct HTTPURLTests {
         "https://" + String(repeating: "a", count: 254) + "/", "https://host/" + String(repeating: "a", count: 9000),
     ])
     func refused(_ text: String) {
-        let error = #expect(throws: HTTPError.self) { try HTTPURL(text) }
+        let error = #expect(throws: Failure.self) { try HTTPURL(text) }
         guard error?.code == .usage else {
             Issue.record("\(String(describing: error))")
             return
@@ -49,15 +50,15 @@ struct HTTPURLTests {
         for text in [
             "https://user:secret@host/", "https://user:secret@host/\u{1}", "ftp://:secret@host?a@b", "//secret@h",
         ] {
-            let error = #expect(throws: HTTPError.self) { try HTTPURL(text) }
+            let error = #expect(throws: Failure.self) { try HTTPURL(text) }
             #expect(error?.description.contains("secret") == false)
-            #expect(error?.url.contains("//…@h") == true)
+            #expect(error?.place.contains("//…@h") == true)
         }
-        #expect(HTTPError("https://host/a@b", .cancelled).url == "https://host/a@b")
+        #expect(Failure("https://host/a@b", .cancelled).place == "https://host/a@b")
     }
 
     @Test func hostileTextIsShownWithoutControlCharacters() {
-        let error = #expect(throws: HTTPError.self) { try HTTPURL("https://host/\u{9B}31m\u{7}") }
+        let error = #expect(throws: Failure.self) { try HTTPURL("https://host/\u{9B}31m\u{7}") }
         #expect(error?.description.unicodeScalars.allSatisfy { $0.value > 0x1F && $0.value != 0x9B } == true)
     }
 
@@ -82,7 +83,7 @@ struct HTTPURLTests {
     @Test(arguments: ["g:h", "http:g", "javascript:alert(1)", "1:2", "//user@host/", "a\\b", "%"])
     func unresolved(_ reference: String) throws {
         let base = try HTTPURL("http://a/b/c/d")
-        #expect(throws: HTTPError.self) { try base.resolving(reference) }
+        #expect(throws: Failure.self) { try base.resolving(reference) }
     }
 
     @Test(arguments: [
@@ -102,9 +103,9 @@ struct HTTPURLTests {
         let base = try HTTPURL("https://example.org:8443/v1/")
         let room = 8192 - "\(base)".utf8.count
         #expect("\(try base.resolving(quotes(room / 3)))".utf8.count <= 8192)
-        #expect(throws: HTTPError.self) { try base.resolving(quotes(room / 3 + 1)) }
-        #expect(throws: HTTPError.self) { try HTTPURL("\(base)" + quotes(room / 3 + 1)) }
-        #expect(throws: HTTPError.self) { try HTTPURL("\(base)?" + quotes(room / 3 + 1)) }
+        #expect(throws: Failure.self) { try base.resolving(quotes(room / 3 + 1)) }
+        #expect(throws: Failure.self) { try HTTPURL("\(base)" + quotes(room / 3 + 1)) }
+        #expect(throws: Failure.self) { try HTTPURL("\(base)?" + quotes(room / 3 + 1)) }
         let longest = try HTTPURL("\(base)" + quotes(room / 3))
         #expect(try HTTPURL("\(longest)") == longest)
     }

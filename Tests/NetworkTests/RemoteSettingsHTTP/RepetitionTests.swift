@@ -7,7 +7,7 @@ import Testing
 final class ScriptedTransport: HTTPTransport {
     enum Step: Sendable {
         case answer(Int, [HTTPHeaders.Field] = [], body: String = "")
-        case failure(HTTPError.Reason)
+        case failure(Failure)
     }
 
     private let steps: Mutex<[Step]>
@@ -17,23 +17,23 @@ final class ScriptedTransport: HTTPTransport {
 
     var requests: [HTTPURL] { asked.withLock { $0 } }
 
-    func send(_ request: HTTPRequest) async throws(HTTPError) -> HTTPResponse {
+    func send(_ request: HTTPRequest) async throws(Failure) -> HTTPResponse {
         asked.withLock { $0.append(request.url) }
         let step = steps.withLock { $0.isEmpty ? nil : $0.removeFirst() }
         switch step {
         case .answer(let status, let fields, let body):
             return HTTPResponse(status: status, headers: HTTPHeaders(fields), body: OnePiece(left: Array(body.utf8)))
         case .failure(let reason):
-            throw HTTPError(request.url, reason)
+            throw Failure(request.url, reason)
         case nil:
-            throw HTTPError(request.url, .unreachable("the script has ended"))
+            throw Failure(request.url, .unreachable("the script has ended"))
         }
     }
 
     struct OnePiece: HTTPBody {
         var left: [UInt8]?
 
-        mutating func next() async throws(HTTPError) -> [UInt8]? {
+        mutating func next() async throws(Failure) -> [UInt8]? {
             defer { left = nil }
             return left?.isEmpty == false ? left : nil
         }
@@ -77,7 +77,7 @@ struct RepetitionTests {
             environment: clock.environment(random: random), backoff: backoff, onEvent: onEvent)
     }
 
-    func reason(of client: ServerClient) async -> HTTPError.Reason? {
+    func reason(of client: ServerClient) async -> Failure? {
         do {
             _ = try await client.rootDocument()
             return nil
@@ -107,8 +107,8 @@ struct RepetitionTests {
         #expect(transport.requests.count == 1)
     }
 
-    @Test(arguments: [HTTPError.Reason.tls("x"), .notHTTP("x"), .badEncoding("x"), .cancelled])
-    func notRepeated(_ failure: HTTPError.Reason) async {
+    @Test(arguments: [Failure.tls("x"), .notHTTP("x"), .badEncoding("x"), .cancelled])
+    func notRepeated(_ failure: Failure) async {
         let transport = ScriptedTransport([.failure(failure)])
         #expect(await reason(of: client(transport)) == failure)
         #expect(transport.requests.count == 1)
@@ -278,13 +278,13 @@ struct RepetitionTests {
         let events = Mutex<[HTTPEvent]>([])
         let transport = ScriptedTransport([.failure(.unreachable("x")), .answer(200)])
         _ = await reason(of: client(transport, random: 0) { event in events.withLock { $0.append(event) } })
-        let error = HTTPError(ServerURL.prod.root, .unreachable("x"))
+        let error = Failure(ServerURL.prod.root, .unreachable("x"))
         #expect(events.withLock { $0 } == [.retry(error, attempt: 1, after: .zero)])
     }
 
     /// What has the exit code for an unreachable server, in every command.
     @Test func unavailability() {
-        let cases: [(HTTPError.Reason, Bool)] = [
+        let cases: [(Failure, Bool)] = [
             (.unreachable(""), true), (.tls(""), true), (.connection(""), true), (.notHTTP(""), true),
             (.timeout(.body, seconds: 1), true), (.timeout(.answer, seconds: 1), true),
             (.tooSlow(leastBytesPerSecond: 1, seconds: 1), true), (.truncated(expected: nil, received: 0), true),
@@ -294,7 +294,7 @@ struct RepetitionTests {
             (.backoff(until: clock.now, seconds: 1), false), (.cancelled, false), (.insecure, false),
         ]
         for (reason, isUnavailability) in cases {
-            let error = HTTPError("https://h/", reason)
+            let error = Failure("https://h/", reason)
             #expect(error.isUnavailability == isUnavailability, "\(reason)")
             #expect(error.description.hasPrefix("https://h/: "))
         }

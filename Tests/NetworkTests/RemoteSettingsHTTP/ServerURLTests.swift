@@ -1,4 +1,5 @@
 @testable import RemoteSettingsHTTP
+import RemoteSettingsModel
 import Testing
 
 @Suite("Servers and attachments")
@@ -24,7 +25,7 @@ struct ServerURLTests {
 
     @Test(arguments: ["production", "https://host/v3", "https://host/v10", "https://host/v1?x", "https://u:p@host/v1"])
     func notAServer(_ text: String) {
-        let error = #expect(throws: HTTPError.self) { try ServerURL(text) }
+        let error = #expect(throws: Failure.self) { try ServerURL(text) }
         guard error?.code == .usage, error?.reason != .insecure else {
             Issue.record("\(String(describing: error))")
             return
@@ -32,8 +33,8 @@ struct ServerURLTests {
     }
 
     @Test func plainHTTPNeedsPermission() throws {
-        let error = #expect(throws: HTTPError.self) { try ServerURL("http://host/v1") }
-        #expect(error == HTTPError("http://host/v1", .insecure))
+        let error = #expect(throws: Failure.self) { try ServerURL("http://host/v1") }
+        #expect(error == Failure("http://host/v1", .insecure))
         #expect(try ServerURL("http://host/v1", allowPlainHTTP: true).description == "http://host/v1")
     }
 
@@ -43,13 +44,13 @@ struct ServerURLTests {
         #expect(try AttachmentsURL("https://cdn.example/x", of: server).description == "https://cdn.example/x/")
         #expect(try AttachmentsURL("../attachments/", of: server).description == "https://host/attachments/")
         for text in ["http://cdn.example/", "http://localhost/", "https://cdn.example/?x", "ftp://cdn.example/"] {
-            #expect(throws: HTTPError.self) { try AttachmentsURL(text, of: server) }
+            #expect(throws: Failure.self) { try AttachmentsURL(text, of: server) }
         }
         let allowed = try ServerURL("https://host/v1", allowPlainHTTP: true)
-        #expect(throws: HTTPError.self) { try AttachmentsURL("http://cdn.example/", of: allowed) }
+        #expect(throws: Failure.self) { try AttachmentsURL("http://cdn.example/", of: allowed) }
         let plain = try ServerURL("http://localhost:8888/v1")
         #expect(try AttachmentsURL("http://localhost:9/a/", of: plain).description == "http://localhost:9/a/")
-        #expect(throws: HTTPError.self) { try AttachmentsURL("http://cdn.example/", of: plain) }
+        #expect(throws: Failure.self) { try AttachmentsURL("http://cdn.example/", of: plain) }
     }
 
     @Test(arguments: [
@@ -69,7 +70,7 @@ struct ServerURLTests {
     ])
     func locationRefused(_ location: String) throws {
         let base = try AttachmentsURL("https://cdn.example/base/", of: .prod)
-        let error = #expect(throws: HTTPError.self) { try base.attachment(location) }
+        let error = #expect(throws: Failure.self) { try base.attachment(location) }
         guard error?.code == .usage else {
             Issue.record("\(String(describing: error))")
             return

@@ -6,7 +6,7 @@ import Testing
 struct TableTransport: HTTPTransport {
     var documents: [String: [UInt8]]
 
-    func send(_ request: HTTPRequest) async throws(HTTPError) -> HTTPResponse {
+    func send(_ request: HTTPRequest) async throws(Failure) -> HTTPResponse {
         guard let bytes = documents[request.url.description] else {
             return HTTPResponse(status: 404, headers: HTTPHeaders(), body: Pieces(left: []))
         }
@@ -16,7 +16,7 @@ struct TableTransport: HTTPTransport {
 
     struct Pieces: HTTPBody {
         var left: [[UInt8]]
-        mutating func next() async throws(HTTPError) -> [UInt8]? { left.isEmpty ? nil : left.removeFirst() }
+        mutating func next() async throws(Failure) -> [UInt8]? { left.isEmpty ? nil : left.removeFirst() }
     }
 }
 
@@ -31,7 +31,7 @@ struct TableTransportTests {
     @Test func answers() async throws {
         let client = Self.client(["https://firefox.settings.services.mozilla.com/v2/": [1, 2, 3]])
         #expect(try await client.rootDocument().body.array == [1, 2, 3])
-        await #expect(throws: HTTPError.self) { try await client.monitor() }
+        await #expect(throws: Failure.self) { try await client.monitor() }
     }
 
     @Test(arguments: ["../chains/a.pem", "/chains/a.pem", "https://firefox.settings.services.mozilla.com/chains/a.pem"])
@@ -43,8 +43,8 @@ struct TableTransportTests {
     @Test(arguments: ["http://example.org/a.pem", "http://localhost/a.pem"])
     func chainIsNotRequestedOverPlainHTTP(_ x5u: String) async throws {
         let client = Self.client([:])
-        let error = await #expect(throws: HTTPError.self) { try await client.chain(x5u: x5u) }
-        #expect(error == HTTPError(x5u, .insecure))
+        let error = await #expect(throws: Failure.self) { try await client.chain(x5u: x5u) }
+        #expect(error == Failure(x5u, .insecure))
         #expect(client.metrics.requests == 0)
     }
 }

@@ -20,18 +20,18 @@ private final class StreamTransport: HTTPTransport {
 
     var requests: [HTTPRequest] { state.withLock { $0.requests } }
 
-    func send(_ request: HTTPRequest) async throws(HTTPError) -> HTTPResponse {
+    func send(_ request: HTTPRequest) async throws(Failure) -> HTTPResponse {
         let answer = state.withLock { state in
             state.requests.append(request)
             return state.answers.isEmpty ? nil : state.answers.removeFirst()
         }
-        guard let (status, headers, pieces) = answer else { throw HTTPError(request.url, .unreachable("the end")) }
+        guard let (status, headers, pieces) = answer else { throw Failure(request.url, .unreachable("the end")) }
         return HTTPResponse(status: status, headers: headers, body: Pieces(left: pieces))
     }
 
     struct Pieces: HTTPBody {
         var left: [[UInt8]]
-        mutating func next() async throws(HTTPError) -> [UInt8]? { left.isEmpty ? nil : left.removeFirst() }
+        mutating func next() async throws(Failure) -> [UInt8]? { left.isEmpty ? nil : left.removeFirst() }
     }
 }
 
@@ -78,25 +78,25 @@ struct UpdateStreamTests {
         #expect(try await messages(try await client(transport).updates()) == [.heartbeat])
         #expect("\(transport.requests[1].url)" == "https://events.test/stream")
         let insecure = StreamTransport((307, [("Location", "http://events.test/stream")], []))
-        await #expect(throws: HTTPError.self) { try await client(insecure).updates() }
+        await #expect(throws: Failure.self) { try await client(insecure).updates() }
         let plain = try HTTPURL("http://events.test/stream")
-        await #expect(throws: HTTPError(plain, .insecure)) { try await client(insecure).updates(at: plain) }
+        await #expect(throws: Failure(plain, .insecure)) { try await client(insecure).updates(at: plain) }
     }
 
     @Test func whatIsNoEventStreamIsRefused() async throws {
         for (status, type) in [(200, "text/html"), (200, ""), (204, "text/event-stream"), (404, "text/event-stream")] {
             let transport = StreamTransport((status, [("Content-Type", type)], ["data: {\"timestamp\":5}\n\n"]))
-            await #expect(throws: HTTPError.self) { try await client(transport).updates() }
+            await #expect(throws: Failure.self) { try await client(transport).updates() }
         }
         let long = StreamTransport((200, [type], [":" + String(repeating: "x", count: 70_000)]))
-        await #expect(throws: HTTPError.self) { try await messages(try await client(long).updates()) }
+        await #expect(throws: Failure.self) { try await messages(try await client(long).updates()) }
     }
 
     @Test func aServerThatAskedForAPauseIsNotAsked() async throws {
         let transport = StreamTransport((503, [("Retry-After", "600")], []), (200, [type], []))
         let client = try client(transport)
         for _ in 0..<2 {
-            let error = await #expect(throws: HTTPError.self) { try await client.updates() }
+            let error = await #expect(throws: Failure.self) { try await client.updates() }
             #expect(error?.hold != nil)
         }
         #expect(transport.requests.count == 1)

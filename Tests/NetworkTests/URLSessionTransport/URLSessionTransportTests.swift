@@ -28,8 +28,8 @@ struct URLSessionTransportTests {
         return limits
     }
 
-    private func failure(_ body: () async throws -> some Any) async -> HTTPError? {
-        await #expect(throws: HTTPError.self) { _ = try await body() }
+    private func failure(_ body: () async throws -> some Any) async -> Failure? {
+        await #expect(throws: Failure.self) { _ = try await body() }
     }
 
     @Test(arguments: ["ok", "gzip-ok", "gzip-chunked"])

@@ -37,7 +37,7 @@ import Testing
         try await withKeys { keys, root in
             #expect(try !FileStore.exists(keys.keyPath(.signer)))
             #expect(try keys.status([:]).entries.map(\.key) == [.here, .here, .elsewhere])
-            #expect(throws: SigningKeyError.self) { try keys.signer([:]) }
+            #expect(throws: Failure.self) { try keys.signer([:]) }
             for isDER in [true, false] {
                 let signer = try keys.signer([:]) { message in
                     let made = try key.signature(for: SHA384.hash(data: message.array))
@@ -67,8 +67,8 @@ import Testing
             ]
             for result in results {
                 let signer = try keys.signer([:]) { _ in Bytes(result.bytes) }
-                let error = await #expect(throws: SigningKeyError.self) { try await signer.signature(over: payload) }
-                #expect(error?.code == .untrusted && error?.found == result.found)
+                let error = await #expect(throws: Failure.self) { try await signer.signature(over: payload) }
+                #expect(error?.code == .untrusted && error?.problem == result.found)
             }
         }
     }
@@ -88,7 +88,7 @@ import Testing
             try keys.renew(named: nil, days: 90, environment: [:], now: now)
             try await verify(keys.signer([:]), root: root)
             let held = try FileStore.read(keys.certificatePath(.intermediate), limit: 65_536)
-            #expect(throws: SigningKeyError.self) {
+            #expect(throws: Failure.self) {
                 try keys.renew(
                     named: nil, for: publicKey, days: 90, includingIntermediate: 1000, environment: [:], now: now)
             }
@@ -106,8 +106,8 @@ import Testing
             (P256.Signing.PrivateKey().publicKey.pemRepresentation, "the key is damaged or is not a P-384 key"),
             (pem.replacing("A", with: "B"), "the key is damaged or is not a P-384 key"),
         ] {
-            let error = #expect(throws: SigningKeyError.self) { try PublicKey(pem: Bytes(utf8: text), place: "p.pem") }
-            #expect(error?.found == found && error?.place == "p.pem")
+            let error = #expect(throws: Failure.self) { try PublicKey(pem: Bytes(utf8: text), place: "p.pem") }
+            #expect(error?.problem == found && error?.place == "p.pem")
         }
     }
 }

@@ -30,7 +30,7 @@ import Testing
             try verify(keys.signer([:]), root: root, at: now)
             for role in CertificateRole.allCases { #expect(try !FileStore.isOpenToOthers(keys.keyPath(role))) }
             #expect(try FileStore.read("\(keys.path)/.gitignore", limit: 100)?.text == "*.key\n")
-            #expect(throws: SigningKeyError.self) { try keys.create(.init(), now: now) }
+            #expect(throws: Failure.self) { try keys.create(.init(), now: now) }
         }
     }
 
@@ -38,11 +38,11 @@ import Testing
         try inDirectory { keys in
             let root = try keys.create(.init(), now: now)
             let signer = try keys.signer([:])
-            #expect(throws: BundleError.self) {
+            #expect(throws: Failure.self) {
                 try verify(signer, root: root, at: now.advanced(by: .seconds(100 * 86_400)))
             }
             let foreign = try #require(SHA256Digest(hex: String(repeating: "ab", count: 32)))
-            #expect(throws: BundleError.self) { try verify(signer, root: foreign, at: now) }
+            #expect(throws: Failure.self) { try verify(signer, root: foreign, at: now) }
         }
     }
 
@@ -62,7 +62,7 @@ import Testing
             let key = try #require(try FileStore.read(keys.keyPath(.signer), limit: 65_536))
             let pem = P384.Signing.PrivateKey().publicKey.pemRepresentation.replacing("\n", with: end)
             _ = try PublicKey(pem: Bytes(utf8: start + pem), place: "public.pem")
-            #expect(throws: SigningKeyError.self) { try PublicKey(pem: key, place: "private.key") }
+            #expect(throws: Failure.self) { try PublicKey(pem: key, place: "private.key") }
         }
     }
 
@@ -125,11 +125,11 @@ import Testing
             let before = try keys.signer([:]).chain
             let lock = try #require(try DirectoryLock(keys.path))
             withExtendedLifetime(lock) {
-                let refused = #expect(throws: SigningKeyError.self) {
+                let refused = #expect(throws: Failure.self) {
                     try keys.renew(named: nil, days: 90, environment: [:], now: now)
                 }
                 #expect(refused?.description.contains("another rsdump is changing this directory") == true)
-                #expect(throws: SigningKeyError.self) { try keys.request(.signer, named: "s.example.org") }
+                #expect(throws: Failure.self) { try keys.request(.signer, named: "s.example.org") }
             }
             #expect(try keys.signer([:]).chain == before)
         }
@@ -163,8 +163,8 @@ import Testing
             // What is left if a process is killed.
             try FileStore.makeDirectories("\(keys.waitingPath(.signer)).tmp.key")
             try FileStore.remove(keys.waitingPath(.signer))
-            let failure = #expect(throws: BundleError.self) { try keys.request(.signer, named: "s.example.org") }
-            #expect(failure?.file.hasSuffix(".key") == true)
+            let failure = #expect(throws: Failure.self) { try keys.request(.signer, named: "s.example.org") }
+            #expect(failure?.place.hasSuffix(".key") == true)
         }
     }
 
@@ -187,7 +187,7 @@ import Testing
             let root = try keys.create(.init(), now: now)
             let wrong = now.advanced(by: .seconds(days * 86_400))
             for intermediate in [nil, 1000] {
-                let error = #expect(throws: SigningKeyError.self) {
+                let error = #expect(throws: Failure.self) {
                     try keys.renew(
                         named: nil, days: 90, includingIntermediate: days == 1200 ? nil : intermediate,
                         environment: [:],
@@ -218,11 +218,11 @@ import Testing
     @Test(arguments: ["Grüße.example.org", "", "a..b", "-\u{0D}", "a b", String(repeating: "a", count: 65), "\u{10}"])
     func aSignersNameIsADNSName(_ name: String) throws {
         try inDirectory { keys in
-            let refused = #expect(throws: SigningKeyError.self) { try keys.request(.signer, named: name) }
+            let refused = #expect(throws: Failure.self) { try keys.request(.signer, named: name) }
             #expect(refused?.description.contains("DNS name") == true)
             var plan = KeyDirectory.Plan()
             plan.signer = SignerName(name)
-            #expect(throws: SigningKeyError.self) { try keys.create(plan, now: now) }
+            #expect(throws: Failure.self) { try keys.create(plan, now: now) }
             let isMade = try FileStore.exists(keys.path)
             #expect(!isMade)
         }
@@ -237,7 +237,7 @@ import Testing
             try verify(keys.signer([:]), root: root, at: now)
             #expect(try keys.status([:]).entries.compactMap { $0.certificate?.name }.first == "Grüße 世界 root")
             for name in ["", "a\u{202E}b", "a\nb", String(repeating: "é", count: 65)] {
-                #expect(throws: SigningKeyError.self) { try keys.request(.intermediate, named: name) }
+                #expect(throws: Failure.self) { try keys.request(.intermediate, named: name) }
             }
         }
     }
@@ -256,7 +256,7 @@ import Testing
                 let request = try online.request(.intermediate, named: "online intermediate")
                 let issued = try issue(request, by: offline)
                 // A directory without a root takes the one that is named.
-                let unknown = #expect(throws: SigningKeyError.self) {
+                let unknown = #expect(throws: Failure.self) {
                     try online.install(issued, place: "issued", now: now)
                 }
                 #expect(unknown?.description.contains("--root") == true)
@@ -267,10 +267,10 @@ import Testing
 
                 let second = try online.request(.signer, named: SignerName.remoteSettings.dnsName)
                 let chain = try issue(second, by: offline, as: .signer)
-                #expect(throws: SigningKeyError.self) { try online.request(.signer, named: "again") }
+                #expect(throws: Failure.self) { try online.request(.signer, named: "again") }
                 // A root answers no request, though the directory has it.
                 let own = try #require(try FileStore.read(online.certificatePath(.root), limit: 65_536))
-                #expect(throws: SigningKeyError.self) { try online.install(own, place: "root.pem", now: now) }
+                #expect(throws: Failure.self) { try online.install(own, place: "root.pem", now: now) }
                 // It is in place already: whoever was killed right after that may run it again.
                 #expect(try online.install(issued, place: "issued", now: now) == .intermediate)
                 #expect(try online.install(chain, place: "issued", now: now) == .signer)
@@ -282,7 +282,7 @@ import Testing
                     online.request(.signer, named: SignerName.remoteSettings.dnsName), by: offline, as: .signer)
                 try FileStore.remove(online.waitingPath(.signer))
                 _ = try online.request(.signer, named: SignerName.remoteSettings.dnsName)
-                let refused = #expect(throws: SigningKeyError.self) {
+                let refused = #expect(throws: Failure.self) {
                     try online.install(third, place: "issued", now: now)
                 }
                 #expect(refused?.description.contains("is not for the key") == true)
@@ -295,7 +295,7 @@ import Testing
             _ = try keys.create(.init(), now: now)
             let request = try CertificateRequest(named: "evil.example.org", key: PrivateKey())
             for name in [nil, "s.example.org"] {
-                let refused = #expect(throws: SigningKeyError.self) {
+                let refused = #expect(throws: Failure.self) {
                     try keys.issue(request, as: .signer, named: name, days: 9, environment: [:], now: now)
                 }
                 let digest = try #require(request.keyDigest)
@@ -318,12 +318,12 @@ import Testing
                     let before = try online.signer([:]).chain
 
                     let issued = try issue(online.request(role, named: name), by: second, as: role)
-                    let refused = #expect(throws: SigningKeyError.self) {
+                    let refused = #expect(throws: Failure.self) {
                         try online.install(issued, place: "issued", now: now)
                     }
                     #expect(refused?.code == .untrusted)
                     #expect(refused?.description.contains("--root") == true)
-                    #expect(throws: SigningKeyError.self) {
+                    #expect(throws: Failure.self) {
                         try online.install(issued, place: "issued", changingRootTo: root, now: now)
                     }
                     #expect(try online.signer([:]).chain == before)
@@ -345,13 +345,13 @@ import Testing
                 let request = try online.request(.signer, named: "s.example.org")
                 let authority = try offline.authority(for: .signer, [:])
                 let other = try authority.issue(request, as: .signer, named: "t.example.org", days: 9, now: now)
-                #expect(throws: SigningKeyError.self) {
+                #expect(throws: Failure.self) {
                     try online.install(other, place: "issued", changingRootTo: root, now: now)
                 }
                 // Clients would not accept it yet.
                 let issued = try authority.issue(
                     request, as: .signer, named: "s.example.org", days: 9, now: now.advanced(by: .seconds(9 * 86_400)))
-                #expect(throws: BundleError.self) {
+                #expect(throws: Failure.self) {
                     try online.install(issued, place: "issued", changingRootTo: root, now: now)
                 }
                 #expect(try FileStore.list(online.path) == [".gitignore", "signer.new.key"])
@@ -378,7 +378,7 @@ import Testing
             let key = try #require(try FileStore.read(keys.keyPath(.signer), limit: 65_536)).text
             let chain = try #require(try FileStore.read(keys.certificatePath(.signer), limit: 65_536)).text
             try FileStore.remove(keys.keyPath(.signer))
-            #expect(throws: SigningKeyError.self) { try keys.signer([:]) }
+            #expect(throws: Failure.self) { try keys.signer([:]) }
             let oneLine = key.split(separator: "\n").joined(separator: "\\n")
             for text in [key, oneLine, key.split(separator: "\n").joined(separator: "\r\n")] {
                 try verify(keys.signer(["RSDUMP_SIGNER_KEY": text]), root: root, at: now)
@@ -402,7 +402,7 @@ import Testing
         """,
     ])
     func whatIsNoKeyIsRefused(_ text: String) {
-        #expect(throws: SigningKeyError.self) { try PrivateKey(pem: Bytes(utf8: text), place: "key") }
+        #expect(throws: Failure.self) { try PrivateKey(pem: Bytes(utf8: text), place: "key") }
     }
 
     @Test func keyThatOthersCanReadIsRefused() throws {
@@ -410,7 +410,7 @@ import Testing
             _ = try keys.create(.init(), now: now)
             let key = try #require(try FileStore.read(keys.keyPath(.signer), limit: 65_536))
             try FileStore.replace(keys.keyPath(.signer), with: key)
-            #expect(throws: SigningKeyError.self) { try keys.signer([:]) }
+            #expect(throws: Failure.self) { try keys.signer([:]) }
         }
     }
 
@@ -420,7 +420,7 @@ import Testing
                 _ = try (keys.create(.init(), now: now), other.create(.init(), now: now))
                 let key = try #require(try FileStore.read(other.keyPath(.signer), limit: 65_536))
                 try FileStore.replace(keys.keyPath(.signer), with: key, isPrivate: true)
-                #expect(throws: SigningKeyError.self) { try keys.signer([:]) }
+                #expect(throws: Failure.self) { try keys.signer([:]) }
                 #expect(try keys.status([:]).entries.map(\.key) == [.here, .here, .other])
             }
         }

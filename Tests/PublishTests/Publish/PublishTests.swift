@@ -66,20 +66,16 @@ import Testing
         let before = try place.files()
         #expect(try await place.publish(at: now).status == .unchanged)
         try place.write("records: {a: {v: 2}}")
-        await #expect(throws: DumpsError.clockBehind(place.id, present: ahead, time: now)) {
+        await #expect(throws: Failure.clockBehind(place.id, present: ahead, time: now)) {
             try await place.publish(at: now)
         }
         try place.write("metadata: {flags: [startup]}\nrecords: {a: {v: 1}}")
-        await #expect(throws: DumpsError.clockBehind(place.id, present: ahead, time: now)) {
+        await #expect(throws: Failure.clockBehind(place.id, present: ahead, time: now)) {
             try await place.publish(at: now)
         }
         try place.keys.renew(named: nil, days: 90, environment: [:], now: now)
         let resigned = try #require(try await place.publisher(.init(time: now)).resign([]).first)
-        #expect {
-            try resigned.result.get()
-        } throws: {
-            ($0 as? DumpsError)?.code == .untrusted
-        }
+        #expect(#expect(throws: Failure.self) { try resigned.result.get() }?.code == .untrusted)
         #expect(try place.files() == before)
     }
 
@@ -89,7 +85,7 @@ import Testing
         try await place.publish(at: now)
         let before = try place.files()
         try place.write("records: {a: {v: 2}}")
-        await #expect(throws: DumpsError.notLater(place.id, present: now, time: now)) {
+        await #expect(throws: Failure.notLater(place.id, present: now, time: now)) {
             try await place.publish(at: now, isExact: true)
         }
         #expect(try place.files() == before)
@@ -125,10 +121,10 @@ import Testing
         let place = try PublishingPlace(at: now)
         try place.write("records: {a: {v: 1}}")
         let foreign = try #require(SHA256Digest(hex: String(repeating: "ab", count: 32)))
-        await #expect(throws: BundleError.self) {
+        await #expect(throws: Failure.self) {
             try await place.publisher(.init(time: now), roots: [foreign]).run(place.sources.read())
         }
-        await #expect(throws: BundleError.self) {
+        await #expect(throws: Failure.self) {
             try await place.publish(at: now.advanced(by: .seconds(91 * 86_400)))
         }
         #expect(try !FileStore.exists(place.dumps.path))
@@ -153,7 +149,7 @@ import Testing
         #expect(try await place.publish(at: later).status == .unchanged)
         try place.verify()
         let unknown = try CollectionID("main/unknown")
-        await #expect(throws: DumpsError.notLocked([unknown], place.dumps.lockPath, known: [])) {
+        await #expect(throws: Failure.notLocked([unknown], place.dumps.lockPath, known: [])) {
             try await place.publisher(.init(time: later)).resign([unknown])
         }
     }
@@ -172,7 +168,7 @@ import Testing
         try place.write("records: {a: {v: 1}}")
         try FileStore.makeDirectories(place.dumps.path)
         let lock = try #require(try DirectoryLock(place.dumps.path))
-        await #expect(throws: DumpsError.busy(place.dumps.path)) { try await place.publish(at: now) }
+        await #expect(throws: Failure.busy(place.dumps.path)) { try await place.publish(at: now) }
         withExtendedLifetime(lock) {}
     }
 
@@ -188,7 +184,7 @@ import Testing
         await #expect {
             try await place.publish(at: now.advanced(by: day))
         } throws: {
-            ($0 as? DumpsError)?.code == .damaged
+            ($0 as? Failure)?.code == .damaged
         }
     }
 
@@ -198,7 +194,7 @@ import Testing
         await #expect {
             try await place.publish(at: now)
         } throws: {
-            ($0 as? DumpsError)?.problems.map(\.line) == [3]
+            ($0 as? Failure)?.problems.map(\.line) == [3]
         }
     }
 
@@ -212,7 +208,7 @@ import Testing
         await #expect {
             try await place.publish(at: now.advanced(by: day))
         } throws: {
-            ($0 as? DumpsError)?.kind == .pin
+            ($0 as? Failure)?.cause == .pin
         }
     }
 }

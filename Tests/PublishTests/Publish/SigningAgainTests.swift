@@ -31,7 +31,7 @@ import Testing
         try await plant(#"{"id":"evil","last_modified":1}"#, in: place, at: now)
         let before = try place.files()
         let outcome = try #require(try await place.publisher(.init(time: now)).resign([]).first)
-        #expect(throws: DumpsError.notVouched(place.id, "it is imported")) { try outcome.result.get() }
+        #expect(throws: Failure.notVouched(place.id, "it is imported")) { try outcome.result.get() }
         #expect(try place.files()["main/c.zip"] == before["main/c.zip"])
         let policy = TrustPolicy(roots: TrustAnchors([place.trusted]))
         func unvouched(_ sources: Set<CollectionID>) throws -> Int {
@@ -65,11 +65,7 @@ import Testing
         let later = days(91)
         try place.keys.renew(named: nil, days: 90, environment: [:], now: later)
         let outcome = try #require(try await place.publisher(.init(time: later)).resign([]).first)
-        #expect {
-            try outcome.result.get()
-        } throws: {
-            ($0 as? DumpsError)?.code == .untrusted
-        }
+        #expect(#expect(throws: Failure.self) { try outcome.result.get() }?.code == .untrusted)
         let published = try #require(try await place.publisher(.init(time: later)).run(place.sources.read()).first)
         let state = try published.result.get()
         #expect(state.status == .resigned && state.timestamp == now)
@@ -85,11 +81,7 @@ import Testing
             try await place.publisher(.init(time: days(1)), roots: [other.trusted], signer: try other.keys.signer([:]))
         }
         let outcome = try #require(try await publisher().resign([]).first)
-        #expect {
-            try outcome.result.get()
-        } throws: {
-            ($0 as? DumpsError)?.code == .untrusted
-        }
+        #expect(#expect(throws: Failure.self) { try outcome.result.get() }?.code == .untrusted)
         // From its source it becomes the new root's, with nothing of what it was but a timestamp that goes forward.
         let state = try #require(try await publisher().run(place.sources.read()).first).result.get()
         #expect(state.status == .updated && state.timestamp == days(1))

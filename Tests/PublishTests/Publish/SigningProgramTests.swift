@@ -33,10 +33,10 @@ import Testing
         ("no-such-program", "no-such-program"),
     ])
     func aFailureSaysWhy(command: String, words: String) async throws {
-        let error = await #expect(throws: DumpsError.self) {
+        let error = await #expect(throws: Failure.self) {
             try await SigningProgram(command).sign(message)
         }
-        #expect(error?.code == .program && error?.file == "--sign-with")
+        #expect(error?.code == .program && error?.place == "--sign-with")
         #expect(error?.description.contains(words) == true, "\(error?.description ?? "")")
     }
 
@@ -46,7 +46,7 @@ import Testing
         let (over, file) = ("\(place.root)/over", "\(place.root)/late")
         let program = SigningProgram(
             "(until [ -e '\(over)' ]; do sleep 0.1; done; touch '\(file)') | sleep 9999", seconds: 1)
-        let error = await #expect(throws: DumpsError.self) { try await program.sign(message) }
+        let error = await #expect(throws: Failure.self) { try await program.sign(message) }
         #expect(error?.description.contains("longer than 1 second") == true)
         try FileStore.replace(over, with: Bytes(utf8: ""))
         try await Task.sleep(for: .seconds(1))
@@ -115,8 +115,8 @@ import Testing
         await #expect {
             try await publisher(place, token, at: now).run(place.sources.read())
         } throws: {
-            guard let error = $0 as? DumpsError else { return false }
-            return error.isOfSigner && error.problem == "\(Token.Removed())"
+            guard let error = $0 as? Failure else { return false }
+            return error.cause == .signer && error.problem == "\(Token.Removed())"
         }
         #expect(try place.files() == before)
         #expect(try FileStore.list(place.dumps.path) == ["dumps.yaml"])

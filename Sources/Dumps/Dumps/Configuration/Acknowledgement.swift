@@ -1,10 +1,9 @@
-import RemoteSettingsHTTP
 import RemoteSettingsModel
 import SnapshotBundle
 
 /// The class of a failed refresh of a collection. It is the `code` of an error in reports, and the `error` in
 /// `acknowledged:`.
-package enum FailureKind: String, CaseIterable, Hashable, Sendable {
+package enum FailureClass: String, CaseIterable, Hashable, Sendable {
     case attachment, backoff, budget, bundle, cancelled, changeset, configuration, equivocation, file, future
     case gone
     case guarded = "guard"
@@ -13,9 +12,31 @@ package enum FailureKind: String, CaseIterable, Hashable, Sendable {
     case stale, undelivered, unknown, unreachable
 }
 
-extension FailureKind {
-    /// Creates the default class for errors with a code.
-    init(_ code: FailureCode) {
+extension FailureClass {
+    /// Creates the class of a failure.
+    package init(_ failure: Failure) {
+        self =
+            switch failure.cause {
+            case .changeset, .noAnswer: .changeset
+            case .cutShort: .signature
+            case .rollback: .rollback
+            case .future: .future
+            case .equivocation: .equivocation
+            case .signatureLost: .signatureLost
+            case .unknownCollection: .unknown
+            case .gone: .gone
+            case .stale: .stale
+            case .undelivered: .undelivered
+            case .attachment: .attachment
+            case .pin: .pin
+            case .historicBundle: .bundle
+            case .timeout(.connect), .timeout(.head): .unreachable
+            case .facts(let facts) where facts.value is BudgetExcess: .budget
+            default: Self(failure.code)
+            }
+    }
+
+    private init(_ code: Failure.Code) {
         self =
             switch code {
             case .usage, .invalidName, .busy, .program, .closed: .configuration
@@ -31,42 +52,9 @@ extension FailureKind {
             case .cancelled: .cancelled
             }
     }
-
-    /// Creates the class of an error that a step of a refresh has thrown.
-    init(of error: any Error) {
-        self =
-            switch error {
-            case let error as DumpsError: error.kind
-            case let error as HTTPError: Self(of: error)
-            case let error as BundleError: error.isOfTrust ? .signature : error.isOfSystem ? .file : .bundle
-            case is FormatError: .configuration
-            default: error.failureCode.map { Self($0) } ?? .configuration
-            }
-    }
-
-    private init(of error: HTTPError) {
-        self =
-            switch error.fault {
-            case .changeset, .noAnswer: .changeset
-            case .signature, .cutShort: .signature
-            case .rollback: .rollback
-            case .future: .future
-            case .equivocation: .equivocation
-            case .signatureLost: .signatureLost
-            case .unknownCollection: .unknown
-            case nil:
-                if error.isUnanswered {
-                    .unreachable
-                } else if error.hold != nil {
-                    .backoff
-                } else {
-                    error.code == .cancelled ? .cancelled : .http
-                }
-            }
-    }
 }
 
-extension FailureKind {
+extension FailureClass {
     /// The largest number of days for which the failure can be acknowledged in advance; `nil` if there is no limit.
     ///
     /// These failures may be an attack, and withhold all updates of the collection as long as they last. A person must
@@ -83,12 +71,12 @@ extension FailureKind {
 
 /// The setting in `dumps.yaml` that marks a collection's failure as known, so that it does not fail the whole refresh.
 package struct Acknowledgement: Hashable, Sendable {
-    package var kind: FailureKind
+    package var kind: FailureClass
     /// The last day of the acknowledgement, as its first instant (midnight UTC).
     package var until: Timestamp
     package var reason: String?
 
-    package init(kind: FailureKind, until: Timestamp, reason: String? = nil) {
+    package init(kind: FailureClass, until: Timestamp, reason: String? = nil) {
         self.kind = kind
         self.until = until
         self.reason = reason

@@ -11,8 +11,8 @@ package struct AttachmentSelector {
 
     /// Creates a selector, and parses the rule's filter expression.
     ///
-    /// - Throws: `FilterError` if the expression is not valid in the filter language.
-    package init(_ rule: AttachmentRule) throws(FilterError) {
+    /// - Throws: `Failure` if the expression is not valid in the filter language.
+    package init(_ rule: AttachmentRule) throws(Failure) {
         self.rule = rule
         guard case .include(let text) = rule.selection else {
             expression = nil
@@ -24,10 +24,10 @@ package struct AttachmentSelector {
     /// Divides the attachments of the records into those to include, in the order of record ids, and those to leave
     /// out, with the reason.
     ///
-    /// - Throws: `FormatError` if a record's description of its attachment is not valid.
+    /// - Throws: `Failure` if a record's description of its attachment is not valid.
     package func select(
         _ records: RecordTable
-    ) throws(FormatError) -> (wanted: [WantedAttachment], omitted: [SHA256Digest: OmissionReason]) {
+    ) throws(Failure) -> (wanted: [WantedAttachment], omitted: [SHA256Digest: OmissionReason]) {
         var wanted: [WantedAttachment] = []
         var taken: Set<SHA256Digest> = []
         var omitted: [SHA256Digest: OmissionReason] = [:]

@@ -78,7 +78,7 @@ package struct BudgetExcess: Hashable, Sendable, Encodable, CustomStringConverti
 
 extension Budget {
     /// Checks attachments against the budget before they are downloaded.
-    package func check(_ wanted: [WantedAttachment]) throws(DumpsError) {
+    package func check(_ wanted: [WantedAttachment]) throws(Failure) {
         guard let limit = attachment else { return }
         let over = wanted.filter { UInt64(clamping: $0.size) > limit }
         guard let largest = over.map(\.size).max() else { return }
@@ -91,7 +91,7 @@ extension Budget {
     }
 
     /// Checks a finished bundle against the budget before it is renamed into place.
-    package func check(size: Int, of manifest: Manifest) throws(DumpsError) {
+    package func check(size: Int, of manifest: Manifest) throws(Failure) {
         guard let limit = bundle, UInt64(size) > limit else { return }
         throw .overBudget(
             BudgetExcess(.bundle, size: UInt64(size), limit: limit, contributors: Self.contributors(of: manifest)))
@@ -111,14 +111,14 @@ extension Budget {
     /// Returns the excess of an existing bundle over the budget; `nil` if there is none. The bundle is opened only if
     /// necessary.
     ///
-    /// - Throws: `BundleError` if the bundle cannot be read.
+    /// - Throws: `Failure` if the bundle cannot be read.
     package func excess(
         of entry: LockFile.Collection, in bundle: @autoclosure () throws -> BundleReader
     ) throws -> BudgetExcess? {
         let isOver = self.bundle.map { UInt64(clamping: entry.bundle.size) > $0 } ?? false
         guard isOver || attachment != nil else { return nil }
         let manifest = try bundle().manifest()
-        do throws(DumpsError) {
+        do throws(Failure) {
             try check(
                 manifest.files.filter { $0.omitted == nil }.map { file in
                     .init(digest: file.sha256, size: file.size, location: file.location, record: file.records[0])

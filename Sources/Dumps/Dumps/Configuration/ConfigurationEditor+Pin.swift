@@ -3,8 +3,8 @@ import RemoteSettingsModel
 extension ConfigurationEditor {
     /// Pins a collection. A new pin replaces the current one; all other settings are kept.
     ///
-    /// - Throws: ``DumpsError`` if the collection is not in the file.
-    package mutating func setPin(_ pin: Pin, of id: CollectionID) throws(DumpsError) {
+    /// - Throws: ``Failure`` if the collection is not in the file.
+    package mutating func setPin(_ pin: Pin, of id: CollectionID) throws(Failure) {
         var editor = self
         _ = try editor.removePin(of: id)
         let place = try editor.place(of: id)
@@ -22,8 +22,8 @@ extension ConfigurationEditor {
     /// Removes a collection's pin.
     ///
     /// - Returns: the removed pin; `nil` if there was none.
-    /// - Throws: ``DumpsError`` if the collection is not in the file.
-    package mutating func removePin(of id: CollectionID) throws(DumpsError) -> Pin? {
+    /// - Throws: ``Failure`` if the collection is not in the file.
+    package mutating func removePin(of id: CollectionID) throws(Failure) -> Pin? {
         let before = try ConfigurationReader.read(text, file: file).collections
         guard let settings = before.first(where: { $0.id == id }) else { throw notThere(id) }
         guard let pin = settings.pin else { return nil }
@@ -39,7 +39,7 @@ extension ConfigurationEditor {
     }
 
     /// Returns the current configuration with the pin of a collection replaced.
-    private func configuration(with pin: Pin?, of id: CollectionID) throws(DumpsError) -> DumpsConfiguration {
+    private func configuration(with pin: Pin?, of id: CollectionID) throws(Failure) -> DumpsConfiguration {
         var configuration = try ConfigurationReader.read(text, file: file)
         for index in configuration.collections.indices where configuration.collections[index].id == id {
             configuration.collections[index].pin = pin
@@ -57,7 +57,7 @@ extension ConfigurationEditor {
         var settings: YAMLNode?
     }
 
-    private func place(of id: CollectionID) throws(DumpsError) -> Place {
+    private func place(of id: CollectionID) throws(Failure) -> Place {
         let block = try collectionsBlock()
         let root = try ConfigurationReader.compose(text, file: file)
         guard let (key, value) = root["collections"]?.members?.first(where: { $0.key.string == id.description })
@@ -72,8 +72,8 @@ extension ConfigurationEditor {
         return place
     }
 
-    private func notThere(_ id: CollectionID) -> DumpsError {
-        DumpsError(file: file, problem: "the file does not list \(id)", remedy: "add it with: rsdump add \(id)")
+    private func notThere(_ id: CollectionID) -> Failure {
+        Failure(place: file, problem: "the file does not list \(id)", remedy: "add it with: rsdump add \(id)")
     }
 
     /// Returns a double-quoted YAML scalar (YAML 1.2, 7.3.1).

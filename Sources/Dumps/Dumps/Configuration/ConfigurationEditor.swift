@@ -10,8 +10,8 @@ package struct ConfigurationEditor {
     /// Creates an editor.
     ///
     /// - Parameter text: the file's content; `nil` to start a new file.
-    /// - Throws: ``DumpsError`` if the file is already invalid.
-    package init(_ text: String?, file: String) throws(DumpsError) {
+    /// - Throws: ``Failure`` if the file is already invalid.
+    package init(_ text: String?, file: String) throws(Failure) {
         self.text = text ?? Self.start
         self.file = file
         _ = try ConfigurationReader.read(self.text, file: file)
@@ -32,7 +32,7 @@ package struct ConfigurationEditor {
     /// Adds a collection. See ``add(_:attachments:)-([CollectionID],_)``.
     ///
     /// - Returns: `false` if it was already listed; in that case, nothing is changed.
-    package mutating func add(_ id: CollectionID, attachments: String?) throws(DumpsError) -> Bool {
+    package mutating func add(_ id: CollectionID, attachments: String?) throws(Failure) -> Bool {
         try !add([id], attachments: attachments).isEmpty
     }
 
@@ -42,7 +42,7 @@ package struct ConfigurationEditor {
     /// - Returns: the collections that were not listed before. If there are none, nothing is changed.
     package mutating func add(
         _ ids: [CollectionID], attachments: String?
-    ) throws(DumpsError) -> Set<CollectionID> {
+    ) throws(Failure) -> Set<CollectionID> {
         var expected = try ConfigurationReader.read(text, file: file)
         let before = Set(expected.collections.map(\.id))
         let new = Set(ids).subtracting(before)
@@ -71,7 +71,7 @@ package struct ConfigurationEditor {
     /// Removes a collection and its settings. Comments are kept.
     ///
     /// - Returns: `false` if it was not listed; in that case, nothing is changed.
-    package mutating func remove(_ id: CollectionID) throws(DumpsError) -> Bool {
+    package mutating func remove(_ id: CollectionID) throws(Failure) -> Bool {
         var expected = try ConfigurationReader.read(text, file: file)
         guard expected.collections.contains(where: { $0.id == id }) else { return false }
         let block = try collectionsBlock()
@@ -84,7 +84,7 @@ package struct ConfigurationEditor {
     }
 
     /// Sets the server.
-    package mutating func setServer(_ server: String) throws(DumpsError) {
+    package mutating func setServer(_ server: String) throws(Failure) {
         var expected = try ConfigurationReader.read(text, file: file)
         guard expected.server != server else { return }
         var edited = EditedText(text)
@@ -98,7 +98,7 @@ package struct ConfigurationEditor {
     }
 
     /// Adds a root certificate to the trusted ones.
-    package mutating func addRoot(_ root: SHA256Digest) throws(DumpsError) {
+    package mutating func addRoot(_ root: SHA256Digest) throws(Failure) {
         var expected = try ConfigurationReader.read(text, file: file)
         guard !expected.trust.roots.contains(root) else { return }
         var edited = EditedText(text)
@@ -152,12 +152,12 @@ extension ConfigurationEditor {
         }
     }
 
-    func collectionsBlock() throws(DumpsError) -> Block {
+    func collectionsBlock() throws(Failure) -> Block {
         let root = try ConfigurationReader.compose(text, file: file)
         let edited = EditedText(text)
         guard let pair = root.members?.first(where: { $0.key.string == "collections" }) else {
-            throw DumpsError(
-                file: file, problem: "the file has no \"collections:\"",
+            throw Failure(
+                place: file, problem: "the file has no \"collections:\"",
                 remedy: "add a line \"collections:\" at the end")
         }
         var block = Block(indent: 2, keys: [], end: edited.nextLine(after: pair.key.range.upperBound))
@@ -175,7 +175,7 @@ extension ConfigurationEditor {
     }
 
     /// Returns the position for a new top-level key of the file: before `collections:` and the comments right above it.
-    private func topLevelPosition() throws(DumpsError) -> Int {
+    private func topLevelPosition() throws(Failure) -> Int {
         let root = try ConfigurationReader.compose(text, file: file)
         let edited = EditedText(text)
         guard let key = root.members?.first(where: { $0.key.string == "collections" })?.key else {
@@ -191,15 +191,15 @@ extension ConfigurationEditor {
     }
 
     /// Replaces the text with an edited one, if that has exactly the expected configuration.
-    mutating func adopt(_ edited: EditedText, expecting expected: DumpsConfiguration) throws(DumpsError) {
+    mutating func adopt(_ edited: EditedText, expecting expected: DumpsConfiguration) throws(Failure) {
         let edited = edited.text
         guard (try? ConfigurationReader.read(edited, file: file)) == expected else { throw byHand(nil) }
         text = edited
     }
 
-    func byHand(_ line: Int?) -> DumpsError {
-        DumpsError(
-            file: file, line: line,
+    func byHand(_ line: Int?) -> Failure {
+        Failure(
+            place: file, line: line,
             problem: "rsdump cannot make this change without changing other lines",
             remedy: "edit the file by hand")
     }

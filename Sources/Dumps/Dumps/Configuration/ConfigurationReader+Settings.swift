@@ -3,7 +3,7 @@ import SnapshotBundle
 
 extension ConfigurationReader {
     /// Parses `pin: TIMESTAMP`, or a mapping of `at`, `reason` and `until`.
-    func pin(_ node: YAMLNode) throws(DumpsError) -> Pin {
+    func pin(_ node: YAMLNode) throws(Failure) -> Pin {
         guard case .mapping(let mapping) = node.content else { return Pin(at: try timestamp(node)) }
         var at: Timestamp?
         var pin = Pin(at: Timestamp(milliseconds: 0))
@@ -23,16 +23,16 @@ extension ConfigurationReader {
     }
 
     /// Parses a mapping of `error`, `until` and `reason`.
-    func acknowledgement(_ node: YAMLNode) throws(DumpsError) -> Acknowledgement {
-        var kind: FailureKind?
+    func acknowledgement(_ node: YAMLNode) throws(Failure) -> Acknowledgement {
+        var kind: FailureClass?
         var until: Timestamp?
         var reason: String?
         for (key, value) in try mapping(node, "acknowledged") {
             switch key.string {
             case "error":
-                kind = value.string.flatMap(FailureKind.init)
+                kind = value.string.flatMap(FailureClass.init)
                 if kind == nil {
-                    let kinds = FailureKind.allCases.map(\.rawValue).joined(separator: ", ")
+                    let kinds = FailureClass.allCases.map(\.rawValue).joined(separator: ", ")
                     throw error(
                         value, "the acknowledged error cannot be \(shown(value))", remedy: "write one of \(kinds)")
                 }
@@ -51,7 +51,7 @@ extension ConfigurationReader {
         return Acknowledgement(kind: kind, until: until, reason: reason)
     }
 
-    private func reason(_ node: YAMLNode) throws(DumpsError) -> String {
+    private func reason(_ node: YAMLNode) throws(Failure) -> String {
         let reason = try string(node, "reason")
         guard Pin.isReason(reason) else {
             throw error(node, "reason is not a single line of 1 to 500 printable characters", remedy: "correct it")
@@ -59,14 +59,14 @@ extension ConfigurationReader {
         return reason
     }
 
-    private func lastDay(_ node: YAMLNode) throws(DumpsError) -> Timestamp {
+    private func lastDay(_ node: YAMLNode) throws(Failure) -> Timestamp {
         guard case .scalar(let scalar) = node.content, let date = Pin.date(scalar.string) else {
             throw error(node, "until cannot be \(shown(node))", remedy: "write a date, such as 2026-12-31")
         }
         return date
     }
 
-    private func timestamp(_ node: YAMLNode) throws(DumpsError) -> Timestamp {
+    private func timestamp(_ node: YAMLNode) throws(Failure) -> Timestamp {
         guard case .scalar(let scalar) = node.content, scalar.string.count <= 18,
             let timestamp = Timestamp(scalar.string),
             timestamp.milliseconds > 0
@@ -92,7 +92,7 @@ extension Duration {
 }
 
 extension ConfigurationReader {
-    func compression(_ node: YAMLNode) throws(DumpsError) -> BundleWriter.Compression {
+    func compression(_ node: YAMLNode) throws(Failure) -> BundleWriter.Compression {
         switch node.string {
         case "deflate": return .deflate
         case "stored": return .stored
@@ -103,7 +103,7 @@ extension ConfigurationReader {
 
 extension ConfigurationReader {
     /// Parses a mapping of `bundle` and `attachment`. If `isOfAll` is set, `total` is allowed too.
-    func budget(_ node: YAMLNode, isOfAll: Bool) throws(DumpsError) -> (budget: Budget, total: UInt64?) {
+    func budget(_ node: YAMLNode, isOfAll: Bool) throws(Failure) -> (budget: Budget, total: UInt64?) {
         let known = isOfAll ? ["bundle", "attachment", "total"] : ["bundle", "attachment"]
         var budget = Budget()
         var total: UInt64?
@@ -121,7 +121,7 @@ extension ConfigurationReader {
 
 extension ConfigurationReader {
     /// Parses a mapping of guards. A guard that is not in the mapping keeps its value.
-    func guards(_ node: YAMLNode, into guards: inout Guards) throws(DumpsError) {
+    func guards(_ node: YAMLNode, into guards: inout Guards) throws(Failure) {
         for (key, value) in try mapping(node, "guards") {
             guard key.string != "field-types" else {
                 throw error(
@@ -159,7 +159,7 @@ extension ConfigurationReader {
         }
     }
 
-    private func limit(_ node: YAMLNode, _ name: Guards.Name) throws(DumpsError) -> Guards.Limit {
+    private func limit(_ node: YAMLNode, _ name: Guards.Name) throws(Failure) -> Guards.Limit {
         if let percent = percent(node) { return .percent(percent) }
         if let count = count(node) { return .records(count) }
         throw error(
@@ -187,7 +187,7 @@ extension ConfigurationReader {
         return .init(hundredths: whole * 100 + (parts[1].utf8.count == 1 ? decimals * 10 : decimals))
     }
 
-    private func schema(_ node: YAMLNode) throws(DumpsError) -> JSONValue? {
+    private func schema(_ node: YAMLNode) throws(Failure) -> JSONValue? {
         if node.string == "none" { return nil }
         guard node.string != "metadata" else {
             throw error(
@@ -198,11 +198,11 @@ extension ConfigurationReader {
             throw error(node, "schema cannot be \(shown(node))", remedy: "write none, or a JSON Schema of the records")
         }
         let source = try SourceReader(file: file).node(node)
-        do throws(DumpsError) {
+        do throws(Failure) {
             _ = try RecordSchema(source.json)
         } catch {
-            throw DumpsError(
-                file: file, line: source.line(at: error.path), problem: "invalid schema: \(error.problem)",
+            throw Failure(
+                place: file, line: source.line(at: error.path), problem: "invalid schema: \(error.problem)",
                 remedy: error.remedy)
         }
         return source.json

@@ -10,20 +10,20 @@ package struct ConfigurationReader {
     /// Parses a configuration.
     ///
     /// - Parameter text: the file's content.
-    /// - Throws: ``DumpsError``.
-    package static func read(_ text: String, file: String) throws(DumpsError) -> DumpsConfiguration {
+    /// - Throws: ``Failure``.
+    package static func read(_ text: String, file: String) throws(Failure) -> DumpsConfiguration {
         try ConfigurationReader(file: file).configuration(from: text)
     }
 
     /// Returns the root of the document with its positions, for an editor that preserves comments.
-    static func compose(_ text: String, file: String) throws(DumpsError) -> YAMLNode {
+    static func compose(_ text: String, file: String) throws(Failure) -> YAMLNode {
         let reader = ConfigurationReader(file: file)
         let root = try reader.compose(text)
         _ = try reader.mapping(root, "the file")
         return root
     }
 
-    private func configuration(from text: String) throws(DumpsError) -> DumpsConfiguration {
+    private func configuration(from text: String) throws(Failure) -> DumpsConfiguration {
         let root = try compose(text)
         var configuration = DumpsConfiguration()
         let known = [
@@ -56,8 +56,8 @@ package struct ConfigurationReader {
             }
         }
         guard root["version"] != nil else {
-            throw DumpsError(
-                file: file, line: 1, problem: "the version is missing", remedy: "begin the file with \"version: 1\"")
+            throw Failure(
+                place: file, line: 1, problem: "the version is missing", remedy: "begin the file with \"version: 1\"")
         }
         if let collections = root["collections"] {
             configuration.collections = try self.collections(collections, of: configuration)
@@ -66,7 +66,7 @@ package struct ConfigurationReader {
     }
 
     /// Checks `requires: ">= 0.2"` against the version of this tool.
-    private func checkedRequirement(_ node: YAMLNode) throws(DumpsError) -> String {
+    private func checkedRequirement(_ node: YAMLNode) throws(Failure) -> String {
         let text = try string(node, "requires")
         let wanted =
             text.hasPrefix(">=") ? DumpsConfiguration.version(String(text.dropFirst(2).drop { $0 == " " })) : nil
@@ -84,13 +84,13 @@ package struct ConfigurationReader {
 
     private func collections(
         _ node: YAMLNode, of configuration: DumpsConfiguration
-    ) throws(DumpsError) -> [DumpsConfiguration.Collection] {
+    ) throws(Failure) -> [DumpsConfiguration.Collection] {
         if isNull(node) { return [] }
         var collections: [DumpsConfiguration.Collection] = []
         var ids: [ExactString: CollectionID] = [:]
         for (key, value) in try mapping(node, "collections") {
             let name = try string(key, "the collection's name")
-            let id = try Result { () throws(FormatError) in try CollectionID(name) }
+            let id = try Result { () throws(Failure) in try CollectionID(name) }
                 .mapError { error(key, "\($0)", remedy: "write it as BUCKET/COLLECTION, such as main/regions") }.get()
             if let other = ids.updateValue(id, forKey: id.ignoringCase.exact) {
                 throw .sameBundle(id, other, file: file, line: key.line)
@@ -119,7 +119,7 @@ package struct ConfigurationReader {
         return collections.sorted { $0.id < $1.id }
     }
 
-    private func trust(_ node: YAMLNode) throws(DumpsError) -> DumpsConfiguration.Trust {
+    private func trust(_ node: YAMLNode) throws(Failure) -> DumpsConfiguration.Trust {
         var trust = DumpsConfiguration.Trust()
         for (key, value) in try mapping(node, "trust") {
             switch key.string {
@@ -136,7 +136,7 @@ package struct ConfigurationReader {
         return trust
     }
 
-    private func rootHash(_ node: YAMLNode) throws(DumpsError) -> SHA256Digest {
+    private func rootHash(_ node: YAMLNode) throws(Failure) -> SHA256Digest {
         let text = try string(node, "a root")
         guard let hash = try? TrustAnchors.rootHash(text) else {
             throw error(
@@ -146,7 +146,7 @@ package struct ConfigurationReader {
         return hash
     }
 
-    private func rule(_ node: YAMLNode) throws(DumpsError) -> AttachmentRule {
+    private func rule(_ node: YAMLNode) throws(Failure) -> AttachmentRule {
         let remedy = "write all, none, or a mapping with include, max-size and max-total"
         switch node.content {
         case .scalar:
@@ -162,7 +162,7 @@ package struct ConfigurationReader {
                 case "include":
                     let expression = try string(value, "include")
                     rule.selection = .include(expression)
-                    _ = try Result { () throws(FilterError) in try AttachmentSelector(rule) }
+                    _ = try Result { () throws(Failure) in try AttachmentSelector(rule) }
                         .mapError {
                             error(value, "include is not a filter expression: \($0)", remedy: "correct the expression")
                         }.get()
@@ -176,7 +176,7 @@ package struct ConfigurationReader {
         }
     }
 
-    func size(_ node: YAMLNode, _ what: String) throws(DumpsError) -> UInt64 {
+    func size(_ node: YAMLNode, _ what: String) throws(Failure) -> UInt64 {
         guard case .scalar(let scalar) = node.content, let bytes = ByteSize.parse(scalar.string) else {
             throw error(node, "\(what) cannot be \(shown(node))", remedy: "write a size above zero, such as 20 MiB")
         }
@@ -185,29 +185,30 @@ package struct ConfigurationReader {
 }
 
 extension ConfigurationReader {
-    private func compose(_ text: String) throws(DumpsError) -> YAMLNode {
+    private func compose(_ text: String) throws(Failure) -> YAMLNode {
         guard let root = try YAMLNode.composed(Bytes(utf8: text), file: file, canBeJSON: false) else {
-            throw DumpsError(
-                file: file, problem: "the file is empty", remedy: "add a collection with: rsdump add BUCKET/COLLECTION")
+            throw Failure(
+                place: file, problem: "the file is empty", remedy: "add a collection with: rsdump add BUCKET/COLLECTION"
+            )
         }
         return root
     }
 
-    func mapping(_ node: YAMLNode, _ what: String) throws(DumpsError) -> [YAMLNode.Member] {
+    func mapping(_ node: YAMLNode, _ what: String) throws(Failure) -> [YAMLNode.Member] {
         guard case .mapping(let mapping) = node.content else {
             throw error(node, "\(what) cannot be \(kind(node))", remedy: "write key: value pairs")
         }
         return mapping
     }
 
-    func string(_ node: YAMLNode, _ what: String) throws(DumpsError) -> String {
+    func string(_ node: YAMLNode, _ what: String) throws(Failure) -> String {
         guard case .scalar(let scalar) = node.content, !scalar.string.isEmpty else {
             throw error(node, "\(what) cannot be \(kind(node))", remedy: "write a string")
         }
         return scalar.string
     }
 
-    func bool(_ node: YAMLNode, _ what: String) throws(DumpsError) -> Bool {
+    func bool(_ node: YAMLNode, _ what: String) throws(Failure) -> Bool {
         switch node.string {
         case "true": return true
         case "false": return false
@@ -220,12 +221,12 @@ extension ConfigurationReader {
         return scalar.isPlain && (scalar.string.isEmpty || scalar.string == "~" || scalar.string == "null")
     }
 
-    func unknown(_ key: YAMLNode, _ known: [String]) -> DumpsError {
+    func unknown(_ key: YAMLNode, _ known: [String]) -> Failure {
         return error(key, "unknown key \(shown(key))", remedy: "the keys here are \(known.joined(separator: ", "))")
     }
 
-    func error(_ node: YAMLNode, _ problem: String, remedy: String) -> DumpsError {
-        DumpsError(file: file, line: node.line, problem: problem, remedy: remedy)
+    func error(_ node: YAMLNode, _ problem: String, remedy: String) -> Failure {
+        Failure(place: file, line: node.line, problem: problem, remedy: remedy)
     }
 
     func shown(_ node: YAMLNode) -> String {

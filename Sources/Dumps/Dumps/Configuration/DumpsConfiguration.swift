@@ -87,8 +87,8 @@ package struct DumpsConfiguration: Hashable, Sendable {
 extension DumpsConfiguration {
     /// Parses the server's URL.
     ///
-    /// - Throws: `HTTPError` if it is not a usable URL.
-    package func serverURL() throws(HTTPError) -> ServerURL {
+    /// - Throws: `Failure` if it is not a usable URL.
+    package func serverURL() throws(Failure) -> ServerURL {
         try ServerURL(server, allowPlainHTTP: allowsPlainHTTP)
     }
 
@@ -96,7 +96,7 @@ extension DumpsConfiguration {
     /// Mozilla's, or no root if the configuration accepts unsigned collections.
     ///
     /// - Parameter file: the name of the configuration file, for the error.
-    /// - Throws: `DumpsError` if there is no root to trust; `HTTPError` if the server's URL is not usable.
+    /// - Throws: `Failure` if there is no root to trust; `Failure` if the server's URL is not usable.
     package func policy(file: String) throws -> TrustPolicy {
         TrustPolicy(
             roots: try roots(file: file), signer: trust.signer.map { SignerName($0) },
@@ -109,8 +109,8 @@ extension DumpsConfiguration {
         if url.isSameServer(as: .prod) { return .mozillaProduction }
         if url.isSameServer(as: .stage) || url.isSameServer(as: .dev) { return .mozillaStaging }
         if trust.acceptsUnsigned { return TrustAnchors([]) }
-        throw DumpsError(
-            file: file, problem: "no trusted root is configured for \(server)",
+        throw Failure(
+            place: file, problem: "no trusted root is configured for \(server)",
             remedy: "write the SHA-256 of its root certificate under trust: roots:, or pass it with --trust-root; if "
                 + "the server does not sign, write trust: accept-unsigned: true")
     }

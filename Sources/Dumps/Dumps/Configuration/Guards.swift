@@ -215,7 +215,7 @@ extension Guards {
     private func violations(ofSchemaBy records: RecordTable) -> [GuardViolation] {
         guard let document = schema else { return [] }
         let schema: RecordSchema
-        do throws(DumpsError) {
+        do throws(Failure) {
             schema = try RecordSchema(document)
         } catch {
             let place = (["schema"] + error.path).joined(separator: ".")

@@ -14,8 +14,8 @@ package struct RecordSchema: Sendable {
 
     /// Compiles a schema. Does no I/O.
     ///
-    /// - Throws: ``DumpsError`` for the first keyword that is unknown or has an invalid value.
-    package init(_ schema: JSONValue) throws(DumpsError) {
+    /// - Throws: ``Failure`` for the first keyword that is unknown or has an invalid value.
+    package init(_ schema: JSONValue) throws(Failure) {
         var reader = SchemaReader(schema)
         try reader.read()
         parts = reader.parts
@@ -42,12 +42,12 @@ package struct RecordSchema: Sendable {
     }
 }
 
-extension DumpsError {
+extension Failure {
     /// Returns an error for an invalid schema.
     ///
     /// - Parameter path: the keys and indexes that lead to the invalid part of the schema.
     static func schema(path: [String], problem: String, remedy: String) -> Self {
-        Self(.usage, problem: problem, remedy: remedy, details: .path(path))
+        Self(.usage, problem: problem, remedy: remedy, cause: .facts(.init(path)))
     }
 }
 

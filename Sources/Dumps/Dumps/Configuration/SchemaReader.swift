@@ -16,17 +16,17 @@ struct SchemaReader {
         self.document = document
     }
 
-    mutating func read() throws(DumpsError) {
+    mutating func read() throws(Failure) {
         _ = try number(of: document, at: [])
         // Use a loop instead of recursion, because schemas can be nested as deeply as documents.
         while let next = waiting.popLast() { parts[next.number] = try part(next.schema, at: next.path) }
     }
 
-    private mutating func number(of schema: JSONValue, at path: [String]) throws(DumpsError) -> Int {
+    private mutating func number(of schema: JSONValue, at path: [String]) throws(Failure) -> Int {
         let place = path.map(\.exact)
         if let known = numbers[place] { return known }
         guard parts.count < Self.most else {
-            throw DumpsError.schema(
+            throw Failure.schema(
                 path: path, problem: "there are more than \(Self.most) subschemas", remedy: "simplify it")
         }
         let number = parts.count
@@ -36,14 +36,14 @@ struct SchemaReader {
         return number
     }
 
-    private mutating func part(_ schema: JSONValue, at path: [String]) throws(DumpsError) -> SchemaPart {
+    private mutating func part(_ schema: JSONValue, at path: [String]) throws(Failure) -> SchemaPart {
         var part = SchemaPart()
         if let isAny = schema.bool {
             part.isNever = !isAny
             return part
         }
         guard case .object(let members) = schema else {
-            throw DumpsError.schema(
+            throw Failure.schema(
                 path: path, problem: "a schema cannot be \(schema.kind)", remedy: "write a mapping of keywords")
         }
         for member in members { try read(member, schema, into: &part, at: path + [member.key]) }
@@ -52,7 +52,7 @@ struct SchemaReader {
 
     private mutating func read(
         _ member: JSONValue.Member, _ schema: JSONValue, into part: inout SchemaPart, at path: [String]
-    ) throws(DumpsError) {
+    ) throws(Failure) {
         let value = member.value
         switch member.key {
         case "$ref": part.reference = try reference(value, path)
@@ -133,22 +133,22 @@ struct SchemaReader {
             "contentMediaType", "contentEncoding", "enumNames":
             break
         default:
-            throw DumpsError.schema(
+            throw Failure.schema(
                 path: path, problem: "unknown keyword \(VisibleText.quote(member.key))",
                 remedy: "write a keyword of JSON Schema draft 7, or remove it")
         }
     }
 
-    private func invalid(_ value: JSONValue, _ path: [String], _ expected: String) -> DumpsError {
-        DumpsError.schema(
+    private func invalid(_ value: JSONValue, _ path: [String], _ expected: String) -> Failure {
+        Failure.schema(
             path: path, problem: "\(path.last ?? "the schema") cannot be \(value.kind)", remedy: "write \(expected)")
     }
 
     /// Resolves `#` or a JSON pointer into the schema (RFC 6901, section 6).
-    private mutating func reference(_ value: JSONValue, _ path: [String]) throws(DumpsError) -> Int {
+    private mutating func reference(_ value: JSONValue, _ path: [String]) throws(Failure) -> Int {
         let text = try text(value, path)
         guard text == "#" || text.hasPrefix("#/"), !text.contains("%") else {
-            throw DumpsError.schema(
+            throw Failure.schema(
                 path: path, problem: "the reference \(VisibleText.quote(text)) is not a plain path in this schema",
                 remedy: "write # or a path without %, such as #/definitions/NAME")
         }
@@ -160,7 +160,7 @@ struct SchemaReader {
                 Int(key).flatMap { list.indices.contains($0) ? list[$0] : nil }
             }
             guard let found = next ?? target[key] else {
-                throw DumpsError.schema(
+                throw Failure.schema(
                     path: path, problem: "there is no \(VisibleText.excerpt(text, limit: 100)) in the schema",
                     remedy: "define it, or correct the reference")
             }
@@ -170,7 +170,7 @@ struct SchemaReader {
         return try number(of: target, at: place)
     }
 
-    private func types(_ value: JSONValue, _ path: [String]) throws(DumpsError) -> [SchemaType] {
+    private func types(_ value: JSONValue, _ path: [String]) throws(Failure) -> [SchemaType] {
         let names = value.array ?? [value]
         var types: [SchemaType] = []
         for name in names {
@@ -183,44 +183,44 @@ struct SchemaReader {
         return types
     }
 
-    private func mapping(_ value: JSONValue, _ path: [String]) throws(DumpsError) -> [JSONValue.Member] {
+    private func mapping(_ value: JSONValue, _ path: [String]) throws(Failure) -> [JSONValue.Member] {
         guard case .object(let members) = value else { throw invalid(value, path, "a mapping") }
         return members
     }
 
-    private func text(_ value: JSONValue, _ path: [String]) throws(DumpsError) -> String {
+    private func text(_ value: JSONValue, _ path: [String]) throws(Failure) -> String {
         guard let text = value.string else { throw invalid(value, path, "a string") }
         return text
     }
 
-    private func pattern(_ text: String, _ path: [String]) throws(DumpsError) -> TextPattern {
-        do throws(FilterError) {
+    private func pattern(_ text: String, _ path: [String]) throws(Failure) -> TextPattern {
+        do throws(Failure) {
             return try TextPattern(text)
         } catch {
-            throw DumpsError.schema(
+            throw Failure.schema(
                 path: path, problem: "\(error)", remedy: "correct the pattern \(VisibleText.quote(text))")
         }
     }
 
-    private func texts(_ value: JSONValue, _ path: [String]) throws(DumpsError) -> [String] {
+    private func texts(_ value: JSONValue, _ path: [String]) throws(Failure) -> [String] {
         let texts = value.array?.compactMap(\.string)
         guard let texts, texts.count == value.array?.count else { throw invalid(value, path, "a list of strings") }
         return texts
     }
 
-    private func count(_ value: JSONValue, _ path: [String]) throws(DumpsError) -> Int {
+    private func count(_ value: JSONValue, _ path: [String]) throws(Failure) -> Int {
         guard let count = value.number.flatMap({ Int(exactly: $0.double) }), count >= 0 else {
             throw invalid(value, path, "a non-negative integer")
         }
         return count
     }
 
-    private func bound(_ value: JSONValue, _ path: [String]) throws(DumpsError) -> JSONNumber {
+    private func bound(_ value: JSONValue, _ path: [String]) throws(Failure) -> JSONNumber {
         guard let number = value.number, number.double.isFinite else { throw invalid(value, path, "a number") }
         return number
     }
 
-    private mutating func schemas(_ value: JSONValue, _ path: [String]) throws(DumpsError) -> [Int] {
+    private mutating func schemas(_ value: JSONValue, _ path: [String]) throws(Failure) -> [Int] {
         guard let list = value.array, !list.isEmpty else { throw invalid(value, path, "a list of schemas") }
         var found: [Int] = []
         for (index, schema) in list.enumerated() { found.append(try number(of: schema, at: path + ["\(index)"])) }

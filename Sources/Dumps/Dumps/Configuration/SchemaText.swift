@@ -21,14 +21,14 @@ enum SchemaFormat: String, CaseIterable {
     /// Creates a format from its name.
     ///
     /// - Returns: `nil` for a format that is not checked.
-    init?(_ name: String, at path: [String]) throws(DumpsError) {
+    init?(_ name: String, at path: [String]) throws(Failure) {
         if let format = SchemaFormat(rawValue: name) {
             self = format
         } else if Self.unchecked.contains(name) {
             return nil
         } else {
             let known = (Self.allCases.map(\.rawValue) + Self.unchecked.sorted()).joined(separator: ", ")
-            throw DumpsError.schema(
+            throw Failure.schema(
                 path: path, problem: "unknown format \(VisibleText.quote(name))", remedy: "write one of \(known)")
         }
     }

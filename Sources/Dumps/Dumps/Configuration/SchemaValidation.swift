@@ -129,7 +129,7 @@ struct SchemaValidation {
     ///
     /// - Returns: `nil` if the search is too expensive.
     private mutating func matches(_ pattern: TextPattern, _ text: String) -> Bool? {
-        do throws(FilterError) {
+        do throws(Failure) {
             return try pattern.occurs(in: text, budget: &budget)
         } catch {
             _ = spend(0)

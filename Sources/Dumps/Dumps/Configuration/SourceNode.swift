@@ -93,30 +93,30 @@ package struct SourceReader {
 
     /// Parses a document.
     ///
-    /// - Throws: `DumpsError` with the line of the problem.
-    package func node(_ text: Bytes) throws(DumpsError) -> SourceNode {
+    /// - Throws: `Failure` with the line of the problem.
+    package func node(_ text: Bytes) throws(Failure) -> SourceNode {
         file.hasSuffix(".json") ? try json(text) : try yaml(text)
     }
 
-    private func error(_ line: Int?, _ problem: String, _ remedy: String) -> DumpsError {
-        DumpsError(file: file, line: line, problem: problem, remedy: remedy)
+    private func error(_ line: Int?, _ problem: String, _ remedy: String) -> Failure {
+        Failure(place: file, line: line, problem: problem, remedy: remedy)
     }
 }
 
 extension SourceReader {
-    private func json(_ text: Bytes) throws(DumpsError) -> SourceNode {
-        do throws(FormatError) {
+    private func json(_ text: Bytes) throws(Failure) -> SourceNode {
+        do throws(Failure) {
             var reader = JSONReader(text)
             var lines = LineCounter(text)
             let node = try value(&reader, &lines)
             try reader.finish()
             return node
         } catch {
-            throw self.error(error.line(in: text), "not JSON: \(error.reason)", "correct this line")
+            throw self.error(error.line(in: text), "not JSON: \(error.problem)", "correct this line")
         }
     }
 
-    private func value(_ reader: inout JSONReader, _ lines: inout LineCounter) throws(FormatError) -> SourceNode {
+    private func value(_ reader: inout JSONReader, _ lines: inout LineCounter) throws(Failure) -> SourceNode {
         let (line, first) = lines.next(from: reader.offset)
         switch first {
         case UInt8(ascii: "{"):
@@ -171,7 +171,7 @@ extension SourceReader {
 }
 
 extension SourceReader {
-    private func yaml(_ bytes: Bytes) throws(DumpsError) -> SourceNode {
+    private func yaml(_ bytes: Bytes) throws(Failure) -> SourceNode {
         guard String(validating: bytes.array, as: UTF8.self) != nil else {
             throw error(nil, "the text is not UTF-8", "save it as UTF-8")
         }
@@ -181,7 +181,7 @@ extension SourceReader {
         return try node(root)
     }
 
-    func node(_ node: YAMLNode) throws(DumpsError) -> SourceNode {
+    func node(_ node: YAMLNode) throws(Failure) -> SourceNode {
         let line = node.line
         switch node.content {
         case .scalar(let scalar):

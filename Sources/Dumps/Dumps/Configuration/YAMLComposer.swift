@@ -11,13 +11,13 @@ import RemoteSettingsModel
     /// Creates a composer and starts libyaml's parser.
     ///
     /// - Parameter text: the text, which must remain at its address for as long as the composer is used.
-    init(_ text: UnsafeBufferPointer<UInt8>, file: String, canBeJSON: Bool) throws(DumpsError) {
+    init(_ text: UnsafeBufferPointer<UInt8>, file: String, canBeJSON: Bool) throws(Failure) {
         unsafe parser = .allocate(capacity: 1)
         unsafe self.text = unsafe text
         self.file = file
         self.canBeJSON = canBeJSON
         guard unsafe yaml_parser_initialize(parser) == 1 else {
-            throw DumpsError(file: file, problem: "there is not enough memory to read the file", remedy: "try again")
+            throw Failure(place: file, problem: "there is not enough memory to read the file", remedy: "try again")
         }
         unsafe yaml_parser_set_input_string(parser, text.baseAddress, text.count)
     }
@@ -30,7 +30,7 @@ import RemoteSettingsModel
     /// Builds the document.
     ///
     /// - Returns: the only document; `nil` if there is none.
-    func document() throws(DumpsError) -> YAMLNode? {
+    func document() throws(Failure) -> YAMLNode? {
         _ = try next()  // The beginning of the stream.
         if case .end = try next().kind { return nil }
         let root = try node(try next(), depth: 0)
@@ -42,7 +42,7 @@ import RemoteSettingsModel
         return root
     }
 
-    private func node(_ event: Event, depth: Int) throws(DumpsError) -> YAMLNode {
+    private func node(_ event: Event, depth: Int) throws(Failure) -> YAMLNode {
         guard depth < Limits.jsonDepth else {
             throw error(
                 event, "values are nested deeper than \(Limits.jsonDepth) levels",
@@ -77,15 +77,15 @@ import RemoteSettingsModel
         }
     }
 
-    private func key(_ event: Event) throws(DumpsError) -> YAMLNode {
+    private func key(_ event: Event) throws(Failure) -> YAMLNode {
         switch event.kind {
         case .sequence, .mapping: throw error(event, "a key is a list or a mapping", "write a string as the key")
         default: return try node(event, depth: 0)
         }
     }
 
-    private func error(_ event: Event, _ problem: String, _ remedy: String) -> DumpsError {
-        DumpsError(file: file, line: event.line, problem: problem, remedy: remedy)
+    private func error(_ event: Event, _ problem: String, _ remedy: String) -> Failure {
+        Failure(place: file, line: event.line, problem: problem, remedy: remedy)
     }
 }
 
@@ -111,7 +111,7 @@ extension YAMLComposer {
         }
     }
 
-    private func next() throws(DumpsError) -> Event {
+    private func next() throws(Failure) -> Event {
         var event = unsafe yaml_event_t()
         guard unsafe yaml_parser_parse(parser, &event) == 1 else { throw failure() }
         defer { unsafe yaml_event_delete(&event) }
@@ -143,15 +143,15 @@ extension YAMLComposer {
         }
     }
 
-    private func failure() -> DumpsError {
+    private func failure() -> Failure {
         let problem = unsafe parser.pointee.problem.map { unsafe String(cString: $0) } ?? "there is not enough memory"
         guard unsafe parser.pointee.error == YAML_READER_ERROR else {
-            return DumpsError(
-                file: file, line: unsafe line(parser.pointee.problem_mark), problem: "not YAML: \(problem)",
+            return Failure(
+                place: file, line: unsafe line(parser.pointee.problem_mark), problem: "not YAML: \(problem)",
                 remedy: "correct this line")
         }
         // After an error, libyaml's marks lag behind its reader, so compute the line from the byte offset.
         let line = unsafe text.span.line(at: parser.pointee.problem_offset, isYAML: true)
-        return DumpsError(file: file, line: line, problem: "not YAML: \(problem)", remedy: "correct this line")
+        return Failure(place: file, line: line, problem: "not YAML: \(problem)", remedy: "correct this line")
     }
 }

@@ -46,10 +46,10 @@ package struct YAMLNode: Sendable {
     ///   - file: the file's name, for errors.
     ///   - canBeJSON: whether the file could be JSON instead, which some remedies then suggest.
     /// - Returns: `nil` if the text contains no document.
-    /// - Throws: ``DumpsError`` with the line of the problem.
-    static func composed(_ text: Bytes, file: String, canBeJSON: Bool) throws(DumpsError) -> YAMLNode? {
+    /// - Throws: ``Failure`` with the line of the problem.
+    static func composed(_ text: Bytes, file: String, canBeJSON: Bool) throws(Failure) -> YAMLNode? {
         try refuseDirectives(text, file: file)
-        return try unsafe text.array.withUnsafeBufferPointer { (buffer) throws(DumpsError) in
+        return try unsafe text.array.withUnsafeBufferPointer { (buffer) throws(Failure) in
             // The events contain pointers into the buffer, so it must exist until the tree is complete.
             let composer = try unsafe YAMLComposer(buffer, file: file, canBeJSON: canBeJSON)
             return try composer.document()
@@ -61,7 +61,7 @@ package struct YAMLNode: Sendable {
 
     /// Refuses a text with many directives. libyaml compares each `%TAG` with all earlier ones, so a few megabytes of
     /// them would take minutes to parse.
-    private static func refuseDirectives(_ text: Bytes, file: String) throws(DumpsError) {
+    private static func refuseDirectives(_ text: Bytes, file: String) throws(Failure) {
         let refused = text.withSpan { span -> Int? in
             var (position, count, isLineStart) = (0, 0, true)
             while position < span.count {
@@ -78,8 +78,8 @@ package struct YAMLNode: Sendable {
             return nil
         }
         guard let refused else { return }
-        throw DumpsError(
-            file: file, line: refused, problem: "more than \(mostDirectives) lines begin with %",
+        throw Failure(
+            place: file, line: refused, problem: "more than \(mostDirectives) lines begin with %",
             remedy: "remove the directives; indent such lines if they belong to a string")
     }
 }

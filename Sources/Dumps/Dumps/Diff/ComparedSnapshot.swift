@@ -55,8 +55,8 @@ package struct ComparedSnapshot: Sendable {
     /// Creates the state of a bundle. Inflates the bundle's payload, and verifies nothing.
     ///
     /// - Parameter entry: its entry in the lock file; `nil` if there is none.
-    /// - Throws: `BundleError` if the payload is damaged or does not match the bundle's head.
-    package init(_ bundle: BundleReader, lockedAs entry: LockFile.Collection? = nil) throws(BundleError) {
+    /// - Throws: `Failure` if the payload is damaged or does not match the bundle's head.
+    package init(_ bundle: BundleReader, lockedAs entry: LockFile.Collection? = nil) throws(Failure) {
         collection = bundle.head.collection
         payload = try bundle.payload()
         trust = bundle.head.trust

@@ -83,12 +83,12 @@ package struct DiffSide: Sendable {
 
     /// Opens a bundle or a dumps directory. Does I/O.
     ///
-    /// - Throws: ``DumpsError`` if the path is neither; `BundleError`.
+    /// - Throws: ``Failure`` if the path is neither; `Failure`.
     package init(path: String) throws {
         notes = []
         guard try FileStore.isDirectory(path) else {
             guard try FileStore.exists(path) else {
-                throw DumpsError.notComparable(
+                throw Failure.notComparable(
                     "\(path): there is no such bundle or dumps directory; for a commit's dumps write git:REV, for the "
                         + "server's state write server")
             }
@@ -98,7 +98,7 @@ package struct DiffSide: Sendable {
         let directory = DumpsDirectory(path)
         let lock = try directory.lockFile()
         guard try !lock.collections.isEmpty || directory.configurationText() != nil else {
-            throw DumpsError.notComparable(
+            throw Failure.notComparable(
                 "\(path): this directory has no dumps.lock.json or dumps.yaml; check the path")
         }
         source = .directory(directory, lock)
@@ -106,7 +106,7 @@ package struct DiffSide: Sendable {
 
     /// Opens a dumps directory or a bundle in a commit, by its path in the work tree. Runs git.
     ///
-    /// - Throws: ``DumpsError``, also if the commit has no such bundle, or `BundleError`.
+    /// - Throws: ``Failure``, also if the commit has no such bundle, or `Failure`.
     package init(revision name: String, path: String) async throws {
         if path.hasSuffix(".zip") {
             source = .bundle(try await Self.bundle(at: path, in: name))
@@ -121,12 +121,12 @@ package struct DiffSide: Sendable {
 
     /// Opens a bundle in a commit, by its path in the work tree. Runs git.
     ///
-    /// - Throws: ``DumpsError``, also if the commit has no such bundle, or `BundleError`.
+    /// - Throws: ``Failure``, also if the commit has no such bundle, or `Failure`.
     package static func bundle(at path: String, in name: String) async throws -> BundleReader {
         let file = path.utf8.split(separator: UInt8(ascii: "/")).last.flatMap(String.init) ?? ""
         let (repository, revision, _) = try await GitRepository.finding(file, of: FileStore.parent(of: path), at: name)
         guard let bytes = try await repository.file(file, at: revision) else {
-            throw DumpsError.notComparable(
+            throw Failure.notComparable(
                 "git:\(name): this commit has no \(path); find the commits that have it with: git log -- \(path)")
         }
         return try BundleReader(bytes: bytes, name: "git:\(name):\(path)")
@@ -149,7 +149,7 @@ package struct DiffSide: Sendable {
 
     /// Returns the state of one collection; `nil` if this side does not have it.
     ///
-    /// - Throws: `BundleError` or `DumpsError` if the collection cannot be read.
+    /// - Throws: `Failure` or `Failure` if the collection cannot be read.
     func state(of id: CollectionID) async throws -> ComparedSnapshot? {
         switch source {
         case .bundle(let bundle): return bundle.head.collection == id ? try ComparedSnapshot(bundle) : nil
@@ -162,7 +162,7 @@ package struct DiffSide: Sendable {
             guard let entry = lock.collections[id] else { return nil }
             let name = "git:\(revision.commit.prefix(12)):\(entry.bundle.path)"
             guard let bytes = try await repository.file(entry.bundle.path, at: revision) else {
-                throw BundleError(
+                throw Failure(
                     .missing, file: name, expected: "the bundle in this commit's lock file", found: "none",
                     remedy: "use a different commit")
             }
@@ -195,7 +195,7 @@ extension DiffReport {
     /// Compares two sides. Reads bundles, and runs git if a side is a commit.
     ///
     /// - Parameter names: the collections to compare; an empty list means all.
-    /// - Throws: ``DumpsError`` if neither side has a named collection; `BundleError` if one cannot be
+    /// - Throws: ``Failure`` if neither side has a named collection; `Failure` if one cannot be
     ///   read.
     package init(
         from old: (name: DiffSide.Place, side: DiffSide), to new: (name: DiffSide.Place, side: DiffSide),
@@ -212,7 +212,7 @@ extension DiffReport {
         let known = before.collections.union(after.collections)
         let unknown = names.filter { !known.contains($0) }
         guard unknown.isEmpty else {
-            throw DumpsError.notComparable(
+            throw Failure.notComparable(
                 "\(Counted.list(unknown)): neither \(old.name) nor \(new.name) has it; "
                     + unknown.didYouMean(
                         known, or: "together they have \(Counted.text(known.count, "other collection"))"))

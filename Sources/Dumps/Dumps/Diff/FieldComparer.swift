@@ -55,7 +55,7 @@ enum FieldComparer {
     private static func members(_ object: Bytes) -> [Member] {
         var reader = JSONReader(object)
         var members: [Member] = []
-        do throws(FormatError) {
+        do throws(Failure) {
             try reader.beginObject()
             while let name = try reader.nextKey() { members.append((name, try reader.skipValue())) }
         } catch {

@@ -13,7 +13,7 @@ package struct BundleVerifier: Sendable {
 
     /// Returns the bundle's snapshot, verified with its own signature as of the `verifiedAt` in the lock file.
     ///
-    /// - Throws: `BundleError`.
+    /// - Throws: `Failure`.
     package func snapshot(of bundle: BundleReader, as entry: LockFile.Collection) throws -> Snapshot {
         try snapshot(of: bundle, payload: bundle.payload(), as: entry)
     }
@@ -27,7 +27,7 @@ package struct BundleVerifier: Sendable {
             return try signatures.believe(unverified, .word(entry.trust))
         }
         guard let pem = try bundle.chain() else {
-            throw BundleError(.damaged, file: bundle.name, entry: "chain.pem", found: "the entry is missing")
+            throw Failure(.damaged, file: bundle.name, entry: "chain.pem", found: "the entry is missing")
         }
         let evidence = Evidence.kept(pem, verifiedAt: verdict.verifiedAt)
         let verified = try signatures.believe(unverified, evidence)
@@ -39,7 +39,7 @@ package struct BundleVerifier: Sendable {
             verified.provenance == entry.trust
                 || (try? claimed.believe(unverified, evidence))?.provenance == entry.trust
         else {
-            throw BundleError(
+            throw Failure(
                 .damaged, file: bundle.name, entry: "chain.pem",
                 found:
                     "the chain does not match the lock file, which lists signer \(verdict.signer), root "
@@ -50,7 +50,7 @@ package struct BundleVerifier: Sendable {
 
     /// Returns a bundle's provenance. A signature is verified as of `time`.
     ///
-    /// - Throws: `BundleError`.
+    /// - Throws: `Failure`.
     package func provenance(of bundle: BundleReader, at time: Timestamp) throws -> Provenance {
         guard let pem = try bundle.chain() else { return bundle.head.trust == .imported ? .imported : .unsigned }
         return try signatures.believe(bundle.unverifiedSnapshot(), .kept(pem, verifiedAt: time)).provenance
@@ -60,12 +60,12 @@ package struct BundleVerifier: Sendable {
     ///
     /// - Returns: the verified bundle. Use it for all later reads, because the file at the path may be replaced in the
     ///   meantime.
-    /// - Throws: `BundleError` for the first problem.
+    /// - Throws: `Failure` for the first problem.
     @discardableResult
     package func verify(_ path: String, of id: CollectionID, against entry: LockFile.Collection) throws -> BundleReader
     {
         guard try FileStore.size(path) != nil else {
-            throw BundleError(
+            throw Failure(
                 .storage, file: path, found: "the bundle is missing, but the lock file lists it",
                 remedy: "restore the file from version control, or run rsdump refresh")
         }
@@ -97,11 +97,11 @@ package struct BundleVerifier: Sendable {
         _ path: String, size: Int, of id: CollectionID, against entry: LockFile.Collection,
         open: () throws -> BundleReader, digest: () -> SHA256Digest
     ) throws -> BundleReader {
-        func differs(_ what: String, expected: String, found: String) -> BundleError {
-            BundleError(.damaged, file: path, expected: "\(what) \(expected), as in the lock file", found: found)
+        func differs(_ what: String, expected: String, found: String) -> Failure {
+            Failure(.damaged, file: path, expected: "\(what) \(expected), as in the lock file", found: found)
         }
         guard size == entry.bundle.size else {
-            if case .failure(let error as BundleError) = Result(catching: open), error.found == LargeFilePointer.name {
+            if case .failure(let error as Failure) = Result(catching: open), error.cause == .largeFilePointer {
                 throw error
             }
             throw differs("size", expected: "\(entry.bundle.size)", found: "\(size)")

@@ -5,7 +5,7 @@ extension DumpsDirectory {
     /// Returns the lock file for a reader that has not locked the directory, and the collections whose bundles a commit
     /// is renaming. If a redo log has effect, the lock file is the one in it. Reads files; writes none.
     ///
-    /// - Throws: `BundleError` if the lock file cannot be read.
+    /// - Throws: `Failure` if the lock file cannot be read.
     package func readableLock() throws -> (lock: LockFile, staged: Set<CollectionID>) {
         guard let log = try RedoLog.read(in: path) else { return (try lockFile(), []) }
         return (log.lock, Set(log.staged))
@@ -25,7 +25,7 @@ package struct BundleAtHand: Sendable {
     package let reader: BundleReader
 
     /// Opens a bundle and checks its structure, but not its contents. Does I/O.
-    package init(path: String) throws(BundleError) {
+    package init(path: String) throws(Failure) {
         file = try MappedFile(path: path)
         reader = try BundleReader(file)
     }
@@ -48,22 +48,22 @@ extension DumpsDirectory {
     /// Each bundle must have exactly the content listed in the lock file. Signatures are not verified; `rsdump verify`
     /// does that.
     ///
-    /// - Throws: ``DumpsError`` if a name is not in the lock file, if the lock file lists no bundles, or if
-    ///   `dumps.yaml` does not list all of them; `BundleError`.
+    /// - Throws: ``Failure`` if a name is not in the lock file, if the lock file lists no bundles, or if
+    ///   `dumps.yaml` does not list all of them; `Failure`.
     package func lockedBundles(_ names: [CollectionID]) throws -> [BundleReader] {
         let lock = try lockFile()
         let unknown = names.filter { lock.collections[$0] == nil }
-        guard unknown.isEmpty else { throw DumpsError.notLocked(unknown, lockPath, known: lock.collections.keys) }
-        guard !lock.collections.isEmpty else { throw DumpsError.nothingLocked(lockPath) }
+        guard unknown.isEmpty else { throw Failure.notLocked(unknown, lockPath, known: lock.collections.keys) }
+        guard !lock.collections.isEmpty else { throw Failure.nothingLocked(lockPath) }
         let unlisted = try unlistedCollections(lock)
-        guard unlisted.isEmpty else { throw DumpsError.unlisted(unlisted, configurationPath) }
+        guard unlisted.isEmpty else { throw Failure.unlisted(unlisted, configurationPath) }
         let wanted = names.isEmpty ? Set(lock.collections.keys) : Set(names)
         return try wanted.sorted().map { id in
             let bundle = try BundleReader(path: bundlePath(id))
             try bundle.verifyContents()
             let content = Manifest.digest(of: try bundle.manifestText())
             guard bundle.head.collection == id, content == lock.collections[id]?.content else {
-                throw BundleError(
+                throw Failure(
                     .damaged, file: bundle.name, expected: "the content hash in the lock file for \(id)",
                     found: content.hex)
             }

@@ -8,7 +8,7 @@ extension DumpsTransaction {
     ///   - text: the initial text, for a new file; `nil` to edit the current content of the file.
     ///   - edit: a closure that changes the text, and may throw.
     /// - Returns: the result of `edit`, and the new configuration.
-    /// - Throws: ``DumpsError`` or the errors of `edit`, in which case nothing has changed; otherwise the errors of
+    /// - Throws: ``Failure`` or the errors of `edit`, in which case nothing has changed; otherwise the errors of
     ///   ``commit(_:text:)``.
     @discardableResult
     package func commit<Value>(
@@ -33,7 +33,7 @@ extension DumpsDirectory {
     ///   - roots: root certificates to add to the trusted ones.
     ///   - check: a closure that checks the configurations before and after the change, and may throw.
     /// - Returns: the new collections, and the new configuration.
-    /// - Throws: ``DumpsError``, `BundleError`, or the errors of `check`. In that case, nothing has changed.
+    /// - Throws: ``Failure``, `Failure`, or the errors of `check`. In that case, nothing has changed.
     package func addCollections(
         _ ids: [CollectionID], attachments: String? = nil, server: String? = nil, roots: [SHA256Digest] = [],
         check: (_ before: DumpsConfiguration, _ after: DumpsConfiguration) throws -> Void = { _, _ in }
@@ -53,11 +53,11 @@ extension DumpsDirectory {
 
     /// Removes collections from `dumps.yaml`, the lock file and the directory. Does I/O.
     ///
-    /// - Throws: ``DumpsError``, also if the file does not list one of them; `BundleError` if the lock file cannot be
+    /// - Throws: ``Failure``, also if the file does not list one of them; `Failure` if the lock file cannot be
     ///   read. In that case, nothing has changed.
     package func removeCollections(_ ids: [CollectionID]) async throws {
         guard try FileStore.exists(configurationPath) else {
-            throw DumpsError.notNamed(ids, configurationPath, known: [])
+            throw Failure.notNamed(ids, configurationPath, known: [])
         }
         let transaction = try await DumpsTransaction.begin(in: self)
         defer { try? transaction.end() }
@@ -70,7 +70,7 @@ extension DumpsDirectory {
                 try !editor.remove(id) && !transaction.recovered.contains(id)
             }
             guard missing.isEmpty else {
-                throw DumpsError.notNamed(missing, configurationPath, known: configuration.collections.map(\.id))
+                throw Failure.notNamed(missing, configurationPath, known: configuration.collections.map(\.id))
             }
         }
     }
@@ -80,7 +80,7 @@ extension DumpsDirectory {
     /// No refresh would update them any more, so a refresh removes them. Without `dumps.yaml`, there are none. The file
     /// is read again here, because a configuration read before the directory was locked may be outdated.
     ///
-    /// - Throws: ``BundleError`` or ``DumpsError``.
+    /// - Throws: ``Failure``.
     package func unlistedCollections(_ lock: LockFile) throws -> [CollectionID] {
         guard try FileStore.exists(configurationPath) else { return [] }
         return Set(lock.collections.keys).subtracting(try configuration().collections.map(\.id)).sorted()

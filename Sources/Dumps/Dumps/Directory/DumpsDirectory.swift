@@ -17,15 +17,15 @@ package struct DumpsDirectory: Sendable {
 
     /// Returns whether `other` is a path of this directory, after resolving links. Does I/O.
     ///
-    /// - Throws: `BundleError` if an existing path cannot be resolved.
-    package func isAt(_ other: String) throws(BundleError) -> Bool {
+    /// - Throws: `Failure` if an existing path cannot be resolved.
+    package func isAt(_ other: String) throws(Failure) -> Bool {
         guard let own = try FileStore.resolved(path) else { return false }
         return try own == FileStore.resolved(other)
     }
 
     /// Returns whether a path is this directory or inside it, after resolving links, even if it does not exist yet.
     /// Does I/O.
-    package func holds(_ other: String) throws(BundleError) -> Bool {
+    package func holds(_ other: String) throws(Failure) -> Bool {
         guard let own = try FileStore.resolved(path) else { return false }
         var place = try FileStore.absolute(other)
         while true {
@@ -41,7 +41,7 @@ package struct DumpsDirectory: Sendable {
     ///
     /// Replacing `other` would then destroy that file.
     ///
-    /// - Throws: `BundleError` if the lock file cannot be read, or if a path cannot be resolved.
+    /// - Throws: `Failure` if the lock file cannot be read, or if a path cannot be resolved.
     package func hasFiles(at other: String) throws -> Bool {
         guard let other = try FileStore.resolved(other) else { return false }
         let folder = other == "/" ? other : "\(other)/"
@@ -58,7 +58,7 @@ package struct DumpsDirectory: Sendable {
     package func bundlePath(_ id: CollectionID) -> String { "\(path)/\(LockFile.Bundle.path(of: id))" }
 
     /// Returns the SHA-256 of a bundle's file; `nil` if there is none. Reads the file.
-    func bundleHash(_ id: CollectionID) throws(BundleError) -> SHA256Digest? {
+    func bundleHash(_ id: CollectionID) throws(Failure) -> SHA256Digest? {
         let path = bundlePath(id)
         return try FileStore.size(path) == nil ? nil : FileStore.digest(of: path)
     }
@@ -83,17 +83,17 @@ package struct DumpsDirectory: Sendable {
     /// Returns the path at which an attachment is stored before it is packed.
     package func stagedPath(_ digest: SHA256Digest, of id: CollectionID) -> String { "\(stagedPath(id))/\(digest)" }
 
-    package func removeDownloads(of id: CollectionID) throws(BundleError) {
+    package func removeDownloads(of id: CollectionID) throws(Failure) {
         try FileStore.removeTree(stagedPath(id), below: path)
     }
 
     /// Reads `dumps.yaml`.
     ///
-    /// - Throws: ``BundleError`` or ``DumpsError``. If the file is missing, the error explains how to create it.
+    /// - Throws: ``Failure``. If the file is missing, the error explains how to create it.
     package func configuration() throws -> DumpsConfiguration {
         guard let text = try configurationText() else {
-            throw DumpsError(
-                file: configurationPath, problem: "the file does not exist",
+            throw Failure(
+                place: configurationPath, problem: "the file does not exist",
                 remedy: "create it with: rsdump add BUCKET/COLLECTION --dumps \(path)")
         }
         return try ConfigurationReader.read(text, file: configurationPath)
@@ -101,7 +101,7 @@ package struct DumpsDirectory: Sendable {
 
     /// Reads `dumps.yaml`; returns the defaults if there is none.
     ///
-    /// - Throws: ``BundleError`` or ``DumpsError``.
+    /// - Throws: ``Failure``.
     package func configurationOrDefault() throws -> DumpsConfiguration {
         let text = try configurationText()
         return try text.map { try ConfigurationReader.read($0, file: configurationPath) } ?? DumpsConfiguration()
@@ -114,16 +114,16 @@ package struct DumpsDirectory: Sendable {
         }
     }
 
-    static func configurationText(_ bytes: Bytes, file: String) throws(DumpsError) -> String {
+    static func configurationText(_ bytes: Bytes, file: String) throws(Failure) -> String {
         guard let text = String(validating: bytes.array, as: UTF8.self) else {
-            throw DumpsError(file: file, problem: "the text is not UTF-8", remedy: "save it as UTF-8")
+            throw Failure(place: file, problem: "the text is not UTF-8", remedy: "save it as UTF-8")
         }
         return text
     }
 
     /// Reads the lock file; returns an empty one if there is none.
     ///
-    /// - Throws: ``BundleError``.
+    /// - Throws: ``Failure``.
     package func lockFile() throws -> LockFile {
         guard let bytes = try FileStore.read(lockPath, limit: Limits.lockBytes) else { return LockFile() }
         return try LockFile(parsing: bytes, path: lockPath)
@@ -134,12 +134,12 @@ extension DumpsDirectory {
     /// Refuses symbolic links in place of work directories, because a pull request can contain one.
     ///
     /// Otherwise, files behind the link could be mistaken for the work of an earlier run and removed.
-    func refuseLinks() throws(BundleError) {
+    func refuseLinks() throws(Failure) {
         for path in [workPath, stagingPath] { try FileStore.refuseLink(path) }
     }
 
     /// Creates the work directory.
-    package func prepareWork() throws(BundleError) {
+    package func prepareWork() throws(Failure) {
         try refuseLinks()
         try FileStore.makeDirectories(path)
         try FileStore.makeDirectories(workPath, below: path)
@@ -153,7 +153,7 @@ extension DumpsDirectory {
     /// Removes work files that are no longer needed after a change.
     ///
     /// - Parameter keepingDownloads: whether to keep downloads for the next refresh.
-    func finishWork(keepingDownloads: Bool) throws(BundleError) {
+    func finishWork(keepingDownloads: Bool) throws(Failure) {
         try refuseLinks()
         try discardStaged()
         try FileStore.removeTree(scratchPath, below: path)
@@ -166,12 +166,12 @@ extension DumpsDirectory {
     }
 
     /// Removes temporary files, such as bundles that were staged but never committed.
-    func discardStaged() throws(BundleError) {
+    func discardStaged() throws(Failure) {
         try FileStore.removeChildren(of: workPath, below: path) { $0.hasSuffix(".tmp") }
     }
 
     /// Removes the work directory if it contains nothing that is still needed.
-    package func removeIdleWork() throws(BundleError) {
+    package func removeIdleWork() throws(Failure) {
         try refuseLinks()
         let left = try FileStore.list(workPath, isLossy: true) ?? []
         if left.allSatisfy({ $0 == ".gitignore" }) { try FileStore.removeTree(workPath, below: path) }
@@ -181,7 +181,7 @@ extension DumpsDirectory {
     package var scratchPath: String { "\(workPath)/import" }
 
     /// Creates an empty directory at ``scratchPath``.
-    package func makeScratch() throws(BundleError) {
+    package func makeScratch() throws(Failure) {
         try prepareWork()
         try FileStore.removeTree(scratchPath, below: path)
         try FileStore.makeDirectories(scratchPath, below: path)
@@ -201,8 +201,8 @@ extension DumpsDirectory {
     /// are kept. Does I/O.
     ///
     /// - Returns: whether a line was missing.
-    /// - Throws: `BundleError`.
-    package func writeGitAttributes() throws(BundleError) -> Bool {
+    /// - Throws: `Failure`.
+    package func writeGitAttributes() throws(Failure) -> Bool {
         let file = "\(path)/.gitattributes"
         let present = try FileStore.read(file, limit: Self.configurationBytes) ?? Bytes()
         let lines = present.lines
@@ -222,7 +222,7 @@ extension DumpsDirectory {
     package func backoff() -> BackoffState { BackoffFile.read(backoffPath) }
 
     /// Writes the backoffs that have not expired, or removes the file if there are none.
-    func keepBackoff(_ state: BackoffState, now: Timestamp) throws(BundleError) {
+    func keepBackoff(_ state: BackoffState, now: Timestamp) throws(Failure) {
         if !state.holds(at: now).isEmpty { try prepareWork() }
         try BackoffFile.write(state, to: backoffPath, now: now)
     }

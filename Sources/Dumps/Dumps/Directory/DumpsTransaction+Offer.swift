@@ -34,7 +34,7 @@ extension DumpsTransaction {
     /// Stages an offered snapshot. Keeps the current bundle if it has the same content, or the same records with a
     /// signature. Does I/O.
     ///
-    /// - Throws: ``DumpsError`` if it must not replace the current bundle, or exceeds a budget; `BundleError`, for
+    /// - Throws: ``Failure`` if it must not replace the current bundle, or exceeds a budget; `Failure`, for
     ///   example if an attachment does not match its record. In that case, nothing is staged.
     package func take(_ offer: Offer, by configuration: DumpsConfiguration) throws -> Taken {
         let (id, snapshot) = (offer.snapshot.collection, offer.snapshot)
@@ -61,7 +61,7 @@ extension DumpsTransaction {
 
     private func refusal(
         _ snapshot: Snapshot, after held: LockFile.Collection, _ reason: Succession.Reason
-    ) -> DumpsError {
+    ) -> Failure {
         let (id, offered) = (snapshot.collection, snapshot.timestamp)
         let removal = "if this is intended, remove the collection first: rsdump remove \(id)"
         return switch reason {
@@ -86,7 +86,7 @@ extension DumpsTransaction {
     private func presentBundle(_ id: CollectionID) throws -> BundleReader? {
         let path = directory.bundlePath(id)
         guard case .file? = try FileStore.kind(path) else { return nil }
-        do throws(BundleError) {
+        do throws(Failure) {
             return try BundleReader(path: path)
         } catch {
             guard error.code != .storage else { throw error }

@@ -50,7 +50,7 @@ package final class DumpsTransaction: Sendable {
     ///   - isReadOnly: whether to write nothing, not even to finish a killed commit.
     ///   - lock: returns the lock file before the change, if the one in the directory cannot be parsed because it
     ///     contains git's conflict markers; `nil` otherwise. It is called when the directory is locked.
-    /// - Throws: ``DumpsError`` if another process is still working in the directory; `BundleError` if the lock file
+    /// - Throws: ``Failure`` if another process is still working in the directory; `Failure` if the lock file
     ///   cannot be read; `CancellationError`.
     package static func begin(
         in directory: DumpsDirectory, waiting duration: Duration = .seconds(1), isReadOnly: Bool = false,
@@ -95,7 +95,7 @@ package final class DumpsTransaction: Sendable {
     ///   - server: the URL of the server that the snapshot came from, or the source of an import.
     ///   - accepted: the guards that the state violates although it is accepted.
     /// - Returns: the collection's entry in the new lock file.
-    /// - Throws: ``DumpsError``, `BundleError`. In that case, nothing is staged.
+    /// - Throws: ``Failure``, `Failure`. In that case, nothing is staged.
     package func stage(
         _ snapshot: Snapshot, attachments: [SHA256Digest: AttachmentInput], records: PackedRecords? = nil,
         settings: DumpsConfiguration.Collection, server: String, accepted: [String] = []
@@ -136,7 +136,7 @@ package final class DumpsTransaction: Sendable {
 
     /// Stages an existing bundle, which the caller has verified against `entry`. Does I/O.
     ///
-    /// - Throws: `BundleError` if the bytes have changed since they were verified. In that case, nothing is staged.
+    /// - Throws: `Failure` if the bytes have changed since they were verified. In that case, nothing is staged.
     package func stage(_ bundle: Bytes, of id: CollectionID, as entry: LockFile.Collection) throws {
         let path = directory.packPath(id)
         try discard([id])
@@ -148,7 +148,7 @@ package final class DumpsTransaction: Sendable {
             try file.finish(flushing: false)
             let found = try FileStore.digest(of: path)
             guard found == entry.bundle.sha256 else {
-                throw BundleError(
+                throw Failure(
                     .damaged, file: path, expected: "SHA-256 \(entry.bundle.sha256), as in the lock file",
                     found: found.hex)
             }
@@ -164,7 +164,7 @@ package final class DumpsTransaction: Sendable {
     func keep(_ lock: LockFile) { next.withLock { $0.lock = lock } }
 
     /// Removes collections from the lock file and the directory.
-    package func remove(_ ids: some Sequence<CollectionID>) throws(BundleError) {
+    package func remove(_ ids: some Sequence<CollectionID>) throws(Failure) {
         try discard(ids)
         next.withLock { next in
             for id in ids {
@@ -175,7 +175,7 @@ package final class DumpsTransaction: Sendable {
     }
 
     /// Undoes the staged changes of these collections, including removals.
-    package func discard(_ ids: some Sequence<CollectionID>) throws(BundleError) {
+    package func discard(_ ids: some Sequence<CollectionID>) throws(Failure) {
         for id in ids {
             let wasStaged = next.withLock { next in
                 next.lock.collections[id] = before.collections[id]
@@ -203,13 +203,13 @@ extension DumpsTransaction {
     ///   - configuration: the directory's configuration after the change. Its budget for all bundles is checked; `nil`
     ///     for a merge, which keeps what two commits had.
     ///   - text: the new text of `dumps.yaml`; `nil` to keep the current one.
-    /// - Throws: ``DumpsError``, in which case nothing has changed; `BundleError` for a failed write: if the redo log
+    /// - Throws: ``Failure``, in which case nothing has changed; `Failure` for a failed write: if the redo log
     ///   already has effect, the next transaction finishes the commit.
     package func commit(_ configuration: DumpsConfiguration?, text: String? = nil) throws {
         precondition(lock.withLock { $0 != nil }, "the transaction has ended")
         let next = self.next.withLock { $0 }
         if let configuration, !next.staged.isEmpty, let excess = next.lock.excess(over: configuration.totalBudget) {
-            throw DumpsError.overBudget(excess)
+            throw Failure.overBudget(excess)
         }
         // In a merge, the lock file in the directory may be unreadable, or may differ from `before`.
         let isChanged = next.lock != (try? directory.lockFile())
@@ -221,7 +221,7 @@ extension DumpsTransaction {
         if needsLog { try directory.finish(next.lock, staged: next.staged, removed: next.removed) }
     }
 
-    private func log(_ next: Next, replacesConfiguration: Bool) throws(BundleError) -> RedoLog {
+    private func log(_ next: Next, replacesConfiguration: Bool) throws(Failure) -> RedoLog {
         let lock = try FileStore.read(directory.lockPath, limit: Limits.lockBytes)
         return RedoLog(
             replaces: lock.map { SHA256Digest(hashing: $0) },
@@ -236,7 +236,7 @@ extension DumpsTransaction {
     /// the transaction has already ended.
     ///
     /// - Parameter keepingDownloads: whether to keep downloads for the next refresh, because a collection failed.
-    package func end(keepingDownloads: Bool = true) throws(BundleError) {
+    package func end(keepingDownloads: Bool = true) throws(Failure) {
         guard lock.withLock({ $0 != nil }) else { return }
         defer { lock.withLock { $0 = nil } }
         guard !isReadOnly else { return }
@@ -253,12 +253,12 @@ extension DumpsDirectory {
     /// Locks the directory for this process, until the returned lock is released.
     ///
     /// - Parameter duration: how long to wait if another process has the lock, in real time.
-    /// - Throws: ``DumpsError`` if another process still has the lock; `BundleError`, or `CancellationError`.
+    /// - Throws: ``Failure`` if another process still has the lock; `Failure`, or `CancellationError`.
     package func lock(waiting duration: Duration) async throws -> DirectoryLock {
         let end = ContinuousClock.now + duration
         while true {
             if let lock = try DirectoryLock(path) { return lock }
-            guard ContinuousClock.now < end else { throw DumpsError.busy(path) }
+            guard ContinuousClock.now < end else { throw Failure.busy(path) }
             try await Task.sleep(for: .milliseconds(5))
         }
     }
@@ -300,7 +300,7 @@ extension DumpsDirectory {
         return log.collections
     }
 
-    private func isBundle(at path: String, _ entry: LockFile.Collection) throws(BundleError) -> Bool {
+    private func isBundle(at path: String, _ entry: LockFile.Collection) throws(Failure) -> Bool {
         guard try FileStore.size(path) == entry.bundle.size else { return false }
         return try FileStore.digest(of: path) == entry.bundle.sha256
     }
@@ -308,7 +308,7 @@ extension DumpsDirectory {
     /// Runs the steps after the redo log took effect. All of them can be repeated safely.
     fileprivate func finish(
         _ lock: LockFile, staged: Set<CollectionID>, removed: Set<CollectionID>
-    ) throws(BundleError) {
+    ) throws(Failure) {
         for id in staged.sorted() {
             try FileStore.rename(packPath(id), to: bundlePath(id), below: path, flushing: false)
         }
@@ -326,7 +326,7 @@ extension DumpsDirectory {
     }
 
     /// Flushes the directories of the bundles that the lock file lists, then replaces the lock file.
-    private func writeLock(_ lock: LockFile) throws(BundleError) {
+    private func writeLock(_ lock: LockFile) throws(Failure) {
         for bucket in Set(lock.collections.keys.map(\.bucket)).sorted() {
             let directory = "\(path)/\(bucket)"
             if try FileStore.isDirectory(directory) { try FileStore.flush(directory: directory) }
@@ -335,13 +335,13 @@ extension DumpsDirectory {
     }
 
     /// Returns the bytes of a new `dumps.yaml`; `nil` if the file already has this text. Reads the file.
-    fileprivate func changedConfiguration(_ text: String) throws(BundleError) -> Bytes? {
+    fileprivate func changedConfiguration(_ text: String) throws(Failure) -> Bytes? {
         let text = Bytes(utf8: text)
         return try RedoLog.configuration(in: path) == SHA256Digest(hashing: text) ? nil : text
     }
 
     /// Replaces `dumps.yaml`.
-    fileprivate func writeConfiguration(_ text: Bytes) throws(BundleError) {
+    fileprivate func writeConfiguration(_ text: Bytes) throws(Failure) {
         try FileStore.replace(configurationPath, with: text, limit: Self.configurationBytes)
     }
 }

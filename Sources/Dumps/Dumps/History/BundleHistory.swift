@@ -17,7 +17,7 @@ package struct BundleHistory: Sendable {
         /// the newest commit first.
         package var bundles: [HistoricBundle] = []
         /// The files that look like bundles but cannot be read.
-        package var unusable: [DumpsError] = []
+        package var unusable: [Failure] = []
         /// Whether older bundles may be missing, because the clone is shallow.
         package var isCut = false
     }
@@ -35,8 +35,8 @@ package struct BundleHistory: Sendable {
     /// - Parameters:
     ///   - places: the places. Each is `git`, for the commits of the directory, or a folder of bundles.
     ///   - directory: the dumps directory.
-    /// - Throws: ``DumpsError`` if the directory is not in a git repository, or if a folder does not exist.
-    package init(of directory: String, in places: [String]) async throws(DumpsError) {
+    /// - Throws: ``Failure`` if the directory is not in a git repository, or if a folder does not exist.
+    package init(of directory: String, in places: [String]) async throws(Failure) {
         var sources: [Source] = []
         for place in places {
             if place == "git" {
@@ -59,9 +59,9 @@ package struct BundleHistory: Sendable {
     /// It reads lock files and the first bytes of files, and reads a whole bundle only if these do not contain its
     /// timestamp.
     ///
-    /// - Throws: ``DumpsError`` for a path that does not exist, a named file that is not a bundle of the collection, a
+    /// - Throws: ``Failure`` for a path that does not exist, a named file that is not a bundle of the collection, a
     ///   folder that cannot be read, or a failure of git.
-    package func bundles(of id: CollectionID) async throws(DumpsError) -> Listing {
+    package func bundles(of id: CollectionID) async throws(Failure) -> Listing {
         var listing = Listing()
         for source in sources {
             switch source {
@@ -77,7 +77,7 @@ package struct BundleHistory: Sendable {
     private func find(
         _ id: CollectionID, in repository: GitRepository, upTo newest: GitRepository.Revision?,
         _ listing: inout Listing
-    ) async throws(DumpsError) {
+    ) async throws(Failure) {
         let path = LockFile.Bundle.path(of: id)
         let revisions = try await repository.revisions(touching: path, upTo: newest?.commit ?? "HEAD")
         if try await repository.isCut(revisions) { listing.isCut = true }
@@ -87,7 +87,7 @@ package struct BundleHistory: Sendable {
         var seen: Set<GitRepository.Blob> = []
         for (index, revision) in revisions.enumerated() {
             guard let blob = blobs[index * 2], seen.insert(blob).inserted else { continue }
-            do throws(DumpsError) {
+            do throws(Failure) {
                 var timestamp: Timestamp?
                 // The lock file is small and has already been read. The bundle is read only if the lock file describes
                 // another one.
@@ -102,7 +102,7 @@ package struct BundleHistory: Sendable {
                         collection: id, timestamp: timestamp, origin: .revision(revision, path: path),
                         size: blob.size, blob: (blob, repository)))
             } catch {
-                guard error.kind == .bundle else { throw error }
+                guard FailureClass(error) == .bundle else { throw error }
                 listing.unusable.append(error)
             }
         }
@@ -111,7 +111,7 @@ package struct BundleHistory: Sendable {
     /// Returns the collection's entry in each of these lock files. A lock file that cannot be read has no entry.
     private func entries(
         of id: CollectionID, in locks: Set<GitRepository.Blob>, _ repository: GitRepository
-    ) async throws(DumpsError) -> [GitRepository.Blob: LockFile.Collection] {
+    ) async throws(Failure) -> [GitRepository.Blob: LockFile.Collection] {
         var entries: [GitRepository.Blob: LockFile.Collection] = [:]
         try await repository.read(locks.filter { $0.size <= Limits.lockBytes }) { lock, text in
             entries[lock] = try? LockFile.collection(id, in: text, path: GitRepository.lockPath)
@@ -123,44 +123,42 @@ package struct BundleHistory: Sendable {
     private func timestamp(
         of id: CollectionID, _ blob: GitRepository.Blob, _ path: String, at revision: GitRepository.Revision,
         in repository: GitRepository
-    ) async throws(DumpsError) -> Timestamp? {
+    ) async throws(Failure) -> Timestamp? {
         let bytes = try await repository.contents(blob, of: path, at: revision)
-        let head = try Result { () throws(BundleError) in
-            try BundleHead.read(bytes, name: repository.name(path, at: revision))
-        }.mapError(DumpsError.bundle).get()
+        let head = try BundleHead.read(bytes, name: repository.name(path, at: revision))
         return head.collection == id ? head.timestamp : nil
     }
 
-    private func find(_ id: CollectionID, at path: String, _ listing: inout Listing) throws(DumpsError) {
+    private func find(_ id: CollectionID, at path: String, _ listing: inout Listing) throws(Failure) {
         if let names = try names(in: path) {
             var visited = 0
             try walk(path, names: names, depth: 0, visited: &visited) { look(at: $0, for: id, &listing) }
             return
         }
         // The user specified this file explicitly, so every problem with it is an error.
-        do throws(BundleError) {
+        do throws(Failure) {
             let head = try BundleHead.read(path: path)
             guard head.collection == id else {
-                throw BundleError(
+                throw Failure(
                     .damaged, file: path, expected: "a bundle of \(id)", found: "a bundle of \(head.collection)")
             }
             listing.bundles.append(try bundle(at: path, head))
         } catch {
-            throw .bundle(error)
+            throw .historic(error)
         }
     }
 
     private func look(at path: String, for id: CollectionID, _ listing: inout Listing) {
-        do throws(BundleError) {
+        do throws(Failure) {
             let head = try BundleHead.read(path: path)
             if head.collection == id { listing.bundles.append(try bundle(at: path, head)) }
         } catch {
             // A file that does not begin like a bundle is not meant to be one, so it is ignored.
-            if error.code != .malformed { listing.unusable.append(.bundle(error)) }
+            if error.code != .malformed { listing.unusable.append(.historic(error)) }
         }
     }
 
-    private func bundle(at path: String, _ head: BundleHead) throws(BundleError) -> HistoricBundle {
+    private func bundle(at path: String, _ head: BundleHead) throws(Failure) -> HistoricBundle {
         HistoricBundle(
             collection: head.collection, timestamp: head.timestamp, origin: .file(path),
             size: try MappedFile(path: path).bytes.count, blob: nil)
@@ -168,7 +166,7 @@ package struct BundleHistory: Sendable {
 
     private func walk(
         _ folder: String, names: [String], depth: Int, visited: inout Int, _ visit: (String) -> Void
-    ) throws(DumpsError) {
+    ) throws(Failure) {
         guard depth < bounds.depth else {
             throw .overLimit(place: folder, limit: "nested folders", allowed: bounds.depth)
         }
@@ -187,13 +185,13 @@ package struct BundleHistory: Sendable {
         }
     }
 
-    private static func kind(of path: String) throws(DumpsError) -> FileKind? {
-        try Result { () throws(BundleError) in try FileStore.kind(path) }.mapError(DumpsError.file).get()
+    private static func kind(of path: String) throws(Failure) -> FileKind? {
+        try FileStore.kind(path)
     }
 
     /// Returns the names in a folder; `nil` if the path is not a folder.
-    private func names(in folder: String) throws(DumpsError) -> [String]? {
-        try Result { () throws(BundleError) in try FileStore.list(folder) }.mapError(DumpsError.file).get()
+    private func names(in folder: String) throws(Failure) -> [String]? {
+        try FileStore.list(folder)
     }
 }
 

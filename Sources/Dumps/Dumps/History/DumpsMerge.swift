@@ -48,7 +48,7 @@ package struct DumpsMerge: Sendable {
     ///   - ancestor: the common ancestor; `nil` for the one found by git.
     ///   - policy: a closure that creates the policy for the verification of bundles from the server and trust settings
     ///     of the merged `dumps.yaml`.
-    /// - Throws: ``DumpsError``, also if neither state of a collection verifies.
+    /// - Throws: ``Failure``, also if neither state of a collection verifies.
     package init(
         in directory: String, with name: String, ancestor: String? = nil,
         policy: (DumpsConfiguration) throws -> TrustPolicy
@@ -79,7 +79,7 @@ package struct DumpsMerge: Sendable {
     }
 
     /// Returns a merged bundle's bytes; `nil` if the merge does not contain the collection.
-    package func bundle(_ id: CollectionID) async throws(DumpsError) -> Bytes? {
+    package func bundle(_ id: CollectionID) async throws(Failure) -> Bytes? {
         guard let revision = revisions[id] else { return nil }
         return try await repository.file(LockFile.Bundle.path(of: id), at: revision)
     }
@@ -91,7 +91,7 @@ package struct DumpsMerge: Sendable {
     ///   - onlyChosen: whether to write only the bundles in ``choices``, because git itself merges the others, and
     ///     their files in the work tree may have uncommitted changes.
     ///   - choose: reads both commits and makes the choices. It is called when the directory is locked.
-    /// - Throws: ``DumpsError`` or `BundleError`.
+    /// - Throws: ``Failure``.
     package static func write(
         into directory: DumpsDirectory, onlyChosen: Bool, _ choose: () async throws -> DumpsMerge
     ) async throws -> DumpsMerge {
@@ -163,12 +163,8 @@ package struct DumpsMerge: Sendable {
         var problem: String?
         for (number, entry) in candidates {
             let side = number == 1 ? theirs : ours
-            do {
-                try await verify(id, entry, in: side, verifier)
-            } catch let error as DumpsError where error.code != .untrusted {
-                throw error
-            } catch {
-                problem = problem ?? "\(error)"
+            if let failure = try await refusal(of: entry, of: id, in: side, verifier) {
+                problem = problem ?? "\(failure)"
                 continue
             }
             keep(id, entry, of: side)
@@ -187,26 +183,33 @@ package struct DumpsMerge: Sendable {
             choices.append(Choice(collection: id, isTheirs: number == 1, timestamp: entry.timestamp, reason: reason))
             return
         }
-        throw DumpsError.nothingVerifies(id, problem: problem ?? "there is none")
+        throw Failure.nothingVerifies(id, problem: problem ?? "there is none")
     }
 
     /// Verifies a state as a refresh would: a new unsigned state must be accepted by the configuration, and never
     /// replaces a signed one.
-    private func verify(
-        _ id: CollectionID, _ entry: LockFile.Collection, in side: Side, _ verifier: BundleVerifier
-    ) async throws {
+    ///
+    /// - Returns: the reason that it cannot be used; `nil` if it can.
+    private func refusal(
+        of entry: LockFile.Collection, of id: CollectionID, in side: Side, _ verifier: BundleVerifier
+    ) async throws -> (any Error)? {
         let mine = ours.lock.collections[id]
         let losesSignature = mine.map { entry.standing.losesSignature(of: $0.standing) } ?? false
         guard entry.trust.isSigned || entry == mine || verifier.policy.acceptsUnsigned && !losesSignature else {
-            throw DumpsError.notEligible("it is not signed" + (losesSignature ? ", but the current state is" : ""))
+            return Failure.notEligible("it is not signed" + (losesSignature ? ", but the current state is" : ""))
         }
         let name = "git:\(side.revision.commit.prefix(12)):\(entry.bundle.path)"
         guard let bytes = try await repository.file(entry.bundle.path, at: side.revision) else {
-            throw BundleError(
+            return Failure(
                 .missing, file: name, expected: "the bundle that this commit's lock file lists", found: "none",
                 remedy: "merge a different commit")
         }
-        _ = try verifier.verify(bytes, name: name, of: id, against: entry)
+        do {
+            _ = try verifier.verify(bytes, name: name, of: id, against: entry)
+            return nil
+        } catch {
+            return error
+        }
     }
 
     private static func side(_ name: String, _ repository: GitRepository) async throws -> Side {

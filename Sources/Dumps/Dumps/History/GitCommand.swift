@@ -71,19 +71,19 @@ package struct GitCommand: Sendable {
     ///   - input: the text for git's standard input.
     ///   - variables: more environment variables, such as `GIT_INDEX_FILE`.
     ///   - limit: the maximum number of bytes of output.
-    /// - Throws: ``DumpsError`` with the code `usage` if git is not installed, `refused` if its output exceeds the
+    /// - Throws: ``Failure`` with the code `usage` if git is not installed, `refused` if its output exceeds the
     ///   limit, or `program` if it could not be started or was stopped.
     package func run(
         _ arguments: [String], input: [UInt8] = [], variables: [String: String] = [:],
         limit: Limit
-    ) async throws(DumpsError) -> Result {
+    ) async throws(Failure) -> Result {
         // Of the hooks, a job needs only the one that uploads files of Git LFS.
         let hooks = access == .remote && arguments.first != "push" ? ["core.hooksPath=/dev/null"] : []
         let fixed = ["safe.bareRepository=\(allowsBare ? "all" : "explicit")"] + Self.fixed + hooks + settings
         let program = ExternalProgram(
             "git", ["-C", directory, "--no-pager"] + fixed.flatMap { ["-c", $0] } + arguments,
             environment: Self.environment(access, ProcessInfo.processInfo.environment).merging(variables) { $1 })
-        do throws(DumpsError) {
+        do throws(Failure) {
             let finished = try await program.run(input: Bytes(input), mostOutput: limit.bytes, seconds: seconds)
             let message = finished.errors.split(whereSeparator: \.isNewline).suffix(8).joined(separator: "; ").suffix(
                 700)
@@ -105,7 +105,7 @@ package struct GitCommand: Sendable {
     package func checked(
         _ arguments: [String], input: [UInt8] = [], variables: [String: String] = [:],
         limit: Limit = .whole
-    ) async throws(DumpsError) -> Result {
+    ) async throws(Failure) -> Result {
         let result = try await run(arguments, input: input, variables: variables, limit: limit)
         guard result.status == 0 else {
             throw .git(

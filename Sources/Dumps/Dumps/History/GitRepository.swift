@@ -53,8 +53,8 @@ package struct GitRepository: Sendable {
     /// directory may be missing, because it was moved or deleted; then its nearest existing parent is in the
     /// repository.
     ///
-    /// - Throws: ``DumpsError`` if git is not installed or there is no repository.
-    package init(containing directory: String, bounds: HistoryLimits = HistoryLimits()) async throws(DumpsError) {
+    /// - Throws: ``Failure`` if git is not installed or there is no repository.
+    package init(containing directory: String, bounds: HistoryLimits = HistoryLimits()) async throws(Failure) {
         guard !directory.utf8.contains(0) else { throw .invalidPath(directory) }
         var (base, inside) = (directory.isEmpty ? "." : directory, [String]())
         func goUp() {
@@ -82,7 +82,7 @@ package struct GitRepository: Sendable {
     /// - Parameter directory: the dumps directory, for errors.
     private static func place(
         _ folder: String, _ directory: String, _ bounds: HistoryLimits
-    ) async throws(DumpsError) -> (git: GitCommand, isBare: Bool, isShallow: Bool, isTop: Bool) {
+    ) async throws(Failure) -> (git: GitCommand, isBare: Bool, isShallow: Bool, isTop: Bool) {
         let git = GitCommand(directory: folder, seconds: bounds.gitSeconds, allowsBare: try !isInWorkTree(folder))
         let answer = try await git.run(
             ["rev-parse", "--is-inside-work-tree", "--is-shallow-repository", "--is-bare-repository", "--git-dir"],
@@ -103,7 +103,7 @@ package struct GitRepository: Sendable {
     ///   directory is relative to the current one.
     static func finding(
         _ file: String, of directory: String, at name: String
-    ) async throws(DumpsError) -> (repository: GitRepository, revision: Revision, isFound: Bool) {
+    ) async throws(Failure) -> (repository: GitRepository, revision: Revision, isFound: Bool) {
         let here = try await GitRepository(containing: directory)
         let revision = try await here.revision(name)
         if try await here.blobs([file], at: [revision]).first ?? nil != nil { return (here, revision, true) }
@@ -129,31 +129,27 @@ package struct GitRepository: Sendable {
     }
 
     /// Follows links, as git does.
-    private static func isDirectory(_ path: String) throws(DumpsError) -> Bool {
-        try Result { () throws(BundleError) in
-            try FileStore.resolved(path).map { path throws(BundleError) in try FileStore.isDirectory(path) } ?? false
-        }.mapError(DumpsError.file).get()
+    private static func isDirectory(_ path: String) throws(Failure) -> Bool {
+        try FileStore.resolved(path).map { path throws(Failure) in try FileStore.isDirectory(path) } ?? false
     }
 
     /// Returns whether a folder or one of its parents contains `.git`. Below it, a bare repository may have come with a
     /// commit, and is not used.
-    private static func isInWorkTree(_ folder: String) throws(DumpsError) -> Bool {
-        try Result { () throws(BundleError) in
-            guard var place = try FileStore.resolved(folder) else { return true }
-            while try FileStore.kind("\(place)/.git") == nil {
-                if place == "/" { return false }
-                place = FileStore.parent(of: place)
-            }
-            return true
-        }.mapError(DumpsError.file).get()
+    private static func isInWorkTree(_ folder: String) throws(Failure) -> Bool {
+        guard var place = try FileStore.resolved(folder) else { return true }
+        while try FileStore.kind("\(place)/.git") == nil {
+            if place == "/" { return false }
+            place = FileStore.parent(of: place)
+        }
+        return true
     }
 
     private static let short = GitCommand.Limit(bytes: 64 << 10, name: "bytes", allowed: 64 << 10)
 
     /// Returns the commit that a name refers to: `HEAD`, a branch, a tag, an abbreviated hash, `main~3`.
     ///
-    /// - Throws: ``DumpsError``, also if the name does not refer to a commit.
-    package func revision(_ name: String) async throws(DumpsError) -> Revision {
+    /// - Throws: ``Failure``, also if the name does not refer to a commit.
+    package func revision(_ name: String) async throws(Failure) -> Revision {
         guard let commit = try await commit(name) else {
             throw .noRevision(directory: directory, name: name, gap: gap)
         }
@@ -165,7 +161,7 @@ package struct GitRepository: Sendable {
     }
 
     /// Returns the common ancestor of two commits; `nil` if they have none.
-    func commonAncestor(_ one: String, _ other: String) async throws(DumpsError) -> String? {
+    func commonAncestor(_ one: String, _ other: String) async throws(Failure) -> String? {
         let answer = try await git.run(["merge-base", one, other], limit: Self.short)
         let commit = String(decoding: answer.output.prefix { $0 != 0x0A }, as: UTF8.self)
         guard answer.status == 0, !commit.isEmpty else {
@@ -179,7 +175,7 @@ package struct GitRepository: Sendable {
     /// shallow clone.
     ///
     /// - Parameter revisions: the commits that changed the files.
-    func isCut(_ revisions: [Revision]) async throws(DumpsError) -> Bool {
+    func isCut(_ revisions: [Revision]) async throws(Failure) -> Bool {
         guard isShallow, let newest = revisions.first else { return false }
         let limit = GitCommand.Limit(bytes: bounds.revisions * 66, name: "commits", allowed: bounds.revisions)
         let oldest = try await checked(["rev-list", "--max-parents=0", newest.commit], limit: limit)
@@ -193,7 +189,7 @@ package struct GitRepository: Sendable {
     }
 
     /// Returns the names that refer to a commit, in the given order.
-    package func existing(_ names: [String]) async throws(DumpsError) -> [String] {
+    package func existing(_ names: [String]) async throws(Failure) -> [String] {
         var existing: [String] = []
         for name in names where try await commit(name) != nil { existing.append(name) }
         return existing
@@ -203,7 +199,7 @@ package struct GitRepository: Sendable {
     /// to the top of the work tree.
     ///
     /// With `core.hooksPath`, several repositories may share the same hooks.
-    func hook(_ name: String) async throws(DumpsError) -> (path: String, isOwn: Bool, directory: String) {
+    func hook(_ name: String) async throws(Failure) -> (path: String, isOwn: Bool, directory: String) {
         let path = try await place(["--path-format=absolute", "--git-path", "hooks/\(name)"])
         let common = try await place(["--path-format=absolute", "--git-common-dir"])
         var prefix = try await place(["--show-prefix"]) + inside.joined(separator: "/")
@@ -212,7 +208,7 @@ package struct GitRepository: Sendable {
     }
 
     /// Returns a path printed by `git rev-parse`, which may contain line feeds.
-    private func place(_ arguments: [String]) async throws(DumpsError) -> String {
+    private func place(_ arguments: [String]) async throws(Failure) -> String {
         let output = try await checked(["rev-parse"] + arguments, limit: Self.short)
         guard output.last == 0x0A, let path = String(validating: output.dropLast(), as: UTF8.self) else {
             throw .git(directory: directory, command: "rev-parse", problem: "it did not print a path in UTF-8")
@@ -224,7 +220,7 @@ package struct GitRepository: Sendable {
     /// directory. Names that are not UTF-8 have replacement characters.
     ///
     /// - Parameter revision: a commit; `nil` for what the next commit would contain.
-    func tracked(below folder: String, in revision: Revision? = nil) async throws(DumpsError) -> [String] {
+    func tracked(below folder: String, in revision: Revision? = nil) async throws(Failure) -> [String] {
         let files = bounds.trackedFiles
         // The system's limit for a path is 4096 bytes.
         let limit = GitCommand.Limit(bytes: files * 4096, name: "tracked files in \(folder)", allowed: files)
@@ -235,14 +231,14 @@ package struct GitRepository: Sendable {
     }
 
     /// Stages changed or removed files of the directory for the next commit.
-    package func stage(_ files: [String]) async throws(DumpsError) {
+    package func stage(_ files: [String]) async throws(Failure) {
         var paths: [String] = []
         for file in files { paths.append(try relative(file)) }
         _ = try await checked(["add", "--all", "--"] + paths, limit: Self.short)
     }
 
     /// Sets a variable in the repository's own configuration.
-    func set(_ variable: String, to value: String) async throws(DumpsError) {
+    func set(_ variable: String, to value: String) async throws(Failure) {
         _ = try await checked(["config", "--local", variable, value], limit: Self.short)
     }
 
@@ -252,8 +248,8 @@ package struct GitRepository: Sendable {
     /// The commits of a side branch are left out if merging it did not change the path.
     ///
     /// - Parameter path: a file or a folder, relative to the dumps directory; empty for the directory itself.
-    /// - Throws: ``DumpsError``, also if the name does not refer to a commit.
-    package func revisions(touching path: String, upTo name: String = "HEAD") async throws(DumpsError) -> [Revision] {
+    /// - Throws: ``Failure``, also if the name does not refer to a commit.
+    package func revisions(touching path: String, upTo name: String = "HEAD") async throws(Failure) -> [Revision] {
         let path = try relative(path)
         guard let commit = try await commit(name) else {
             if name == "HEAD" { return [] }
@@ -266,7 +262,7 @@ package struct GitRepository: Sendable {
 
     /// Returns the files of the directory in a commit, at any depth, and whether each is a regular file. The bytes of
     /// names that are not UTF-8 are replaced.
-    func files(at revision: Revision) async throws(DumpsError) -> [(path: String, isRegular: Bool)] {
+    func files(at revision: Revision) async throws(Failure) -> [(path: String, isRegular: Bool)] {
         let directory = try relative("")
         let limit = GitCommand.Limit(bytes: 64 << 20, name: "bytes in the names of files", allowed: 64 << 20)
         let tree =
@@ -281,19 +277,19 @@ package struct GitRepository: Sendable {
     /// Returns a file's bytes in a commit; `nil` if the commit does not contain the file.
     ///
     /// - Parameter path: the path, relative to the dumps directory.
-    func file(_ path: String, at revision: Revision) async throws(DumpsError) -> Bytes? {
+    func file(_ path: String, at revision: Revision) async throws(Failure) -> Bytes? {
         guard let blob = try await blobs([path], at: [revision]).first ?? nil else { return nil }
         return try await contents(blob, of: path, at: revision)
     }
 
     /// Returns the `dumps.yaml` of a commit; `nil` if the commit has none.
     ///
-    /// - Throws: ``DumpsError``
+    /// - Throws: ``Failure``
     func configuration(at revision: Revision) async throws -> DumpsConfiguration? {
         let (path, place) = ("dumps.yaml", name("dumps.yaml", at: revision))
         guard let blob = try await blobs([path], at: [revision]).first ?? nil else { return nil }
         guard blob.size <= DumpsDirectory.configurationBytes else {
-            throw DumpsError.overLimit(place: place, limit: "bytes", allowed: DumpsDirectory.configurationBytes)
+            throw Failure.overLimit(place: place, limit: "bytes", allowed: DumpsDirectory.configurationBytes)
         }
         let text = try DumpsDirectory.configurationText(await contents(blob, of: path, at: revision), file: place)
         return try ConfigurationReader.read(text, file: place)
@@ -301,12 +297,10 @@ package struct GitRepository: Sendable {
 
     /// Returns the lock file in a commit; `nil` if the commit has none.
     ///
-    /// - Throws: ``DumpsError``, also if the file is not a lock file of a known version.
-    package func lock(at revision: Revision) async throws(DumpsError) -> LockFile? {
+    /// - Throws: ``Failure``, also if the file is not a lock file of a known version.
+    package func lock(at revision: Revision) async throws(Failure) -> LockFile? {
         guard let text = try await file(Self.lockPath, at: revision) else { return nil }
-        return try Result { () throws(BundleError) in
-            try LockFile(parsing: text, path: name(Self.lockPath, at: revision))
-        }.mapError(DumpsError.bundle).get()
+        return try LockFile(parsing: text, path: name(Self.lockPath, at: revision))
     }
 
     static let lockPath = "dumps.lock.json"
@@ -320,7 +314,7 @@ package struct GitRepository: Sendable {
 extension GitRepository {
     /// Returns the file at each path in each commit: first the files of the first commit, in the order of the paths,
     /// then those of the next commit, and so on. A missing file is `nil`.
-    func blobs(_ paths: [String], at revisions: [Revision]) async throws(DumpsError) -> [Blob?] {
+    func blobs(_ paths: [String], at revisions: [Revision]) async throws(Failure) -> [Blob?] {
         var input: [UInt8] = []
         for revision in revisions {
             for path in paths { input.append(contentsOf: "\(revision.commit):\(try relative(path))\n".utf8) }
@@ -361,7 +355,7 @@ extension GitRepository {
 
     /// Refuses files that exist in their commits but are missing from a partial clone. Without this check, they would
     /// seem not to exist in the commits.
-    private func refuseMissing(_ places: [String]) async throws(DumpsError) {
+    private func refuseMissing(_ places: [String]) async throws(Failure) {
         guard !places.isEmpty, try await isPartial() else { return }
         for place in places {
             let answer = try await git.run(["rev-parse", "--verify", "--quiet", place], limit: Self.short)
@@ -372,15 +366,15 @@ extension GitRepository {
     }
 
     /// Returns whether the clone is partial, so that git would fetch missing files or folders from a remote.
-    private func isPartial() async throws(DumpsError) -> Bool {
+    private func isPartial() async throws(Failure) -> Bool {
         let answer = try await git.run(["config", "--get-regexp", #"^remote\..*\.promisor$"#], limit: Self.short)
         return answer.status == 0
     }
 
     /// Checks the size of a file.
     ///
-    /// - Throws: ``DumpsError`` if the file is too large to be read.
-    func check(_ blob: Blob, at place: String) throws(DumpsError) {
+    /// - Throws: ``Failure`` if the file is too large to be read.
+    func check(_ blob: Blob, at place: String) throws(Failure) {
         guard blob.size <= bounds.fileBytes else {
             throw .overLimit(place: place, limit: "bytes", allowed: bounds.fileBytes)
         }
@@ -390,7 +384,7 @@ extension GitRepository {
     ///
     /// - Parameters:
     ///   - path: the path at which the blob was found, for error messages.
-    func contents(_ blob: Blob, of path: String, at revision: Revision) async throws(DumpsError) -> Bytes {
+    func contents(_ blob: Blob, of path: String, at revision: Revision) async throws(Failure) -> Bytes {
         try check(blob, at: name(path, at: revision))
         if let large = blob.large { return try await contents(of: large, size: blob.size) }
         let limit = GitCommand.Limit(bytes: blob.size, name: "bytes", allowed: bounds.fileBytes)
@@ -404,9 +398,9 @@ extension GitRepository {
     }
 
     /// Reads a file in Git LFS through git's filter.
-    private func contents(of file: LargeFile, size: Int) async throws(DumpsError) -> Bytes {
+    private func contents(of file: LargeFile, size: Int) async throws(Failure) -> Bytes {
         let problem: String
-        do throws(DumpsError) {
+        do throws(Failure) {
             let limit = GitCommand.Limit(
                 bytes: max(size, LargeFilePointer.mostBytes), name: "bytes", allowed: bounds.fileBytes)
             let answer = try await git.run(["cat-file", "--filters", file.place], limit: limit)
@@ -428,14 +422,14 @@ extension GitRepository {
     }
 
     /// Reads many small blobs with few processes, and calls `visit` once for each, in any order.
-    func read(_ blobs: Set<Blob>, _ visit: (Blob, Bytes) -> Void) async throws(DumpsError) {
+    func read(_ blobs: Set<Blob>, _ visit: (Blob, Bytes) -> Void) async throws(Failure) {
         try await readObjects(blobs.filter { $0.large == nil }, visit)
         for blob in blobs {
             if let large = blob.large { visit(blob, try await contents(of: large, size: blob.size)) }
         }
     }
 
-    private func readObjects(_ blobs: Set<Blob>, _ visit: (Blob, Bytes) -> Void) async throws(DumpsError) {
+    private func readObjects(_ blobs: Set<Blob>, _ visit: (Blob, Bytes) -> Void) async throws(Failure) {
         var rest = Array(blobs)[...]
         while !rest.isEmpty {
             var chunk: [Blob] = []
@@ -481,8 +475,8 @@ extension GitRepository {
 
     /// Finds the file at a path in the commit of each tag.
     ///
-    /// - Throws: ``DumpsError``
-    func tags(of path: String) async throws(DumpsError) -> Tags {
+    /// - Throws: ``Failure``
+    func tags(of path: String) async throws(Failure) -> Tags {
         let limit = GitCommand.Limit(bytes: bounds.revisions * 512, name: "tags", allowed: bounds.revisions)
         let names = try await checked(["for-each-ref", "--format=%(refname:strip=2)", "refs/tags"], limit: limit)
             .split(separator: UInt8(ascii: "\n")).map { String(decoding: $0, as: UTF8.self) }.sorted()
@@ -494,7 +488,7 @@ extension GitRepository {
         return tags
     }
 
-    private func commit(_ name: String) async throws(DumpsError) -> String? {
+    private func commit(_ name: String) async throws(Failure) -> String? {
         // The name is passed on standard input, so that git cannot mistake it for an option or a range.
         guard !name.utf8.contains(where: { $0 < 0x20 }) else { return nil }
         let answer = try await checked(
@@ -510,7 +504,7 @@ extension GitRepository {
     ///
     /// The leading `./` makes it relative to the folder in which git runs, and never an option. A bare repository has
     /// no such folder.
-    private func relative(_ path: String) throws(DumpsError) -> String {
+    private func relative(_ path: String) throws(Failure) -> String {
         guard path.isEmpty || Self.isBelow(path), inside.isEmpty || Self.isBelow(inside.joined(separator: "/")) else {
             throw .invalidPath(path)
         }
@@ -526,7 +520,7 @@ extension GitRepository {
 
     private func checked(
         _ arguments: [String], input: [UInt8] = [], limit: GitCommand.Limit
-    ) async throws(DumpsError) -> [UInt8] {
+    ) async throws(Failure) -> [UInt8] {
         let answer = try await git.run(arguments, input: input, limit: limit)
         guard answer.status == 0 else {
             let problem = answer.message.isEmpty ? "exit code \(answer.status)" : answer.message

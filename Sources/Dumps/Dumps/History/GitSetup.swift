@@ -21,7 +21,7 @@ package struct GitSetup {
     ///
     /// - Returns: instructions for the user, if the hook's file is used by another program or repository and must be
     ///   edited by hand; otherwise `nil`.
-    /// - Throws: ``DumpsError`` or `BundleError`.
+    /// - Throws: ``Failure``.
     package func install() async throws -> String? {
         try await repository.set("merge.rsdump.name", to: "Remote Settings lock file and bundles")
         try await repository.set(
@@ -49,7 +49,7 @@ package struct GitSetup {
         lines.append(ArraySlice(command.utf8))
         try FileStore.makeDirectories(FileStore.parent(of: path))
         try FileStore.replace(path, with: Bytes(Array(lines.joined(separator: "\n".utf8)) + Array("\n".utf8)))
-        guard unsafe chmod(path, 0o755) == 0 else { throw BundleError("make executable", path) }
+        guard unsafe chmod(path, 0o755) == 0 else { throw Failure("make executable", path) }
         return nil
     }
 

@@ -7,15 +7,13 @@ extension HistoricBundle {
     /// - Parameters:
     ///   - name: a tag, a branch or another name of a commit.
     ///   - directory: the dumps directory, which may be missing now.
-    /// - Throws: ``DumpsError``, also if the name does not refer to a commit, or if the file is not a bundle.
-    package init?(of collection: CollectionID, at name: String, in directory: String) async throws(DumpsError) {
+    /// - Throws: ``Failure``, also if the name does not refer to a commit, or if the file is not a bundle.
+    package init?(of collection: CollectionID, at name: String, in directory: String) async throws(Failure) {
         let path = LockFile.Bundle.path(of: collection)
         let (repository, revision, _) = try await GitRepository.finding(path, of: directory, at: name)
         guard let blob = try await repository.blobs([path], at: [revision]).first ?? nil else { return nil }
         let bytes = try await repository.contents(blob, of: path, at: revision)
-        let head = try Result { () throws(BundleError) in
-            try BundleHead.read(bytes, name: repository.name(path, at: revision))
-        }.mapError(DumpsError.bundle).get()
+        let head = try BundleHead.read(bytes, name: repository.name(path, at: revision))
         self.init(
             collection: collection, timestamp: head.timestamp, origin: .revision(revision, path: path), size: blob.size,
             blob: (blob, repository))
@@ -42,7 +40,7 @@ package struct CommittedDumps: Sendable {
     ///   - name: a tag, a branch or another name of a commit.
     ///   - directories: the possible dumps directories, which may be missing now. The first one that the commit has is
     ///     copied.
-    /// - Throws: ``DumpsError``, also if the commit contains no dumps at these paths, or `BundleError`.
+    /// - Throws: ``Failure``, also if the commit contains no dumps at these paths, or `Failure`.
     package init(_ name: String, of directories: [String]) async throws {
         var found: (repository: GitRepository, revision: GitRepository.Revision)?
         for directory in directories where found == nil {
@@ -55,7 +53,7 @@ package struct CommittedDumps: Sendable {
         }
         guard let (repository, revision) = found, let lock = try await repository.lock(at: revision) else {
             let files = directories.map { "\($0)/\(GitRepository.lockPath)" }.joined(separator: " and no ")
-            throw DumpsError.notComparable(
+            throw Failure.notComparable(
                 "git:\(name): this commit has no \(files); find a commit that has one with: git log -- "
                     + directories.joined(separator: " "))
         }
@@ -66,7 +64,7 @@ package struct CommittedDumps: Sendable {
         for (file, isRegular) in try await repository.files(at: revision) where !file.utf8.starts(with: ".rsdump/".utf8)
         {
             guard GitRepository.isBelow(file) else {
-                throw DumpsError.notComparable(
+                throw Failure.notComparable(
                     "\(self.name): this commit has a file with an invalid name, \(VisibleText.quote(file)); use a "
                         + "different commit")
             }

@@ -26,27 +26,27 @@ package struct HistoricBundle: Sendable {
     let blob: (content: GitRepository.Blob, repository: GitRepository)?
 
     /// Returns the bundle's bytes. A file is mapped; a bundle from git is read into memory.
-    package func contents() async throws(DumpsError) -> Bytes {
+    package func contents() async throws(Failure) -> Bytes {
         if case .revision(let revision, let path) = origin, let blob {
             return try await blob.repository.contents(blob.content, of: path, at: revision)
         }
-        return try Result { () throws(BundleError) in try MappedFile(path: "\(origin)").bytes }
-            .mapError(DumpsError.bundle).get()
+        do throws(Failure) {
+            return try MappedFile(path: "\(origin)").bytes
+        } catch {
+            throw .historic(error)
+        }
     }
 
     /// Opens the bundle. A file is mapped; a bundle from git is read into memory.
     ///
-    /// - Throws: ``DumpsError``, also if the file was replaced after it was found.
-    package func open() async throws(DumpsError) -> BundleReader {
+    /// - Throws: ``Failure``, also if the file was replaced after it was found.
+    package func open() async throws(Failure) -> BundleReader {
         let bytes = try await contents()
-        let bundle = try Result { () throws(BundleError) in
-            try BundleReader(bytes: bytes, name: name)
-        }.mapError(DumpsError.bundle).get()
+        let bundle = try BundleReader(bytes: bytes, name: name)
         guard bundle.head.collection == collection, bundle.head.timestamp == timestamp else {
-            throw .bundle(
-                BundleError(
-                    .damaged, file: bundle.name, expected: "\(collection) at \(timestamp)",
-                    found: "\(bundle.head.collection) at \(bundle.head.timestamp)"))
+            throw Failure(
+                .damaged, file: bundle.name, expected: "\(collection) at \(timestamp)",
+                found: "\(bundle.head.collection) at \(bundle.head.timestamp)")
         }
         return bundle
     }
@@ -57,8 +57,8 @@ package struct HistoricBundle: Sendable {
     /// is `DIR/dumps.lock.json`.
     ///
     /// - Returns: `nil` if there is no lock file, or if its entry has a different size or hash than the bundle.
-    /// - Throws: ``DumpsError``, also if the lock file exists but cannot be read.
-    package func lockEntry() async throws(DumpsError) -> LockFile.Collection? {
+    /// - Throws: ``Failure``, also if the lock file exists but cannot be read.
+    package func lockEntry() async throws(Failure) -> LockFile.Collection? {
         let lock: LockFile?
         if case .revision(let revision, _) = origin, let blob {
             lock = try await blob.repository.lock(at: revision)
@@ -71,13 +71,11 @@ package struct HistoricBundle: Sendable {
         return SHA256Digest(hashing: try await contents()) == entry.bundle.sha256 ? entry : nil
     }
 
-    private func neighbouringLock() throws(DumpsError) -> LockFile? {
+    private func neighbouringLock() throws(Failure) -> LockFile? {
         let path = "\(FileStore.parent(of: FileStore.parent(of: "\(origin)")))/\(GitRepository.lockPath)"
-        let text = try Result { () throws(BundleError) in try FileStore.read(path, limit: Limits.lockBytes) }
-            .mapError(DumpsError.file).get()
+        let text = try FileStore.read(path, limit: Limits.lockBytes)
         guard let text else { return nil }
-        return try Result { () throws(BundleError) in try LockFile(parsing: text, path: path) }
-            .mapError(DumpsError.bundle).get()
+        return try LockFile(parsing: text, path: path)
     }
 
     /// The bundle's name in messages.

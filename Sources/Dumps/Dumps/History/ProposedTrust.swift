@@ -5,14 +5,14 @@ import SnapshotBundle
 extension DumpsConfiguration {
     /// Reads the `dumps.yaml` and the lock file of a commit. Runs git.
     ///
-    /// - Throws: ``DumpsError``, also if the commit has no `dumps.yaml`.
+    /// - Throws: ``Failure``, also if the commit has no `dumps.yaml`.
     package static func committed(
         _ name: String, in directory: String
     ) async throws -> (configuration: Self, lock: LockFile) {
         let (repository, revision, isFound) = try await GitRepository.finding("dumps.yaml", of: directory, at: name)
         guard isFound, let configuration = try await repository.configuration(at: revision) else {
-            throw DumpsError(
-                file: "git:\(name)", problem: "this commit has no \(directory)/dumps.yaml",
+            throw Failure(
+                place: "git:\(name)", problem: "this commit has no \(directory)/dumps.yaml",
                 remedy: "give the branch that the change is proposed for")
         }
         return (configuration, try await repository.lock(at: revision) ?? LockFile())

@@ -32,7 +32,7 @@ package struct CollectionLog: Sendable {
     private let versions: [Version]
     private let tags: GitRepository.Tags?
     /// The files that look like bundles but cannot be read.
-    package private(set) var unusable: [DumpsError] = []
+    package private(set) var unusable: [Failure] = []
 
     /// The reason that older states may be missing, and the remedy; `nil` if all are there.
     package var gap: String? { repository?.gap ?? tags?.gap }
@@ -40,10 +40,10 @@ package struct CollectionLog: Sendable {
     /// Finds the states in the commits up to `HEAD`. Runs git.
     ///
     /// - Parameter withTags: whether to find the tags that contain each state.
-    /// - Throws: ``DumpsError``
+    /// - Throws: ``Failure``
     package init(
         of collection: CollectionID, inCommitsOf directory: String, withTags: Bool = false
-    ) async throws(DumpsError) {
+    ) async throws(Failure) {
         self.collection = collection
         let repository = try await GitRepository(containing: directory)
         let path = LockFile.Bundle.path(of: collection)
@@ -61,7 +61,7 @@ package struct CollectionLog: Sendable {
     }
 
     /// Finds the states in folders of bundles, and sorts them by timestamp. Does I/O.
-    package init(of collection: CollectionID, inFolders folders: [String]) async throws(DumpsError) {
+    package init(of collection: CollectionID, inFolders folders: [String]) async throws(Failure) {
         self.collection = collection
         let listing = try await BundleHistory(folders.map(BundleHistory.Source.path))
             .bundles(of: collection)
@@ -78,7 +78,7 @@ package struct CollectionLog: Sendable {
     ///   - field: the field whose changes to report, as a dot-separated path; `nil` for all.
     ///   - unusable: a closure that is called with the error if a bundle cannot be read. The states before and after it
     ///     are then compared with each other.
-    /// - Throws: ``DumpsError`` if git fails, and the errors of `visit`.
+    /// - Throws: ``Failure`` if git fails, and the errors of `visit`.
     package func forEach(
         record: String? = nil, field: String? = nil, unusable: (any Error) -> Void, _ visit: (Entry) throws -> Bool
     ) async throws {
@@ -90,7 +90,7 @@ package struct CollectionLog: Sendable {
             var older: ComparedSnapshot?
             do {
                 if position < versions.count { older = try await state(at: position, &contents) }
-            } catch  where FailureKind(of: error) == .bundle {
+            } catch let error as Failure where FailureClass(error) == .bundle {
                 unusable(error)
                 continue
             }
@@ -123,7 +123,7 @@ package struct CollectionLog: Sendable {
     /// Reads the next bundles, as many as one git process returns at once.
     private func read(
         from position: Int, _ repository: GitRepository
-    ) async throws(DumpsError) -> [GitRepository.Blob: Bytes] {
+    ) async throws(Failure) -> [GitRepository.Blob: Bytes] {
         var wanted: Set<GitRepository.Blob> = []
         var size = 0
         for blob in versions[position...].lazy.compactMap(\.blob) where !wanted.contains(blob) {

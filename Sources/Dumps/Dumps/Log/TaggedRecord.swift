@@ -23,10 +23,10 @@ package struct TaggedRecord: Sendable {
     ///   - directory: the dumps directory.
     ///   - unusable: a closure that is called with the error for each lock file or bundle that cannot be read and is
     ///     skipped.
-    /// - Throws: ``DumpsError``
+    /// - Throws: ``Failure``
     package static func search(
         for id: String, inTagsOf directory: String, unusable: (any Error) -> Void
-    ) async throws(DumpsError) -> Search {
+    ) async throws(Failure) -> Search {
         let repository = try await GitRepository(containing: directory)
         let locks = try await repository.tags(of: GitRepository.lockPath)
         var search = Search(gaps: [repository.gap, locks.gap].compactMap(\.self))
@@ -63,7 +63,7 @@ package struct TaggedRecord: Sendable {
 
     private static func collections(
         in repository: GitRepository, _ locks: [GitRepository.Blob: [String]], _ unusable: (any Error) -> Void
-    ) async throws(DumpsError) -> Set<CollectionID> {
+    ) async throws(Failure) -> Set<CollectionID> {
         var collections: Set<CollectionID> = []
         try await repository.read(Set(locks.keys.filter { $0.size <= Limits.lockBytes })) { lock, text in
             do {

@@ -74,7 +74,7 @@ package struct ChangeHooks: Sendable {
     /// - Parameters:
     ///   - state: the state that is in place now.
     ///   - request: the address of the pull request that has the change; `nil` if there is none.
-    /// - Throws: ``DumpsError`` if another process is working in the directory, or `BundleError` if the record cannot
+    /// - Throws: ``Failure`` if another process is working in the directory, or `Failure` if the record cannot
     ///   be written. A command that succeeded may then be notified again.
     package func finish(_ state: DumpsChange.State, request: String? = nil) async throws -> [Outcome] {
         var outcomes: [Outcome] = []
@@ -108,7 +108,7 @@ package struct ChangeHooks: Sendable {
     /// - Returns: the reason that the command failed; `nil` if its exit code is 0.
     private func run(_ command: String, _ change: JSONValue) async -> String? {
         guard !Task.isCancelled else { return "it was not started, because rsdump was interrupted" }
-        do throws(DumpsError) {
+        do throws(Failure) {
             let input = Bytes(JSONText.compact(change) + [UInt8(ascii: "\n")])
             let status = try await ExternalProgram(shell: command, sleep: sleep)
                 .runVisibly(input: input, seconds: seconds)
@@ -120,8 +120,8 @@ package struct ChangeHooks: Sendable {
 
     /// Reads the recorded states. A damaged file is treated as empty.
     ///
-    /// - Throws: `BundleError` if the file cannot be read. Replacing it would then lose the pending notifications.
-    private func read() throws(BundleError) -> [ExactString: DumpsChange.State] {
+    /// - Throws: `Failure` if the file cannot be read. Replacing it would then lose the pending notifications.
+    private func read() throws(Failure) -> [ExactString: DumpsChange.State] {
         guard let bytes = try FileStore.read(path, limit: Limits.lockBytes),
             let document = try? JSONValue(parsing: bytes), case .object(let commands) = document
         else { return [:] }
@@ -138,7 +138,7 @@ package struct ChangeHooks: Sendable {
         return known
     }
 
-    private func write(_ known: [ExactString: DumpsChange.State]) throws(BundleError) {
+    private func write(_ known: [ExactString: DumpsChange.State]) throws(Failure) {
         guard !known.isEmpty else { return try FileStore.remove(path) }
         let commands = known.sorted { $0.key < $1.key }.map { command, state in
             let members = state.sorted { $0.key < $1.key }.map { id, timestamp in

@@ -13,7 +13,7 @@ extension Pinning {
     ///     replaces a signed one only if the configuration accepts unsigned collections.
     ///   - held: the current entry in the lock file.
     /// - Returns: the bundle, its entry for the lock file, and whether that entry comes from the older lock file.
-    /// - Throws: ``DumpsError`` if it cannot be verified, or an error of this machine's files.
+    /// - Throws: ``Failure`` if it cannot be verified, or an error of this machine's files.
     func verified(
         _ historic: HistoricBundle, isForeign: Bool, settings: DumpsConfiguration.Collection,
         held: LockFile.Collection?
@@ -25,7 +25,7 @@ extension Pinning {
                 bytes, name: "\(historic.origin)", isForeign: isForeign, settings: settings, held: held, locked: locked)
             return (bytes, entry, locked != nil)
         } catch  where !error.isOfMachine {
-            throw DumpsError.notVouchedFor(settings.id, place: "\(historic.origin)", problem: "\(error)")
+            throw Failure.notVouchedFor(settings.id, place: "\(historic.origin)", problem: "\(error)")
         }
     }
 
@@ -39,12 +39,12 @@ extension Pinning {
         let offered = Standing(manifest.head.timestamp, manifest.head.trust)
         let losesSignature = held.map { offered.losesSignature(of: $0.standing) } ?? false
         if manifest.head.trust == .unsigned || isForeign && losesSignature, !policy.acceptsUnsigned {
-            throw DumpsError(
+            throw Failure(
                 problem: "it is not signed" + (losesSignature ? ", but the current bundle is" : "")
                     + "; to accept unsigned collections, write trust: accept-unsigned: true in dumps.yaml")
         }
         if manifest.head.trust == .imported, locked == nil {
-            throw DumpsError(
+            throw Failure(
                 problem: "it was imported without a signature, and there is no DIR/dumps.lock.json for "
                     + "DIR/\(LockFile.Bundle.path(of: settings.id)); give the whole dumps directory with --from")
         }

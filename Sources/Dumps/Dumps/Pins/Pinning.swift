@@ -45,15 +45,15 @@ package struct Pinning: Sendable {
     ///   - path: the bundle, folder or `git:REV` to search; `nil` for the git history of the directory.
     ///   - reason: the reason for the pins; `nil` to keep the reason of the current pin.
     ///   - until: the pin's last day; `nil` to keep that of the current pin.
-    /// - Returns: the result for each collection. An error is a ``DumpsError`` or `BundleError`.
-    /// - Throws: ``DumpsError``, also if all bundles together would be too large, or `BundleError`. In that case,
+    /// - Returns: the result for each collection. An error is a ``Failure``.
+    /// - Throws: ``Failure``, also if all bundles together would be too large, or `Failure`. In that case,
     ///   nothing has changed.
     package func pin(
         _ ids: [CollectionID], _ request: PinRequest, from path: String?, reason: String?, until: Timestamp?
     ) async throws -> [(id: CollectionID, result: Result<Outcome, any Error>)] {
         defer { try? transaction.end() }
         guard let text = try directory.configurationText() else {
-            throw DumpsError.notConfigured(ids, directory.configurationPath, known: [])
+            throw Failure.notConfigured(ids, directory.configurationPath, known: [])
         }
         var editor = try ConfigurationEditor(text, file: directory.configurationPath)
         var results: [(id: CollectionID, result: Result<Outcome, any Error>)] = []
@@ -75,13 +75,13 @@ package struct Pinning: Sendable {
         reason: String?, until: Timestamp?
     ) async throws -> Outcome {
         guard let settings = try configuration.selecting([id], file: directory.configurationPath).first else {
-            throw DumpsError.notConfigured([id], directory.configurationPath, known: [])
+            throw Failure.notConfigured([id], directory.configurationPath, known: [])
         }
         let current = transaction.before.collections[id]
         var held = current
         if let problem = held.flatMap({ problem(id, $0) }) {
             if path == nil, request == .present, directory.diskState(id, held) != .absent {
-                throw DumpsError.notVouchedFor(id, place: directory.bundlePath(id), problem: problem)
+                throw Failure.notVouchedFor(id, place: directory.bundlePath(id), problem: problem)
             }
             held = nil
         }
@@ -108,21 +108,21 @@ package struct Pinning: Sendable {
                         id: id, pin: pin, entry: entry, restored: historic.origin,
                         isVerifiedAsLocked: isLocked && entry.trust.isSigned,
                         hasLostSignature: current.map { entry.standing.losesSignature(of: $0.standing) } ?? false)
-                } catch let error as DumpsError where error.kind == .pin {
+                } catch let error as Failure where error.cause == .pin {
                     // Try the next candidate: the same state may also have been committed undamaged, or with other
                     // attachments.
                     failure = failure ?? error
                 }
             }
         }
-        throw failure ?? DumpsError.nothingHeld(id)
+        throw failure ?? Failure.nothingHeld(id)
     }
 
     /// Compares the collections of a commit with those of `dumps.yaml`. Runs git.
     ///
     /// - Parameter name: a tag, a branch or another name of a commit.
     /// - Returns: the collections that are only in the commit, and those that are only in `dumps.yaml`, both sorted.
-    /// - Throws: `DumpsError`.
+    /// - Throws: `Failure`.
     package func difference(from name: String) async throws -> (missing: [CollectionID], added: [CollectionID]) {
         let repository = try await GitRepository(containing: directory.path)
         let lock = try await repository.lock(at: repository.revision(name)) ?? LockFile()
@@ -134,13 +134,13 @@ package struct Pinning: Sendable {
     ///
     /// - Parameter ids: the collections; `nil` for all that are pinned.
     /// - Returns: the removed pins.
-    /// - Throws: ``DumpsError``, for example if `dumps.yaml` does not list one of the collections; then nothing has
-    /// changed. `BundleError` if a file cannot be read or written.
+    /// - Throws: ``Failure``, for example if `dumps.yaml` does not list one of the collections; then nothing has
+    /// changed. `Failure` if a file cannot be read or written.
     package static func unpin(
         _ ids: [CollectionID]?, in directory: DumpsDirectory
     ) async throws -> [(id: CollectionID, pin: Pin?)] {
         if let ids, try !FileStore.exists(directory.configurationPath) {
-            throw DumpsError.notConfigured(ids, directory.configurationPath, known: [])
+            throw Failure.notConfigured(ids, directory.configurationPath, known: [])
         }
         let transaction = try await DumpsTransaction.begin(in: directory)
         defer { try? transaction.end() }
@@ -179,7 +179,7 @@ extension Pinning {
         if path == nil {
             switch request {
             case .present:
-                guard let held else { throw DumpsError.nothingHeld(id) }
+                guard let held else { throw Failure.nothingHeld(id) }
                 return [.present(held)]
             case .at(let timestamp):
                 if let held, held.timestamp == timestamp { return [.present(held)] }
@@ -191,7 +191,7 @@ extension Pinning {
             return try await committed(id, at: name, in: place ?? directory.path, held: held)
         }
         if case .revision(let name) = request {
-            throw DumpsError.noRevision(directory: path ?? directory.path, name: name, gap: nil)
+            throw Failure.noRevision(directory: path ?? directory.path, name: name, gap: nil)
         }
         let source: BundleHistory.Source
         let places: String
@@ -199,7 +199,7 @@ extension Pinning {
         if let path {
             (source, places) = (.path(path), path)
         } else {
-            do throws(DumpsError) {
+            do throws(Failure) {
                 let repository = try await GitRepository(containing: directory.path)
                 (source, places) = (.git(repository), "the git history of \(directory.path)")
                 if let gap = repository.gap { remedy = "\(gap), or \(remedy)" }
@@ -214,11 +214,11 @@ extension Pinning {
         if path == nil, let held, request.includes(held.timestamp) { candidates.insert(.present(held), at: 0) }
         guard let newest = candidates.map(\.timestamp).max() else {
             if let unusable = listing.unusable.first { remedy = "a bundle cannot be read (\(unusable)); \(remedy)" }
-            throw DumpsError.notFound(
+            throw Failure.notFound(
                 id, wanted: "\(request)", places: places, found: Self.distinct(timestamps), remedy: remedy)
         }
         if request == .present, Set(timestamps).count > 1 {
-            throw DumpsError.several(id, place: places, found: Self.distinct(timestamps))
+            throw Failure.several(id, place: places, found: Self.distinct(timestamps))
         }
         return candidates.filter { $0.timestamp == newest }
     }
@@ -228,7 +228,7 @@ extension Pinning {
         _ id: CollectionID, at name: String, in place: String, held: LockFile.Collection?
     ) async throws -> [Candidate] {
         guard let bundle = try await HistoricBundle(of: id, at: name, in: place) else {
-            throw DumpsError.notFound(
+            throw Failure.notFound(
                 id, wanted: "of this collection in the commit \(name)", places: place, found: [],
                 remedy: "give another commit with --at or --from git:REV")
         }

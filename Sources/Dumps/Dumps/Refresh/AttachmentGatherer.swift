@@ -54,7 +54,7 @@ struct AttachmentGatherer: Sendable {
         guard !missing.isEmpty else { return sources }
         onEvent(.downloading(id, files: missing.count, bytes: missing.saturatingSum { UInt64(clamping: $0.size) }))
         for attachment in missing where attachment.size > Limits.attachmentBytes {
-            throw DumpsError.attachment(
+            throw Failure.attachment(
                 location: attachment.location, record: attachment.record,
                 problem: "it is \(attachment.size) bytes, over the limit of \(Limits.attachmentBytes); "
                     + "exclude it with max-size in dumps.yaml")
@@ -101,10 +101,10 @@ struct AttachmentGatherer: Sendable {
                         return HeldFile(bytes, digest: held.sha256, location: held.location, newer: attachment.digest)
                     }
                 }
-            } catch let error as HTTPError {
-                let isOfServer = [.unreachable, .backoff, .cancelled].contains(FailureKind(of: error))
-                if isOfServer || error.failureCode == .usage { throw error }
-                throw DumpsError.attachment(attachment, error)
+            } catch let error as Failure where !error.isOfSystem {
+                let isOfServer = [.unreachable, .backoff, .cancelled].contains(FailureClass(error))
+                if isOfServer || error.code == .usage { throw error }
+                throw Failure.attachment(attachment, error)
             }
         }
         onEvent(.downloaded(id))
@@ -150,7 +150,7 @@ struct AttachmentGatherer: Sendable {
             }
             try file.finish(flushing: false)
             return saved
-        } catch let error as HTTPError where error.code == .content {
+        } catch let error as Failure where error.code == .content {
             // Remove the wrong bytes, because the next run would resume after them.
             try FileStore.remove(path)
             throw error
@@ -166,8 +166,10 @@ struct AttachmentGatherer: Sendable {
     ) async throws -> [WantedAttachment] {
         let path = directory.serverZIPPath(id)
         var lacking: [WantedAttachment] = []
+        var isFetched = false
         do {
             try await downloadZip(of: id, at: base, to: path)
+            isFetched = true
             let zip = try AttachmentsZIP(path: path)
             for attachment in missing {
                 guard let content = zip.file(of: attachment.record, size: attachment.size),
@@ -185,12 +187,10 @@ struct AttachmentGatherer: Sendable {
                 notes.append(
                     "the server's zip is missing \(lacking.count) of \(Counted.text(missing.count, "attachment"))")
             }
-        } catch let error as HTTPError where error.hold == nil && error.code != .cancelled {
-            notes.append("the server's zip could not be fetched (\(error)); attachments were fetched one by one")
-            lacking = missing
-        } catch let error as BundleError where !error.isOfSystem {
-            // Use only a part of the error, because its advice to restore the file does not apply to a temporary file.
-            notes.append("the server's zip is damaged (\(error.problem)); attachments were fetched one by one")
+        } catch let error as Failure where !error.isOfSystem && error.hold == nil && error.code != .cancelled {
+            // The advice to restore the file does not apply to a temporary file.
+            let problem = isFetched ? "is damaged (\(error.sentence))" : "could not be fetched (\(error))"
+            notes.append("the server's zip \(problem); attachments were fetched one by one")
             lacking = missing
         }
         try FileStore.remove(path)

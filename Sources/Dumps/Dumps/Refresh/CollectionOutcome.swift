@@ -51,7 +51,7 @@ package struct CollectionOutcome: Sendable {
     package var notes: [String] = []
     /// The guards that the new state violates although it was accepted.
     package var accepted: [GuardViolation] = []
-    package var error: DumpsError?
+    package var error: Failure?
     /// The acknowledgement of the failure; `nil` unless the status is `acknowledged`.
     package var acknowledgement: Acknowledgement?
 
@@ -77,8 +77,9 @@ extension CollectionOutcome {
             }
             return
         }
-        if error.kind != known.kind {
-            notes.append("this failure is new: \(error.kind.rawValue); dumps.yaml acknowledges \(known.kind.rawValue)")
+        if FailureClass(error) != known.kind {
+            notes.append(
+                "this failure is new: \(FailureClass(error).rawValue); dumps.yaml acknowledges \(known.kind.rawValue)")
         } else if known.isOver(at: now) {
             notes.append("its failure was acknowledged only until \(Pin.dateText(known.until))")
         } else if let days = known.exceededDays(at: now) {

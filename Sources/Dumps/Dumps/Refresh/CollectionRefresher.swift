@@ -78,11 +78,11 @@ struct CollectionRefresher: Sendable {
             outcome.status =
                 planned.held == nil
                 ? .created : planned.action == .repack ? .repacked : isRepaired ? .repaired : .updated
-        } catch let error as DumpsError where error.kind == .stale {
+        } catch let error as Failure where error.cause == .stale {
             outcome.status = .unchanged
             outcome.notes.append("\(error)")
         } catch {
-            outcome.error = DumpsError(ofRefresh: error, of: outcome.id)
+            outcome.error = Failure(ofRefresh: error, of: outcome.id)
         }
         return outcome
     }
@@ -98,12 +98,12 @@ extension CollectionRefresher {
         into outcome: inout CollectionOutcome
     ) async throws -> (Snapshot, isSameState: Bool, Succession) {
         // The payload of the current bundle is inflated and parsed only here.
-        let payload = atHand.map { bundle in Result { () throws(BundleError) in try bundle.reader.payload() } }
+        let payload = atHand.map { bundle in Result { () throws(Failure) in try bundle.reader.payload() } }
         let old = try? payload?.get()
         let snapshot: Snapshot
         var succession = Succession.same
         if planned.action == .repack, let atHand, let payload {
-            guard let held = planned.held else { throw DumpsError(problem: "the lock file does not list it") }
+            guard let held = planned.held else { throw Failure(problem: "the lock file does not list it") }
             // Verify the bundle again, as of the time in the lock file.
             snapshot = try verifier.snapshot(of: atHand.reader, payload: payload.get(), as: held)
         } else {
@@ -141,7 +141,7 @@ extension CollectionRefresher {
         }
         guard !violations.isEmpty else { return }
         guard accepted.contains(planned.id) else {
-            throw DumpsError.guarded(planned.id, violations, command: "rsdump refresh")
+            throw Failure.guarded(planned.id, violations, command: "rsdump refresh")
         }
         outcome.accepted = violations
         outcome.notes += violations.map { "accepted despite a guard: \($0)" }
@@ -176,7 +176,7 @@ extension CollectionRefresher {
         }
         // The budget may have been lowered since the bundle was written.
         if let excess = try planned.settings.budget.excess(of: held, in: atHand.reader) {
-            throw DumpsError.overBudget(excess)
+            throw Failure.overBudget(excess)
         }
         return true
     }
@@ -190,8 +190,8 @@ extension CollectionRefresher {
         _ snapshot: Snapshot, by rule: AttachmentRule, notes: inout [String]
     ) throws -> (wanted: [WantedAttachment], omitted: [SHA256Digest: OmissionReason]) {
         let selector = try AttachmentSelector(rule)
-        let (wanted, omitted) = try Result { () throws(FormatError) in try selector.select(snapshot.records) }
-            .mapError { HTTPError.changeset($0, url: server) }.get()
+        let (wanted, omitted) = try Result { () throws(Failure) in try selector.select(snapshot.records) }
+            .mapError { Failure.changeset($0, url: server) }.get()
         if wanted.isEmpty, !omitted.isEmpty, omitted.values.allSatisfy({ $0 == .filter }) {
             notes.append(
                 "the attachment filter matches none of the attachments (\(omitted.count)); if it should, correct "

@@ -64,7 +64,7 @@ package struct Refresh: Sendable {
     /// Refreshes the named collections, or all configured ones if there are no names, and ends the transaction. Does
     /// I/O and uses the network.
     ///
-    /// - Throws: ``DumpsError``; `HTTPError` if the monitor cannot be fetched; ``BundleError`` if the lock file cannot
+    /// - Throws: ``Failure``; `Failure` if the monitor cannot be fetched; ``Failure`` if the lock file cannot
     ///   be read or written. Errors of single collections are in their outcomes.
     package func run(_ names: [CollectionID] = []) async throws -> RefreshReport {
         let settings = try selected(names)
@@ -88,7 +88,7 @@ package struct Refresh: Sendable {
         return try await report(plan, results, staged, refusal, unlisted: unlisted)
     }
 
-    private func selected(_ names: [CollectionID]) throws(DumpsError) -> [DumpsConfiguration.Collection] {
+    private func selected(_ names: [CollectionID]) throws(Failure) -> [DumpsConfiguration.Collection] {
         let settings = try configuration.selecting(names, file: directory.configurationPath)
         let strangers = options.accepted.filter { id in !settings.contains { $0.id == id } }
         guard strangers.isEmpty else {
@@ -127,13 +127,13 @@ package struct Refresh: Sendable {
     /// Makes the staged bundles current. Does I/O.
     ///
     /// - Returns: the reason that none could become current: they exceed their budget; `nil` on success.
-    private func commit(_ results: [CollectionOutcome], _ staged: Set<CollectionID>) throws -> DumpsError? {
-        var refusal: DumpsError?
+    private func commit(_ results: [CollectionOutcome], _ staged: Set<CollectionID>) throws -> Failure? {
+        var refusal: Failure?
         do {
             try transaction.commit(configuration)
             // The commit is already complete, so a download that cannot be removed is not a failure.
             for id in staged { try? directory.removeDownloads(of: id) }
-        } catch let error as DumpsError where error.kind == .budget {
+        } catch let error as Failure where error.excess != nil {
             refusal = error
             try transaction.discard(staged)
             try transaction.commit(configuration)
@@ -144,13 +144,13 @@ package struct Refresh: Sendable {
     }
 
     private func hasFailures(
-        _ results: [CollectionOutcome], _ staged: Set<CollectionID>, _ refusal: DumpsError?
+        _ results: [CollectionOutcome], _ staged: Set<CollectionID>, _ refusal: Failure?
     ) -> Bool {
         results.contains { $0.status == .failed } || (refusal != nil && !staged.isEmpty)
     }
 
     private func report(
-        _ plan: Plan, _ results: [CollectionOutcome], _ staged: Set<CollectionID>, _ refusal: DumpsError?,
+        _ plan: Plan, _ results: [CollectionOutcome], _ staged: Set<CollectionID>, _ refusal: Failure?,
         unlisted: [CollectionID]
     ) async throws -> RefreshReport {
         let lock = try directory.readableLock().lock
@@ -174,7 +174,7 @@ package struct Refresh: Sendable {
     ///   - refusal: the reason that its packed bundle could not become current.
     ///   - missed: the earlier refreshes; `nil` if nothing failed.
     private func outcome(
-        of planned: PlannedCollection, _ result: CollectionOutcome, refusal: DumpsError?, missed: MissedRefreshes?,
+        of planned: PlannedCollection, _ result: CollectionOutcome, refusal: Failure?, missed: MissedRefreshes?,
         monitor: MonitorChangeset
     ) -> CollectionOutcome {
         var outcome = result
@@ -182,7 +182,7 @@ package struct Refresh: Sendable {
         if outcome.status == .failed {
             // Add notes about the start of the failure, and about a similar name that may have been intended.
             missed?.sentence(outcome.serverTimestamp, bundle: outcome.previous).map { outcome.notes.append($0) }
-            if outcome.error?.kind == .unknown, monitor.collections[outcome.id] == nil {
+            if case .unknownCollection? = outcome.error?.cause, monitor.collections[outcome.id] == nil {
                 let similar = outcome.id.mostSimilar(in: monitor.collections.keys)
                 outcome.notes.append(
                     similar.map { "did you mean \($0)?" } ?? "list the server's collections with: rsdump list")
@@ -239,7 +239,7 @@ package struct Refresh: Sendable {
                 outcome.error = .overBudget(excess)
             }
         } catch {
-            outcome.error = DumpsError(ofRefresh: error, of: outcome.id)
+            outcome.error = Failure(ofRefresh: error, of: outcome.id)
         }
         if outcome.error != nil { outcome.status = .failed }
         return outcome
@@ -253,7 +253,7 @@ package struct Refresh: Sendable {
             var outcome = outcomeWithoutWork(planned) ?? CollectionOutcome(planned, status: .planned)
             // The monitor does not list the current state, so fetch the collection to find out whether it has changed.
             if planned.action == .probe, outcome.error == nil {
-                do throws(DumpsError) {
+                do throws(Failure) {
                     let fetched = try await fetcher.fetch(planned, in: directory)
                     outcome.serverTimestamp = fetched.snapshot.timestamp
                     let isAsWanted = planned.held?.attachmentRule == planned.settings.attachments.text
@@ -262,7 +262,7 @@ package struct Refresh: Sendable {
                     {
                         outcome.status = .unchanged
                     }
-                } catch  where error.kind == .stale {
+                } catch  where error.cause == .stale {
                     outcome.status = .unchanged
                     outcome.notes.append("\(error)")
                 } catch {

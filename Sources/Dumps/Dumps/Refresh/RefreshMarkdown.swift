@@ -39,8 +39,8 @@ package struct RefreshMarkdown {
     private var lines: [String] {
         var lines = ["## Remote Settings dumps", "", heading, "", totals]
         // Invalid signatures come before all other failures.
-        for each in FailureClass.allCases {
-            let failed = report.failed.filter { $0.error.map { FailureClass($0.kind) } == each }
+        for each in FailureGroup.allCases {
+            let failed = report.failed.filter { $0.error.map { FailureGroup(FailureClass($0)) } == each }
             if !failed.isEmpty { lines += ["", "### \(each.title)", "", each.advice, ""] + failures(failed) }
         }
         if !report.acknowledged.isEmpty {
@@ -147,7 +147,7 @@ package struct RefreshMarkdown {
     }
 
     private func details(_ outcome: CollectionOutcome) -> [String] {
-        let url = outcome.error.flatMap { $0.file.hasPrefix("http") ? $0.file : nil }
+        let url = outcome.error.flatMap { $0.place.hasPrefix("http") ? $0.place : nil }
         return ["  - reason: \(MarkdownText.prose(reason(outcome)))"]
             + (url.map { ["  - URL: \(MarkdownText.code($0))"] } ?? []) + notes(outcome)
     }
@@ -155,8 +155,8 @@ package struct RefreshMarkdown {
     /// Returns the error of an outcome, without the collection's name and the URL, which are shown beside it.
     private func reason(_ outcome: CollectionOutcome) -> String {
         guard let error = outcome.error else { return "" }
-        let isShown = error.file.hasPrefix("http") || Bytes(utf8: error.file) == Bytes(utf8: "\(outcome.id)")
-        let text = isShown ? error.withoutFile : "\(error)"
+        let isShown = error.place.hasPrefix("http") || Bytes(utf8: error.place) == Bytes(utf8: "\(outcome.id)")
+        let text = isShown ? error.withoutPlace : "\(error)"
         return text.hasPrefix("\(outcome.id) ") ? String(text.dropFirst("\(outcome.id) ".count)) : text
     }
 

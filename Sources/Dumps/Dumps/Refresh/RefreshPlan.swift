@@ -162,7 +162,7 @@ struct RefreshPlanner {
 extension CollectionFetcher {
     /// Fetches the state required by a plan, for a caller that packs nothing. Reads the current bundle, which may be
     /// damaged.
-    func fetch(_ planned: PlannedCollection, in directory: DumpsDirectory) async throws(DumpsError) -> Fetched {
+    func fetch(_ planned: PlannedCollection, in directory: DumpsDirectory) async throws(Failure) -> Fetched {
         let bundle = try? BundleReader(path: directory.bundlePath(planned.id))
         let fetched = try await fetch(planned, onto: bundle, try? bundle?.payload(), BundleVerifier(policy))
         if fetched.snapshot.timestamp == planned.held?.timestamp {
@@ -178,7 +178,7 @@ extension CollectionFetcher {
     ///   - payload: its records; `nil` if they cannot be read.
     func fetch(
         _ planned: PlannedCollection, onto bundle: BundleReader?, _ payload: Payload?, _ verifier: BundleVerifier
-    ) async throws(DumpsError) -> Fetched {
+    ) async throws(Failure) -> Fetched {
         let held = planned.held.map { entry in
             // The lock file can be edited, and so can the bundle.
             let verified = bundle.flatMap { bundle in
@@ -192,26 +192,26 @@ extension CollectionFetcher {
             id: planned.id, expected: planned.serverTimestamp, held: held,
             base: planned.isBase(bundle?.head) ? payload : nil)
         wanted.needsState = true
-        do throws(HTTPError) {
+        do throws(Failure) {
             guard let fetched = try await fetch(wanted) else { throw .noAnswer(url: "\(planned.id)") }
             return fetched
         } catch {
-            if error.fault == .unknownCollection, planned.held != nil { throw .gone(planned.id) }
+            if case .unknownCollection = error.cause, planned.held != nil { throw .gone(planned.id) }
             // Both the list and the collection may have come from an outdated cache.
-            if case .rollback(let held, let answered) = error.fault, let listed = planned.serverTimestamp,
+            if case .rollback(let held, let answered) = error.cause, let listed = planned.serverTimestamp,
                 listed < held,
                 planned.action == .probe || planned.action == .full
             {
                 throw .stale(held: held, answered: answered)
             }
-            throw DumpsError(ofRefresh: error, of: planned.id)
+            throw Failure(ofRefresh: error, of: planned.id)
         }
     }
 }
 
 extension PlannedCollection {
     /// Checks that an unchanged state is not older than the one announced in the server's list.
-    func checkDelivered(_ answered: Timestamp) throws(DumpsError) {
+    func checkDelivered(_ answered: Timestamp) throws(Failure) {
         guard let serverTimestamp, answered < serverTimestamp else { return }
         throw .undelivered(listed: serverTimestamp, answered: answered)
     }
@@ -261,11 +261,11 @@ extension DumpsDirectory {
     func diskState(_ id: CollectionID, _ held: LockFile.Collection?) -> RefreshPlanner.DiskState {
         let path = bundlePath(id)
         let size: Int
-        do throws(BundleError) {
+        do throws(Failure) {
             guard case .file(let found)? = try FileStore.kind(path) else { return .absent }
             size = found
         } catch {
-            return .damaged(error.sentence)
+            return .damaged(error.located)
         }
         guard let held else { return .asLocked }
         guard size == held.bundle.size else {
@@ -274,7 +274,7 @@ extension DumpsDirectory {
             }
             return .damaged("its bundle is \(size) bytes instead of the \(held.bundle.size) in the lock file")
         }
-        do throws(BundleError) {
+        do throws(Failure) {
             let head = try BundleHead.read(path: path)
             guard head.collection == id, head.timestamp == held.timestamp else {
                 return .damaged(
@@ -282,7 +282,7 @@ extension DumpsDirectory {
             }
             return .asLocked
         } catch {
-            return .damaged(error.sentence)
+            return .damaged(error.located)
         }
     }
 }

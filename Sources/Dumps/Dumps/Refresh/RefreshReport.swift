@@ -31,7 +31,7 @@ package struct RefreshReport: Sendable {
     package var acknowledged: [CollectionOutcome] { outcomes.filter { $0.status == .acknowledged } }
 
     /// The codes of the errors that caused the failures.
-    private var causes: [FailureCode] { failed.compactMap(\.error).map(\.code) }
+    private var causes: [Failure.Code] { failed.compactMap(\.error).map(\.code) }
 
     /// The number of seconds until requests are allowed again; `nil` unless a backoff requested by servers is the only
     /// cause of failures.
@@ -50,7 +50,7 @@ package struct RefreshReport: Sendable {
     package var isStoppedByFiles: Bool { !causes.isEmpty && causes.allSatisfy { $0 == .storage } }
 }
 
-extension FailureCode {
+extension Failure.Code {
     /// Whether the server is unavailable: it was not reached, dropped the connection, was too slow, or answered with an
     /// error (5xx) without a time to retry.
     fileprivate var isUnavailability: Bool {

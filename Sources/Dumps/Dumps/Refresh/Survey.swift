@@ -22,7 +22,7 @@ package struct Survey: Sendable {
     /// Returns the local states. Does I/O, without the network.
     ///
     /// - Parameter names: the collections; empty for all configured ones.
-    /// - Throws: ``DumpsError``, or `BundleError` if the lock file cannot be read.
+    /// - Throws: ``Failure``, or `Failure` if the lock file cannot be read.
     package func offline(_ names: [CollectionID]) throws -> [SurveyedCollection] {
         let lock = try directory.lockFile()
         let planner = RefreshPlanner(policy: policy, isFull: false)
@@ -35,7 +35,7 @@ package struct Survey: Sendable {
 
     /// Returns the local states and the server's. Does I/O and sends one request.
     ///
-    /// - Throws: the errors of ``offline(_:)``, and `HTTPError`.
+    /// - Throws: the errors of ``offline(_:)``, and `Failure`.
     package func online(_ names: [CollectionID], client: ServerClient) async throws -> [SurveyedCollection] {
         let lock = try directory.lockFile()
         let settings = try configuration.selecting(names, file: directory.configurationPath)
@@ -50,7 +50,7 @@ package struct Survey: Sendable {
         case snapshot(Snapshot)
         /// The server does not have the collection.
         case absent
-        case failed(DumpsError)
+        case failed(Failure)
     }
 
     /// Fetches the server's state of each collection and verifies it, as in a refresh. Does I/O, and writes nothing.
@@ -83,11 +83,11 @@ package struct Survey: Sendable {
             return try? BundleVerifier(policy).snapshot(of: bundle, as: held)
         }
         if planned.action == .unchanged || planned.action == .repack, let current { return .snapshot(current) }
-        do throws(DumpsError) {
+        do throws(Failure) {
             return .snapshot(try await fetcher.fetch(planned, in: directory).snapshot)
         } catch {
-            switch error.kind {
-            case .gone, .unknown: return .absent
+            switch error.cause {
+            case .gone, .unknownCollection: return .absent
             case .stale: return current.map(ServerState.snapshot) ?? .failed(error)
             default: return .failed(error)
             }
@@ -129,11 +129,11 @@ package struct Survey: Sendable {
         _ settings: [DumpsConfiguration.Collection], _ lock: LockFile, client: ServerClient, isFull: Bool
     ) async throws -> (plan: [PlannedCollection], monitor: MonitorChangeset) {
         guard case .changes(let document, _) = try await client.monitor(expected: nil) else {
-            throw DumpsError.emptyMonitor("\(client.server)")
+            throw Failure.emptyMonitor("\(client.server)")
         }
-        let monitor = try Result { () throws(FormatError) in
+        let monitor = try Result { () throws(Failure) in
             try MonitorChangeset(parsing: document.body)
-        }.mapError { DumpsError.malformedMonitor($0, url: "\(document.url)") }.get()
+        }.mapError { Failure.malformedMonitor($0, url: "\(document.url)") }.get()
         let planner = RefreshPlanner(policy: policy, isFull: isFull)
         let plan = settings.map { settings in
             let held = lock.collections[settings.id]
@@ -147,8 +147,8 @@ package struct Survey: Sendable {
 extension DumpsConfiguration {
     /// Returns the settings of the named collections. Without names, returns those of all.
     ///
-    /// - Throws: ``DumpsError`` if a name is not configured, or if no collection is.
-    func selecting(_ names: [CollectionID], file: String) throws(DumpsError) -> [Collection] {
+    /// - Throws: ``Failure`` if a name is not configured, or if no collection is.
+    func selecting(_ names: [CollectionID], file: String) throws(Failure) -> [Collection] {
         guard !names.isEmpty else {
             guard !collections.isEmpty else { throw .nothingConfigured(file) }
             return collections

@@ -18,7 +18,7 @@ extension Verification {
     ///   - history: the earlier states to compare with, or the error for which there is no history.
     /// - Returns: the bundles that violate guards, or that cannot be compared with their earlier states.
     package func violations(
-        by configuration: DumpsConfiguration, of outcomes: [Outcome], history: Result<BundleHistory, DumpsError>
+        by configuration: DumpsConfiguration, of outcomes: [Outcome], history: Result<BundleHistory, Failure>
     ) async throws -> [Guarded] {
         var found: [Guarded] = []
         for outcome in outcomes where outcome.verdict.isGood {
@@ -33,7 +33,7 @@ extension Verification {
                 earlier = listing.bundles.first { $0.timestamp < entry.timestamp }
                 problem = listing.unusable.first.map { "\($0)" } ?? (listing.isCut ? history.gap : nil)
             case .failure(let error):
-                problem = [error.file, error.problem].filter { !$0.isEmpty }.joined(separator: ": ")
+                problem = error.located
             }
             if earlier != nil || !guards.compare(records) { problem = nil }
             let violations = guards.violations(

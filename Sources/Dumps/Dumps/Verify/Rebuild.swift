@@ -37,12 +37,12 @@ package struct Rebuild: Sendable {
     /// Rebuilds the bundles. Each one is verified before it is written again. Does I/O; uses no network.
     ///
     /// - Parameter names: the collections; an empty list means all in the lock file.
-    /// - Throws: `BundleError` if the lock file cannot be read; ``DumpsError`` if a name is not in the lock file.
+    /// - Throws: `Failure` if the lock file cannot be read; ``Failure`` if a name is not in the lock file.
     package func run(_ names: [CollectionID]) async throws -> [Outcome] {
         let lock = try directory.lockFile()
         let unknown = names.filter { lock.collections[$0] == nil }
         guard unknown.isEmpty else {
-            throw DumpsError.notLocked(unknown, directory.lockPath, known: lock.collections.keys)
+            throw Failure.notLocked(unknown, directory.lockPath, known: lock.collections.keys)
         }
         let wanted = lock.collections.filter { names.isEmpty || names.contains($0.key) }
         return await wanted.sorted { $0.key < $1.key }.concurrentMap { id, entry in

@@ -28,7 +28,7 @@ extension DumpsDirectory {
     ///   - tracked: the paths of the files in `.rsdump/` that git tracks, relative to the directory.
     ///   - place: the directory in the work tree, for messages. It differs from the path for a directory that was
     ///     checked out of a commit.
-    /// - Throws: `BundleError`.
+    /// - Throws: `Failure`.
     package func strayFiles(tracked: [String], at place: String) throws -> [StrayFile] {
         let lock = try lockFile()
         let collections = lock.collections.keys + [lock.retired].compactMap(\.self)
@@ -65,7 +65,7 @@ extension DumpsDirectory {
         return found.sorted { $0.path.utf8.lexicographicallyPrecedes($1.path.utf8) }
     }
 
-    private func isAllowedFile(_ name: String) throws(BundleError) -> Bool {
+    private func isAllowedFile(_ name: String) throws(Failure) -> Bool {
         // Only a regular file is allowed, not a link, a pipe or a device.
         guard Self.isAllowed(name) else { return false }
         return try FileStore.size("\(path)/\(name)") != nil
@@ -81,14 +81,14 @@ extension DumpsDirectory {
     /// Returns the paths of the files in `.rsdump/` that git tracks, relative to the directory, sorted; empty outside
     /// of a repository. Does I/O, and runs git if there is a `.rsdump/`.
     ///
-    /// - Throws: ``DumpsError`` if the directory is in a repository, but git cannot be asked.
+    /// - Throws: ``Failure`` if the directory is in a repository, but git cannot be asked.
     package func trackedWork() async throws -> [String] {
         guard try FileStore.kind(workPath) != nil, try isInRepository() else { return [] }
-        do throws(DumpsError) {
+        do throws(Failure) {
             return try await GitRepository(containing: path).tracked(below: Self.workName)
         } catch {
-            throw DumpsError(
-                error.code, file: workPath, problem: "it is unknown whether git tracks files in it: \(error.problem)",
+            throw Failure(
+                error.code, place: workPath, problem: "it is unknown whether git tracks files in it: \(error.problem)",
                 remedy: "remove the directory, or correct this problem")
         }
     }
@@ -96,12 +96,12 @@ extension DumpsDirectory {
     /// Returns the paths of the files in the `.rsdump/` of a commit, relative to the directory, sorted. Runs git.
     ///
     /// - Parameter name: a tag, a branch or another name of a commit.
-    package func trackedWork(in name: String) async throws(DumpsError) -> [String] {
+    package func trackedWork(in name: String) async throws(Failure) -> [String] {
         let repository = try await GitRepository(containing: path)
         return try await repository.tracked(below: Self.workName, in: repository.revision(name))
     }
 
-    private func isInRepository() throws(BundleError) -> Bool {
+    private func isInRepository() throws(Failure) -> Bool {
         guard var place = try FileStore.resolved(path) else { return false }
         while try !FileStore.exists("\(place)/.git") {
             guard place != "/" else { return false }
@@ -113,8 +113,8 @@ extension DumpsDirectory {
     /// Returns the allowed files that are written by people or for git: all except bundles, `dumps.yaml` and the lock
     /// file. Does I/O.
     ///
-    /// - Throws: `BundleError`, also if a file is too large.
-    package func documents() throws(BundleError) -> [(name: String, content: Bytes)] {
+    /// - Throws: `Failure`, also if a file is too large.
+    package func documents() throws(Failure) -> [(name: String, content: Bytes)] {
         var documents: [(name: String, content: Bytes)] = []
         for name in try FileStore.list(path) ?? [] where !["dumps.yaml", "dumps.lock.json"].contains(name) {
             guard try isAllowedFile(name),
@@ -126,7 +126,7 @@ extension DumpsDirectory {
     }
 
     /// Writes a file from ``documents()`` of another directory, unless there is one with this name. Does I/O.
-    package func add(document name: String, _ content: Bytes) throws(BundleError) {
+    package func add(document name: String, _ content: Bytes) throws(Failure) {
         guard try FileStore.kind("\(path)/\(name)") == nil else { return }
         try FileStore.replace("\(path)/\(name)", below: path, with: content)
     }

@@ -36,7 +36,7 @@ package struct Verification: Sendable {
     ///   - names: the collections; an empty list means all in the lock file and all configured ones.
     ///   - configured: the configuration's collections. Each must have a bundle, and a pinned one must have its pinned
     ///     state.
-    /// - Throws: `BundleError` if the lock file cannot be read; ``DumpsError`` if a name is neither in it nor
+    /// - Throws: `Failure` if the lock file cannot be read; ``Failure`` if a name is neither in it nor
     ///   configured.
     package func run(_ names: [CollectionID], configured: [DumpsConfiguration.Collection]) async throws -> [Outcome] {
         let lock = try directory.lockFile()
@@ -45,7 +45,7 @@ package struct Verification: Sendable {
         let wanted = names.isEmpty ? known.sorted() : names
         let unknown = wanted.filter { !known.contains($0) }
         guard unknown.isEmpty else {
-            throw DumpsError.notConfigured(unknown, directory.configurationPath, known: known)
+            throw Failure.notConfigured(unknown, directory.configurationPath, known: known)
         }
         let settings = Dictionary(uniqueKeysWithValues: configured.map { ($0.id, $0) })
         return await wanted.sorted().concurrentMap { id in
@@ -76,16 +76,16 @@ package struct Verification: Sendable {
         do {
             try verifier.verify(path, of: id, against: entry)
             if let pin, pin.at != entry.timestamp {
-                throw DumpsError.elsewhere(id, pin, held: entry.timestamp)
+                throw Failure.elsewhere(id, pin, held: entry.timestamp)
             }
             return Outcome(id: id, entry: entry, verdict: .good, pin: pin)
         } catch {
-            guard let pin, FailureKind(of: error) != .pin else {
+            guard let pin, (error as? Failure)?.cause != .pin else {
                 return Outcome(id: id, entry: entry, verdict: .bad(error))
             }
             // A refresh does not change a pinned collection, so the remedy in the original error would not help.
-            let problem = (error as? BundleError)?.sentence ?? "\(error)"
-            return Outcome(id: id, entry: entry, verdict: .bad(DumpsError.damaged(id, pin, problem: problem)))
+            let problem = (error as? Failure)?.located ?? "\(error)"
+            return Outcome(id: id, entry: entry, verdict: .bad(Failure.damaged(id, pin, problem: problem)))
         }
     }
 }
@@ -119,7 +119,7 @@ extension Verification.Outcome.Verdict {
         case .interrupted:
             "rsdump was interrupted; the new bundle is complete, but not in the lock file yet; run rsdump refresh"
         case .missing: "it has never been fetched; run rsdump refresh"
-        case .bad(let error as BundleError) where error.isOfTrust:
+        case .bad(let error as Failure) where error.isOfTrust:
             "\(error); to fetch it again, run rsdump refresh --full"
         case .bad(let error): "\(error)"
         }

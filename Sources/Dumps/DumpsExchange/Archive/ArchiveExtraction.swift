@@ -53,14 +53,14 @@ package struct ArchiveExtraction {
 
     /// Extracts the entries selected by `use`. Does I/O.
     ///
-    /// - Throws: `BundleError`, which names the entry if the error concerns one.
+    /// - Throws: `Failure`, which names the entry if the error concerns one.
     package mutating func extract(_ path: String) throws {
         try extract(path, shown: path, depth: 1)
     }
 
     private mutating func extract(_ path: String, shown: String, depth: Int) throws {
         guard depth <= Self.nesting else {
-            throw BundleError(
+            throw Failure(
                 .overLimit, file: shown, found: "archives are nested more than \(Self.nesting) levels deep")
         }
         let inputSize = try FileStore.size(path) ?? 0
@@ -95,20 +95,20 @@ package struct ArchiveExtraction {
     /// skipped.
     private mutating func target(
         of entry: ArchiveFile.Entry, _ shown: String, depth: Int, number: Int
-    ) throws(BundleError) -> (path: String, archive: String?)? {
+    ) throws(Failure) -> (path: String, archive: String?)? {
         let name = try checked(entry.name, shown)
         let use = use(name, depth > 1)
         guard use != .passOver, entry.kind != .directory else { return nil }
         guard entry.kind == .file else {
-            throw BundleError(
-                .content, file: shown, entry: entry.name,
+            throw Failure(
+                .usage, file: shown, entry: entry.name,
                 found: "the entry is a link or a special file, not a regular file",
                 remedy: "create the archive again with a regular file in its place; nothing was written")
         }
         guard case .extract(let wanted) = use else { return ("\(directory)/.nested-\(depth)-\(number)", name) }
         guard extracted.insert(wanted.exact).inserted else {
             throw refused(
-                .content, in: shown, entry: entry.name, found: "another entry would be extracted to the same file")
+                .usage, in: shown, entry: entry.name, found: "another entry would be extracted to the same file")
         }
         return ("\(directory)/\(wanted)", nil)
     }
@@ -140,7 +140,7 @@ package struct ArchiveExtraction {
         }
         if let claimed = entry.size, claimed != size {
             throw refused(
-                .content, in: shown, entry: entry.name, expected: "\(claimed) bytes, as in its header",
+                .usage, in: shown, entry: entry.name, expected: "\(claimed) bytes, as in its header",
                 found: "\(size)")
         }
         try file.finish(flushing: false)
@@ -158,11 +158,11 @@ package struct ArchiveExtraction {
                 output += piece.count
                 guard output <= allowed else { throw tooMuch(shown, nil) }
             }
-        } catch let error as BundleError where !error.isOfSystem {
+        } catch let error as Failure where !error.isOfSystem {
             let (entry, last) = Self.entry(at: output, of: path)
             throw refused(
-                error.code, in: shown, entry: entry, expected: error.expected,
-                found: error.found + (last.map { " after \(VisibleText.excerpt($0, limit: 300))" } ?? ""))
+                error.code, in: shown, entry: entry,
+                found: error.problem + (last.map { " after \(VisibleText.excerpt($0, limit: 300))" } ?? ""))
         }
     }
 
@@ -185,7 +185,7 @@ package struct ArchiveExtraction {
     }
 
     /// Checks that a name is a relative path without `..`, and returns it without a leading `./` and a trailing `/`.
-    private func checked(_ name: String, _ shown: String) throws(BundleError) -> String {
+    private func checked(_ name: String, _ shown: String) throws(Failure) -> String {
         var parts = name.utf8.split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false)[...]
         if parts.last?.isEmpty == true { parts = parts.dropLast() }
         if parts.count > 1, parts.first?.elementsEqual(".".utf8) == true { parts = parts.dropFirst() }
@@ -196,7 +196,7 @@ package struct ArchiveExtraction {
         }
         guard isSafe, !parts.isEmpty, name.utf8.count <= 4096 else {
             throw refused(
-                .content, in: shown, entry: name,
+                .usage, in: shown, entry: name,
                 found: "the name is not a relative path without .., control characters and backslashes")
         }
         guard parts.count <= Self.pathDepth else {
@@ -207,15 +207,15 @@ package struct ArchiveExtraction {
         return parts.map { String(decoding: $0, as: UTF8.self) }.joined(separator: "/")
     }
 
-    private func tooMuch(_ shown: String, _ entry: String?) -> BundleError {
+    private func tooMuch(_ shown: String, _ entry: String?) -> Failure {
         refused(
             .overLimit, in: shown, entry: entry,
             found: "the archive expands to more than \(mostBytes) bytes, or to more than \(Self.ratio) times its size")
     }
 
     private func refused(
-        _ code: FailureCode, in shown: String, entry: String?, expected: String? = nil, found: String
-    ) -> BundleError {
-        BundleError(code, file: shown, entry: entry, expected: expected, found: found)
+        _ code: Failure.Code, in shown: String, entry: String?, expected: String? = nil, found: String
+    ) -> Failure {
+        Failure(code, file: shown, entry: entry, expected: expected, found: found)
     }
 }

@@ -38,7 +38,7 @@ final class ArchiveFile {
     private let path: String
     private(set) var isCompressed = false
 
-    init(_ path: String, as format: Format) throws(BundleError) {
+    init(_ path: String, as format: Format) throws(Failure) {
         self.path = path
         guard let archive = unsafe archive_read_new() else {
             throw .unreadable(path, found: "not enough memory to read the archive")
@@ -70,7 +70,7 @@ final class ArchiveFile {
     }
 
     /// Reads the next entry; returns `nil` after the last one.
-    func next() throws(BundleError) -> Entry? {
+    func next() throws(Failure) -> Entry? {
         var entry: OpaquePointer?
         let status = unsafe archive_read_next_header(archive, &entry)
         isCompressed = unsafe archive_filter_count(archive) > 1
@@ -80,12 +80,12 @@ final class ArchiveFile {
         guard let text = unsafe archive_entry_pathname(entry) ?? archive_entry_pathname_utf8(entry),
             let name = unsafe String(validatingCString: text)
         else {
-            throw BundleError(.malformed, file: path, found: "the name of an entry is not in UTF-8")
+            throw Failure(.malformed, file: path, found: "the name of an entry is not in UTF-8")
         }
         let isLink = unsafe archive_entry_symlink(entry) != nil || archive_entry_hardlink(entry) != nil
         let type = unsafe archive_entry_filetype(entry)
         guard unsafe archive_entry_is_encrypted(entry) == 0 else {
-            throw BundleError(
+            throw Failure(
                 .malformed, file: path, entry: name, found: "encrypted entries are not supported")
         }
         let isSizeKnown = unsafe archive_entry_size_is_set(entry) != 0
@@ -111,10 +111,10 @@ final class ArchiveFile {
         }
     }
 
-    private func damaged(_ entry: String?) -> BundleError {
+    private func damaged(_ entry: String?) -> Failure {
         let text = unsafe archive_error_string(archive).map { unsafe String(cString: $0) }
-        return BundleError(
-            .content, file: path, entry: entry,
+        return Failure(
+            .usage, file: path, entry: entry,
             found: "not a complete archive (ZIP, tar, 7z or ar; gzip, xz or zstd)" + (text.map { ": \($0)" } ?? ""))
     }
 }

@@ -25,11 +25,11 @@ package final class TarFile {
     /// Writes all members to a new file and flushes it to disk. Does I/O.
     ///
     /// - Returns: the file's size in bytes.
-    /// - Throws: `BundleError`, after removing the file.
+    /// - Throws: `Failure`, after removing the file.
     package static func write(
         _ members: [Member], toNewFile path: String
-    ) throws(BundleError) -> Int {
-        try OutputFile.create(path: path) { (descriptor) throws(BundleError) in
+    ) throws(Failure) -> Int {
+        try OutputFile.create(path: path) { (descriptor) throws(Failure) in
             let file = OutputFile(descriptor: descriptor, name: path)
             let tar = try TarFile(ArchiveOutput(file))
             for member in members { try tar.append(member) }
@@ -38,9 +38,9 @@ package final class TarFile {
         }
     }
 
-    private init(_ output: ArchiveOutput) throws(BundleError) {
-        func memory() -> BundleError {
-            BundleError(
+    private init(_ output: ArchiveOutput) throws(Failure) {
+        func memory() -> Failure {
+            Failure(
                 .storage, file: output.file.name, found: "not enough memory to write the archive")
         }
         guard let archive = unsafe archive_write_new() else { throw memory() }
@@ -65,7 +65,7 @@ package final class TarFile {
         _ = unsafe archive_write_free(archive)
     }
 
-    private func append(_ member: Member) throws(BundleError) {
+    private func append(_ member: Member) throws(Failure) {
         _ = unsafe archive_entry_clear(entry)
         unsafe archive_entry_set_pathname_utf8(entry, member.name)
         unsafe archive_entry_set_filetype(entry, 0o100000)
@@ -75,7 +75,7 @@ package final class TarFile {
         unsafe archive_entry_set_size(entry, la_int64_t(member.content.count))
         unsafe archive_entry_set_mtime(entry, 0, 0)
         try check(unsafe archive_write_header(archive, entry), member.name)
-        try unsafe member.content.withUnsafeBytes { (bytes) throws(BundleError) in
+        try unsafe member.content.withUnsafeBytes { (bytes) throws(Failure) in
             var offset = 0
             while offset < bytes.count {
                 let written = unsafe archive_write_data(
@@ -87,19 +87,19 @@ package final class TarFile {
         try check(unsafe archive_write_finish_entry(archive), member.name)
     }
 
-    private func close() throws(BundleError) {
+    private func close() throws(Failure) {
         try check(unsafe archive_write_close(archive))
         isClosed = true
     }
 
-    private func check(_ status: Int32, _ name: String? = nil) throws(BundleError) {
+    private func check(_ status: Int32, _ name: String? = nil) throws(Failure) {
         guard status == ARCHIVE_OK else { throw failure(name) }
     }
 
-    private func failure(_ name: String?) -> BundleError {
+    private func failure(_ name: String?) -> Failure {
         if let failure = output.failure { return failure }
         let text = unsafe archive_error_string(archive).map { unsafe String(cString: $0) }
-        return BundleError(
+        return Failure(
             .storage, file: output.file.name, entry: name, found: "cannot write the archive: \(text ?? "unknown error")"
         )
     }
@@ -108,14 +108,14 @@ package final class TarFile {
 /// The file that libarchive writes to, and the error that its C callback cannot throw.
 private final class ArchiveOutput {
     let file: OutputFile
-    private(set) var failure: BundleError?
+    private(set) var failure: Failure?
 
     init(_ file: OutputFile) {
         self.file = file
     }
 
     func write(_ bytes: Span<UInt8>) -> Bool {
-        do throws(BundleError) {
+        do throws(Failure) {
             try file.write(bytes)
             return true
         } catch {

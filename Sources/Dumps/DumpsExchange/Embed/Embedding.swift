@@ -50,7 +50,7 @@ package struct Embedding: Sendable {
     /// I/O.
     ///
     /// - Returns: the paths of the changed files.
-    /// - Throws: ``DumpsError``, `BundleError`.
+    /// - Throws: ``Failure``, `Failure`.
     package func write() throws -> [String] {
         let files = try files()
         var changed: [String] = []
@@ -143,8 +143,8 @@ package struct Embedding: Sendable {
                 "\"\\".unicodeScalars.contains($0) || $0.value < 0x20 || $0.value == 0x7F
             })
         else {
-            throw DumpsError(
-                .usage, VisibleText.escape(directory.path),
+            throw Failure(
+                .usage, file: VisibleText.escape(directory.path),
                 found:
                     "a C source file cannot include this path, because it contains quotation marks, backslashes or "
                     + "control characters",
@@ -175,13 +175,13 @@ package struct Embedding: Sendable {
     }
 
     /// Refuses data from another server, such as a staging server. Imported data has no server and is always accepted.
-    private func checkEnvironment(of lock: LockFile) throws(DumpsError) {
+    private func checkEnvironment(of lock: LockFile) throws(Failure) {
         guard let server = options.server else { return }
         for (id, entry) in lock.collections.sorted(by: { $0.key < $1.key }) {
             guard let found = try? ServerURL(entry.server, allowPlainHTTP: true), !found.isSameServer(as: server)
             else { continue }
-            throw DumpsError(
-                .untrusted, "\(id)", expected: "data from \(server.withoutVersion)",
+            throw Failure(
+                .untrusted, file: "\(id)", expected: "data from \(server.withoutVersion)",
                 found: "data from \(found.withoutVersion)",
                 remedy: "correct dumps.yaml and run rsdump refresh, or embed a different directory (--dumps)")
         }
@@ -190,8 +190,8 @@ package struct Embedding: Sendable {
     /// Refuses to overwrite or remove files that `rsdump embed` did not write.
     private func check(_ paths: [String], source: String) throws {
         for path in [output, options.swiftFile].compactMap(\.self) where try directory.holds(path) {
-            throw DumpsError(
-                .usage, path,
+            throw Failure(
+                .usage, file: path,
                 found: "it is inside the dumps directory \(directory.path), which must contain nothing else",
                 remedy: "choose a different directory, such as Sources/EmbeddedDumps")
         }
@@ -200,8 +200,8 @@ package struct Embedding: Sendable {
         let isOwn = try isGenerated(source)
         for path in try paths + litter(paths) where try FileStore.size(path) != nil {
             guard try path == options.swiftFile ? !isGenerated(path) : !isOwn else { continue }
-            throw DumpsError(
-                .usage, path, found: "this file was not written by rsdump embed, and would be overwritten",
+            throw Failure(
+                .usage, file: path, found: "this file was not written by rsdump embed, and would be overwritten",
                 remedy: "choose a different --output or --swift, or remove the file")
         }
     }
@@ -211,7 +211,7 @@ package struct Embedding: Sendable {
         return try FileStore.read(path, limit: Limits.lockBytes)?.text.contains(EmbeddedTarget.origin) ?? false
     }
 
-    private func module() throws(DumpsError) -> String {
+    private func module() throws(Failure) -> String {
         let name = output.split(separator: "/").last.map { String($0) } ?? ""
         let isIdentifier =
             name.utf8.first.map { !(0x30...0x39).contains($0) } ?? false
@@ -220,8 +220,8 @@ package struct Embedding: Sendable {
                     || byte == 0x5F
             }
         guard isIdentifier else {
-            throw DumpsError(
-                .usage, output,
+            throw Failure(
+                .usage, file: output,
                 found:
                     "\(VisibleText.quote(name)) is not a module name: use letters, digits and _, and do not begin "
                     + "with a digit",
@@ -267,8 +267,8 @@ package struct Embedding: Sendable {
 enum RelativePath {
     /// Returns the relative path from one folder to another, such as `../../dumps`.
     ///
-    /// - Throws: `BundleError` if the working directory is unknown.
-    static func way(from folder: String, to target: String) throws(BundleError) -> String {
+    /// - Throws: `Failure` if the working directory is unknown.
+    static func way(from folder: String, to target: String) throws(Failure) -> String {
         let start = FileStore.plainComponents(of: try FileStore.absolute(folder))
         let end = FileStore.plainComponents(of: try FileStore.absolute(target))
         let common = zip(start, end).prefix { $0.utf8.elementsEqual($1.utf8) }.count

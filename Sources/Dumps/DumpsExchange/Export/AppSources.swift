@@ -14,12 +14,12 @@ package struct AppSources {
     /// Reads the source files in directories. Skips links, hidden files, and the directories `build`, `Pods` and
     /// `node_modules`, whose content is generated or downloaded.
     ///
-    /// - Throws: ``DumpsError`` if a directory cannot be read, or if there are no source files; `BundleError`.
+    /// - Throws: ``Failure`` if a directory cannot be read, or if there are no source files; `Failure`.
     package init(in directories: [String]) throws {
         for directory in directories { try read(directory) }
         guard files > 0 else {
-            throw DumpsError(
-                .usage, directories.joined(separator: ", "),
+            throw Failure(
+                .usage, file: directories.joined(separator: ", "),
                 found: "no source files (\(KeyMentions.endings.sorted().joined(separator: ", "))) found",
                 remedy: "give the directory of the app's sources")
         }
@@ -27,8 +27,8 @@ package struct AppSources {
 
     private mutating func read(_ directory: String) throws {
         guard let names = try FileStore.list(directory) else {
-            throw DumpsError(
-                .usage, directory, found: "there is no such directory, or it cannot be read",
+            throw Failure(
+                .usage, file: directory, found: "there is no such directory, or it cannot be read",
                 remedy: "give a directory of source files")
         }
         for name in names.sorted() where !name.hasPrefix(".") && !["Pods", "node_modules", "build"].contains(name) {

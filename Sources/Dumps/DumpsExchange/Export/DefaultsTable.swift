@@ -33,14 +33,14 @@ struct DefaultsTable {
 extension DefaultsTable {
     /// Creates a table.
     ///
-    /// - Throws: ``DumpsError`` for the first record that lacks one of the fields, whose key is not a string, or whose
+    /// - Throws: ``Failure`` for the first record that lacks one of the fields, whose key is not a string, or whose
     ///   key is a duplicate.
-    init(_ collection: ExportedCollection, _ fields: DefaultsFields) throws(DumpsError) {
+    init(_ collection: ExportedCollection, _ fields: DefaultsFields) throws(Failure) {
         var rows: [ExactString: Row] = [:]
         for entry in collection.entries {
-            func refused(_ expected: String?, _ found: String) -> DumpsError {
-                DumpsError(
-                    .usage, "\(collection.id)", entry: "record \(entry.id)", expected: expected, found: found,
+            func refused(_ expected: String?, _ found: String) -> Failure {
+                Failure(
+                    .usage, file: "\(collection.id)", entry: "record \(entry.id)", expected: expected, found: found,
                     remedy: "choose other fields with --key and --value")
             }
             guard let key = entry.record[fields.key] else { throw refused(nil, "there is no field \(fields.key)") }
@@ -60,15 +60,15 @@ extension DefaultsTable {
 
     /// Returns the content of the file: a property list for the layout `plist`, and JSON for any other layout.
     ///
-    /// - Throws: ``DumpsError`` for the first record with a key or value that the layout cannot represent.
-    func text(_ layout: ExportLayout) throws(DumpsError) -> [UInt8] {
+    /// - Throws: ``Failure`` for the first record with a key or value that the layout cannot represent.
+    func text(_ layout: ExportLayout) throws(Failure) -> [UInt8] {
         let format: DefaultsFormat = layout == .plist ? .propertyList : .json
-        do throws(DumpsError) {
+        do throws(Failure) {
             return try DefaultsText(rows.map { .init(key: $0.key, value: $0.value) }, as: format).bytes
         } catch {
-            let row = rows.first { $0.key.exact == error.file.exact }
-            throw DumpsError(
-                file: name, entry: row.map { "record \($0.record)" }, problem: error.problem, remedy: remedy)
+            let row = rows.first { $0.key.exact == error.place.exact }
+            throw Failure(
+                place: name, entry: row.map { "record \($0.record)" }, problem: error.problem, remedy: remedy)
         }
     }
 }

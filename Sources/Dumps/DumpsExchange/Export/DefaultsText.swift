@@ -17,8 +17,8 @@ package struct DefaultsText {
     /// Writes the defaults.
     ///
     /// - Parameter values: the defaults, in the order of the file. Their keys must be unique.
-    /// - Throws: ``DumpsError`` for the first key or value that the format cannot represent. Its `file` is the key.
-    package init(_ values: [JSONValue.Member], as format: DefaultsFormat) throws(DumpsError) {
+    /// - Throws: ``Failure`` for the first key or value that the format cannot represent. Its `file` is the key.
+    package init(_ values: [JSONValue.Member], as format: DefaultsFormat) throws(Failure) {
         switch format {
         case .propertyList: try writePropertyList(values)
         case .json:
@@ -27,7 +27,7 @@ package struct DefaultsText {
         }
     }
 
-    private mutating func writePropertyList(_ values: [JSONValue.Member]) throws(DumpsError) {
+    private mutating func writePropertyList(_ values: [JSONValue.Member]) throws(Failure) {
         line(0, "<?xml version=\"1.0\" encoding=\"UTF-8\"?>")
         line(
             0,
@@ -38,7 +38,7 @@ package struct DefaultsText {
         line(0, "</plist>")
     }
 
-    private mutating func write(_ value: JSONValue, level: Int) throws(DumpsError) {
+    private mutating func write(_ value: JSONValue, level: Int) throws(Failure) {
         switch value {
         case .null: throw refused("a value that a property list can express", "null")
         case .bool(let bool): line(level, bool ? "<true/>" : "<false/>")
@@ -59,7 +59,7 @@ package struct DefaultsText {
         }
     }
 
-    private func number(_ number: JSONNumber) throws(DumpsError) -> String {
+    private func number(_ number: JSONNumber) throws(Failure) -> String {
         let text = PlainNumber.text(number)
         guard !number.text.utf8.contains(where: { [0x2E, 0x45, 0x65].contains($0) }) else {
             return "<real>\(text)</real>"
@@ -68,15 +68,15 @@ package struct DefaultsText {
         return "<integer>\(text)</integer>"
     }
 
-    private func text(_ text: String) throws(DumpsError) -> String {
+    private func text(_ text: String) throws(Failure) -> String {
         guard let escaped = XMLText.escaped(text) else {
             throw refused("characters that XML 1.0 allows", "a control character")
         }
         return escaped
     }
 
-    private func refused(_ expected: String, _ found: String) -> DumpsError {
-        DumpsError(file: key, problem: "expected \(expected), found \(found)")
+    private func refused(_ expected: String, _ found: String) -> Failure {
+        Failure(place: key, problem: "expected \(expected), found \(found)")
     }
 
     private mutating func line(_ level: Int, _ text: String) {

@@ -53,7 +53,7 @@ package struct Export: Sendable {
     ///   - names: the collections; an empty list means all collections in the lock file.
     ///   - output: the path of the directory or file to write.
     ///   - existing: the treatment of an existing output.
-    /// - Throws: ``DumpsError``, or `BundleError`, for example if a bundle is damaged or differs from the lock file.
+    /// - Throws: ``Failure``, or `Failure`, for example if a bundle is damaged or differs from the lock file.
     ///   The output is then unchanged.
     package func write(_ names: [CollectionID], to output: String, existing: Existing = .keep) throws -> Report {
         try check(output, existing)
@@ -97,19 +97,20 @@ package struct Export: Sendable {
 
     private func check(_ output: String, _ existing: Existing) throws {
         if existing == .update, !layout.isUpdatable {
-            throw DumpsError(
-                .usage, output, found: "an export in the layout \(layout.rawValue) cannot be updated",
+            throw Failure(
+                .usage, file: output, found: "an export in the layout \(layout.rawValue) cannot be updated",
                 remedy: "replace it as a whole with --force")
         }
         guard try !directory.hasFiles(at: output) else {
-            throw DumpsError(
-                .usage, output, found: "the export would overwrite files of the dumps directory \(directory.path)",
+            throw Failure(
+                .usage, file: output,
+                found: "the export would overwrite files of the dumps directory \(directory.path)",
                 remedy: "choose a different --output")
         }
         try FileStore.refuseLinks(onWayTo: output)
         if [.link, .other].contains(try FileStore.kind(output)) {
-            throw DumpsError(
-                .usage, output, found: "it is a link, a pipe or a device, not a file or directory",
+            throw Failure(
+                .usage, file: output, found: "it is a link, a pipe or a device, not a file or directory",
                 remedy: "choose a different --output")
         }
         let isDirectory = try FileStore.isDirectory(output)
@@ -118,12 +119,12 @@ package struct Export: Sendable {
         case .replace: try FileStore.checkReplaceable(output)
         case .update:
             guard !isDirectory else { return }
-            throw DumpsError(
-                .usage, output, found: "it is a file; only a directory can be updated",
+            throw Failure(
+                .usage, file: output, found: "it is a file; only a directory can be updated",
                 remedy: "choose a different --output")
         case .keep:
-            throw DumpsError(
-                .usage, output, found: "it already exists",
+            throw Failure(
+                .usage, file: output, found: "it already exists",
                 remedy: "choose a different --output, or replace it with --force"
                     + (layout.isUpdatable ? ", or replace only these collections in it with --update" : ""))
         }
@@ -141,8 +142,8 @@ package struct Export: Sendable {
 
     private func writeDefaults(_ bundles: [BundleReader], to output: String, into report: inout Report) throws {
         guard bundles.count == 1, let bundle = bundles.first else {
-            throw DumpsError(
-                .usage, directory.lockPath,
+            throw Failure(
+                .usage, file: directory.lockPath,
                 found:
                     "the export would have \(Counted.text(bundles.count, "collection")), but this layout supports only "
                     + "one",
@@ -150,8 +151,8 @@ package struct Export: Sendable {
         }
         let text = try defaults(of: bundle)
         if try FileStore.isDirectory(output) {
-            throw DumpsError(
-                .usage, output, found: "it is a directory, not a file", remedy: "choose a different --output")
+            throw Failure(
+                .usage, file: output, found: "it is a directory, not a file", remedy: "choose a different --output")
         }
         try FileStore.makeDirectories(FileStore.parent(of: output))
         try FileStore.writeOutput(output, Bytes(text))
@@ -166,11 +167,11 @@ extension Export {
         let name = "\(bundle.head.collection)"
         let records = try bundle.payload().records
         let parameters: ParameterSet
-        do throws(ParameterError) {
+        do throws(Failure) {
             parameters = try ParameterSet(records)
         } catch {
-            throw DumpsError(
-                .usage, name, found: "\(error)",
+            throw Failure(
+                .usage, file: name, found: "\(error)",
                 remedy: "choose a collection of parameters, or specify the fields with --key and --value")
         }
         return layout == .swift

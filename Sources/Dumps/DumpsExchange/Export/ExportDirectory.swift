@@ -17,8 +17,8 @@ final class ExportDirectory {
 
     /// Creates a temporary directory.
     ///
-    /// - Throws: `BundleError`.
-    init(_ path: String, _ existing: Export.Existing) throws(BundleError) {
+    /// - Throws: `Failure`.
+    init(_ path: String, _ existing: Export.Existing) throws(Failure) {
         self.path = path
         isUpdate = if existing == .update { try FileStore.isDirectory(path) } else { false }
         // An updated directory belongs to the user, so it is not marked as an output that a later run may replace.
@@ -36,7 +36,7 @@ final class ExportDirectory {
     }
 
     /// Returns the content of a file in the directory to update if it has the same data; otherwise `nil`.
-    private func presentForm(of content: [UInt8], _ name: String) throws(BundleError) -> [UInt8]? {
+    private func presentForm(of content: [UInt8], _ name: String) throws(Failure) -> [UInt8]? {
         // Indentation and escapes make a text a few times as long, at most.
         let limit = content.count.multipliedReportingOverflow(by: 8).partialValue
         guard isUpdate, let size = try FileStore.size("\(path)/\(name)"), size <= limit,
@@ -46,7 +46,7 @@ final class ExportDirectory {
     }
 
     /// Returns whether a file was already written.
-    func contains(_ name: String) throws(BundleError) -> Bool { try FileStore.size("\(temporary)/\(name)") != nil }
+    func contains(_ name: String) throws(Failure) -> Bool { try FileStore.size("\(temporary)/\(name)") != nil }
 
     /// Writes one file in pieces.
     func write(to name: String, _ body: ((Span<UInt8>) throws -> Void) throws -> Void) throws {
@@ -67,24 +67,24 @@ final class ExportDirectory {
     func own(_ folder: String) { owned.insert(folder.exact) }
 
     /// Returns whether the directory to update contains this file.
-    func had(_ name: String) throws(BundleError) -> Bool {
+    func had(_ name: String) throws(Failure) -> Bool {
         guard isUpdate else { return false }
         return try FileStore.size("\(path)/\(name)") != nil
     }
 
     /// Returns the content of a file in the directory to update; `nil` if there is none.
-    func present(_ name: String, limit: Int) throws(BundleError) -> Bytes? {
+    func present(_ name: String, limit: Int) throws(Failure) -> Bytes? {
         isUpdate ? try FileStore.read("\(path)/\(name)", limit: limit) : nil
     }
 
     /// Keeps an attachment of the directory to update, if its size and hash match its record.
     ///
     /// - Returns: whether it was kept.
-    func keep(_ name: String, _ attachment: RecordAttachment) throws(BundleError) -> Bool {
+    func keep(_ name: String, _ attachment: RecordAttachment) throws(Failure) -> Bool {
         let present = "\(path)/\(name)"
         guard isUpdate, try FileStore.size(present).map(UInt64.init(clamping:)) == attachment.size else { return false }
         var hasher = ContentHasher()
-        try FileStore.readPieces(present) { (piece) throws(BundleError) in hasher.update(piece) }
+        try FileStore.readPieces(present) { (piece) throws(Failure) in hasher.update(piece) }
         guard hasher.finish() == attachment.hash else { return false }
         try FileStore.makeDirectories(FileStore.parent(of: "\(temporary)/\(name)"), below: temporary)
         try FileStore.link(present, as: "\(temporary)/\(name)")
@@ -106,14 +106,14 @@ final class ExportDirectory {
     }
 
     /// Returns whether a file of the current directory is part of a pair: an attachment and its `.meta.json`.
-    private func isAttachment(_ place: String) throws(BundleError) -> Bool {
+    private func isAttachment(_ place: String) throws(Failure) -> Bool {
         let suffix = ".meta.json"
         if place.hasSuffix(suffix) { return true }
         return try FileStore.size("\(path)/\(place)\(suffix)") != nil
     }
 
     /// Adds the kept files of the current directory to the new one, as hard links.
-    private func carry(_ folder: String, _ dropped: inout [String]) throws(BundleError) {
+    private func carry(_ folder: String, _ dropped: inout [String]) throws(Failure) {
         for name in try FileStore.list("\(path)/\(folder)") ?? [] {
             let place = folder.isEmpty ? name : "\(folder)/\(name)"
             let target = "\(temporary)/\(place)"

@@ -19,7 +19,7 @@ struct ExportedCollection {
 
     /// Reads a bundle.
     ///
-    /// - Throws: `BundleError`; `FormatError` if a record is not valid.
+    /// - Throws: `Failure`; `Failure` if a record is not valid.
     init(_ bundle: BundleReader) throws {
         self.bundle = bundle
         id = bundle.head.collection

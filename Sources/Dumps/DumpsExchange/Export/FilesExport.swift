@@ -13,7 +13,7 @@ enum FilesExport {
     ///
     /// - Parameter nameField: the record's field with the name of the attachment's file; `nil` for the attachment's
     ///   file name.
-    /// - Throws: ``DumpsError`` if two collections or two attachments have the same file name, or if a name is not
+    /// - Throws: ``Failure`` if two collections or two attachments have the same file name, or if a name is not
     ///   safe.
     static func write(
         _ collection: ExportedCollection, into directory: ExportDirectory, nameField: String?
@@ -21,8 +21,8 @@ enum FilesExport {
         let id = collection.id
         let list = "\(id.name).json"
         guard try !directory.contains(list) else {
-            throw DumpsError(
-                .usage, list, found: "the collections of two buckets would share this file; one of them is \(id)",
+            throw Failure(
+                .usage, file: list, found: "the collections of two buckets would share this file; one of them is \(id)",
                 remedy: "export each bucket to a separate directory")
         }
         try directory.write(collection.list(style), to: list)
@@ -32,8 +32,8 @@ enum FilesExport {
             let file = try fileName(entry, attachment, of: id, nameField: nameField)
             // On most Macs, names that differ only in case refer to the same file.
             if let other = taken.updateValue(entry.id, forKey: file.lowercased().exact) {
-                throw DumpsError(
-                    .usage, "\(id)",
+                throw Failure(
+                    .usage, file: "\(id)",
                     found: "the attachments of the records \(other) and \(entry.id) have the same file name, "
                         + VisibleText.quote(file),
                     remedy: "choose a different field with --key")
@@ -44,12 +44,12 @@ enum FilesExport {
 
     private static func fileName(
         _ entry: ExportedCollection.Entry, _ attachment: RecordAttachment, of id: CollectionID, nameField: String?
-    ) throws(DumpsError) -> String {
+    ) throws(Failure) -> String {
         var name = attachment.filename
         if let nameField {
             guard let field = entry.record[nameField]?.string else {
-                throw DumpsError(
-                    .usage, "\(id)", entry: "record \(entry.id)",
+                throw Failure(
+                    .usage, file: "\(id)", entry: "record \(entry.id)",
                     found: "the record has an attachment, but its field \(nameField) is not a string",
                     remedy: "choose a different field with --key")
             }
@@ -62,8 +62,8 @@ enum FilesExport {
                 $0 != "/" && $0 != "\\" && $0 != ":" && $0.value >= 0x20 && $0.value != 0x7F
             }
         guard isSafe else {
-            throw DumpsError(
-                .usage, "\(id)", entry: "record \(entry.id)",
+            throw Failure(
+                .usage, file: "\(id)", entry: "record \(entry.id)",
                 found: "\(VisibleText.quote(name)) is not a valid file name for its attachment",
                 remedy: nameField == nil ? "choose a field with --key" : "choose a different field with --key")
         }

@@ -28,7 +28,7 @@ enum FirefoxExport {
     /// the entries of other collections, and adds an entry only for a collection that had no file. If the tree has no
     /// list, as in Firefox's sources, none is written.
     ///
-    /// - Throws: ``DumpsError`` if the current list cannot be read, or `BundleError`.
+    /// - Throws: ``Failure`` if the current list cannot be read, or `Failure`.
     static func writeTimes(
         _ collections: [(id: CollectionID, timestamp: Timestamp)], into directory: ExportDirectory
     ) throws {
@@ -49,13 +49,13 @@ enum FirefoxExport {
     private static let timesFile = "last_modified.json"
 
     private static func read(_ text: Bytes, of directory: ExportDirectory) throws -> [ExactString: String] {
-        func refused(_ found: String) -> DumpsError {
-            DumpsError(
-                .usage, directory.path, entry: timesFile,
+        func refused(_ found: String) -> Failure {
+            Failure(
+                .usage, file: directory.path, entry: timesFile,
                 found: "expected a JSON object {\"BUCKET/COLLECTION\": TIMESTAMP, …}, found \(found)",
                 remedy: "correct the file, or remove it")
         }
-        let value = try Result { () throws(FormatError) in try JSONValue(parsing: text) }
+        let value = try Result { () throws(Failure) in try JSONValue(parsing: text) }
             .mapError { refused("invalid JSON: \($0)") }.get()
         guard case .object(let members) = value else { throw refused("a different type") }
         var times: [ExactString: String] = [:]

@@ -13,16 +13,17 @@ package struct NamedParameters {
     ///
     /// - Parameter place: a collection in the dumps directory, the path of a bundle (.zip), or a JSON file of records;
     ///   `nil` for the only collection in the directory.
-    /// - Throws: ``DumpsError``, `BundleError`, or the errors of the lock file.
+    /// - Throws: ``Failure``, `Failure`, or the errors of the lock file.
     package init(_ place: String?, in directory: DumpsDirectory) throws {
         let name = try place ?? Self.only(in: directory)
         self.name = name
         let records = try Self.records(name, in: directory)
-        do throws(ParameterError) {
+        do throws(Failure) {
             parameters = try ParameterSet(records)
         } catch {
-            throw DumpsError(
-                .usage, name, found: "\(error)", remedy: "give a different collection, bundle or file with --parameters"
+            throw Failure(
+                .usage, file: name, found: "\(error)",
+                remedy: "give a different collection, bundle or file with --parameters"
             )
         }
     }
@@ -30,8 +31,9 @@ package struct NamedParameters {
     private static func only(in directory: DumpsDirectory) throws -> String {
         let collections = try directory.lockFile().collections.keys
         guard let only = collections.first, collections.count == 1 else {
-            throw DumpsError(
-                .usage, directory.path, found: "the directory has \(Counted.text(collections.count, "collection"))",
+            throw Failure(
+                .usage, file: directory.path,
+                found: "the directory has \(Counted.text(collections.count, "collection"))",
                 remedy: "specify a collection, a bundle or a JSON file of records with --parameters, or another "
                     + "directory with --dumps")
         }
@@ -43,8 +45,8 @@ package struct NamedParameters {
         let id = place.hasSuffix(".zip") ? nil : try? CollectionID(place)
         let path = id.map(directory.bundlePath) ?? place
         guard try FileStore.exists(path) else {
-            throw DumpsError(
-                .usage, path, found: "there is no such bundle",
+            throw Failure(
+                .usage, file: path, found: "there is no such bundle",
                 remedy: "give the path of a .zip or .json file, or BUCKET/COLLECTION and --dumps DIR")
         }
         return try BundleReader(path: path).payload().records
@@ -53,14 +55,14 @@ package struct NamedParameters {
     /// Returns the records in a JSON file: an array of records, or an object with such an array as `data` or `changes`.
     private static func records(ofFile file: String) throws -> RecordTable {
         guard let content = try FileStore.read(file, limit: Limits.changesetBytes) else {
-            throw DumpsError(
-                .usage, file, found: "there is no such file", remedy: "give --parameters a JSON file of records")
+            throw Failure(
+                .usage, file: file, found: "there is no such file", remedy: "give --parameters a JSON file of records")
         }
         do {
             let document = try JSONValue(parsing: content)
             guard let records = document.array ?? document["data"]?.array ?? document["changes"]?.array else {
-                throw DumpsError(
-                    .usage, file,
+                throw Failure(
+                    .usage, file: file,
                     found: "the file is neither an array of records nor an object with \"data\" or \"changes\"",
                     remedy: "give --parameters a JSON file of records")
             }
@@ -68,11 +70,11 @@ package struct NamedParameters {
                 "metadata": .object([]), "timestamp": .count(1), "changes": .array(records),
             ])
             return try Changeset(parsing: Bytes(JSONText.compact(changeset))).records
-        } catch let error as DumpsError {
+        } catch let error as Failure where !error.place.isEmpty {
             throw error
         } catch {
-            throw DumpsError(
-                .usage, file, found: "the file does not contain JSON records: \(error)",
+            throw Failure(
+                .usage, file: file, found: "the file does not contain JSON records: \(error)",
                 remedy: "correct the file, or give a different one")
         }
     }

@@ -9,8 +9,8 @@ struct ParameterDefaults {
     /// Collects the default value of each parameter that has one.
     ///
     /// - Parameter name: the collection's name in messages.
-    /// - Throws: `FormatError` if a value cannot be parsed.
-    init(_ parameters: ParameterSet, name: String) throws(FormatError) {
+    /// - Throws: `Failure` if a value cannot be parsed.
+    init(_ parameters: ParameterSet, name: String) throws(Failure) {
         var rows: [DefaultsTable.Row] = []
         for key in parameters.keys.sorted().map(\.string) {
             guard let record = parameters.defaultRecord(of: key), case .value(let json) = record.content else {
@@ -23,8 +23,8 @@ struct ParameterDefaults {
 
     /// Returns the content of the file in a layout.
     ///
-    /// - Throws: ``DumpsError`` for the first record with a key or value that the layout cannot represent.
-    func text(_ layout: ExportLayout) throws(DumpsError) -> [UInt8] { try table.text(layout) }
+    /// - Throws: ``Failure`` for the first record with a key or value that the layout cannot represent.
+    func text(_ layout: ExportLayout) throws(Failure) -> [UInt8] { try table.text(layout) }
 }
 
 /// A Swift extension with an accessor for each parameter of a set.

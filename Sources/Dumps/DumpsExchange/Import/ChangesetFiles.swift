@@ -19,8 +19,8 @@ struct ChangesetFiles {
             ? DumpTree.collections(in: path).filter(isWanted).map { id in (id, Result { try saved(id) }) }
             : changesets(in: path).filter { isWanted($0.0) }
         guard !found.isEmpty else {
-            throw DumpsError(
-                .usage, path, found: "no changesets of the requested collections",
+            throw Failure(
+                .usage, file: path, found: "no changesets of the requested collections",
                 remedy: "give the file or directory that contains them")
         }
         return found
@@ -30,7 +30,7 @@ struct ChangesetFiles {
     private func saved(_ id: CollectionID) throws -> ImportedCollection {
         let base = "\(path)/\(id.bucket)/\(id.name)"
         guard let text = try FileStore.read(base + ".json", limit: Limits.changesetBytes) else {
-            throw DumpsError(.usage, base + ".json", found: "there is no such file", remedy: "export it again")
+            throw Failure(.usage, file: base + ".json", found: "there is no such file", remedy: "export it again")
         }
         var collection = try ImportedCollection(id, changeset: changeset(text, base + ".json"))
         if let chain = try FileStore.read(base + ".pem", limit: Limits.chainBytes) { collection.chains = [chain] }
@@ -39,12 +39,12 @@ struct ChangesetFiles {
             guard let size = try FileStore.size(attachment) else { continue }
             guard size == file.size else {
                 guard try !LargeFilePointer.isAt(attachment) else {
-                    throw DumpsError(
-                        .usage, attachment, found: "it is \(LargeFilePointer.name), not the attachment",
+                    throw Failure(
+                        .usage, file: attachment, found: "it is \(LargeFilePointer.name), not the attachment",
                         remedy: LargeFilePointer.remedy)
                 }
-                throw DumpsError(
-                    .untrusted, attachment, expected: "\(file.size) bytes, as in record \(file.records[0])",
+                throw Failure(
+                    .untrusted, file: attachment, expected: "\(file.size) bytes, as in record \(file.records[0])",
                     found: "\(size)", remedy: "copy the file from its source again")
             }
             collection.attachments[file.sha256] = .file(path: attachment)
@@ -54,7 +54,7 @@ struct ChangesetFiles {
 
     private func changesets(in file: String) throws -> [(CollectionID, Result<ImportedCollection, any Error>)] {
         guard let text = try FileStore.read(file, limit: Limits.changesetBytes) else {
-            throw DumpsError(.usage, file, found: "there is no such file", remedy: "check the path")
+            throw Failure(.usage, file: file, found: "there is no such file", remedy: "check the path")
         }
         let chain = try FileStore.read(file + ".pem", limit: Limits.chainBytes)
         return try documents(text, file).enumerated().map { number, document in
@@ -77,7 +77,7 @@ struct ChangesetFiles {
         guard let first = text.array.first(where: { ![0x20, 0x09, 0x0A, 0x0D].contains($0) }),
             first == UInt8(ascii: "[")
         else { return [text] }
-        do throws(FormatError) {
+        do throws(Failure) {
             var reader = JSONReader(text)
             var documents: [Bytes] = []
             try reader.beginArray()
@@ -85,14 +85,15 @@ struct ChangesetFiles {
             try reader.finish()
             return documents
         } catch {
-            throw DumpsError(.usage, file, found: "not a list of changesets: \(error)", remedy: "fetch the file again")
+            throw Failure(
+                .usage, file: file, found: "not a list of changesets: \(error)", remedy: "fetch the file again")
         }
     }
 
     private func changeset(_ text: Bytes, _ place: String) throws -> Changeset {
-        try Result { () throws(FormatError) in try Changeset(parsing: text) }.mapError { error in
-            DumpsError(
-                .usage, place,
+        try Result { () throws(Failure) in try Changeset(parsing: text) }.mapError { error in
+            Failure(
+                .usage, file: place,
                 found: "not a changeset, {\"metadata\": …, \"timestamp\": …, \"changes\": […]}: \(error)",
                 remedy: "request the changeset without _since, and save the response unchanged")
         }.get()
@@ -103,8 +104,8 @@ struct ChangesetFiles {
         if let bucket = changeset.metadata.bucket, let id = changeset.metadata.id {
             return try CollectionID(bucket: bucket, name: id)
         }
-        throw DumpsError(
-            .usage, place, found: "the metadata does not specify the collection",
+        throw Failure(
+            .usage, file: place, found: "the metadata does not specify the collection",
             remedy: "specify it with --collection BUCKET/COLLECTION")
     }
 }

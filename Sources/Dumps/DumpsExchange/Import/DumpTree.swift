@@ -15,12 +15,12 @@ struct DumpTree {
     /// Reads the collections of the tree. An error in one does not affect the others.
     ///
     /// - Parameter names: the collections to read; an empty list means all.
-    /// - Throws: `BundleError`, or ``DumpsError`` if the tree contains no collection.
+    /// - Throws: `Failure`, or ``Failure`` if the tree contains no collection.
     func collections(_ names: [CollectionID]) throws -> [(CollectionID, Result<ImportedCollection, any Error>)] {
         let found = try Self.collections(in: root)
         guard !found.isEmpty else {
-            throw DumpsError(
-                .usage, root, found: "no BUCKET/COLLECTION.json files",
+            throw Failure(
+                .usage, file: root, found: "no BUCKET/COLLECTION.json files",
                 remedy: "give the directory or archive that contains them")
         }
         return found.filter { names.isEmpty || names.contains($0) }.sorted().map { id in
@@ -29,7 +29,7 @@ struct DumpTree {
     }
 
     /// Returns the collections with a file `<bucket>/<collection>.json` in a folder.
-    static func collections(in root: String) throws(BundleError) -> [CollectionID] {
+    static func collections(in root: String) throws(Failure) -> [CollectionID] {
         var found: [CollectionID] = []
         for bucket in try FileStore.list(root) ?? [] where try FileStore.isDirectory("\(root)/\(bucket)") {
             for file in try FileStore.list("\(root)/\(bucket)") ?? [] where file.hasSuffix(".json") {
@@ -55,12 +55,12 @@ struct DumpTree {
     ///
     /// - Parameter style: the style of the project's files. If this file's style differs, the metadata records it, so
     ///   that an export can reproduce the file.
-    /// - Throws: `BundleError` or ``DumpsError``.
+    /// - Throws: ``Failure``.
     private func document(_ path: String, of id: CollectionID, style: DumpStyle) throws -> ImportedCollection {
         guard case .file? = try FileStore.kind(path), let text = try FileStore.read(path, limit: Limits.changesetBytes)
         else {
-            throw DumpsError(
-                .usage, path, found: "it is a link, a folder or a device, not a regular file",
+            throw Failure(
+                .usage, file: path, found: "it is a link, a folder or a device, not a regular file",
                 remedy: "replace it with the file itself")
         }
         do {
@@ -76,15 +76,16 @@ struct DumpTree {
                 }
             }
             try reader.finish()
-            guard let data else { throw FormatError(.missingKey("data"), at: 0) }
-            guard let timestamp else { throw FormatError(.missingKey("timestamp"), at: 0) }
+            guard let data else { throw Failure(.missingKey("data"), at: 0) }
+            guard let timestamp else { throw Failure(.missingKey("timestamp"), at: 0) }
             let metadata = JSONText.compact(DumpMetadata.make(id, DumpStyle.seen(in: text, of: style)))
             var changeset = Array("{\"metadata\":".utf8) + metadata
             changeset += Array(",\"timestamp\":\(timestamp),\"changes\":".utf8) + data.array + [UInt8(ascii: "}")]
             return try ImportedCollection(id, changeset: Changeset(parsing: Bytes(changeset)))
-        } catch let error as FormatError {
-            throw DumpsError(
-                .usage, path, found: "not the records of a collection, {\"data\": […], \"timestamp\": …}: \(error)",
+        } catch let error as Failure {
+            throw Failure(
+                .usage, file: path,
+                found: "not the records of a collection, {\"data\": […], \"timestamp\": …}: \(error)",
                 remedy: "copy the file from its project again")
         }
     }
@@ -96,8 +97,8 @@ struct DumpTree {
         guard project == .applicationServices, let bytes = try FileStore.read(path, limit: 64) else { return }
         let text = bytes.text.filter { !$0.isWhitespace }
         guard Timestamp(text) == unverified.timestamp else {
-            throw DumpsError(
-                .usage, path, expected: "\(unverified.timestamp), as in \(id.name).json",
+            throw Failure(
+                .usage, file: path, expected: "\(unverified.timestamp), as in \(id.name).json",
                 found: VisibleText.quote(text), remedy: "correct one of the two files")
         }
     }

@@ -12,13 +12,13 @@ struct FilesTree {
     /// Reads the collections of the tree. An error in one does not affect the others.
     ///
     /// - Parameter names: the collections to read; an empty list means all.
-    /// - Throws: `BundleError`, or ``DumpsError`` if the tree contains no array of records, or several for one
+    /// - Throws: `Failure`, or ``Failure`` if the tree contains no array of records, or several for one
     ///   collection.
     func collections(_ names: [CollectionID]) throws -> [(CollectionID, Result<ImportedCollection, any Error>)] {
         let lists = try (FileStore.list(root) ?? []).filter { $0.hasSuffix(".json") }.sorted()
         guard !lists.isEmpty, collection == nil || lists.count == 1 else {
-            throw DumpsError(
-                .usage, root,
+            throw Failure(
+                .usage, file: root,
                 found: lists.isEmpty
                     ? "no NAME.json files"
                     : "--collection requires exactly one NAME.json file, but there are \(lists.count)",
@@ -34,12 +34,12 @@ struct FilesTree {
         }
     }
 
-    private func id(_ name: String, of list: String) throws(DumpsError) -> CollectionID {
-        do throws(FormatError) {
+    private func id(_ name: String, of list: String) throws(Failure) -> CollectionID {
+        do throws(Failure) {
             return try CollectionID(bucket: "main", name: name)
         } catch {
-            throw DumpsError(
-                .usage, "\(root)/\(list)", found: "\(VisibleText.quote(name)) is not a valid collection name",
+            throw Failure(
+                .usage, file: "\(root)/\(list)", found: "\(VisibleText.quote(name)) is not a valid collection name",
                 remedy: "specify the collection with --collection BUCKET/COLLECTION, or rename the file")
         }
     }
@@ -48,8 +48,8 @@ struct FilesTree {
         let path = "\(root)/\(list)"
         guard case .file? = try FileStore.kind(path), let text = try FileStore.read(path, limit: Limits.changesetBytes)
         else {
-            throw DumpsError(
-                .usage, path, found: "it is a link, a folder or a device, not a regular file",
+            throw Failure(
+                .usage, file: path, found: "it is a link, a folder or a device, not a regular file",
                 remedy: "replace it with the file itself")
         }
         var collection: ImportedCollection
@@ -58,15 +58,15 @@ struct FilesTree {
             // The array does not state when the collection was last changed, so use the newest time of a record.
             let times = (records.array ?? []).compactMap { $0["last_modified"]?.number?.uint64 }
             guard let timestamp = times.max() else {
-                throw FormatError(.missingKey("last_modified"), at: 0)
+                throw Failure(.missingKey("last_modified"), at: 0)
             }
             let metadata = JSONText.compact(DumpMetadata.make(id, nil))
             var changeset = Array("{\"metadata\":".utf8) + metadata
             changeset += Array(",\"timestamp\":\(timestamp),\"changes\":".utf8) + text.array + [UInt8(ascii: "}")]
             collection = try ImportedCollection(id, changeset: Changeset(parsing: Bytes(changeset)))
-        } catch let error as FormatError {
-            throw DumpsError(
-                .usage, path, found: "not a list of records, each with id and last_modified: \(error)",
+        } catch let error as Failure {
+            throw Failure(
+                .usage, file: path, found: "not a list of records, each with id and last_modified: \(error)",
                 remedy: "fetch the file again, or export it from a dumps directory")
         }
         try AttachmentFolder(root: root, folder: "attachments/\(name)").gatherByHash(into: &collection)

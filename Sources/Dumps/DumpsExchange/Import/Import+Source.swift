@@ -9,15 +9,16 @@ extension Import {
     ///   - path: a directory or an archive.
     ///   - scratch: an empty directory for unpacking an archive.
     /// - Returns: the root directory of the tree.
-    /// - Throws: ``DumpsError`` if there is no such file; `BundleError`, for example if an archive is damaged.
+    /// - Throws: ``Failure`` if there is no such file; `Failure`, for example if an archive is damaged.
     func root(of path: String, scratch: String) throws -> String {
         if try FileStore.isDirectory(path) {
             for inner in inner where try FileStore.isDirectory("\(path)/\(inner)") { return "\(path)/\(inner)" }
             return path
         }
         guard try FileStore.size(path) != nil else {
-            throw DumpsError(
-                .usage, path, found: "there is no regular file or directory at this path", remedy: "check the path")
+            throw Failure(
+                .usage, file: path, found: "there is no regular file or directory at this path",
+                remedy: "check the path")
         }
         // In Firefox's own archives, the tree has a fixed path. In other archives, it may also be at the top level.
         let isStrict = path.hasSuffix(".ja") || path.hasSuffix(".deb")
@@ -62,8 +63,8 @@ extension Import {
         let lock = try source.lockFile()
         let wanted = lock.collections.filter { names.isEmpty || names.contains($0.key) }
         guard !wanted.isEmpty else {
-            throw DumpsError(
-                .usage, source.lockPath, found: "no bundles of the requested collections",
+            throw Failure(
+                .usage, file: source.lockPath, found: "no bundles of the requested collections",
                 remedy: "give the directory or archive that contains them")
         }
         return wanted.sorted { $0.key < $1.key }.map { id, entry in

@@ -57,8 +57,8 @@ package struct Import: Sendable {
     /// restored exactly, with its `dumps.yaml`.
     ///
     /// - Parameter path: a directory, an archive or a file.
-    /// - Throws: `DumpsError`, also if all bundles together would be too large or if the directory is busy;
-    ///   `BundleError` for an archive that is damaged or unsafe. In these cases, nothing has changed. An error of a
+    /// - Throws: `Failure`, also if all bundles together would be too large or if the directory is busy;
+    ///   `Failure` for an archive that is damaged or unsafe. In these cases, nothing has changed. An error of a
     ///   single collection is in its outcome.
     package func run(_ path: String, _ names: [CollectionID] = []) throws -> [Outcome] {
         defer { try? transaction.end() }
@@ -80,8 +80,8 @@ package struct Import: Sendable {
 
     private func take(_ offers: [Offered], from path: String, _ names: [CollectionID]) throws -> [Outcome] {
         if let missing = names.first(where: { name in !offers.contains { $0.0 == name } }) {
-            throw DumpsError(
-                .usage, path, entry: "\(missing)", found: "there is no such collection",
+            throw Failure(
+                .usage, file: path, entry: "\(missing)", found: "there is no such collection",
                 remedy: [missing].didYouMean(
                     offers.map(\.0), or: "correct the name, or give no names to import all collections"))
         }
@@ -127,17 +127,17 @@ package struct Import: Sendable {
         return outcomes
     }
 
-    private func timely(_ offer: DumpsTransaction.Offer) throws(DumpsError) -> DumpsTransaction.Offer {
+    private func timely(_ offer: DumpsTransaction.Offer) throws(Failure) -> DumpsTransaction.Offer {
         try checkTime(of: offer.snapshot)
         return offer
     }
 
     /// Refuses a state with a timestamp in the future, which would make every correct later state look like a rollback.
-    private func checkTime(of snapshot: Snapshot) throws(DumpsError) {
+    private func checkTime(of snapshot: Snapshot) throws(Failure) {
         let timestamp = snapshot.timestamp
         guard timestamp > options.time.advanced(by: .seconds(Limits.clockToleranceSeconds)) else { return }
-        throw DumpsError(
-            .usage, "\(snapshot.collection)",
+        throw Failure(
+            .usage, file: "\(snapshot.collection)",
             found:
                 "its timestamp, \(timestamp) (\(timestamp.rfc3339)), is more than a day after the time of the import, "
                 + "\(options.time.rfc3339)",
@@ -156,15 +156,10 @@ package struct Import: Sendable {
             let isDirectory = (try? FileStore.isDirectory(place)) ?? false
             return parts.isEmpty ? nil : parts.joined(separator: isDirectory ? "/" : ": ")
         }
-        switch error {
-        case let error as DumpsError where error.file.utf8.starts(with: root.utf8):
-            return error.moved(to: path, entry: entry(error.file, error.entry))
-        case let error as BundleError where error.file.utf8.starts(with: root.utf8) && !error.isOfSystem:
-            return BundleError(
-                error.code, file: path, entry: entry(error.file, error.entry), expected: error.expected,
-                found: error.found, remedy: error.remedy)
-        default: return error
+        guard let error = error as? Failure, error.place.utf8.starts(with: root.utf8), !error.isOfSystem else {
+            return error
         }
+        return error.moved(to: path, entry: entry(error.place, error.entry).map { VisibleText.excerpt($0) })
     }
 
     private typealias Offered = (CollectionID, Result<DumpsTransaction.Offer, any Error>, notes: [String])
@@ -193,8 +188,8 @@ package struct Import: Sendable {
 
     private func serverZIP(_ path: String) throws -> Offered {
         guard let id = options.collection ?? ServerZIPFolder.collection(path) else {
-            throw DumpsError(
-                .usage, path, found: "the collection is unknown, because the name is not like main--regions.zip",
+            throw Failure(
+                .usage, file: path, found: "the collection is unknown, because the name is not like main--regions.zip",
                 remedy: "specify the collection with --collection BUCKET/COLLECTION")
         }
         let root = try root(of: path, scratch: directory.scratchPath)
@@ -241,7 +236,8 @@ package struct Import: Sendable {
         var chains = collection.chains
         for path in options.chains {
             guard let chain = try FileStore.read(path, limit: Limits.chainBytes) else {
-                throw DumpsError(.usage, path, found: "there is no such file", remedy: "give a PEM file with --chain")
+                throw Failure(
+                    .usage, file: path, found: "there is no such file", remedy: "give a PEM file with --chain")
             }
             chains.append(chain)
         }
@@ -255,9 +251,9 @@ package struct Import: Sendable {
             }
             return try verifier.believe(unverified, .word(.imported))
         }
-        var failure: BundleError?
+        var failure: Failure?
         for chain in chains {
-            do throws(BundleError) {
+            do throws(Failure) {
                 return try verifier.believe(unverified, .kept(chain, verifiedAt: options.time))
             } catch {
                 failure = failure ?? error
@@ -267,7 +263,7 @@ package struct Import: Sendable {
     }
 
     /// Returns the name of the source for the lock file. It contains the file name of an archive, but no local path.
-    private func origin(_ path: String) throws(BundleError) -> String {
+    private func origin(_ path: String) throws(Failure) -> String {
         guard try FileStore.size(path) != nil, let name = path.split(separator: "/").last else {
             return format.rawValue
         }

@@ -15,13 +15,13 @@ struct AttachmentFolder {
     ///
     /// - Parameter isCache: whether a file that differs from its record is skipped too, because the server's ZIP file
     ///   may be outdated.
-    /// - Throws: ``DumpsError`` if a file differs from its record, or `BundleError`.
+    /// - Throws: ``Failure`` if a file differs from its record, or `Failure`.
     func gather(into collection: inout ImportedCollection, isCache: Bool = false) throws {
         for name in try FileStore.list("\(root)/\(folder)") ?? [] where !name.hasSuffix(Self.suffix) {
             let place = folder.isEmpty ? name : "\(folder)/\(name)"
             guard let size = try FileStore.size("\(root)/\(place)") else {
-                throw DumpsError(
-                    .usage, root, entry: place, found: "it is a link or a folder, not a regular file",
+                throw Failure(
+                    .usage, file: root, entry: place, found: "it is a link or a folder, not a regular file",
                     remedy: "remove it from the directory")
             }
             let id = try sidecar(place)?["id"]?.string ?? name
@@ -36,8 +36,8 @@ struct AttachmentFolder {
                     collection.notes.append("\(place): skipped, because it does not match record \(id)")
                     continue
                 }
-                throw DumpsError(
-                    .untrusted, root, entry: place,
+                throw Failure(
+                    .untrusted, file: root, entry: place,
                     expected:
                         "\(Counted.text(attachment.size, "byte")) with SHA-256 \(attachment.hash), as in record \(id)",
                     found: "\(Counted.text(size, "byte")) with \(digest)", remedy: "copy the file from its source again"
@@ -49,7 +49,7 @@ struct AttachmentFolder {
 
     /// Adds the files whose hash is in a record to the collection. Their names do not matter.
     ///
-    /// - Throws: ``DumpsError`` if an entry is not a regular file, or `BundleError`.
+    /// - Throws: ``Failure`` if an entry is not a regular file, or `Failure`.
     func gatherByHash(into collection: inout ImportedCollection) throws {
         var wanted: Set<SHA256Digest> = []
         for record in collection.records {
@@ -58,8 +58,8 @@ struct AttachmentFolder {
         for name in try FileStore.list("\(root)/\(folder)") ?? [] {
             let place = "\(folder)/\(name)"
             guard try FileStore.size("\(root)/\(place)") != nil else {
-                throw DumpsError(
-                    .usage, root, entry: place, found: "it is a link or a folder, not a regular file",
+                throw Failure(
+                    .usage, file: root, entry: place, found: "it is a link or a folder, not a regular file",
                     remedy: "remove it from the directory")
             }
             try refusePointer(place)
@@ -74,24 +74,24 @@ struct AttachmentFolder {
 
     private func refusePointer(_ place: String) throws {
         guard try LargeFilePointer.isAt("\(root)/\(place)") else { return }
-        throw DumpsError(
-            .usage, root, entry: place, found: "it is \(LargeFilePointer.name), not the attachment",
+        throw Failure(
+            .usage, file: root, entry: place, found: "it is \(LargeFilePointer.name), not the attachment",
             remedy: LargeFilePointer.remedy)
     }
 
     private func sidecar(_ place: String) throws -> JSONValue? {
         let path = "\(root)/\(place)\(Self.suffix)"
         guard let text = try FileStore.read(path, limit: Limits.metadataBytes) else { return nil }
-        return try Result { () throws(FormatError) in try JSONValue(parsing: text) }.mapError { error in
-            DumpsError(
-                .usage, root, entry: place + Self.suffix, found: "not JSON: \(error)",
+        return try Result { () throws(Failure) in try JSONValue(parsing: text) }.mapError { error in
+            Failure(
+                .usage, file: root, entry: place + Self.suffix, found: "not JSON: \(error)",
                 remedy: "copy the file from its source again")
         }.get()
     }
 
-    private func digest(_ place: String) throws(BundleError) -> SHA256Digest {
+    private func digest(_ place: String) throws(Failure) -> SHA256Digest {
         var hasher = ContentHasher()
-        try FileStore.readPieces("\(root)/\(place)") { (piece) throws(BundleError) in hasher.update(piece) }
+        try FileStore.readPieces("\(root)/\(place)") { (piece) throws(Failure) in hasher.update(piece) }
         return hasher.finish()
     }
 }
@@ -110,8 +110,8 @@ struct ImportedCollection {
     /// Creates a collection from a changeset.
     ///
     /// - Parameter changeset: `{"metadata": …, "timestamp": …, "changes": …}`, with all records.
-    /// - Throws: `FormatError`.
-    init(_ id: CollectionID, changeset: Changeset) throws(FormatError) {
+    /// - Throws: `Failure`.
+    init(_ id: CollectionID, changeset: Changeset) throws(Failure) {
         unverified = try changeset.snapshot(of: id, onto: nil)
     }
 

@@ -24,13 +24,13 @@ struct ServerZIPFolder {
         var left = Limits.changesetBytes
         for name in try FileStore.list(root) ?? [] where name.hasSuffix(".meta.json") {
             guard let text = try FileStore.read("\(root)/\(name)", limit: Limits.metadataBytes) else { continue }
-            let value = try Result { () throws(FormatError) in try JSONValue(parsing: text) }.mapError {
-                DumpsError(.usage, root, entry: name, found: "not a record: \($0)", remedy: "fetch the zip again")
+            let value = try Result { () throws(Failure) in try JSONValue(parsing: text) }.mapError {
+                Failure(.usage, file: root, entry: name, found: "not a record: \($0)", remedy: "fetch the zip again")
             }.get()
             left -= text.count
             guard left >= 0 else {
-                throw DumpsError(
-                    .usage, root, entry: name,
+                throw Failure(
+                    .usage, file: root, entry: name,
                     found: "the records are over the limit of \(Limits.changesetBytes) bytes (Limits.changesetBytes)",
                     remedy: "fetch the collection from its server instead")
             }
@@ -40,15 +40,15 @@ struct ServerZIPFolder {
         var changeset = Array("{\"metadata\":".utf8) + JSONText.compact(DumpMetadata.make(id, nil))
         changeset += Array(",\"timestamp\":\(newest),\"changes\":[".utf8)
         changeset += records.map(\.array).joined(separator: [UInt8(ascii: ",")]) + Array("]}".utf8)
-        do throws(FormatError) {
+        do throws(Failure) {
             var collection = try ImportedCollection(id, changeset: Changeset(parsing: Bytes(changeset)))
             collection.notes.append(
                 "the zip contains only records with attachments; the newest of them sets the collection's timestamp"
             )
             return collection
         } catch {
-            throw DumpsError(
-                .usage, root, found: "the .meta.json files are not records: \(error)",
+            throw Failure(
+                .usage, file: root, found: "the .meta.json files are not records: \(error)",
                 remedy: "fetch the zip again")
         }
     }

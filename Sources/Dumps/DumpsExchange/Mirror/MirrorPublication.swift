@@ -14,7 +14,7 @@ extension StaticMirror {
     ///   - folder: the folder for the mirror, as an absolute path.
     ///   - address: the address at which clients reach the mirror.
     ///   - history: the source of older states; `nil` to use none.
-    /// - Throws: the errors of ``publish(to:address:_:)``; `DumpsError` or `BundleError` if the lock file, the bundles
+    /// - Throws: the errors of ``publish(to:address:_:)``; `Failure` or `Failure` if the lock file, the bundles
     ///   or their history cannot be read.
     package static func publish(
         _ names: [CollectionID], of directory: DumpsDirectory, to folder: String, address: OriginAddress,

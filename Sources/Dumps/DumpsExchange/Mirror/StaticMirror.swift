@@ -37,16 +37,16 @@ package enum StaticMirror {
     ///   - folder: the folder, as an absolute path.
     ///   - read: returns the content. It is called when the folder is locked, so that of two processes, the one that
     ///     publishes later has also read later.
-    /// - Throws: ``DumpsError`` if the URL's path cannot be used as a folder, if the folder contains other files, or if
-    ///   another process is publishing there; `BundleError`, for example if a bundle cannot be read; the errors of
+    /// - Throws: ``Failure`` if the URL's path cannot be used as a folder, if the folder contains other files, or if
+    ///   another process is publishing there; `Failure`, for example if a bundle cannot be read; the errors of
     ///   `read`. After an error, the previous mirror is still published.
     static func publish(
         to folder: String, address: OriginAddress, _ read: () async throws -> Origin
     ) async throws -> Report {
-        guard MirrorPath(address.path + "/v1/") != nil else { throw DumpsError.unusableURL(address.url) }
+        guard MirrorPath(address.path + "/v1/") != nil else { throw Failure.unusableURL(address.url) }
         try check(folder)
         try FileStore.makeDirectories(folder)
-        guard let lock = try DirectoryLock(folder) else { throw DumpsError.mirrorIsBusy(folder) }
+        guard let lock = try DirectoryLock(folder) else { throw Failure.mirrorIsBusy(folder) }
         defer { withExtendedLifetime(lock) {} }
         return try write(try await read(), to: folder)
     }
@@ -60,7 +60,7 @@ package enum StaticMirror {
         do {
             try tree.write(origin, earlier: "\(folder)/\(linkName)")
             guard let list = try FileStore.read("\(temporary)/objects.json", limit: .max) else {
-                throw DumpsError.vanished(temporary)
+                throw Failure.vanished(temporary)
             }
             name = treePrefix + SHA256Digest(hashing: list).hex.prefix(32)
         } catch {
@@ -100,7 +100,7 @@ package enum StaticMirror {
 
     /// Returns the collections of the mirror in a folder, with their timestamps; empty if there is no mirror. Does I/O.
     ///
-    /// - Throws: `BundleError` or `FormatError` if the mirror's monitor cannot be read.
+    /// - Throws: `Failure` or `Failure` if the mirror's monitor cannot be read.
     package static func published(in folder: String, address: OriginAddress) throws -> [CollectionID: Timestamp] {
         let monitor = MirrorPath(address.path + "/v1/buckets/monitor/collections/changes/changeset")
         guard let path = monitor.map({ "\(folder)/\(linkName)/\($0.file)" }),
@@ -113,12 +113,12 @@ package enum StaticMirror {
     package static func check(_ folder: String) throws {
         try FileStore.refuseLinks(onWayTo: folder)
         guard let names = try FileStore.list(folder, isLossy: true) else {
-            if try FileStore.size(folder) != nil { throw DumpsError.notAMirror(folder, found: "a file") }
+            if try FileStore.size(folder) != nil { throw Failure.notAMirror(folder, found: "a file") }
             return
         }
         let foreign = names.first { name in
             ![linkName, hooksName].contains(name) && !isTree(name) && !isTemporary(name)
         }
-        if let foreign { throw DumpsError.notAMirror(folder, found: foreign) }
+        if let foreign { throw Failure.notAMirror(folder, found: foreign) }
     }
 }

@@ -46,7 +46,7 @@ package final class GzipStream {
     /// Whether the input so far consists of complete members.
     package private(set) var isAtEnd = true
 
-    package init() throws(FormatError) {
+    package init() throws(Failure) {
         inflater = try Inflater(.gzip)
     }
 
@@ -57,7 +57,7 @@ package final class GzipStream {
     }
 
     /// Returns the next decompressed bytes, at most ``pieceSize`` of them; `nil` if more input is needed.
-    package func next() throws(FormatError) -> [UInt8]? {
+    package func next() throws(Failure) -> [UInt8]? {
         while hasMoreOutput || consumed < input.count {
             if isAtEnd {
                 isAtEnd = false

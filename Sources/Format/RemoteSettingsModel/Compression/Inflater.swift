@@ -27,7 +27,7 @@ package final class Inflater {
     // Allocated on the heap, because zlib keeps a pointer to it.
     private let stream: UnsafeMutablePointer<z_stream>
 
-    package init(_ format: Format = .raw) throws(FormatError) {
+    package init(_ format: Format = .raw) throws(Failure) {
         let stream = UnsafeMutablePointer<z_stream>.allocate(capacity: 1)
         unsafe stream.initialize(to: z_stream())
         guard unsafe rs_inflate_init(stream, format == .gzip ? 1 : 0) == Z_OK else {
@@ -48,14 +48,14 @@ package final class Inflater {
     }
 
     /// Decompresses a whole raw stream of exactly `size` bytes into a new array, without an intermediate buffer.
-    package static func inflate(_ input: Bytes, size: Int) throws(FormatError) -> [UInt8] {
+    package static func inflate(_ input: Bytes, size: Int) throws(Failure) -> [UInt8] {
         let inflater = try Inflater()
-        return try unsafe inflater.filling(size) { (buffer) throws(FormatError) in
+        return try unsafe inflater.filling(size) { (buffer) throws(Failure) in
             try unsafe inflater.run(input, into: buffer)
         }
     }
 
-    private func run(_ input: Bytes, into buffer: UnsafeMutableRawBufferPointer) throws(FormatError) -> Int {
+    private func run(_ input: Bytes, into buffer: UnsafeMutableRawBufferPointer) throws(Failure) -> Int {
         var (consumed, produced) = (0, 0)
         // zlib's counters have 32 bits. It reports the end of the stream only if there is space for one more byte.
         var spare: UInt8 = 0
@@ -67,7 +67,7 @@ package final class Inflater {
                     input, from: consumed,
                     into: UnsafeMutableRawBufferPointer(rebasing: buffer[produced...]))
             } else {
-                step = try unsafe withUnsafeMutableBytes(of: &spare) { (last) throws(FormatError) in
+                step = try unsafe withUnsafeMutableBytes(of: &spare) { (last) throws(Failure) in
                     try unsafe inflate(input, from: consumed, into: last)
                 }
                 guard step.produced == 0 else { throw .streamTooLong }
@@ -86,9 +86,9 @@ package final class Inflater {
     /// Decompresses as much as fits into `buffer`.
     ///
     /// - Parameter offset: the number of bytes of `input` that have already been consumed.
-    package func inflate(_ input: Bytes, from offset: Int, into buffer: inout [UInt8]) throws(FormatError) -> Step {
+    package func inflate(_ input: Bytes, from offset: Int, into buffer: inout [UInt8]) throws(Failure) -> Step {
         var span = buffer.mutableSpan
-        return try unsafe span.withUnsafeMutableBytes { (buffer) throws(FormatError) in
+        return try unsafe span.withUnsafeMutableBytes { (buffer) throws(Failure) in
             try unsafe inflate(input, from: offset, into: buffer)
         }
     }
@@ -98,9 +98,9 @@ package final class Inflater {
     /// - Parameter offset: the number of bytes of `input` that have already been consumed.
     func piece(
         of input: Bytes, from offset: Int, size: Int
-    ) throws(FormatError) -> (bytes: [UInt8], step: Step) {
+    ) throws(Failure) -> (bytes: [UInt8], step: Step) {
         var step = Step(consumed: 0, produced: 0, isEnd: false)
-        let bytes = try unsafe filling(size) { (buffer) throws(FormatError) in
+        let bytes = try unsafe filling(size) { (buffer) throws(Failure) in
             step = try unsafe inflate(input, from: offset, into: buffer)
             return step.produced
         }
@@ -109,11 +109,11 @@ package final class Inflater {
 
     /// Returns a new array of at most `size` bytes. `body` writes the bytes and returns their number.
     private func filling(
-        _ size: Int, _ body: (UnsafeMutableRawBufferPointer) throws(FormatError) -> Int
-    ) throws(FormatError) -> [UInt8] {
-        var failure: FormatError?
+        _ size: Int, _ body: (UnsafeMutableRawBufferPointer) throws(Failure) -> Int
+    ) throws(Failure) -> [UInt8] {
+        var failure: Failure?
         let output = unsafe [UInt8](unsafeUninitializedCapacity: size) { buffer, count in
-            do throws(FormatError) {
+            do throws(Failure) {
                 count = try unsafe body(UnsafeMutableRawBufferPointer(buffer))
             } catch {
                 failure = error
@@ -125,7 +125,7 @@ package final class Inflater {
 
     private func inflate(
         _ input: Bytes, from offset: Int, into buffer: UnsafeMutableRawBufferPointer
-    ) throws(FormatError) -> Step {
+    ) throws(Failure) -> Step {
         // Limit each step so that the sizes fit into 32 bits.
         let piece = input[offset..<min(input.count, offset + (1 << 30))]
         let room = min(buffer.count, 1 << 30)

@@ -9,7 +9,7 @@
 /// double cannot represent. ``JSONReader`` has already refused lone surrogates and duplicate keys.
 package enum CanonicalJSON {
     /// Returns the canonical form of a whole document.
-    package static func canonicalize(_ document: Bytes) throws(FormatError) -> Bytes {
+    package static func canonicalize(_ document: Bytes) throws(Failure) -> Bytes {
         let value = try JSONValue(parsing: document)
         var output: [UInt8] = []
         output.reserveCapacity(document.count)
@@ -20,12 +20,12 @@ package enum CanonicalJSON {
     /// Appends the canonical form of a value.
     ///
     /// - Parameter offset: the position of the value in its document, for the error.
-    static func append(_ value: JSONValue, to output: inout [UInt8], offset: Int = 0) throws(FormatError) {
+    static func append(_ value: JSONValue, to output: inout [UInt8], offset: Int = 0) throws(Failure) {
         switch value {
         case .null: output.append(contentsOf: "null".utf8)
         case .bool(let bool): output.append(contentsOf: (bool ? "true" : "false").utf8)
         case .number(let number):
-            guard let text = number.canonical else { throw FormatError(.numberOutOfRange(number.text), at: offset) }
+            guard let text = number.canonical else { throw Failure(.numberOutOfRange(number.text), at: offset) }
             output.append(contentsOf: text.utf8)
         case .string(let text): JSONString.append(text, .canonical, to: &output)
         case .array(let elements):
@@ -43,7 +43,7 @@ package enum CanonicalJSON {
     static func append(
         _ members: [JSONValue.Member], to output: inout [UInt8], offset: Int,
         place: (_ member: JSONValue.Member, _ start: Int) -> Void
-    ) throws(FormatError) {
+    ) throws(Failure) {
         // Avoid sorting when possible, because servers send the members of most objects in order.
         let isOrdered = zip(members, members.dropFirst()).allSatisfy { $0.name < $1.name }
         let ordered = isOrdered ? members : members.sorted { $0.name < $1.name }

@@ -22,26 +22,26 @@ enum JSONLexer {
     }
 
     @inline(__always)
-    static func peek(_ input: Span<UInt8>, _ position: Int) throws(FormatError) -> UInt8 {
-        guard position < input.count else { throw FormatError(.unexpectedEnd, at: position) }
+    static func peek(_ input: Span<UInt8>, _ position: Int) throws(Failure) -> UInt8 {
+        guard position < input.count else { throw Failure(.unexpectedEnd, at: position) }
         return unsafe input[unchecked: position]
     }
 
     @inline(__always)
     static func expect(
         _ byte: UInt8, _ what: @autoclosure () -> String, _ input: Span<UInt8>, _ position: inout Int
-    ) throws(FormatError) {
+    ) throws(Failure) {
         let found = try peek(input, position)
-        guard found == byte else { throw FormatError(.unexpectedByte(found, expected: what()), at: position) }
+        guard found == byte else { throw Failure(.unexpectedByte(found, expected: what()), at: position) }
         position += 1
     }
 
-    static func literal(_ text: StaticString, in input: Span<UInt8>, at position: inout Int) throws(FormatError) {
+    static func literal(_ text: StaticString, in input: Span<UInt8>, at position: inout Int) throws(Failure) {
         let start = position
         for index in 0..<text.utf8CodeUnitCount {
             let found = try peek(input, position)
             guard unsafe found == text.utf8Start[index] else {
-                throw FormatError(.unexpectedByte(found, expected: "a value"), at: start)
+                throw Failure(.unexpectedByte(found, expected: "a value"), at: start)
             }
             position += 1
         }
@@ -87,7 +87,7 @@ enum JSONLexer {
     }
 
     /// Checks the string whose opening quote is at `position`: its escapes, UTF-8, surrogates and control characters.
-    static func string(_ input: Span<UInt8>, _ position: inout Int) throws(FormatError) -> StringToken {
+    static func string(_ input: Span<UInt8>, _ position: inout Int) throws(Failure) -> StringToken {
         try expect(0x22, "a string", input, &position)
         let start = position
         skipPlain(input, &position)
@@ -109,11 +109,11 @@ enum JSONLexer {
     }
 
     /// Decodes one character of a string: a byte, an escape, or a UTF-8 sequence.
-    static func character(_ input: Span<UInt8>, _ position: inout Int) throws(FormatError) -> Unicode.Scalar {
+    static func character(_ input: Span<UInt8>, _ position: inout Int) throws(Failure) -> Unicode.Scalar {
         let start = position
         let byte = try peek(input, position)
         if byte == 0x5C { return try escape(input, &position) }
-        if byte < 0x20 { throw FormatError(.controlCharacter(byte), at: start) }
+        if byte < 0x20 { throw Failure(.controlCharacter(byte), at: start) }
         if byte < 0x80 {
             position += 1
             return Unicode.Scalar(byte)
@@ -124,21 +124,21 @@ enum JSONLexer {
         case 0xC2...0xDF: (length, lowest, head) = (2, 0x80, UInt32(byte & 0x1F))
         case 0xE0...0xEF: (length, lowest, head) = (3, 0x800, UInt32(byte & 0x0F))
         case 0xF0...0xF4: (length, lowest, head) = (4, 0x10000, UInt32(byte & 0x07))
-        default: throw FormatError(.invalidUTF8, at: start)
+        default: throw Failure(.invalidUTF8, at: start)
         }
         var value = head
         for index in 1..<length {
-            guard start + index < input.count else { throw FormatError(.unexpectedEnd, at: input.count) }
+            guard start + index < input.count else { throw Failure(.unexpectedEnd, at: input.count) }
             let next = unsafe input[unchecked: start + index]
-            guard next & 0xC0 == 0x80 else { throw FormatError(.invalidUTF8, at: start) }
+            guard next & 0xC0 == 0x80 else { throw Failure(.invalidUTF8, at: start) }
             value = value << 6 | UInt32(next & 0x3F)
         }
-        guard value >= lowest, let scalar = Unicode.Scalar(value) else { throw FormatError(.invalidUTF8, at: start) }
+        guard value >= lowest, let scalar = Unicode.Scalar(value) else { throw Failure(.invalidUTF8, at: start) }
         position = start + length
         return scalar
     }
 
-    private static func escape(_ input: Span<UInt8>, _ position: inout Int) throws(FormatError) -> Unicode.Scalar {
+    private static func escape(_ input: Span<UInt8>, _ position: inout Int) throws(Failure) -> Unicode.Scalar {
         let start = position
         position += 1
         let kind = try peek(input, position)
@@ -156,18 +156,18 @@ enum JSONLexer {
             // A high surrogate must be followed by the escape of a low surrogate (RFC 8259, section 7).
             guard unit < 0xDC00, position + 1 < input.count, unsafe input[unchecked: position] == 0x5C,
                 unsafe input[unchecked: position + 1] == UInt8(ascii: "u")
-            else { throw FormatError(.loneSurrogate, at: start) }
+            else { throw Failure(.loneSurrogate, at: start) }
             position += 2
             let low = try codeUnit(input, &position)
             guard (0xDC00...0xDFFF).contains(low),
                 let scalar = Unicode.Scalar(0x10000 + (unit - 0xD800) << 10 + (low - 0xDC00))
-            else { throw FormatError(.loneSurrogate, at: start) }
+            else { throw Failure(.loneSurrogate, at: start) }
             return scalar
-        default: throw FormatError(.invalidEscape, at: start)
+        default: throw Failure(.invalidEscape, at: start)
         }
     }
 
-    private static func codeUnit(_ input: Span<UInt8>, _ position: inout Int) throws(FormatError) -> UInt32 {
+    private static func codeUnit(_ input: Span<UInt8>, _ position: inout Int) throws(Failure) -> UInt32 {
         var value: UInt32 = 0
         for _ in 0..<4 {
             let digit = try peek(input, position)
@@ -175,7 +175,7 @@ enum JSONLexer {
             case UInt8(ascii: "0")...UInt8(ascii: "9"): value = value << 4 | UInt32(digit - UInt8(ascii: "0"))
             case UInt8(ascii: "a")...UInt8(ascii: "f"): value = value << 4 | UInt32(digit - UInt8(ascii: "a") + 10)
             case UInt8(ascii: "A")...UInt8(ascii: "F"): value = value << 4 | UInt32(digit - UInt8(ascii: "A") + 10)
-            default: throw FormatError(.invalidEscape, at: position)
+            default: throw Failure(.invalidEscape, at: position)
             }
             position += 1
         }
@@ -185,20 +185,20 @@ enum JSONLexer {
     /// Checks a number against the grammar of RFC 8259, section 6.
     ///
     /// - Returns: whether the number is written as an integer, without a fraction or an exponent.
-    static func number(_ input: Span<UInt8>, _ position: inout Int) throws(FormatError) -> Bool {
+    static func number(_ input: Span<UInt8>, _ position: inout Int) throws(Failure) -> Bool {
         let start = position
         func digit() -> Bool {
             guard position < input.count else { return false }
             return unsafe (input[unchecked: position] &- 48) < 10
         }
-        func digits() throws(FormatError) {
-            guard digit() else { throw FormatError(.invalidNumber, at: start) }
+        func digits() throws(Failure) {
+            guard digit() else { throw Failure(.invalidNumber, at: start) }
             while digit() { position += 1 }
         }
         if try peek(input, position) == UInt8(ascii: "-") { position += 1 }
         if position < input.count, unsafe input[unchecked: position] == UInt8(ascii: "0") {
             position += 1
-            if digit() { throw FormatError(.invalidNumber, at: start) }
+            if digit() { throw Failure(.invalidNumber, at: start) }
         } else {
             try digits()
         }
@@ -263,7 +263,7 @@ extension JSONLexer {
     @inline(__always)
     static func nextItem(
         closing: UInt8, isFirst: Bool, _ input: Span<UInt8>, _ position: inout Int
-    ) throws(FormatError) -> Bool {
+    ) throws(Failure) -> Bool {
         skipWhitespace(input, &position)
         let found = try peek(input, position)
         if found == closing {
@@ -275,28 +275,28 @@ extension JSONLexer {
         position += 1
         skipWhitespace(input, &position)
         let next = try peek(input, position)
-        guard next != closing else { throw FormatError(.unexpectedByte(next, expected: "a value"), at: position) }
+        guard next != closing else { throw Failure(.unexpectedByte(next, expected: "a value"), at: position) }
         return true
     }
 
     @inline(never)
-    static func unexpected(_ found: UInt8, _ closing: UInt8, at position: Int) -> FormatError {
+    static func unexpected(_ found: UInt8, _ closing: UInt8, at position: Int) -> Failure {
         let expected = "',' or '\(Character(UnicodeScalar(closing)))'"
-        return FormatError(.unexpectedByte(found, expected: expected), at: position)
+        return Failure(.unexpectedByte(found, expected: expected), at: position)
     }
 
     /// Parses a member's key, and skips the colon after it.
     @inline(__always)
     static func key(
         _ input: Span<UInt8>, _ position: inout Int, of keys: inout ObjectKeys
-    ) throws(FormatError) -> StringToken {
+    ) throws(Failure) -> StringToken {
         skipWhitespace(input, &position)
         let start = position
         try expect(UInt8(ascii: "\""), "a key", input, &position)
         position = start
         let token = try string(input, &position)
-        guard keys.count < keys.limit else { throw FormatError(.tooManyMembers(limit: keys.limit), at: start) }
-        guard keys.insert(token, input) else { throw FormatError(.duplicateKey(text(input, token)), at: start) }
+        guard keys.count < keys.limit else { throw Failure(.tooManyMembers(limit: keys.limit), at: start) }
+        guard keys.insert(token, input) else { throw Failure(.duplicateKey(text(input, token)), at: start) }
         skipWhitespace(input, &position)
         try expect(UInt8(ascii: ":"), "':'", input, &position)
         return token

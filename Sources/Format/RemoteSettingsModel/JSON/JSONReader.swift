@@ -40,41 +40,41 @@ package struct JSONReader {
     }
 
     /// Returns the first byte of the next value, which determines its kind.
-    private mutating func peek() throws(FormatError) -> UInt8 {
-        try consume { (input, position) throws(FormatError) in
+    private mutating func peek() throws(Failure) -> UInt8 {
+        try consume { (input, position) throws(Failure) in
             JSONLexer.skipWhitespace(input, &position)
             return try JSONLexer.peek(input, position)
         }
     }
 
-    private mutating func begin(_ bracket: UInt8, _ expected: String) throws(FormatError) {
+    private mutating func begin(_ bracket: UInt8, _ expected: String) throws(Failure) {
         let found = try peek()
         guard found == bracket else { throw wrongType(expected, found) }
         guard scopes.count < skipper.depthLimit else {
-            throw FormatError(.tooDeep(limit: skipper.depthLimit), at: offset)
+            throw Failure(.tooDeep(limit: skipper.depthLimit), at: offset)
         }
         scopes.append(Scope(isObject: bracket == UInt8(ascii: "{"), keys: ObjectKeys(limit: skipper.memberLimit)))
         offset += 1
     }
 
-    private func wrongType(_ expected: String, _ found: UInt8) -> FormatError {
-        FormatError(.wrongType(expected: expected, found: JSONLexer.kind(startingWith: found)), at: offset)
+    private func wrongType(_ expected: String, _ found: UInt8) -> Failure {
+        Failure(.wrongType(expected: expected, found: JSONLexer.kind(startingWith: found)), at: offset)
     }
 
     /// Enters an object. Then call ``nextKey()`` until it returns `nil`.
-    package mutating func beginObject() throws(FormatError) {
+    package mutating func beginObject() throws(Failure) {
         try begin(UInt8(ascii: "{"), "an object")
     }
 
     /// Enters an array. Then call ``nextElement()`` until it returns `false`.
-    package mutating func beginArray() throws(FormatError) {
+    package mutating func beginArray() throws(Failure) {
         try begin(UInt8(ascii: "["), "an array")
     }
 
     /// Returns the next member's key; `nil` after the last member. Read or skip the member's value before the next
     /// call.
-    package mutating func nextKey() throws(FormatError) -> String? {
-        try advance(closing: UInt8(ascii: "}")) { (input, position, keys) throws(FormatError) in
+    package mutating func nextKey() throws(Failure) -> String? {
+        try advance(closing: UInt8(ascii: "}")) { (input, position, keys) throws(Failure) in
             JSONLexer.text(input, try JSONLexer.key(input, &position, of: &keys))
         }
     }
@@ -82,11 +82,11 @@ package struct JSONReader {
     /// Skips members up to the one with this name, so that its value comes next.
     ///
     /// - Returns: whether there is such a member. If not, the whole object has been skipped.
-    mutating func seekMember(_ name: String) throws(FormatError) -> Bool {
+    mutating func seekMember(_ name: String) throws(Failure) -> Bool {
         let name = Array(name.utf8)
         let (skipper, depth) = (skipper, scopes.count)
         while true {
-            let found = try advance(closing: UInt8(ascii: "}")) { (input, position, keys) throws(FormatError) -> Bool in
+            let found = try advance(closing: UInt8(ascii: "}")) { (input, position, keys) throws(Failure) -> Bool in
                 let token = try JSONLexer.key(input, &position, of: &keys)
                 if JSONLexer.text(input, token, is: name) { return true }
                 try skipper.skip(input, &position, depth: depth)
@@ -98,20 +98,20 @@ package struct JSONReader {
     }
 
     /// Returns whether there is a next element. Read or skip it before the next call.
-    package mutating func nextElement() throws(FormatError) -> Bool {
-        try advance(closing: UInt8(ascii: "]")) { (_, _, _) throws(FormatError) in } != nil
+    package mutating func nextElement() throws(Failure) -> Bool {
+        try advance(closing: UInt8(ascii: "]")) { (_, _, _) throws(Failure) in } != nil
     }
 
     /// Advances to the next item, and lets `body` read its beginning; returns `nil` after the last item.
     @inline(__always)
     private mutating func advance<Value>(
         closing: UInt8,
-        _ body: (_ input: Span<UInt8>, _ position: inout Int, _ keys: inout ObjectKeys) throws(FormatError) -> Value
-    ) throws(FormatError) -> Value? {
+        _ body: (_ input: Span<UInt8>, _ position: inout Int, _ keys: inout ObjectKeys) throws(Failure) -> Value
+    ) throws(Failure) -> Value? {
         var position = offset
         let last = scopes.count - 1
         defer { offset = position }
-        let value = try document.withSpan { (span) throws(FormatError) -> Value? in
+        let value = try document.withSpan { (span) throws(Failure) -> Value? in
             guard try JSONLexer.nextItem(closing: closing, isFirst: scopes[last].isFirst, span, &position) else {
                 return nil
             }
@@ -123,13 +123,13 @@ package struct JSONReader {
     }
 
     /// Returns whether the next value is `null`. If so, it is skipped.
-    mutating func null() throws(FormatError) -> Bool {
+    mutating func null() throws(Failure) -> Bool {
         guard try peek() == UInt8(ascii: "n") else { return false }
         try literal("null")
         return true
     }
 
-    package mutating func bool() throws(FormatError) -> Bool {
+    package mutating func bool() throws(Failure) -> Bool {
         let found = try peek()
         switch found {
         case UInt8(ascii: "t"):
@@ -142,25 +142,25 @@ package struct JSONReader {
         }
     }
 
-    private mutating func literal(_ text: StaticString) throws(FormatError) {
-        try consume { (input, position) throws(FormatError) in try JSONLexer.literal(text, in: input, at: &position) }
+    private mutating func literal(_ text: StaticString) throws(Failure) {
+        try consume { (input, position) throws(Failure) in try JSONLexer.literal(text, in: input, at: &position) }
     }
 
-    package mutating func string() throws(FormatError) -> String {
+    package mutating func string() throws(Failure) -> String {
         let found = try peek()
         guard found == UInt8(ascii: "\"") else { throw wrongType("a string", found) }
-        return try consume { (input, position) throws(FormatError) in
+        return try consume { (input, position) throws(Failure) in
             JSONLexer.text(input, try JSONLexer.string(input, &position))
         }
     }
 
-    package mutating func number() throws(FormatError) -> JSONNumber {
+    package mutating func number() throws(Failure) -> JSONNumber {
         let found = try peek()
         guard found == UInt8(ascii: "-") || (found &- 48) < 10 else {
             throw JSONLexer.kind(startingWith: found) == "a number"
-                ? FormatError(.unexpectedByte(found, expected: "a number"), at: offset) : wrongType("a number", found)
+                ? Failure(.unexpectedByte(found, expected: "a number"), at: offset) : wrongType("a number", found)
         }
-        return try consume { (input, position) throws(FormatError) in
+        return try consume { (input, position) throws(Failure) in
             let start = position
             _ = try JSONLexer.number(input, &position)
             return JSONNumber(text: input.extracting(start..<position).text)
@@ -168,10 +168,10 @@ package struct JSONReader {
     }
 
     /// Returns the next number, which must be written as an integer in 0…2^64-1.
-    package mutating func unsignedInteger() throws(FormatError) -> UInt64 {
+    package mutating func unsignedInteger() throws(Failure) -> UInt64 {
         let number = try number()
         guard let value = number.uint64 else {
-            throw FormatError(
+            throw Failure(
                 .wrongType(expected: "a whole number that is not negative", found: number.text), at: offset)
         }
         return value
@@ -181,11 +181,11 @@ package struct JSONReader {
     ///
     /// - Returns: the value's bytes, as a slice of the document.
     @discardableResult
-    package mutating func skipValue() throws(FormatError) -> Bytes {
+    package mutating func skipValue() throws(Failure) -> Bytes {
         _ = try peek()
         let start = offset
         let (skipper, depth) = (skipper, scopes.count)
-        try consume { (span, position) throws(FormatError) in try skipper.skip(span, &position, depth: depth) }
+        try consume { (span, position) throws(Failure) in try skipper.skip(span, &position, depth: depth) }
         return document[start..<offset]
     }
 
@@ -194,7 +194,7 @@ package struct JSONReader {
     /// Nothing after the limit is read.
     ///
     /// - Returns: the value's bytes, as a slice of the document.
-    mutating func skipValue(limit: Int) throws(FormatError) -> Bytes {
+    mutating func skipValue(limit: Int) throws(Failure) -> Bytes {
         _ = try peek()
         let start = offset
         guard document.count - start > limit else { return try skipValue() }
@@ -202,44 +202,44 @@ package struct JSONReader {
         // Include one more byte, to distinguish a value that ends exactly at the limit from a longer one.
         let end = start + limit + 1
         var position = start
-        do throws(FormatError) {
-            try document[0..<end].withSpan { (span) throws(FormatError) in
+        do throws(Failure) {
+            try document[0..<end].withSpan { (span) throws(Failure) in
                 try skipper.skip(span, &position, depth: depth)
             }
         } catch {
             // Cutting a character, an escape or a literal (at most 12 bytes) at the limit causes a misleading error, so
             // report any error this close to the limit as `tooLong`.
-            throw error.offset ?? 0 >= end - 12 ? FormatError(.tooLong(limit: limit), at: start) : error
+            throw error.offset ?? 0 >= end - 12 ? Failure(.tooLong(limit: limit), at: start) : error
         }
-        guard position < end else { throw FormatError(.tooLong(limit: limit), at: start) }
+        guard position < end else { throw Failure(.tooLong(limit: limit), at: start) }
         offset = position
         return document[start..<offset]
     }
 
     /// Parses the next value, including all nested values.
     ///
-    /// - Throws: ``FormatError``. Its reason is `tooManyValues` if there are more values than ``Limits/jsonValues``.
-    package mutating func value() throws(FormatError) -> JSONValue {
+    /// - Throws: ``Failure``. Its reason is `tooManyValues` if there are more values than ``Limits/jsonValues``.
+    package mutating func value() throws(Failure) -> JSONValue {
         values = 0
         return try tree()
     }
 
     /// Parses the next value, which must be an object. The limit for nested values is the same as in ``value()``.
-    mutating func object() throws(FormatError) -> [JSONValue.Member] {
+    mutating func object() throws(Failure) -> [JSONValue.Member] {
         values = 1
         return try members()
     }
 
-    private mutating func members() throws(FormatError) -> [JSONValue.Member] {
+    private mutating func members() throws(Failure) -> [JSONValue.Member] {
         var members: [JSONValue.Member] = []
         try beginObject()
         while let key = try nextKey() { members.append(.init(key: key, value: try tree())) }
         return members
     }
 
-    private mutating func tree() throws(FormatError) -> JSONValue {
+    private mutating func tree() throws(Failure) -> JSONValue {
         values += 1
-        guard values <= valueLimit else { throw FormatError(.tooManyValues(limit: valueLimit), at: offset) }
+        guard values <= valueLimit else { throw Failure(.tooManyValues(limit: valueLimit), at: offset) }
         switch try peek() {
         case UInt8(ascii: "{"): return .object(try members())
         case UInt8(ascii: "["):
@@ -268,9 +268,9 @@ package struct JSONReader {
     }
 
     /// Checks that only white space remains.
-    package mutating func finish() throws(FormatError) {
+    package mutating func finish() throws(Failure) {
         consume { (input, position) in JSONLexer.skipWhitespace(input, &position) }
-        guard offset == document.count else { throw FormatError(.trailingData, at: offset) }
+        guard offset == document.count else { throw Failure(.trailingData, at: offset) }
     }
 }
 
@@ -284,7 +284,7 @@ private struct JSONSkipper {
     /// Skips one value.
     ///
     /// - Parameter depth: the number of arrays and objects around the value.
-    func skip(_ input: Span<UInt8>, _ position: inout Int, depth: Int) throws(FormatError) {
+    func skip(_ input: Span<UInt8>, _ position: inout Int, depth: Int) throws(Failure) {
         JSONLexer.skipWhitespace(input, &position)
         let first = try JSONLexer.peek(input, position)
         switch first {
@@ -295,12 +295,12 @@ private struct JSONSkipper {
         case UInt8(ascii: "f"): try JSONLexer.literal("false", in: input, at: &position)
         case UInt8(ascii: "n"): try JSONLexer.literal("null", in: input, at: &position)
         case UInt8(ascii: "-"), UInt8(ascii: "0")...UInt8(ascii: "9"): _ = try JSONLexer.number(input, &position)
-        default: throw FormatError(.unexpectedByte(first, expected: "a value"), at: position)
+        default: throw Failure(.unexpectedByte(first, expected: "a value"), at: position)
         }
     }
 
-    private func skipObject(_ input: Span<UInt8>, _ position: inout Int, depth: Int) throws(FormatError) {
-        guard depth < depthLimit else { throw FormatError(.tooDeep(limit: depthLimit), at: position) }
+    private func skipObject(_ input: Span<UInt8>, _ position: inout Int, depth: Int) throws(Failure) {
+        guard depth < depthLimit else { throw Failure(.tooDeep(limit: depthLimit), at: position) }
         position += 1
         var keys = ObjectKeys(limit: memberLimit)
         var isFirst = true
@@ -311,8 +311,8 @@ private struct JSONSkipper {
         }
     }
 
-    private func skipArray(_ input: Span<UInt8>, _ position: inout Int, depth: Int) throws(FormatError) {
-        guard depth < depthLimit else { throw FormatError(.tooDeep(limit: depthLimit), at: position) }
+    private func skipArray(_ input: Span<UInt8>, _ position: inout Int, depth: Int) throws(Failure) {
+        guard depth < depthLimit else { throw Failure(.tooDeep(limit: depthLimit), at: position) }
         position += 1
         var isFirst = true
         while try JSONLexer.nextItem(closing: UInt8(ascii: "]"), isFirst: isFirst, input, &position) {

@@ -38,11 +38,11 @@ public enum JSONValue: Sendable {
     /// Parses a whole document according to RFC 8259. It refuses a key that appears twice in one object, and documents
     /// that exceed `limits`.
     ///
-    /// - Throws: ``FormatError`` with the position of the first error.
+    /// - Throws: ``Failure`` with the position of the first error.
     package init(
         parsing document: Bytes, depth: Int = Limits.jsonDepth, members: Int = Limits.jsonMembers,
         values: Int = Limits.jsonValues
-    ) throws(FormatError) {
+    ) throws(Failure) {
         var reader = JSONReader(document, depth: depth, members: members, values: values)
         self = try reader.value()
         try reader.finish()

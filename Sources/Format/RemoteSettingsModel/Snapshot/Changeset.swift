@@ -19,8 +19,8 @@ package struct Changeset: Sendable {
     /// signs them. Only an element with `"deleted": true` is a tombstone, which is not part of the signed payload.
     ///
     /// - Parameter mostRecords: the largest number of records and tombstones.
-    /// - Throws: ``FormatError`` with the problem and its position.
-    package init(parsing body: Bytes, records mostRecords: Int = Limits.records) throws(FormatError) {
+    /// - Throws: ``Failure`` with the problem and its position.
+    package init(parsing body: Bytes, records mostRecords: Int = Limits.records) throws(Failure) {
         var reader = JSONReader(body)
         var metadata: CollectionMetadata?
         var received: Bytes?
@@ -50,7 +50,7 @@ package struct Changeset: Sendable {
         guard let timestamp else { throw .missing("timestamp") }
         guard let changes else { throw .missing("changes") }
         self.metadata =
-            try received.map { (json) throws(FormatError) in
+            try received.map { (json) throws(Failure) in
                 try metadata.received(as: json)
             } ?? metadata
         self.timestamp = timestamp
@@ -65,10 +65,10 @@ package struct Changeset: Sendable {
     ///   - base: the records to apply the changes to, if the response is for `_since`; `nil` if the response is a full
     ///     list, which replaces the local records. A server that no longer has the state of `_since` sends a full list
     ///     without tombstones.
-    /// - Throws: ``FormatError/otherCollection(expected:found:)`` if the metadata belongs to another collection.
+    /// - Throws: ``Failure/otherCollection(expected:found:)`` if the metadata belongs to another collection.
     package func snapshot(
         of collection: CollectionID, onto base: RecordTable?
-    ) throws(FormatError) -> UnverifiedSnapshot {
+    ) throws(Failure) -> UnverifiedSnapshot {
         if metadata.bucket ?? collection.bucket != collection.bucket
             || (metadata.id ?? collection.name).exact != collection.name.exact
         {

@@ -11,14 +11,14 @@ package struct CollectionMetadata: Hashable, Sendable {
     /// Parses a collection's metadata.
     ///
     /// - Parameter reserved: how much of the limits it must leave.
-    /// - Throws: ``FormatError`` if it is not a JSON object, or has more than ``Limits/metadataBytes`` bytes or
+    /// - Throws: ``Failure`` if it is not a JSON object, or has more than ``Limits/metadataBytes`` bytes or
     ///   ``Limits/jsonValues`` values.
-    package init(parsing json: Bytes, reserving reserved: (bytes: Int, values: Int) = (0, 0)) throws(FormatError) {
+    package init(parsing json: Bytes, reserving reserved: (bytes: Int, values: Int) = (0, 0)) throws(Failure) {
         let mostBytes = Limits.metadataBytes - reserved.bytes
-        guard json.count <= mostBytes else { throw FormatError(.tooLong(limit: mostBytes), at: 0) }
+        guard json.count <= mostBytes else { throw Failure(.tooLong(limit: mostBytes), at: 0) }
         let value = try JSONValue(parsing: json, values: Limits.jsonValues - reserved.values)
         guard case .object = value else {
-            throw FormatError(.wrongType(expected: "an object", found: value.kind), at: 0)
+            throw Failure(.wrongType(expected: "an object", found: value.kind), at: 0)
         }
         self.json = json
         id = value["id"]?.string
@@ -37,8 +37,8 @@ package struct CollectionMetadata: Hashable, Sendable {
     }
 
     /// Parses the metadata in a member of a changeset. Errors contain the name of the member.
-    init(_ json: Bytes, of member: String) throws(FormatError) {
-        do throws(FormatError) {
+    init(_ json: Bytes, of member: String) throws(Failure) {
+        do throws(Failure) {
             try self.init(parsing: json)
         } catch {
             throw .metadata(error, member: member)
@@ -56,8 +56,8 @@ package struct CollectionMetadata: Hashable, Sendable {
     /// Returns the members that the collection's owner sets, without those for the id, the last change and the
     /// signatures.
     ///
-    /// - Throws: ``FormatError`` if the metadata was stored without parsing and is not JSON.
-    package func writtenMembers() throws(FormatError) -> [JSONValue.Member] {
+    /// - Throws: ``Failure`` if the metadata was stored without parsing and is not JSON.
+    package func writtenMembers() throws(Failure) -> [JSONValue.Member] {
         guard case .object(let members) = try JSONValue(parsing: json) else { return [] }
         return members.filter { !["id", "bucket", "last_modified", "signature", "signatures"].contains($0.key) }
     }
@@ -68,9 +68,9 @@ package struct CollectionMetadata: Hashable, Sendable {
     /// can keep the first server's metadata unchanged. The signatures are those that the mirror serves, because clients
     /// can fetch their chains.
     ///
-    /// - Throws: ``FormatError`` if `original` is not a collection's metadata, or if a member that this package uses
+    /// - Throws: ``Failure`` if `original` is not a collection's metadata, or if a member that this package uses
     ///   differs, apart from the URLs of chains. Otherwise the kept bytes would differ from the verified members.
-    func received(as original: Bytes) throws(FormatError) -> CollectionMetadata {
+    func received(as original: Bytes) throws(Failure) -> CollectionMetadata {
         let received = try CollectionMetadata(original, of: Changeset.mirroredMetadata)
         guard (received.id ?? id)?.exact == id?.exact, (received.bucket ?? bucket)?.exact == bucket?.exact,
             received.hasAttachmentsZip == hasAttachmentsZip,

@@ -7,8 +7,8 @@ package struct MonitorChangeset: Sendable {
 
     /// Parses the body of a response. Does no I/O.
     ///
-    /// - Throws: ``FormatError``.
-    package init(parsing body: Bytes) throws(FormatError) {
+    /// - Throws: ``Failure``.
+    package init(parsing body: Bytes) throws(Failure) {
         var reader = JSONReader(body)
         let (timestamp, collections) = try Self.read(&reader)
         guard let timestamp else { throw .missing("timestamp") }
@@ -19,7 +19,7 @@ package struct MonitorChangeset: Sendable {
 
     private static func read(
         _ reader: inout JSONReader
-    ) throws(FormatError) -> (Timestamp?, [CollectionID: Timestamp]?) {
+    ) throws(Failure) -> (Timestamp?, [CollectionID: Timestamp]?) {
         var timestamp: Timestamp?
         var collections: [CollectionID: Timestamp]?
         try reader.beginObject()
@@ -42,7 +42,7 @@ package struct MonitorChangeset: Sendable {
         return (timestamp, collections)
     }
 
-    private static func change(_ reader: inout JSONReader) throws(FormatError) -> (CollectionID, Timestamp)? {
+    private static func change(_ reader: inout JSONReader) throws(Failure) -> (CollectionID, Timestamp)? {
         var bucket: String?
         var name: String?
         var changed: Timestamp?

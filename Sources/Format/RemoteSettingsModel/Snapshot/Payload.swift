@@ -12,12 +12,12 @@ package struct Payload: Sendable {
     /// Parses a payload in one pass without copying.
     ///
     /// - Parameter records: the expected number of records; 0 if unknown.
-    /// - Throws: ``FormatError``. The pass checks the structure, the limits, and the ids with their order, but not
+    /// - Throws: ``Failure``. The pass checks the structure, the limits, and the ids with their order, but not
     ///   whether every value is canonical.
-    package init(parsing bytes: Bytes, expecting records: Int = 0) throws(FormatError) {
+    package init(parsing bytes: Bytes, expecting records: Int = 0) throws(Failure) {
         var scanner = PayloadScanner(records: records)
         let (entries, timestamp) = try bytes.withSpan {
-            (span) throws(FormatError) -> ([RecordTable.Entry], Timestamp) in
+            (span) throws(Failure) -> ([RecordTable.Entry], Timestamp) in
             try scanner.scan(span)
         }
         self.bytes = bytes

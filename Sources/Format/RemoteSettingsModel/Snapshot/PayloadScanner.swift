@@ -14,7 +14,7 @@ struct PayloadScanner {
     }
 
     /// Finds all records and the timestamp.
-    mutating func scan(_ input: Span<UInt8>) throws(FormatError) -> ([RecordTable.Entry], Timestamp) {
+    mutating func scan(_ input: Span<UInt8>) throws(Failure) -> ([RecordTable.Entry], Timestamp) {
         while try findRecord(input) {}
         try pass("],\"last_modified\":\"", input)
         let start = position
@@ -32,7 +32,7 @@ struct PayloadScanner {
     /// Finds the next record.
     ///
     /// - Returns: whether there is one.
-    private mutating func findRecord(_ input: Span<UInt8>) throws(FormatError) -> Bool {
+    private mutating func findRecord(_ input: Span<UInt8>) throws(Failure) -> Bool {
         if position == 0 { try pass("{\"data\":[", input) }
         if let last = entries.last {
             guard byte(input) == UInt8(ascii: ",") else { return false }
@@ -50,7 +50,7 @@ struct PayloadScanner {
         return true
     }
 
-    private mutating func record(_ input: Span<UInt8>) throws(FormatError) -> RecordTable.Entry {
+    private mutating func record(_ input: Span<UInt8>) throws(Failure) -> RecordTable.Entry {
         let start = position
         guard byte(input) == UInt8(ascii: "{") else { throw broken(input) }
         // Use a local copy, which the compiler keeps in a register.
@@ -81,7 +81,7 @@ struct PayloadScanner {
                 depth += 1
                 expectsKey = false
                 guard depth <= Limits.jsonDepth else {
-                    throw FormatError(.tooDeep(limit: Limits.jsonDepth), at: position - 1)
+                    throw Failure(.tooDeep(limit: Limits.jsonDepth), at: position - 1)
                 }
             case UInt8(ascii: "}"), UInt8(ascii: "]"): depth -= 1
             case UInt8(ascii: ","): expectsKey = depth == 1
@@ -97,7 +97,7 @@ struct PayloadScanner {
         return RecordTable.Entry(id: id, json: start..<position, hasAttachment: hasAttachment)
     }
 
-    private func idValue(_ input: Span<UInt8>, _ position: inout Int, record: Int) throws(FormatError) -> Range<Int> {
+    private func idValue(_ input: Span<UInt8>, _ position: inout Int, record: Int) throws(Failure) -> Range<Int> {
         guard position < input.count, input[position] == UInt8(ascii: ":") else { throw broken(input, at: position) }
         position += 1
         guard position < input.count, input[position] == UInt8(ascii: "\"") else {
@@ -110,7 +110,7 @@ struct PayloadScanner {
     /// Skips the rest of a string and its closing quote. Canonical strings are ASCII, so only quotes and backslashes
     /// need attention.
     @inline(__always)
-    private func endString(_ input: Span<UInt8>, _ position: inout Int) throws(FormatError) -> Range<Int> {
+    private func endString(_ input: Span<UInt8>, _ position: inout Int) throws(Failure) -> Range<Int> {
         let start = position
         while true {
             JSONLexer.skipPlain(input, &position)
@@ -136,17 +136,17 @@ struct PayloadScanner {
         position < input.count ? unsafe input[unchecked: position] : nil
     }
 
-    private mutating func pass(_ text: StaticString, _ input: Span<UInt8>) throws(FormatError) {
+    private mutating func pass(_ text: StaticString, _ input: Span<UInt8>) throws(Failure) {
         for index in 0..<text.utf8CodeUnitCount {
             guard unsafe byte(input) == text.utf8Start[index] else { throw broken(input) }
             position += 1
         }
     }
 
-    private func broken(_ input: Span<UInt8>) -> FormatError { broken(input, at: position) }
+    private func broken(_ input: Span<UInt8>) -> Failure { broken(input, at: position) }
 
     @inline(never)
-    private func broken(_ input: Span<UInt8>, at position: Int) -> FormatError {
+    private func broken(_ input: Span<UInt8>, at position: Int) -> Failure {
         .notCanonical(
             problem: position >= input.count ? "the text is truncated" : "unexpected text at byte \(position)")
     }

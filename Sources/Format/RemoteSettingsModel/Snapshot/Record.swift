@@ -35,7 +35,7 @@ package struct Record: Sendable, Identifiable {
     /// skipped.
     package func field(_ name: String) -> JSONValue? {
         var reader = JSONReader(json)
-        do throws(FormatError) {
+        do throws(Failure) {
             try reader.beginObject()
             return try reader.seekMember(name) ? try reader.value() : nil
         } catch {
@@ -50,8 +50,8 @@ package struct Record: Sendable, Identifiable {
 
     /// Returns the record's attachment; `nil` if it has none.
     ///
-    /// - Throws: ``FormatError/invalidAttachment(record:problem:)`` if the member is incomplete or invalid.
-    package func attachment() throws(FormatError) -> RecordAttachment? {
+    /// - Throws: ``Failure/invalidAttachment(record:problem:)`` if the member is incomplete or invalid.
+    package func attachment() throws(Failure) -> RecordAttachment? {
         guard mayHaveAttachment, let value = field("attachment"), value != .null else { return nil }
         return try RecordAttachment(value, record: id)
     }

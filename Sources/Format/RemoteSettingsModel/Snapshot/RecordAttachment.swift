@@ -24,10 +24,10 @@ package struct RecordAttachment: Hashable, Sendable {
 
     /// Parses a record's member `attachment`. Does no I/O.
     ///
-    /// - Throws: ``FormatError/invalidAttachment(record:problem:)`` if the location, the hash or the size is missing or
+    /// - Throws: ``Failure/invalidAttachment(record:problem:)`` if the location, the hash or the size is missing or
     ///   wrong.
-    init(_ value: JSONValue, record: String) throws(FormatError) {
-        func invalid(_ problem: String) -> FormatError { .invalidAttachment(record: record, problem: problem) }
+    init(_ value: JSONValue, record: String) throws(Failure) {
+        func invalid(_ problem: String) -> Failure { .invalidAttachment(record: record, problem: problem) }
         guard case .object = value else { throw invalid("it must be an object") }
         guard let location = value["location"]?.string, !location.isEmpty else { throw invalid("it has no location") }
         guard let hex = value["hash"]?.string, let hash = SHA256Digest(hex: hex) else {

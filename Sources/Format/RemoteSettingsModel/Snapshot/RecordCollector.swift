@@ -11,7 +11,7 @@ struct RecordCollector {
     }
 
     /// Parses the array at the reader's position.
-    mutating func collect(_ reader: inout JSONReader) throws(FormatError) {
+    mutating func collect(_ reader: inout JSONReader) throws(Failure) {
         canonical.reserveCapacity(reader.document.count - reader.offset)
         try reader.beginArray()
         while try reader.nextElement() {
@@ -23,7 +23,7 @@ struct RecordCollector {
     }
 
     /// Parses a text that contains exactly one record.
-    mutating func collect(record text: Bytes) throws(FormatError) {
+    mutating func collect(record text: Bytes) throws(Failure) {
         guard entries.count < mostRecords else { throw .tooManyRecords(limit: mostRecords) }
         var reader = JSONReader(text)
         try collectRecord(&reader)
@@ -31,11 +31,11 @@ struct RecordCollector {
     }
 
     /// Returns the collected records, sorted.
-    consuming func table() throws(FormatError) -> RecordTable {
+    consuming func table() throws(Failure) -> RecordTable {
         try RecordTable(Bytes(canonical), unsorted: entries, mentionsFilters: mentionsFilters)
     }
 
-    private mutating func collectRecord(_ reader: inout JSONReader) throws(FormatError) {
+    private mutating func collectRecord(_ reader: inout JSONReader) throws(Failure) {
         let offset = reader.offset
         let members = try reader.object()
         let record = JSONValue.object(members)
@@ -54,7 +54,7 @@ struct RecordCollector {
 
     private mutating func append(
         _ members: [JSONValue.Member], id: String, offset: Int
-    ) throws(FormatError) -> RecordTable.Entry {
+    ) throws(Failure) -> RecordTable.Entry {
         let start = canonical.count
         var place = start
         var hasAttachment = false

@@ -50,8 +50,8 @@ package struct RecordTable: Sendable {
 
     /// Creates a table of records that are in one buffer, in any order.
     ///
-    /// - Throws: ``FormatError/duplicateRecord(_:)``.
-    init(_ source: Bytes, unsorted: [Entry], mentionsFilters: Bool) throws(FormatError) {
+    /// - Throws: ``Failure/duplicateRecord(_:)``.
+    init(_ source: Bytes, unsorted: [Entry], mentionsFilters: Bool) throws(Failure) {
         var duplicate: String?
         let entries = source.withSpan { span -> [Entry] in
             // Compare the first eight bytes of the ids first, which is enough in most cases.
@@ -84,8 +84,8 @@ package struct RecordTable: Sendable {
 
     /// Creates a table from records as JSON texts, in any order. The texts do not have to be canonical.
     ///
-    /// - Throws: ``FormatError`` for the first text that is not a record, or that has the id of an earlier one.
-    package init(_ records: some Sequence<Bytes>) throws(FormatError) {
+    /// - Throws: ``Failure`` for the first text that is not a record, or that has the id of an earlier one.
+    package init(_ records: some Sequence<Bytes>) throws(Failure) {
         var collector = RecordCollector()
         for record in records { try collector.collect(record: record) }
         self = try collector.table()

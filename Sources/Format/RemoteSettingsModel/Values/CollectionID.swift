@@ -10,8 +10,8 @@ package struct CollectionID: Hashable, Sendable {
 
     /// Creates an id from its two parts.
     ///
-    /// - Throws: ``FormatError`` with the invalid part.
-    package init(bucket: String, name: String) throws(FormatError) {
+    /// - Throws: ``Failure`` with the invalid part.
+    package init(bucket: String, name: String) throws(Failure) {
         try Identifier.check(bucket, what: "bucket id")
         try Identifier.check(name, what: "collection id")
         self.bucket = bucket
@@ -20,8 +20,8 @@ package struct CollectionID: Hashable, Sendable {
 
     /// Parses `bucket/collection`.
     ///
-    /// - Throws: ``FormatError`` if the text is not two valid ids with one slash between them.
-    package init(_ text: String) throws(FormatError) {
+    /// - Throws: ``Failure`` if the text is not two valid ids with one slash between them.
+    package init(_ text: String) throws(Failure) {
         let parts = text.split(separator: "/", omittingEmptySubsequences: false)
         guard parts.count == 2 else {
             throw .invalidName("collection", found: text, expected: "BUCKET/COLLECTION, such as main/regions")

@@ -7,15 +7,15 @@ extension Sequence where Element: Sendable {
     /// - Parameter width: the largest number of simultaneous calls. Values below 1 count as 1. The default limits how
     ///   many bundles are in memory at the same time.
     /// - Throws: the error of the call that failed first.
-    package func concurrentMap<Value: Sendable, Failure: Error>(
-        width: Int = 8, _ body: @escaping @Sendable (Element) async throws(Failure) -> Value
-    ) async throws(Failure) -> [Value] {
-        let results = await withTaskGroup(of: (Int, Result<Value, Failure>).self) { group in
+    package func concurrentMap<Value: Sendable, Thrown: Error>(
+        width: Int = 8, _ body: @escaping @Sendable (Element) async throws(Thrown) -> Value
+    ) async throws(Thrown) -> [Value] {
+        let results = await withTaskGroup(of: (Int, Result<Value, Thrown>).self) { group in
             var queue = enumerated().makeIterator()
             func begin() {
                 guard let (index, element) = queue.next() else { return }
                 group.addTask {
-                    do throws(Failure) {
+                    do throws(Thrown) {
                         return (index, .success(try await body(element)))
                     } catch {
                         return (index, .failure(error))
@@ -29,7 +29,7 @@ extension Sequence where Element: Sendable {
                 case .success(let value): values.append((index, value))
                 case .failure(let error):
                     group.cancelAll()
-                    return Result<[Value], Failure>.failure(error)
+                    return Result<[Value], Thrown>.failure(error)
                 }
                 begin()
             }

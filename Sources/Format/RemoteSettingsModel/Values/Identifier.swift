@@ -20,8 +20,8 @@ package enum Identifier {
 
     /// Checks an id.
     ///
-    /// - Throws: ``FormatError`` if `id` breaks the rule.
-    static func check(_ id: String, what: String) throws(FormatError) {
+    /// - Throws: ``Failure`` if `id` breaks the rule.
+    static func check(_ id: String, what: String) throws(Failure) {
         guard isValid(id.utf8) else {
             throw .invalidName(what, found: id, expected: rule)
         }

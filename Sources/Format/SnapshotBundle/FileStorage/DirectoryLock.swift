@@ -10,11 +10,11 @@ package final class DirectoryLock: Sendable {
     /// Locks the directory.
     ///
     /// - Returns: `nil` if another process has locked it.
-    package init?(_ path: String) throws(BundleError) {
+    package init?(_ path: String) throws(Failure) {
         let descriptor = unsafe open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
-        guard descriptor >= 0 else { throw BundleError("open the directory", path) }
+        guard descriptor >= 0 else { throw Failure("open the directory", path) }
         guard flock(descriptor, LOCK_EX | LOCK_NB) == 0 else {
-            let error = BundleError("lock the directory", path)
+            let error = Failure("lock the directory", path)
             close(descriptor)
             if error.errorNumber == EWOULDBLOCK { return nil }
             throw error

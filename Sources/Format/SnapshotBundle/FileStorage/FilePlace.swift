@@ -20,34 +20,34 @@ struct FilePlace: ~Copyable {
     /// followed.
     ///
     /// - Parameter making: whether to create missing directories.
-    /// - Throws: ``BundleError`` if a part of the path is a link or not a directory.
-    init(_ path: String, below root: String, making: Bool) throws(BundleError) {
+    /// - Throws: ``Failure`` if a part of the path is a link or not a directory.
+    init(_ path: String, below root: String, making: Bool) throws(Failure) {
         let parts = FileStore.components(of: String(Substring(path.utf8.dropFirst(root.utf8.count))))
         guard path.utf8.starts(with: (root + "/").utf8), let last = parts.last, !parts.contains(".."),
             !parts.contains(".")
-        else { throw BundleError("look below \(root) for", path, errno: EINVAL) }
+        else { throw Failure("look below \(root) for", path, errno: EINVAL) }
         var open = unsafe systemOpen(AT_FDCWD, root, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
         if open < 0, errno == ENOENT, making {
             try FileStore.makeDirectories(root)
             open = unsafe systemOpen(AT_FDCWD, root, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
         }
-        guard open >= 0 else { throw BundleError("open", root) }
+        guard open >= 0 else { throw Failure("open", root) }
         var reached = root
         for part in parts.dropLast() {
             reached += "/\(part)"
             if making, unsafe mkdirat(open, part, 0o777) != 0, errno != EEXIST {
-                let error = BundleError("create the directory", reached)
+                let error = Failure("create the directory", reached)
                 close(open)
                 throw error
             }
             let next = unsafe systemOpen(open, part, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
             if next < 0 {
-                let error = BundleError("open", reached)
+                let error = Failure("open", reached)
                 var status = stat()
                 let isLink =
                     unsafe fstatat(open, part, &status, AT_SYMLINK_NOFOLLOW) == 0 && status.st_mode & S_IFMT == S_IFLNK
                 close(open)
-                throw isLink ? BundleError("use", reached, errno: BundleError.isLink) : error
+                throw isLink ? Failure("use", reached, errno: Failure.isLink) : error
             }
             close(open)
             open = next
@@ -57,7 +57,7 @@ struct FilePlace: ~Copyable {
         self.path = path
     }
 
-    init(_ path: String, below root: String?, making: Bool) throws(BundleError) {
+    init(_ path: String, below root: String?, making: Bool) throws(Failure) {
         if let root { try self.init(path, below: root, making: making) } else { self.init(path) }
     }
 
@@ -67,11 +67,11 @@ struct FilePlace: ~Copyable {
     }
 
     /// Waits until the file names in the directory are on the disk.
-    borrowing func flushDirectory() throws(BundleError) {
+    borrowing func flushDirectory() throws(Failure) {
         guard directory != AT_FDCWD else { return try FileStore.flushDirectory(of: path) }
         // Ignore EINVAL for the same reason as in `FileStore.flush(directory:)`.
         guard systemFlush(directory) == 0 || errno == EINVAL else {
-            throw BundleError("flush", FileStore.parent(of: path))
+            throw Failure("flush", FileStore.parent(of: path))
         }
     }
 
@@ -81,8 +81,8 @@ struct FilePlace: ~Copyable {
 extension FileStore {
     /// Creates directories below one that the user has specified. No link is followed.
     ///
-    /// - Throws: ``BundleError`` if a part of the path is a link or not a directory.
-    package static func makeDirectories(_ path: String, below root: String) throws(BundleError) {
+    /// - Throws: ``Failure`` if a part of the path is a link or not a directory.
+    package static func makeDirectories(_ path: String, below root: String) throws(Failure) {
         _ = try FilePlace("\(path)/x", below: root, making: true)
     }
 
@@ -91,18 +91,18 @@ extension FileStore {
     /// - Returns: its path.
     package static func makeUniqueDirectory(
         _ prefix: String, ending: String = "", mode: mode_t = 0o777
-    ) throws(BundleError) -> String {
+    ) throws(Failure) -> String {
         let path = uniquePath(prefix) + ending
-        guard unsafe mkdir(path, mode) == 0 else { throw BundleError("create the directory", path) }
+        guard unsafe mkdir(path, mode) == 0 else { throw Failure("create the directory", path) }
         return path
     }
 
     /// Removes a file below a directory that the user has specified. No link is followed.
-    package static func remove(_ path: String, below root: String) throws(BundleError) {
-        do throws(BundleError) {
+    package static func remove(_ path: String, below root: String) throws(Failure) {
+        do throws(Failure) {
             let place = try FilePlace(path, below: root, making: false)
             guard unsafe unlinkat(place.directory, place.name, 0) == 0 || errno == ENOENT else {
-                throw BundleError("remove", path)
+                throw Failure("remove", path)
             }
         } catch {
             guard error.isMissing else { throw error }
@@ -110,8 +110,8 @@ extension FileStore {
     }
 
     /// Removes a directory with its contents, like ``removeTree(_:)``. No link is followed.
-    package static func removeTree(_ path: String, below root: String) throws(BundleError) {
-        do throws(BundleError) {
+    package static func removeTree(_ path: String, below root: String) throws(Failure) {
+        do throws(Failure) {
             let place = try FilePlace(path, below: root, making: false)
             try removeTree(FileName(place.name), in: place.directory, path: path)
         } catch {
@@ -128,8 +128,8 @@ extension FileStore {
     ///     characters.
     package static func removeChildren(
         of directory: String, below root: String, where isUnwanted: (String) -> Bool
-    ) throws(BundleError) {
-        do throws(BundleError) {
+    ) throws(Failure) {
+        do throws(Failure) {
             let place = try FilePlace("\(directory)/x", below: root, making: false)
             for name in try names(in: place.directory, path: directory) where isUnwanted(name.shown) {
                 try removeTree(name, in: place.directory, path: "\(directory)/\(name.shown)")
@@ -145,11 +145,11 @@ extension FileStore {
     /// - Parameter flushing: whether to flush the directory, so that the new name survives a crash of the machine.
     package static func rename(
         _ path: String, to target: String, below root: String, flushing: Bool = true
-    ) throws(BundleError) {
+    ) throws(Failure) {
         let from = try FilePlace(path, below: root, making: false)
         let to = try FilePlace(target, below: root, making: true)
         guard unsafe renameat(from.directory, from.name, to.directory, to.name) == 0 else {
-            throw BundleError("rename \(path) to", target)
+            throw Failure("rename \(path) to", target)
         }
         if flushing { try to.flushDirectory() }
     }

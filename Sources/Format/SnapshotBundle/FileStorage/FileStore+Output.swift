@@ -10,8 +10,8 @@ extension FileStore {
     /// A job works in a checkout, and a commit can contain a link to a directory such as `.git/hooks`. An absolute path
     /// that does not lead through the working directory is the user's choice.
     ///
-    /// - Throws: ``BundleError`` if one is a link, or is not a directory.
-    package static func refuseLinks(onWayTo path: String) throws(BundleError) {
+    /// - Throws: ``Failure`` if one is a link, or is not a directory.
+    package static func refuseLinks(onWayTo path: String) throws(Failure) {
         let isAbsolute = path.utf8.first == UInt8(ascii: "/")
         var parts = plainComponents(of: path)
         var root = isAbsolute ? "/." : "."
@@ -20,7 +20,7 @@ extension FileStore {
             parts.removeFirst()
         }
         guard !parts.isEmpty else { return }
-        do throws(BundleError) {
+        do throws(Failure) {
             _ = try FilePlace("\(root)/\(parts.joined(separator: "/"))", below: root, making: false)
         } catch {
             guard error.isMissing else { throw error }
@@ -32,19 +32,19 @@ extension FileStore {
     ///
     /// A file system without extended attributes does not store the mark, so a directory on it is never replaced.
     ///
-    /// - Throws: ``BundleError`` if it is anything else.
-    package static func checkReplaceable(_ path: String) throws(BundleError) {
+    /// - Throws: ``Failure`` if it is anything else.
+    package static func checkReplaceable(_ path: String) throws(Failure) {
         guard try isDirectory(path) else { return try checkOutput(path) }
         try refuseLinks(onWayTo: path)
         guard try list(path, isLossy: true)?.isEmpty == false, systemAttribute(path, outputAttribute) == 0 else {
             return
         }
-        throw BundleError("replace", path, errno: BundleError.isForeign)
+        throw Failure("replace", path, errno: Failure.isForeign)
     }
 
     /// Creates the directory for a command's output next to its final path, and marks it. Pass its path to
     /// ``placeOutput(_:at:)`` when the output is complete.
-    package static func makeOutputDirectory(for path: String) throws(BundleError) -> TemporaryDirectory {
+    package static func makeOutputDirectory(for path: String) throws(Failure) -> TemporaryDirectory {
         try refuseLinks(onWayTo: path)
         try makeDirectories(parent(of: path))
         let made = try TemporaryDirectory(beside: path)
@@ -55,15 +55,15 @@ extension FileStore {
     /// Moves a finished file or directory to its final path. The previous file or directory remains until then, and is
     /// removed afterwards.
     ///
-    /// - Throws: ``BundleError``, also if the previous one may not be replaced. Nothing has changed in that case.
-    package static func placeOutput(_ finished: String, at path: String) throws(BundleError) {
+    /// - Throws: ``Failure``, also if the previous one may not be replaced. Nothing has changed in that case.
+    package static func placeOutput(_ finished: String, at path: String) throws(Failure) {
         try checkReplaceable(path)
         try exchangeOutput(finished, with: path)
     }
 
     /// Moves a finished file or directory to its final path like ``placeOutput(_:at:)``, but without checking that the
     /// previous one may be replaced. Use it for an update that keeps all files that the caller has not written.
-    package static func exchangeOutput(_ finished: String, with path: String) throws(BundleError) {
+    package static func exchangeOutput(_ finished: String, with path: String) throws(Failure) {
         if try isDirectory(finished) { try flush(tree: finished) }
         // The system replaces a file in one step, but a directory only in two. If the process is killed between them,
         // the previous directory remains next to its path under a temporary name.
@@ -73,7 +73,7 @@ extension FileStore {
         }
         let aside = uniquePath(path) + ".old"
         try rename(path, to: aside, flushing: false)
-        do throws(BundleError) {
+        do throws(Failure) {
             try rename(finished, to: path)
         } catch {
             try? rename(aside, to: path)

@@ -3,9 +3,9 @@ import RemoteSettingsModel
 /// File operations. A file is replaced completely or not at all.
 package enum FileStore {
     /// Returns the content of a file; `nil` if there is no such file.
-    package static func read(_ path: String, limit: Int) throws(BundleError) -> Bytes? {
+    package static func read(_ path: String, limit: Int) throws(Failure) -> Bytes? {
         guard let file = try ReadableFile.existing(path) else { return nil }
-        guard file.size <= limit else { throw BundleError("read", path, errno: EFBIG) }
+        guard file.size <= limit else { throw Failure("read", path, errno: EFBIG) }
         // Request one more byte than expected, so that the last read reaches the end of the file, even if the file is
         // growing.
         var content = try file.next(file.size.saturatingAdding(1))
@@ -15,7 +15,7 @@ package enum FileStore {
             content += more
             isWhole = more.isEmpty
         }
-        guard content.count <= limit else { throw BundleError("read", path, errno: EFBIG) }
+        guard content.count <= limit else { throw Failure("read", path, errno: EFBIG) }
         return Bytes(content)
     }
 
@@ -24,27 +24,27 @@ package enum FileStore {
     /// - Parameter most: the largest number of bytes to read.
     package static func readBeginning(
         _ path: String, most: Int
-    ) throws(BundleError) -> (bytes: Bytes, fileSize: Int)? {
+    ) throws(Failure) -> (bytes: Bytes, fileSize: Int)? {
         guard let file = try ReadableFile.existing(path) else { return nil }
         return (Bytes(try file.next(min(most, file.size))), file.size)
     }
 
     /// Returns the status of an open file.
     ///
-    /// - Throws: ``BundleError`` if it is a pipe, a device or a directory.
-    static func regularFile(_ descriptor: Int32, _ path: String) throws(BundleError) -> stat {
+    /// - Throws: ``Failure`` if it is a pipe, a device or a directory.
+    static func regularFile(_ descriptor: Int32, _ path: String) throws(Failure) -> stat {
         var status = stat()
-        guard unsafe fstat(descriptor, &status) == 0 else { throw BundleError("access", path) }
+        guard unsafe fstat(descriptor, &status) == 0 else { throw Failure("access", path) }
         guard status.st_mode & S_IFMT == S_IFREG else {
-            throw BundleError("use", path, errno: status.st_mode & S_IFMT == S_IFDIR ? EISDIR : BundleError.notRegular)
+            throw Failure("use", path, errno: status.st_mode & S_IFMT == S_IFDIR ? EISDIR : Failure.notRegular)
         }
         return status
     }
 
     /// Reads a file from start to end with little memory.
     package static func readPieces(
-        _ path: String, _ consume: (Span<UInt8>) throws(BundleError) -> Void
-    ) throws(BundleError) {
+        _ path: String, _ consume: (Span<UInt8>) throws(Failure) -> Void
+    ) throws(Failure) {
         let file = try ReadableFile(path)
         var piece = [UInt8](repeating: 0, count: 256 << 10)
         while case let count = try file.next(into: &piece), count > 0 { try consume(piece.span.extracting(0..<count)) }
@@ -68,20 +68,20 @@ package enum FileStore {
     package static func replace(
         _ path: String, below root: String? = nil, with content: Bytes, limit: Int = .max, isContended: Bool = false,
         flushing: Bool = true, isPrivate: Bool = false, ending: String = ".tmp"
-    ) throws(BundleError) {
-        guard content.count <= limit else { throw BundleError("write", path, errno: EFBIG) }
+    ) throws(Failure) {
+        guard content.count <= limit else { throw Failure("write", path, errno: EFBIG) }
         let place = try FilePlace(path, below: root, making: true)
         let temporary = place.beside(isContended ? uniquePath("") + ending : ending)
         // A killed process may have left a file with this name, or an attacker may have created a link.
         guard unsafe unlinkat(temporary.directory, temporary.name, 0) == 0 || errno == ENOENT else {
-            throw errno == EROFS ? BundleError("write", path) : BundleError("remove", temporary.path)
+            throw errno == EROFS ? Failure("write", path) : Failure("remove", temporary.path)
         }
         let file = try WritableFile(temporary, mode: isPrivate ? 0o600 : 0o666)
-        do throws(BundleError) {
+        do throws(Failure) {
             try file.write(content)
             try file.finish(flushing: flushing)
             guard unsafe renameat(temporary.directory, temporary.name, place.directory, place.name) == 0 else {
-                throw BundleError("rename \(temporary.path) to", path)
+                throw Failure("rename \(temporary.path) to", path)
             }
             if flushing { try place.flushDirectory() }
         } catch {
@@ -93,8 +93,8 @@ package enum FileStore {
 
     /// Returns whether users other than the file's owner may read or write it.
     ///
-    /// - Throws: ``BundleError`` if there is no regular file.
-    package static func isOpenToOthers(_ path: String) throws(BundleError) -> Bool {
+    /// - Throws: ``Failure`` if there is no regular file.
+    package static func isOpenToOthers(_ path: String) throws(Failure) -> Bool {
         try ReadableFile(path).status.st_mode & 0o077 != 0
     }
 
@@ -102,7 +102,7 @@ package enum FileStore {
     ///
     /// If `body` throws, the previous file remains unchanged.
     ///
-    /// - Throws: the errors of ``checkOutput(_:)``, ``BundleError``, or the error of `body`.
+    /// - Throws: the errors of ``checkOutput(_:)``, ``Failure``, or the error of `body`.
     package static func writeOutput(
         _ path: String, writing body: (_ write: (Span<UInt8>) throws -> Void) throws -> Void
     ) throws {
@@ -127,24 +127,24 @@ package enum FileStore {
     /// whole machine.
     ///
     /// - Parameter path: the path; `nil` if no file will be written.
-    /// - Throws: ``BundleError`` if the path is a link, a directory, a pipe or a device, or if it leads through a link.
-    package static func checkOutput(_ path: String?) throws(BundleError) {
+    /// - Throws: ``Failure`` if the path is a link, a directory, a pipe or a device, or if it leads through a link.
+    package static func checkOutput(_ path: String?) throws(Failure) {
         guard let path else { return }
         try refuseLinks(onWayTo: path)
         switch try kind(path) {
         case nil, .file: return
-        case .link: throw BundleError("replace", path, errno: BundleError.isLink)
-        case .directory: throw BundleError("replace", path, errno: EISDIR)
-        case .other: throw BundleError("replace", path, errno: BundleError.notRegular)
+        case .link: throw Failure("replace", path, errno: Failure.isLink)
+        case .directory: throw Failure("replace", path, errno: EISDIR)
+        case .other: throw Failure("replace", path, errno: Failure.notRegular)
         }
     }
 
     /// Returns whether both paths lead to the same existing file, also through links.
-    package static func isSameFile(_ path: String, _ other: String) throws(BundleError) -> Bool {
-        func identity(_ path: String) throws(BundleError) -> (dev_t, ino_t)? {
+    package static func isSameFile(_ path: String, _ other: String) throws(Failure) -> Bool {
+        func identity(_ path: String) throws(Failure) -> (dev_t, ino_t)? {
             var status = stat()
             if unsafe stat(path, &status) == 0 { return (status.st_dev, status.st_ino) }
-            guard errno == ENOENT || errno == ENOTDIR else { throw BundleError("access", path) }
+            guard errno == ENOENT || errno == ENOTDIR else { throw Failure("access", path) }
             return nil
         }
         guard let one = try identity(path), let two = try identity(other) else { return false }
@@ -154,70 +154,70 @@ package enum FileStore {
     /// Renames a file or directory.
     ///
     /// - Parameter flushing: whether to flush the directory, so that the new name survives a crash of the machine.
-    package static func rename(_ path: String, to target: String, flushing: Bool = true) throws(BundleError) {
-        guard systemRename(path, target) == 0 else { throw BundleError("rename \(path) to", target) }
+    package static func rename(_ path: String, to target: String, flushing: Bool = true) throws(Failure) {
+        guard systemRename(path, target) == 0 else { throw Failure("rename \(path) to", target) }
         if flushing { try flushDirectory(of: target) }
     }
 
     /// Creates a second name for a file (a hard link).
-    package static func link(_ path: String, as other: String) throws(BundleError) {
-        guard systemLink(path, other) == 0 else { throw BundleError("link \(path) as", other) }
+    package static func link(_ path: String, as other: String) throws(Failure) {
+        guard systemLink(path, other) == 0 else { throw Failure("link \(path) as", other) }
     }
 
-    static func flushDirectory(of path: String) throws(BundleError) { try flush(directory: parent(of: path)) }
+    static func flushDirectory(of path: String) throws(Failure) { try flush(directory: parent(of: path)) }
 
     /// Waits until the file names in a directory are on the disk.
-    package static func flush(directory: String) throws(BundleError) { try flush(directory: FileName(directory)) }
+    package static func flush(directory: String) throws(Failure) { try flush(directory: FileName(directory)) }
 
-    private static func flush(directory: FileName) throws(BundleError) {
+    private static func flush(directory: FileName) throws(Failure) {
         let descriptor = unsafe open(directory.characters, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
-        guard descriptor >= 0 else { throw BundleError("open", directory.shown) }
+        guard descriptor >= 0 else { throw Failure("open", directory.shown) }
         defer { close(descriptor) }
         // Some file systems report that they cannot flush a directory. A rename is still atomic on them.
-        guard systemFlush(descriptor) == 0 || errno == EINVAL else { throw BundleError("flush", directory.shown) }
+        guard systemFlush(descriptor) == 0 || errno == EINVAL else { throw Failure("flush", directory.shown) }
     }
 
     /// Waits until all files and file names below a directory are on the disk. Links are not followed.
-    package static func flush(tree: String) throws(BundleError) { try flush(tree: FileName(tree)) }
+    package static func flush(tree: String) throws(Failure) { try flush(tree: FileName(tree)) }
 
-    private static func flush(tree: FileName) throws(BundleError) {
+    private static func flush(tree: FileName) throws(Failure) {
         for name in try names(in: tree) ?? [] {
             let path = tree.appending(name)
             var status = stat()
-            guard unsafe lstat(path.characters, &status) == 0 else { throw BundleError("access", path.shown) }
+            guard unsafe lstat(path.characters, &status) == 0 else { throw Failure("access", path.shown) }
             if status.st_mode & S_IFMT == S_IFDIR {
                 try flush(tree: path)
             } else if status.st_mode & S_IFMT == S_IFREG {
                 let descriptor = unsafe open(path.characters, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK)
-                guard descriptor >= 0 else { throw BundleError("open", path.shown) }
+                guard descriptor >= 0 else { throw Failure("open", path.shown) }
                 defer { close(descriptor) }
-                guard systemFlush(descriptor) == 0 else { throw BundleError("flush", path.shown) }
+                guard systemFlush(descriptor) == 0 else { throw Failure("flush", path.shown) }
             }
         }
         try flush(directory: tree)
     }
 
-    package static func makeDirectories(_ path: String) throws(BundleError) {
+    package static func makeDirectories(_ path: String) throws(Failure) {
         guard unsafe mkdir(path, 0o777) != 0 else { return }
         switch errno {
         case EEXIST: return
         case ENOENT:
             try makeDirectories(parent(of: path))
             guard unsafe mkdir(path, 0o777) == 0 || errno == EEXIST else {
-                throw BundleError("create the directory", path)
+                throw Failure("create the directory", path)
             }
-        default: throw BundleError("create the directory", path)
+        default: throw Failure("create the directory", path)
         }
     }
 
-    package static func remove(_ path: String) throws(BundleError) {
-        guard unsafe unlink(path) == 0 || errno == ENOENT else { throw BundleError("remove", path) }
+    package static func remove(_ path: String) throws(Failure) {
+        guard unsafe unlink(path) == 0 || errno == ENOENT else { throw Failure("remove", path) }
     }
 
     /// Removes a directory if it is empty.
-    package static func removeIfEmpty(_ path: String) throws(BundleError) {
+    package static func removeIfEmpty(_ path: String) throws(Failure) {
         guard unsafe rmdir(path) == 0 || [ENOENT, ENOTEMPTY, EEXIST].contains(errno) else {
-            throw BundleError("remove", path)
+            throw Failure("remove", path)
         }
     }
 
@@ -226,16 +226,16 @@ package enum FileStore {
     ///
     /// Each directory is opened relative to its parent, so nothing outside the directory is removed, even if a
     /// directory is replaced by a link at the same time.
-    package static func removeTree(_ path: String) throws(BundleError) {
+    package static func removeTree(_ path: String) throws(Failure) {
         try removeTree(FileName(path), in: AT_FDCWD, path: path)
     }
 
-    static func removeTree(_ name: FileName, in parent: Int32, path: String) throws(BundleError) {
+    static func removeTree(_ name: FileName, in parent: Int32, path: String) throws(Failure) {
         guard let directory = try openTree(name, in: parent, path: path) else { return }
         defer { close(directory) }
         try empty(directory, path: path)
         guard unsafe unlinkat(parent, name.characters, AT_REMOVEDIR) == 0 || errno == ENOENT else {
-            throw BundleError("remove", path)
+            throw Failure("remove", path)
         }
     }
 
@@ -243,11 +243,11 @@ package enum FileStore {
     ///
     /// The contents of nested directories are first moved up into this directory, so a deep tree needs neither a deep
     /// stack nor many open files.
-    private static func empty(_ directory: Int32, path: String) throws(BundleError) {
+    private static func empty(_ directory: Int32, path: String) throws(Failure) {
         var before: [FileName] = []
         while case let children = try names(in: directory, path: path), !children.isEmpty {
             // Otherwise, a file system whose names do not lead to its files would keep this loop busy forever.
-            guard children != before else { throw BundleError("remove", path, errno: ENOTEMPTY) }
+            guard children != before else { throw Failure("remove", path, errno: ENOTEMPTY) }
             before = children
             for child in children {
                 let place = "\(path)/\(child.shown)"
@@ -256,27 +256,27 @@ package enum FileStore {
                 for inner in try names(in: open, path: place) where unsafe unlinkat(open, inner.characters, 0) != 0 {
                     guard
                         unsafe renameat(open, inner.characters, directory, uniquePath("inner")) == 0 || errno == ENOENT
-                    else { throw BundleError("remove", "\(place)/\(inner.shown)") }
+                    else { throw Failure("remove", "\(place)/\(inner.shown)") }
                 }
                 guard unsafe unlinkat(directory, child.characters, AT_REMOVEDIR) == 0 || errno == ENOENT else {
-                    throw BundleError("remove", place)
+                    throw Failure("remove", place)
                 }
             }
         }
     }
 
     /// Opens a directory. If there is a link or a file at the path instead, removes it and returns `nil`.
-    private static func openTree(_ name: FileName, in parent: Int32, path: String) throws(BundleError) -> Int32? {
+    private static func openTree(_ name: FileName, in parent: Int32, path: String) throws(Failure) -> Int32? {
         let descriptor = unsafe openat(parent, name.characters, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
         guard descriptor < 0 else { return descriptor }
         switch errno {
         case ENOENT: return nil
         case ENOTDIR, ELOOP:
             guard unsafe unlinkat(parent, name.characters, 0) == 0 || errno == ENOENT || errno == ENOTDIR else {
-                throw BundleError("remove", path)
+                throw Failure("remove", path)
             }
             return nil
-        default: throw BundleError("open", path)
+        default: throw Failure("open", path)
         }
     }
 
@@ -284,18 +284,18 @@ package enum FileStore {
     ///
     /// - Parameter isLossy: whether a name that is not UTF-8 is returned with replacement characters. No path leads to
     ///   its file. Without it, such a name is an error.
-    package static func list(_ path: String, isLossy: Bool = false) throws(BundleError) -> [String]? {
-        try names(in: FileName(path))?.map { (name) throws(BundleError) in
+    package static func list(_ path: String, isLossy: Bool = false) throws(Failure) -> [String]? {
+        try names(in: FileName(path))?.map { (name) throws(Failure) in
             if let text = name.text { return text }
-            guard isLossy else { throw BundleError("use", "\(path)/\(name.shown)", errno: BundleError.notUTF8) }
+            guard isLossy else { throw Failure("use", "\(path)/\(name.shown)", errno: Failure.notUTF8) }
             return name.shown
         }
     }
 
-    private static func names(in path: FileName) throws(BundleError) -> [FileName]? {
+    private static func names(in path: FileName) throws(Failure) -> [FileName]? {
         let descriptor = unsafe open(path.characters, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
         guard descriptor >= 0 else {
-            let error = BundleError("list", path.shown)
+            let error = Failure("list", path.shown)
             if error.isMissing { return nil }
             throw error
         }
@@ -306,12 +306,12 @@ package enum FileStore {
     /// Lists a directory.
     ///
     /// - Parameter descriptor: an open directory. It remains open.
-    static func names(in descriptor: Int32, path: String) throws(BundleError) -> [FileName] {
+    static func names(in descriptor: Int32, path: String) throws(Failure) -> [FileName] {
         let copy = fcntl(descriptor, F_DUPFD_CLOEXEC, 0)
-        guard copy >= 0 else { throw BundleError("list", path) }
+        guard copy >= 0 else { throw Failure("list", path) }
         guard let directory = unsafe fdopendir(copy) else {
             close(copy)
-            throw BundleError("list", path)
+            throw Failure("list", path)
         }
         defer { unsafe closedir(directory) }
         // The copy shares its position with the original, which an earlier listing may have advanced.
@@ -321,7 +321,7 @@ package enum FileStore {
             // Only `errno` distinguishes a failure from the last entry.
             errno = 0
             guard let entry = unsafe readdir(directory) else {
-                guard errno == 0 else { throw BundleError("list", path) }
+                guard errno == 0 else { throw Failure("list", path) }
                 return names.sorted()
             }
             let name = unsafe FileName(entry)
@@ -333,7 +333,7 @@ package enum FileStore {
     // is an error: a file on an unreadable disk must not look as if it were missing.
 
     /// Returns the size of a regular file in bytes; `nil` if there is none. Links are not followed.
-    package static func size(_ path: String) throws(BundleError) -> Int? {
+    package static func size(_ path: String) throws(Failure) -> Int? {
         if case .file(let size)? = try kind(path) { size } else { nil }
     }
 
@@ -346,7 +346,7 @@ package enum FileStore {
     /// replaced.
     ///
     /// - Parameter followsLinks: whether a link counts as the file that it leads to.
-    package static func identity(_ path: String, followsLinks: Bool = false) throws(BundleError) -> FileIdentity? {
+    package static func identity(_ path: String, followsLinks: Bool = false) throws(Failure) -> FileIdentity? {
         guard let status = try status(path, followsLinks: followsLinks), status.st_mode & S_IFMT == S_IFREG else {
             return nil
         }
@@ -361,24 +361,24 @@ package enum FileStore {
     }
 
     /// Returns whether a path exists. Links are followed.
-    package static func exists(_ path: String) throws(BundleError) -> Bool {
+    package static func exists(_ path: String) throws(Failure) -> Bool {
         if unsafe access(path, F_OK) == 0 { return true }
-        let error = BundleError("access", path)
+        let error = Failure("access", path)
         guard error.isMissing else { throw error }
         return false
     }
 
     /// Returns the result of `lstat` or `stat`; `nil` if the path does not exist.
-    private static func status(_ path: String, followsLinks: Bool = false) throws(BundleError) -> stat? {
+    private static func status(_ path: String, followsLinks: Bool = false) throws(Failure) -> stat? {
         var status = stat()
         if unsafe (followsLinks ? stat(path, &status) : lstat(path, &status)) == 0 { return status }
-        let error = BundleError("access", path)
+        let error = Failure("access", path)
         guard error.isMissing else { throw error }
         return nil
     }
 
     /// Returns the kind of file at a path; `nil` if there is none. Links are not followed.
-    package static func kind(_ path: String) throws(BundleError) -> FileKind? {
+    package static func kind(_ path: String) throws(Failure) -> FileKind? {
         guard let status = try status(path) else { return nil }
         switch status.st_mode & S_IFMT {
         case S_IFREG: return .file(size: Int(clamping: status.st_size))
@@ -390,20 +390,20 @@ package enum FileStore {
 
     /// Checks that a path is a directory or does not exist, so that nothing is read or written through a link.
     ///
-    /// - Throws: ``BundleError`` if the path is anything else.
-    package static func refuseLink(_ path: String) throws(BundleError) {
+    /// - Throws: ``Failure`` if the path is anything else.
+    package static func refuseLink(_ path: String) throws(Failure) {
         switch try kind(path) {
         case nil, .directory: return
-        case .link: throw BundleError("use", path, errno: BundleError.isLink)
-        case .file, .other: throw BundleError("use", path, errno: ENOTDIR)
+        case .link: throw Failure("use", path, errno: Failure.isLink)
+        case .file, .other: throw Failure("use", path, errno: ENOTDIR)
         }
     }
 
     /// Returns whether a path is a directory. Links are not followed.
-    package static func isDirectory(_ path: String) throws(BundleError) -> Bool { try kind(path) == .directory }
+    package static func isDirectory(_ path: String) throws(Failure) -> Bool { try kind(path) == .directory }
 
     /// Returns whether a path is a directory that belongs to this user. Links are not followed.
-    static func isOwnDirectory(_ path: String) throws(BundleError) -> Bool {
+    static func isOwnDirectory(_ path: String) throws(Failure) -> Bool {
         guard let status = try status(path) else { return false }
         return status.st_mode & S_IFMT == S_IFDIR && status.st_uid == geteuid()
     }
@@ -426,9 +426,9 @@ package enum FileStore {
     }
 
     /// Returns the absolute path with all links resolved; `nil` if the path does not exist.
-    package static func resolved(_ path: String) throws(BundleError) -> String? {
+    package static func resolved(_ path: String) throws(Failure) -> String? {
         guard let resolved = unsafe realpath(path, nil) else {
-            let error = BundleError("resolve the links of", path)
+            let error = Failure("resolve the links of", path)
             guard error.isMissing else { throw error }
             return nil
         }
@@ -438,10 +438,10 @@ package enum FileStore {
 
     /// Returns the absolute path. A relative path is resolved against the working directory. Links are not followed.
     ///
-    /// - Throws: ``BundleError`` if the working directory is unknown.
-    package static func absolute(_ path: String) throws(BundleError) -> String {
+    /// - Throws: ``Failure`` if the working directory is unknown.
+    package static func absolute(_ path: String) throws(Failure) -> String {
         guard path.utf8.first != UInt8(ascii: "/") else { return path }
-        guard let current = unsafe getcwd(nil, 0) else { throw BundleError("find the working directory for", path) }
+        guard let current = unsafe getcwd(nil, 0) else { throw Failure("find the working directory for", path) }
         defer { unsafe free(current) }
         var rest = path.utf8[...]
         while rest.starts(with: "./".utf8) { rest = rest.dropFirst(2) }
@@ -450,11 +450,11 @@ package enum FileStore {
 
     /// Converts a path from the system.
     ///
-    /// - Throws: ``BundleError`` if it is not UTF-8.
+    /// - Throws: ``Failure`` if it is not UTF-8.
     @unsafe
-    private static func text(_ found: UnsafeMutablePointer<CChar>, for path: String) throws(BundleError) -> String {
+    private static func text(_ found: UnsafeMutablePointer<CChar>, for path: String) throws(Failure) -> String {
         guard let text = unsafe String(validatingCString: found) else {
-            throw BundleError("use the directory of", path, errno: BundleError.notUTF8)
+            throw Failure("use the directory of", path, errno: Failure.notUTF8)
         }
         return text
     }

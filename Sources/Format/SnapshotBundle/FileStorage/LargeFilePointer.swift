@@ -27,7 +27,7 @@ package struct LargeFilePointer: Hashable, Sendable {
     package static func isAtStart(of bytes: Bytes) -> Bool { bytes.starts(with: firstLine.utf8) }
 
     /// Returns whether the file at a path is a pointer. Does I/O.
-    package static func isAt(_ path: String) throws(BundleError) -> Bool {
+    package static func isAt(_ path: String) throws(Failure) -> Bool {
         guard let size = try FileStore.size(path), size <= mostBytes else { return false }
         return try FileStore.read(path, limit: mostBytes).map { isAtStart(of: $0) } ?? false
     }
@@ -39,9 +39,10 @@ package struct LargeFilePointer: Hashable, Sendable {
 
     /// Refuses a pointer in place of a file.
     ///
-    /// - Throws: ``BundleError`` with the code `missing` if the bytes begin like a pointer.
-    static func refuse(_ bytes: Bytes, file: String, expected: String) throws(BundleError) {
+    /// - Throws: ``Failure`` with the code `damaged` if the bytes begin like a pointer.
+    static func refuse(_ bytes: Bytes, file: String, expected: String) throws(Failure) {
         guard isAtStart(of: bytes) else { return }
-        throw BundleError(.missing, file: file, expected: expected, found: name, remedy: remedy)
+        throw Failure(
+            .damaged, file: file, expected: expected, found: name, remedy: remedy, cause: .largeFilePointer)
     }
 }

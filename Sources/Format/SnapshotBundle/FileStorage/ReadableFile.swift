@@ -8,12 +8,12 @@ final class ReadableFile {
 
     /// Opens a file.
     ///
-    /// - Throws: ``BundleError`` if it does not exist, or if it is a pipe, a device or a directory.
-    init(_ path: String) throws(BundleError) {
+    /// - Throws: ``Failure`` if it does not exist, or if it is a pipe, a device or a directory.
+    init(_ path: String) throws(Failure) {
         self.path = path
         // Without O_NONBLOCK, opening a pipe would wait for a writer.
         descriptor = unsafe systemOpen(AT_FDCWD, path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
-        guard descriptor >= 0 else { throw BundleError("open", path) }
+        guard descriptor >= 0 else { throw Failure("open", path) }
         status = try FileStore.regularFile(descriptor, path)
     }
 
@@ -22,8 +22,8 @@ final class ReadableFile {
     /// Opens a file if it exists.
     ///
     /// - Returns: `nil` if it does not exist.
-    static func existing(_ path: String) throws(BundleError) -> ReadableFile? {
-        do throws(BundleError) {
+    static func existing(_ path: String) throws(Failure) -> ReadableFile? {
+        do throws(Failure) {
             return try ReadableFile(path)
         } catch {
             guard error.isMissing else { throw error }
@@ -35,12 +35,12 @@ final class ReadableFile {
     var size: Int { Int(clamping: status.st_size) }
 
     /// Returns the next `count` bytes, or fewer at the end of the file.
-    func next(_ count: Int) throws(BundleError) -> [UInt8] {
-        var failure: BundleError?
+    func next(_ count: Int) throws(Failure) -> [UInt8] {
+        var failure: Failure?
         let bytes = unsafe [UInt8](unsafeUninitializedCapacity: count) { buffer, filled in
             let read = unsafe readFully(
                 descriptor, into: UnsafeMutableRawBufferPointer(start: buffer.baseAddress, count: count))
-            if read == nil { failure = BundleError("read", path) }
+            if read == nil { failure = Failure("read", path) }
             filled = read ?? 0
         }
         if let failure { throw failure }
@@ -50,24 +50,24 @@ final class ReadableFile {
     /// Fills `piece` with the next bytes.
     ///
     /// - Returns: the number of bytes that were read, which is smaller than the size of `piece` at the end of the file.
-    func next(into piece: inout [UInt8]) throws(BundleError) -> Int {
+    func next(into piece: inout [UInt8]) throws(Failure) -> Int {
         guard let count = unsafe piece.withUnsafeMutableBytes({ unsafe readFully(descriptor, into: $0) }) else {
-            throw BundleError("read", path)
+            throw Failure("read", path)
         }
         return count
     }
 }
 
-extension BundleError {
+extension Failure {
     /// Calls `read`, which reads a bundle or a file to be packed, and converts its errors to `unreadable` ones.
     static func reading<Value>(
-        entry: String? = nil, _ read: () throws(BundleError) -> Value
-    ) throws(BundleError) -> Value {
-        do throws(BundleError) {
+        entry: String? = nil, _ read: () throws(Failure) -> Value
+    ) throws(Failure) -> Value {
+        do throws(Failure) {
             return try read()
         } catch {
             throw .unreadable(
-                error.file, entry: entry, found: error.isWrongKind ? "it is not a regular file" : error.found,
+                error.place, entry: entry, found: error.isWrongKind ? "it is not a regular file" : error.problem,
                 errorNumber: error.errorNumber)
         }
     }

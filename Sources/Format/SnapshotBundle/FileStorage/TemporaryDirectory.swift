@@ -11,16 +11,16 @@ package final class TemporaryDirectory: Sendable {
     private let lock: DirectoryLock
 
     /// Creates a directory that only this user can access, below ``FileStore/temporaryDirectory``. Does I/O.
-    package convenience init() throws(BundleError) {
+    package convenience init() throws(Failure) {
         try self.init("\(FileStore.temporaryDirectory)/remote-settings", mode: 0o700)
     }
 
     /// Creates a directory next to a path, for files that will be renamed to that path. Does I/O.
-    package convenience init(beside path: String) throws(BundleError) {
+    package convenience init(beside path: String) throws(Failure) {
         try self.init(path, mode: 0o777)
     }
 
-    private init(_ prefix: String, mode: mode_t) throws(BundleError) {
+    private init(_ prefix: String, mode: mode_t) throws(Failure) {
         _ = Self.removedAtExit
         Self.removeAbandoned(prefix)
         for _ in 0..<100 {
@@ -33,7 +33,7 @@ package final class TemporaryDirectory: Sendable {
                 return
             }
         }
-        throw BundleError("lock a new directory beside", prefix, errno: EWOULDBLOCK)
+        throw Failure("lock a new directory beside", prefix, errno: EWOULDBLOCK)
     }
 
     deinit {

@@ -5,7 +5,7 @@ extension FileStore {
     /// deleted when its last descriptor is closed.
     ///
     /// - Returns: a descriptor for reading and writing.
-    static func makeUnnamedFile() throws(BundleError) -> Int32 {
+    static func makeUnnamedFile() throws(Failure) -> Int32 {
         let directory = temporaryDirectory
         var template = Array("\(directory)/remote-settings-XXXXXX".utf8CString)
         let descriptor = unsafe template.withUnsafeMutableBufferPointer { buffer -> Int32 in
@@ -14,7 +14,7 @@ extension FileStore {
             if descriptor >= 0 { unsafe unlink(base) }
             return descriptor
         }
-        guard descriptor >= 0 else { throw BundleError("create a file in", directory) }
+        guard descriptor >= 0 else { throw Failure("create a file in", directory) }
         _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC)
         return descriptor
     }
@@ -23,15 +23,15 @@ extension FileStore {
     /// `/dev/null` instead.
     ///
     /// - Returns: a descriptor, which the caller must close.
-    package static func openUnnamedFile(with content: Bytes) throws(BundleError) -> Int32 {
+    package static func openUnnamedFile(with content: Bytes) throws(Failure) -> Int32 {
         guard !content.isEmpty else {
             let descriptor = unsafe open("/dev/null", O_RDONLY | O_CLOEXEC)
-            guard descriptor >= 0 else { throw BundleError("open", "/dev/null") }
+            guard descriptor >= 0 else { throw Failure("open", "/dev/null") }
             return descriptor
         }
         let descriptor = try makeUnnamedFile()
         guard unsafe content.withUnsafeBytes({ unsafe writeFully(descriptor, $0, at: 0) }) else {
-            let error = BundleError("write", "a file in the temporary directory")
+            let error = Failure("write", "a file in the temporary directory")
             close(descriptor)
             throw error
         }

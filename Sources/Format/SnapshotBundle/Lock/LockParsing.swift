@@ -8,10 +8,10 @@ extension LockFile {
     /// collection's name.
     ///
     /// - Parameter path: the lock file's path for error messages.
-    /// - Throws: ``BundleError`` with the line and the key path.
-    package init(parsing text: Bytes, path: String) throws(BundleError) {
+    /// - Throws: ``Failure`` with the line and the key path.
+    package init(parsing text: Bytes, path: String) throws(Failure) {
         guard text.count <= Limits.lockBytes else {
-            throw BundleError(
+            throw Failure(
                 .overLimit, file: path, expected: "at most \(Limits.lockBytes) bytes (Limits.lockBytes)",
                 found: "\(text.count)")
         }
@@ -21,15 +21,15 @@ extension LockFile {
         try reader.finish()
     }
 
-    init(_ reader: inout DocumentReader) throws(BundleError) {
+    init(_ reader: inout DocumentReader) throws(Failure) {
         self.init()
         try reader.begin()
         try reader.version("version", is: Self.version)
         let hasCatalogue = reader.isNext("catalogue")
         if hasCatalogue { try reader.skip("catalogue") }
-        collections = try reader.member("collections") { (reader) throws(BundleError) in
+        collections = try reader.member("collections") { (reader) throws(Failure) in
             var collections: [CollectionID: Collection] = [:]
-            try reader.members { (reader, key) throws(BundleError) in
+            try reader.members { (reader, key) throws(Failure) in
                 let id = try reader.collection(key)
                 guard collections[id] == nil else { throw reader.failure(found: "this collection is listed twice") }
                 collections[id] = try Collection(&reader, of: id)
@@ -53,7 +53,7 @@ extension LockFile {
     /// - Throws: the errors of ``init(parsing:path:)``. In errors about the entry, line 1 is its first line.
     package static func collection(
         _ id: CollectionID, in text: Bytes, path: String
-    ) throws(BundleError) -> Collection? {
+    ) throws(Failure) -> Collection? {
         guard text.count <= Limits.lockBytes else {
             return try LockFile(parsing: text, path: path).collections[id]
         }
@@ -71,7 +71,7 @@ extension LockFile.Collection {
     /// The largest number of accepted guards. There are about a dozen guards.
     private static let mostAccepted = 1000
 
-    fileprivate init(_ reader: inout DocumentReader, of id: CollectionID) throws(BundleError) {
+    fileprivate init(_ reader: inout DocumentReader, of id: CollectionID) throws(Failure) {
         try reader.begin()
         server = try reader.string("server")
         timestamp = try reader.number("timestamp", expected: "milliseconds") { Timestamp(milliseconds: $0) }
@@ -79,12 +79,12 @@ extension LockFile.Collection {
         records = try reader.count("records")
         attachments = try reader.count("attachments")
         attachmentRule = try reader.string("attachmentRule")
-        omitted = try reader.array("omitted") { (reader) throws(BundleError) in try Omission(&reader) }
+        omitted = try reader.array("omitted") { (reader) throws(Failure) in try Omission(&reader) }
         content = try reader.digest("content")
-        bundle = try reader.member("bundle") { (reader) throws(BundleError) in try .init(&reader, of: id) }
-        trust = try reader.member("trust") { (reader) throws(BundleError) in try Provenance(&reader) }
+        bundle = try reader.member("bundle") { (reader) throws(Failure) in try .init(&reader, of: id) }
+        trust = try reader.member("trust") { (reader) throws(Failure) in try Provenance(&reader) }
         if reader.isNext("accepted") {
-            accepted = try reader.array("accepted", most: Self.mostAccepted) { (reader) throws(BundleError) in
+            accepted = try reader.array("accepted", most: Self.mostAccepted) { (reader) throws(Failure) in
                 try reader.string()
             }
         }
@@ -100,7 +100,7 @@ extension LockFile.Collection {
 }
 
 extension Omission {
-    fileprivate init(_ reader: inout DocumentReader) throws(BundleError) {
+    fileprivate init(_ reader: inout DocumentReader) throws(Failure) {
         try reader.begin()
         reason = try reader.reason("reason")
         count = try reader.count("count")
@@ -110,13 +110,13 @@ extension Omission {
 }
 
 extension DocumentReader {
-    mutating func reason(_ key: String) throws(BundleError) -> OmissionReason {
+    mutating func reason(_ key: String) throws(Failure) -> OmissionReason {
         try string(key, expected: "1 to 40 lowercase letters, digits and hyphens") { OmissionReason($0) }
     }
 }
 
 extension LockFile.Bundle {
-    fileprivate init(_ reader: inout DocumentReader, of id: CollectionID) throws(BundleError) {
+    fileprivate init(_ reader: inout DocumentReader, of id: CollectionID) throws(Failure) {
         let expected = Self.path(of: id)
         try reader.begin()
         path = try reader.string("path", expected: "\"\(expected)\"") { $0 == expected ? $0 : nil }
@@ -127,7 +127,7 @@ extension LockFile.Bundle {
 }
 
 extension Provenance {
-    fileprivate init(_ reader: inout DocumentReader) throws(BundleError) {
+    fileprivate init(_ reader: inout DocumentReader) throws(Failure) {
         if reader.isStringNext() {
             switch try reader.string() {
             case "unsigned": self = .unsigned
@@ -139,13 +139,13 @@ extension Provenance {
             return
         }
         try reader.begin()
-        self = .signed(try reader.member("signed") { (reader) throws(BundleError) in try SignatureVerdict(&reader) })
+        self = .signed(try reader.member("signed") { (reader) throws(Failure) in try SignatureVerdict(&reader) })
         try reader.end()
     }
 }
 
 extension SignatureVerdict {
-    fileprivate init(_ reader: inout DocumentReader) throws(BundleError) {
+    fileprivate init(_ reader: inout DocumentReader) throws(Failure) {
         try reader.begin()
         self.init(
             signer: try reader.string("signer"), root: try reader.digest("root"),

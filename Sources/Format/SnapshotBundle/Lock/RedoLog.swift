@@ -59,15 +59,15 @@ package struct RedoLog: Hashable, Sendable {
 
     /// Parses the text of a log. Does no I/O.
     ///
-    /// - Throws: ``BundleError`` if the log is incomplete or damaged.
-    package init(parsing text: Bytes, path: String) throws(BundleError) {
+    /// - Throws: ``Failure`` if the log is incomplete or damaged.
+    package init(parsing text: Bytes, path: String) throws(Failure) {
         var reader = DocumentReader(lock: text, file: path)
         try reader.begin()
         replaces = reader.isNext("replaces") ? try reader.digest("replaces") : nil
         configuration = reader.isNext("configuration") ? try reader.digest("configuration") : nil
         staged = try reader.sortedCollections("staged")
         removed = try reader.sortedCollections("removed")
-        lock = try reader.member("lock") { (reader) throws(BundleError) in try LockFile(&reader) }
+        lock = try reader.member("lock") { (reader) throws(Failure) in try LockFile(&reader) }
         try reader.end()
         try reader.finish()
     }
@@ -76,8 +76,8 @@ package struct RedoLog: Hashable, Sendable {
     ///
     /// - Returns: `nil` if there is none, if it is incomplete because the machine crashed before it was flushed, if the
     ///   commit's `dumps.yaml` was not written, or if it is outdated. In these cases, no bundle in it has been renamed.
-    /// - Throws: ``BundleError`` if the log, the lock file or `dumps.yaml` cannot be read.
-    package static func read(in directory: String) throws(BundleError) -> RedoLog? {
+    /// - Throws: ``Failure`` if the log, the lock file or `dumps.yaml` cannot be read.
+    package static func read(in directory: String) throws(Failure) -> RedoLog? {
         let path = "\(directory)/\(path)"
         guard let text = try FileStore.read(path, limit: Limits.lockBytes),
             let log = try? RedoLog(parsing: text, path: path)
@@ -91,7 +91,7 @@ package struct RedoLog: Hashable, Sendable {
     }
 
     /// Returns the SHA-256 of the `dumps.yaml` in a directory, or of no bytes if there is none. Reads the file.
-    package static func configuration(in directory: String) throws(BundleError) -> SHA256Digest {
+    package static func configuration(in directory: String) throws(Failure) -> SHA256Digest {
         let text = try FileStore.read("\(directory)/dumps.yaml", limit: Limits.lockBytes)
         return SHA256Digest(hashing: text ?? Bytes())
     }
@@ -103,9 +103,9 @@ extension DocumentReader {
     private static let mostCollections = Limits.lockBytes / 256
 
     /// Reads a member whose value is an array of collections, sorted and without duplicates.
-    fileprivate mutating func sortedCollections(_ key: String) throws(BundleError) -> [CollectionID] {
+    fileprivate mutating func sortedCollections(_ key: String) throws(Failure) -> [CollectionID] {
         var last: CollectionID?
-        return try array(key, most: Self.mostCollections) { (reader) throws(BundleError) in
+        return try array(key, most: Self.mostCollections) { (reader) throws(Failure) in
             let id = try reader.collection(try reader.string())
             if let last, id <= last {
                 throw reader.failure(found: "the collections must be sorted, without duplicates")

@@ -28,9 +28,9 @@ package struct BundleHead: Hashable, Sendable {
 extension BundleHead {
     /// Reads the head from the first 1,024 bytes of a file. Does I/O; maps, inflates and verifies nothing.
     ///
-    /// - Throws: ``BundleError`` if the file cannot be read, or if it does not begin like a bundle.
-    package static func read(path: String) throws(BundleError) -> BundleHead {
-        let beginning = try BundleError.reading { () throws(BundleError) in
+    /// - Throws: ``Failure`` if the file cannot be read, or if it does not begin like a bundle.
+    package static func read(path: String) throws(Failure) -> BundleHead {
+        let beginning = try Failure.reading { () throws(Failure) in
             try ReadableFile(path).next(BundleFormat.headBytes)
         }
         return try read(Bytes(beginning), name: path)
@@ -39,8 +39,8 @@ extension BundleHead {
     /// Reads the head from the first bytes of a bundle. 1,024 bytes are sufficient.
     ///
     /// - Parameter name: the bundle's name for error messages.
-    package static func read(_ bytes: Bytes, name: String) throws(BundleError) -> BundleHead {
-        try bytes.withRawSpan { (raw) throws(BundleError) in
+    package static func read(_ bytes: Bytes, name: String) throws(Failure) -> BundleHead {
+        try bytes.withRawSpan { (raw) throws(Failure) in
             let nameLength = BundleFormat.manifest.utf8.count
             let nameEnd = ZIPLayout.localSize + nameLength
             guard raw.byteCount >= nameEnd, raw.little(0) == ZIPLayout.localSignature,
@@ -48,7 +48,7 @@ extension BundleHead {
                 ZIPEntry.text(raw, ZIPLayout.localSize..<nameEnd) == BundleFormat.manifest
             else {
                 try LargeFilePointer.refuse(bytes, file: name, expected: "a bundle")
-                throw BundleError(
+                throw Failure(
                     .malformed, file: name,
                     found: "not a bundle: it is not a ZIP file that begins with an uncompressed manifest.json")
             }
@@ -65,7 +65,7 @@ extension BundleHead {
     }
 
     /// Reads the members of the manifest from the first one to `trust`.
-    init(_ reader: inout DocumentReader) throws(BundleError) {
+    init(_ reader: inout DocumentReader) throws(Failure) {
         try reader.version("format", is: BundleFormat.version)
         let bucket = try reader.string("bucket")
         collection = try reader.string("collection", expected: "a valid bucket id and collection id") { name in

@@ -56,10 +56,10 @@ extension Manifest {
     /// Parses the text of a manifest. Does no I/O.
     ///
     /// - Parameter file: the bundle's name for error messages.
-    /// - Throws: ``BundleError`` if the text differs from the only text that the format allows for its values.
-    package init(parsing text: Bytes, file: String) throws(BundleError) {
+    /// - Throws: ``Failure`` if the text differs from the only text that the format allows for its values.
+    package init(parsing text: Bytes, file: String) throws(Failure) {
         guard text.count <= Limits.manifestBytes else {
-            throw BundleError(
+            throw Failure(
                 .overLimit, file: file, entry: BundleFormat.manifest,
                 expected: "at most \(Limits.manifestBytes) bytes (Limits.manifestBytes)", found: "\(text.count)")
         }
@@ -68,29 +68,29 @@ extension Manifest {
         let prescribed = self.text
         guard Bytes(prescribed) == text else {
             let same = zip(prescribed, text.array).prefix { $0 == $1 }.count
-            throw BundleError(
+            throw Failure(
                 .malformed, file: file, entry: BundleFormat.manifest,
                 found: "the text is not in canonical form from byte \(same) on")
         }
         try check(file: file)
     }
 
-    private init(_ reader: inout DocumentReader) throws(BundleError) {
+    private init(_ reader: inout DocumentReader) throws(Failure) {
         try reader.begin()
         head = try BundleHead(&reader)
-        entries = try reader.array("entries") { (reader) throws(BundleError) in
+        entries = try reader.array("entries") { (reader) throws(Failure) in
             try reader.begin()
             let entry = Entry(
                 name: try reader.string("name"), size: try reader.count("size"), sha256: try reader.digest("sha256"))
             try reader.end()
             return entry
         }
-        files = try reader.array("files") { (reader) throws(BundleError) in
+        files = try reader.array("files") { (reader) throws(Failure) in
             try reader.begin()
             let file = File(
                 sha256: try reader.digest("sha256"), size: try reader.count("size"),
                 location: try reader.string("location"),
-                records: try reader.array("records") { (reader) throws(BundleError) in try reader.string() },
+                records: try reader.array("records") { (reader) throws(Failure) in try reader.string() },
                 omitted: reader.isNext("omitted") ? try reader.reason("omitted") : nil)
             try reader.end()
             return file
@@ -100,9 +100,9 @@ extension Manifest {
     }
 
     /// Checks that the manifest's values are consistent with each other.
-    func check(file: String) throws(BundleError) {
-        func failure(_ place: String, expected: String? = nil, found: String) -> BundleError {
-            BundleError(
+    func check(file: String) throws(Failure) {
+        func failure(_ place: String, expected: String? = nil, found: String) -> Failure {
+            Failure(
                 .damaged, file: file, entry: "\(BundleFormat.manifest): \(place)", expected: expected,
                 found: found)
         }

@@ -4,22 +4,22 @@ extension Manifest {
     /// Returns the attachments in the records, grouped by hash and location, in the order of a manifest.
     ///
     /// - Parameter file: the bundle's name for error messages.
-    /// - Throws: ``BundleError`` if a record's attachment is invalid, or if records have different sizes for the same
+    /// - Throws: ``Failure`` if a record's attachment is invalid, or if records have different sizes for the same
     ///   hash.
-    package static func files(namedBy records: RecordTable, file: String) throws(BundleError) -> [File] {
+    package static func files(namedBy records: RecordTable, file: String) throws(Failure) -> [File] {
         var named: [File] = []
         for record in records {
             let attachment: RecordAttachment?
-            do throws(FormatError) {
+            do throws(Failure) {
                 attachment = try record.attachment()
             } catch {
-                throw BundleError(
+                throw Failure(
                     .malformed, file: file, entry: "\(BundleFormat.records): record \(record.id)",
                     found: "\(error.description)")
             }
             guard let attachment else { continue }
             guard let size = Int(exactly: attachment.size) else {
-                throw BundleError(
+                throw Failure(
                     .overLimit, file: file, entry: "\(BundleFormat.records): record \(record.id)",
                     expected: "an attachment of at most \(Int.max) bytes", found: "\(attachment.size)")
             }
@@ -58,8 +58,8 @@ extension Manifest {
         return files
     }
 
-    private static func sizes(_ left: File, _ right: File, file: String) -> BundleError {
-        BundleError(
+    private static func sizes(_ left: File, _ right: File, file: String) -> Failure {
+        Failure(
             .damaged, file: file, entry: "\(BundleFormat.records): record \(right.records[0])",
             expected: "size \(left.size) for \(right.sha256), as in record \(left.records[0])",
             found: "\(right.size)")

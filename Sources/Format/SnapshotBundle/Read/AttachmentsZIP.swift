@@ -22,29 +22,29 @@ package struct AttachmentsZIP: Sendable {
 
     /// Maps a downloaded ZIP file into memory. Does I/O.
     ///
-    /// - Throws: the errors of ``init(_:name:)``, and ``BundleError`` if the file cannot be read.
-    package init(path: String) throws(BundleError) {
+    /// - Throws: the errors of ``init(_:name:)``, and ``Failure`` if the file cannot be read.
+    package init(path: String) throws(Failure) {
         try self.init(try MappedFile(path: path).bytes, name: path)
     }
 
     /// Reads the directory of a ZIP file.
     ///
     /// - Parameter name: the URL or path of the ZIP file, for error messages.
-    /// - Throws: ``BundleError`` if it is not a ZIP file, is larger than ``Limits/attachmentsZipBytes``, claims more
+    /// - Throws: ``Failure`` if it is not a ZIP file, is larger than ``Limits/attachmentsZipBytes``, claims more
     ///   than ``Limits/attachmentsZipContentBytes``, or has overlapping entries. Each entry must be an unencrypted
     ///   regular file with a unique name of the above form.
-    package init(_ bytes: Bytes, name: String) throws(BundleError) {
+    package init(_ bytes: Bytes, name: String) throws(Failure) {
         guard bytes.count <= Limits.attachmentsZipBytes else {
-            throw BundleError(
+            throw Failure(
                 .overLimit, file: name, expected: "at most \(Limits.attachmentsZipBytes) bytes",
                 found: "\(bytes.count)")
         }
         self.bytes = bytes
-        entries = try bytes.withRawSpan { (raw) throws(BundleError) in
+        entries = try bytes.withRawSpan { (raw) throws(Failure) in
             let end = try ZIPEnd(raw, file: name)
             // There are two entries for each record.
             guard end.count <= Limits.attachments * 2 else {
-                throw BundleError(
+                throw Failure(
                     .overLimit, file: name, expected: "at most \(Limits.attachments * 2) entries",
                     found: "\(end.count)")
             }
@@ -55,14 +55,14 @@ package struct AttachmentsZIP: Sendable {
                 guard offset <= end.directory.upperBound - ZIPLayout.centralSize,
                     raw.little(offset) == ZIPLayout.centralSignature
                 else {
-                    throw BundleError(.malformed, file: name, found: "no central directory entry at byte \(offset)")
+                    throw Failure(.malformed, file: name, found: "no central directory entry at byte \(offset)")
                 }
                 let record = raw.extracting(offset..<offset + ZIPLayout.centralSize)
                 let nameEnd = offset + ZIPLayout.centralSize + Int(record.little(28, as: UInt16.self))
                 let next =
                     nameEnd + Int(record.little(30, as: UInt16.self)) + Int(record.little(32, as: UInt16.self))
                 guard next <= end.directory.upperBound else {
-                    throw BundleError(
+                    throw Failure(
                         .malformed, file: name,
                         found: "the directory entry at byte \(offset) extends past the central directory")
                 }
@@ -77,7 +77,7 @@ package struct AttachmentsZIP: Sendable {
                 offset = next
             }
             guard unpacked <= Limits.attachmentsZipContentBytes else {
-                throw BundleError(
+                throw Failure(
                     .overLimit, file: name,
                     expected:
                         "files of at most \(Limits.attachmentsZipContentBytes) bytes in total "
@@ -86,7 +86,7 @@ package struct AttachmentsZIP: Sendable {
             // Entries must not overlap: if many names shared the same compressed bytes, a small file could claim large
             // contents.
             guard packed <= end.directory.lowerBound else {
-                throw BundleError(
+                throw Failure(
                     .malformed, file: name,
                     found: "entries overlap: \(packed) bytes of them before byte \(end.directory.lowerBound)")
             }
@@ -122,7 +122,7 @@ package struct AttachmentsZIP: Sendable {
     }
 
     /// Rejects entries that no server creates. This is only a precaution, because entry names never become file names.
-    private static func check(_ record: RawSpan, named entry: String, file: String) throws(BundleError) {
+    private static func check(_ record: RawSpan, named entry: String, file: String) throws(Failure) {
         let suffix = ".meta.json"
         let id = entry.hasSuffix(suffix) ? String(entry.dropLast(suffix.count)) : entry
         guard Identifier.isValid(id.utf8) else {
@@ -136,8 +136,8 @@ package struct AttachmentsZIP: Sendable {
         }
     }
 
-    private static func refusal(_ entry: String, file: String, _ problem: String) -> BundleError {
-        BundleError(.malformed, file: file, entry: entry, found: problem)
+    private static func refusal(_ entry: String, file: String, _ problem: String) -> Failure {
+        Failure(.malformed, file: file, entry: entry, found: problem)
     }
 
     private static let encryptedFlag: UInt16 = 1

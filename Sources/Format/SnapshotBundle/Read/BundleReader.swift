@@ -18,25 +18,25 @@ package struct BundleReader: Sendable {
 
     /// Maps the file into memory and reads its ZIP directory. Does I/O.
     ///
-    /// - Throws: ``BundleError`` if the file cannot be read, or is not a bundle of a known format within `limits`.
-    package init(path: String) throws(BundleError) {
+    /// - Throws: ``Failure`` if the file cannot be read, or is not a bundle of a known format within `limits`.
+    package init(path: String) throws(Failure) {
         try self.init(MappedFile(path: path))
     }
 
     /// Copies a file that other users may modify while it is read, and reads the copy's ZIP directory. Does I/O.
     ///
     /// - Throws: the errors of ``init(path:)``.
-    package init(copying path: String) throws(BundleError) {
+    package init(copying path: String) throws(Failure) {
         try self.init(MappedFile(copying: path))
     }
 
     /// Reads the ZIP directory of a file that is already mapped, even if its path leads to another file by now.
-    package init(_ file: MappedFile) throws(BundleError) {
+    package init(_ file: MappedFile) throws(Failure) {
         try self.init(file.bytes, name: file.path, mapping: file)
     }
 
     /// Reads the ZIP directory of a bundle in memory, such as one that is part of the program. Does no I/O.
-    package init(bytes: Bytes, name: String) throws(BundleError) {
+    package init(bytes: Bytes, name: String) throws(Failure) {
         try self.init(bytes, name: name, mapping: nil)
     }
 
@@ -46,20 +46,20 @@ package struct BundleReader: Sendable {
     /// The SHA-256 of the whole file. Reads every byte.
     package var fileDigest: SHA256Digest { mapping?.digest() ?? SHA256Digest(hashing: file) }
 
-    private init(_ bytes: Bytes, name: String, mapping: MappedFile?) throws(BundleError) {
+    private init(_ bytes: Bytes, name: String, mapping: MappedFile?) throws(Failure) {
         let head: BundleHead
-        do throws(BundleError) {
+        do throws(Failure) {
             head = try BundleHead.read(bytes[0..<min(bytes.count, BundleFormat.headBytes)], name: name)
         } catch {
             // If the file is truncated or not a ZIP file, prefer the error of the ZIP directory, which is clearer.
-            if error.code != .unknownVersion, error.code != .missing {
+            if error.code != .unknownVersion, error.cause != .largeFilePointer {
                 _ = try ZIPDirectory(bytes, file: name)
             }
             throw error
         }
         let directory = try ZIPDirectory(bytes, file: name)
         guard directory.hasChain == (head.trust == .signed), directory.attachmentCount == head.attachments else {
-            throw BundleError(
+            throw Failure(
                 .damaged, file: name, entry: BundleFormat.manifest,
                 expected: "\(Counted.text(head.attachments, "attachment")), and chain.pem only if it is signed",
                 found:
@@ -74,10 +74,10 @@ package struct BundleReader: Sendable {
     }
 
     /// Returns the text of `manifest.json`, without copying it.
-    package func manifestText() throws(BundleError) -> Bytes { try contents(0) }
+    package func manifestText() throws(Failure) -> Bytes { try contents(0) }
 
     /// Returns the manifest. Every call parses it again, so keep the result.
-    package func manifest() throws(BundleError) -> Manifest {
+    package func manifest() throws(Failure) -> Manifest {
         try Manifest(parsing: manifestText(), file: name)
     }
 
@@ -89,15 +89,15 @@ package struct BundleReader: Sendable {
     ///
     /// - Parameter isHashed: whether the caller checks the bytes against a hash or a signature, so that no CRC-32 is
     ///   needed.
-    package func payloadText(isHashed: Bool = false) throws(BundleError) -> Bytes {
+    package func payloadText(isHashed: Bool = false) throws(Failure) -> Bytes {
         try contents(1, checksCRC: !isHashed)
     }
 
     /// Returns `metadata.json`, the collection's metadata as served.
-    package func metadataText() throws(BundleError) -> Bytes { try contents(2) }
+    package func metadataText() throws(Failure) -> Bytes { try contents(2) }
 
     /// Returns `chain.pem`; `nil` if the bundle is not signed.
-    package func chain() throws(BundleError) -> Bytes? { directory.hasChain ? try contents(3) : nil }
+    package func chain() throws(Failure) -> Bytes? { directory.hasChain ? try contents(3) : nil }
 
     /// The hashes of the attachments in the bundle, sorted.
     package var attachments: [SHA256Digest] {
@@ -107,7 +107,7 @@ package struct BundleReader: Sendable {
     package func contains(_ digest: SHA256Digest) -> Bool { directory.index(of: digest) != nil }
 
     /// Returns an attachment's size in bytes, uncompressed; `nil` if the bundle does not contain it.
-    package func attachmentSize(_ digest: SHA256Digest) throws(BundleError) -> Int? {
+    package func attachmentSize(_ digest: SHA256Digest) throws(Failure) -> Int? {
         try packedAttachment(digest)?.size
     }
 
@@ -116,8 +116,8 @@ package struct BundleReader: Sendable {
     /// - Parameter isTrusted: whether to skip the check of the SHA-256, for a bundle that is part of the trusted
     ///   program.
     /// - Returns: `nil` if the bundle does not contain it.
-    /// - Throws: ``BundleError`` if the bytes do not have this hash.
-    package func attachment(_ digest: SHA256Digest, isTrusted: Bool = false) throws(BundleError) -> Bytes? {
+    /// - Throws: ``Failure`` if the bytes do not have this hash.
+    package func attachment(_ digest: SHA256Digest, isTrusted: Bool = false) throws(Failure) -> Bytes? {
         guard let index = directory.index(of: digest) else { return nil }
         let bytes = try contents(index)
         guard !isTrusted else { return bytes }
@@ -131,7 +131,7 @@ package struct BundleReader: Sendable {
     /// returned.
     ///
     /// - Returns: whether the bundle contains the attachment.
-    /// - Throws: ``BundleError`` if the bytes do not have this hash, or the error of `consume`.
+    /// - Throws: ``Failure`` if the bytes do not have this hash, or the error of `consume`.
     package func streamAttachment(_ digest: SHA256Digest, to consume: (Span<UInt8>) throws -> Void) throws -> Bool {
         guard let index = directory.index(of: digest) else { return false }
         var hasher = ContentHasher()
@@ -143,9 +143,9 @@ package struct BundleReader: Sendable {
         return true
     }
 
-    private func check(_ found: SHA256Digest, of index: Int, is digest: SHA256Digest) throws(BundleError) {
+    private func check(_ found: SHA256Digest, of index: Int, is digest: SHA256Digest) throws(Failure) {
         guard found != digest else { return }
-        throw BundleError(
+        throw Failure(
             .damaged, file: name, entry: directory.name(at: index), expected: "SHA-256 \(digest)", found: found.hex)
     }
 }

@@ -13,13 +13,13 @@ extension BundleReader {
     /// lock file.
     ///
     /// - Returns: the manifest.
-    /// - Throws: ``BundleError`` with the first wrong entry.
+    /// - Throws: ``Failure`` with the first wrong entry.
     @discardableResult
-    package func verifyContents() throws(BundleError) -> Manifest { try verifiedContents().manifest }
+    package func verifyContents() throws(Failure) -> Manifest { try verifiedContents().manifest }
 
     /// Verifies the bundle like ``verifyContents()``, and also returns the payload, so that its signature can be
     /// verified without parsing it again.
-    package func verifiedContents() throws(BundleError) -> (manifest: Manifest, payload: Payload) {
+    package func verifiedContents() throws(Failure) -> (manifest: Manifest, payload: Payload) {
         try verifiedContents(written: nil)
     }
 
@@ -27,7 +27,7 @@ extension BundleReader {
     /// only compared with the payload, and neither kept in memory nor parsed.
     ///
     /// - Parameter content: the SHA-256 of the manifest that was written.
-    package func verifyContents(of payload: Payload, content: SHA256Digest) throws(BundleError) {
+    package func verifyContents(of payload: Payload, content: SHA256Digest) throws(Failure) {
         let found = SHA256Digest(hashing: try manifestText())
         try check(0, found == content, expected: "SHA-256 \(content)", found: found.hex)
         _ = try verifiedContents(written: payload)
@@ -38,7 +38,7 @@ extension BundleReader {
         (try? comparePayload(payload)) != nil
     }
 
-    private func comparePayload(_ payload: Payload) throws(BundleError) {
+    private func comparePayload(_ payload: Payload) throws(Failure) {
         let records = try entry(1)
         let size = payload.bytes.count
         try check(1, records.size == size, expected: "\(size) bytes", found: "\(records.size)")
@@ -51,15 +51,15 @@ extension BundleReader {
                 guard isSame else { throw difference(behind: count) }
                 count += piece.count
             }
-        } catch let error as BundleError {
+        } catch let error as Failure where !error.place.isEmpty {
             throw error
         } catch {
             throw difference(behind: count)
         }
     }
 
-    private func difference(behind count: Int) -> BundleError {
-        BundleError(
+    private func difference(behind count: Int) -> Failure {
+        Failure(
             .damaged, file: name, entry: BundleFormat.records,
             found: "the records differ from those that were written, from byte \(count) on")
     }
@@ -67,11 +67,11 @@ extension BundleReader {
     /// Verifies all contents.
     ///
     /// - Parameter written: the payload from which the bundle was just written; `nil` for any other bundle.
-    private func verifiedContents(written: Payload?) throws(BundleError) -> (manifest: Manifest, payload: Payload) {
+    private func verifiedContents(written: Payload?) throws(Failure) -> (manifest: Manifest, payload: Payload) {
         try checkPlaces()
         let manifest = try manifest()
         guard manifest.head == head else {
-            throw BundleError(
+            throw Failure(
                 .damaged, file: name, entry: BundleFormat.manifest,
                 found: "the manifest in the ZIP directory differs from the one at the start of the file")
         }
@@ -80,9 +80,9 @@ extension BundleReader {
         let bytes = files.saturatingSum { UInt64(clamping: $0.size) }
         let parts = Self.parts(of: files, bytes)
         let payload = Mutex<Payload?>(nil)
-        let failures = Mutex<[Int: BundleError]>([:])
+        let failures = Mutex<[Int: Failure]>([:])
         @Sendable func run(_ part: Int) {
-            do throws(BundleError) {
+            do throws(Failure) {
                 guard part > 0 else {
                     let verified = try verifiedHead(manifest, written)
                     return payload.withLock { $0 = verified }
@@ -101,7 +101,7 @@ extension BundleReader {
         }
         if let first = failures.withLock({ $0.min { $0.key < $1.key } }) { throw first.value }
         guard directory.fixedCount + files.count == directory.count else {
-            throw BundleError(
+            throw Failure(
                 .damaged, file: name, entry: directory.name(at: directory.fixedCount + files.count),
                 found: "the manifest does not list this entry")
         }
@@ -128,7 +128,7 @@ extension BundleReader {
     }
 
     /// Verifies all entries except the attachments.
-    private func verifiedHead(_ manifest: Manifest, _ written: Payload?) throws(BundleError) -> Payload {
+    private func verifiedHead(_ manifest: Manifest, _ written: Payload?) throws(Failure) -> Payload {
         let payload: Payload
         if let written {
             try comparePayload(written)
@@ -146,13 +146,13 @@ extension BundleReader {
     }
 
     /// Verifies consecutive attachments, beginning with the entry `start`.
-    private func verify(_ files: ArraySlice<Manifest.File>, from start: Int) throws(BundleError) {
+    private func verify(_ files: ArraySlice<Manifest.File>, from start: Int) throws(Failure) {
         let inflater = try? Inflater()
         var read: Range<Int>?
         for (offset, file) in files.enumerated() {
             let present = directory.attachment(at: start + offset)
             guard present == file.sha256 else {
-                throw BundleError(
+                throw Failure(
                     .damaged, file: name, entry: BundleFormat.attachmentPrefix + file.sha256.hex,
                     found: "the entry is missing, but the manifest lists it")
             }
@@ -167,17 +167,17 @@ extension BundleReader {
     }
 
     /// Checks that nothing except its data descriptor follows the data of each entry.
-    private func checkPlaces() throws(BundleError) {
+    private func checkPlaces() throws(Failure) {
         for index in 0..<directory.count {
             let (entry, data, end) = try directory.open(index)
-            try directory.bytes.withRawSpan { (raw) throws(BundleError) in
+            try directory.bytes.withRawSpan { (raw) throws(Failure) in
                 try LocalHeader.checkDescriptor(of: entry, in: raw, data.upperBound..<end, file: name)
             }
         }
     }
 
     /// Inflates `records.json`, the first entry in the manifest, checks its hash and parses it.
-    private func verifiedPayload(_ listed: Manifest.Entry) throws(BundleError) -> Payload {
+    private func verifiedPayload(_ listed: Manifest.Entry) throws(Failure) -> Payload {
         let entry = try entry(1)
         try check(1, entry.size == listed.size, expected: "\(listed.size) bytes", found: "\(entry.size)")
         let text = try contents(1)
@@ -191,25 +191,25 @@ extension BundleReader {
 
     private func check(
         _ index: Int, _ isRight: Bool, expected: @autoclosure () -> String, found: @autoclosure () -> String
-    ) throws(BundleError) {
+    ) throws(Failure) {
         guard !isRight else { return }
-        throw BundleError(
+        throw Failure(
             .damaged, file: name, entry: directory.name(at: index),
             expected: "\(expected()), as in the manifest", found: found())
     }
 
     private func verify(
         _ index: Int, size: Int, sha256: SHA256Digest?, with inflater: Inflater? = nil
-    ) throws(BundleError) {
+    ) throws(Failure) {
         let entry = try entry(index)
         try check(index, entry.size == size, expected: "\(size) bytes", found: "\(entry.size)")
         var hasher = ContentHasher()
         do {
             try entry.read(with: inflater) { hasher.update($0) }
-        } catch let error as BundleError {
+        } catch let error as Failure where !error.place.isEmpty {
             throw error
         } catch {
-            throw BundleError(
+            throw Failure(
                 .damaged, file: name, entry: directory.name(at: index), found: "the entry cannot be read: \(error)")
         }
         let found = hasher.finish()
@@ -217,7 +217,7 @@ extension BundleReader {
     }
 
     /// Checks that the manifest lists exactly the attachments in the records.
-    private func checkFiles(_ manifest: Manifest, _ records: RecordTable) throws(BundleError) {
+    private func checkFiles(_ manifest: Manifest, _ records: RecordTable) throws(Failure) {
         let named = try Manifest.files(namedBy: records, file: name)
         let listed = manifest.files
         for index in 0..<max(named.count, listed.count) {
@@ -227,7 +227,7 @@ extension BundleReader {
             func text(_ file: Manifest.File?) -> String {
                 file.map { "\($0.sha256) of \($0.size) bytes at \($0.location)" } ?? "none"
             }
-            throw BundleError(
+            throw Failure(
                 .damaged, file: name, entry: "\(BundleFormat.manifest): files[\(index)]",
                 expected: "\(text(wanted)), as in the records", found: text(found))
         }

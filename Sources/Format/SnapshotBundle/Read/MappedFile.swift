@@ -14,9 +14,9 @@ package final class MappedFile: Sendable {
 
     /// Opens, maps and closes the file. Does I/O, but does not read the file's contents yet.
     ///
-    /// - Throws: an `unreadable` ``BundleError`` with the system's message.
-    package init(path: String) throws(BundleError) {
-        let file = try BundleError.reading { () throws(BundleError) in try ReadableFile(path) }
+    /// - Throws: an `unreadable` ``Failure`` with the system's message.
+    package init(path: String) throws(Failure) {
+        let file = try Failure.reading { () throws(Failure) in try ReadableFile(path) }
         defer { withExtendedLifetime(file) {} }
         self.path = path
         isBacked = true
@@ -27,9 +27,9 @@ package final class MappedFile: Sendable {
     /// the same as those that are used. The copy is in memory. If it is larger than ``Limits/copiedBundleBytes``, it is
     /// a file without a name in the temporary directory. Does I/O.
     ///
-    /// - Throws: an `unreadable` ``BundleError`` with the system's message.
-    package init(copying path: String) throws(BundleError) {
-        let file = try BundleError.reading { () throws(BundleError) in try ReadableFile(path) }
+    /// - Throws: an `unreadable` ``Failure`` with the system's message.
+    package init(copying path: String) throws(Failure) {
+        let file = try Failure.reading { () throws(Failure) in try ReadableFile(path) }
         defer { withExtendedLifetime(file) {} }
         self.path = path
         if file.size > Limits.copiedBundleBytes, let copy = try? FileStore.makeUnnamedFile() {
@@ -45,11 +45,11 @@ package final class MappedFile: Sendable {
         isBacked = false
     }
 
-    private static func failure(_ path: String, _ found: String) -> BundleError {
+    private static func failure(_ path: String, _ found: String) -> Failure {
         .unreadable(path, found: found)
     }
 
-    private static func map(_ descriptor: Int32, size: Int, _ path: String) throws(BundleError) -> Bytes {
+    private static func map(_ descriptor: Int32, size: Int, _ path: String) throws(Failure) -> Bytes {
         guard size > 0 else { return Bytes() }
         let address = unsafe mmap(nil, size, PROT_READ, MAP_PRIVATE, descriptor, 0)
         guard let address = unsafe address, unsafe address != MAP_FAILED else { throw failure(path, lastSystemError()) }
@@ -57,7 +57,7 @@ package final class MappedFile: Sendable {
     }
 
     /// Reads a whole file into memory that is private to this process.
-    private static func read(_ file: ReadableFile) throws(BundleError) -> Bytes {
+    private static func read(_ file: ReadableFile) throws(Failure) -> Bytes {
         let size = file.size
         guard size > 0 else { return Bytes() }
         guard let (address, bytes) = unsafe makeMemory(size) else { throw failure(file.path, lastSystemError()) }

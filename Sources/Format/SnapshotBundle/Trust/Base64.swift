@@ -9,7 +9,7 @@ package enum Base64 {
         case url
     }
 
-    package static func decode(_ text: some RandomAccessCollection<UInt8>, _ alphabet: Alphabet) throws(FormatError)
+    package static func decode(_ text: some RandomAccessCollection<UInt8>, _ alphabet: Alphabet) throws(Failure)
         -> [UInt8]
     {
         let pad = UInt8(ascii: "=")

@@ -17,8 +17,8 @@ package struct CertificateChain: Sendable {
     /// Text between certificates is ignored. The limits are ``Limits/chainBytes`` and ``Limits/chainCertificates``.
     ///
     /// - Throws: `emptyChain`, `chainTooLarge`, `tooManyCertificates`, `notPEM`, `truncatedPEM`, `malformedPEM`,
-    ///   `malformedCertificate` or `incompleteChain` of ``BundleError``.
-    package init(pem: Bytes) throws(BundleError) {
+    ///   `malformedCertificate` or `incompleteChain` of ``Failure``.
+    package init(pem: Bytes) throws(Failure) {
         let der = try PEMCertificates(pem).der
         var certificates: [ChainCertificate] = []
         for (index, encoded) in der.enumerated() {

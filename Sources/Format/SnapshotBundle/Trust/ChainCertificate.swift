@@ -17,9 +17,9 @@ struct ChainCertificate: Sendable {
     /// Parses a certificate.
     ///
     /// - Parameter position: the position in the chain, starting with 1 for the leaf.
-    init(der: [UInt8], position: Int, count: Int) throws(BundleError) {
+    init(der: [UInt8], position: Int, count: Int) throws(Failure) {
         x509 = try Result { try Certificate(derEncoded: der) }
-            .mapError { BundleError.malformedCertificate(certificate: position, reason: "\($0)") }.get()
+            .mapError { Failure.malformedCertificate(certificate: position, reason: "\($0)") }.get()
         let commonName = x509.subject.lazy.joined().first { $0.type == .RDNAttributeType.commonName }
         let subject = commonName.flatMap { String($0.value) } ?? "\(x509.subject)"
         label = CertificateLabel(position: position, count: count, subject: subject)
@@ -33,18 +33,18 @@ struct ChainCertificate: Sendable {
     /// Returns an extension's decoded value; `nil` if the certificate does not have the extension.
     func value<Value>(
         of oid: ASN1ObjectIdentifier, _ read: (Certificate.Extensions) throws -> Value?
-    ) throws(BundleError) -> Value? {
+    ) throws(Failure) -> Value? {
         try Result { try read(x509.extensions) }
-            .mapError { BundleError.malformedExtension(label, oid: "\(oid)", reason: "\($0)") }.get()
+            .mapError { Failure.malformedExtension(label, oid: "\(oid)", reason: "\($0)") }.get()
     }
 
     /// Returns all alternative names of the subject; empty if there are none.
-    func alternativeNames() throws(BundleError) -> [GeneralName] {
+    func alternativeNames() throws(Failure) -> [GeneralName] {
         Array(try value(of: .X509ExtensionID.subjectAlternativeName, { try $0.subjectAlternativeNames }) ?? .init())
     }
 
     /// Returns the DNS names among the alternative names of the subject.
-    func dnsNames() throws(BundleError) -> [String] {
+    func dnsNames() throws(Failure) -> [String] {
         try alternativeNames().compactMap { name in
             if case .dnsName(let dnsName) = name { dnsName } else { nil }
         }

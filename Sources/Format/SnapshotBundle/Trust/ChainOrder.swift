@@ -1,3 +1,4 @@
+import RemoteSettingsModel
 import X509
 
 /// Checks by names alone that each certificate was issued by the next one. If not, it finds the reason.
@@ -9,8 +10,8 @@ struct ChainOrder {
 
     /// Checks the order.
     ///
-    /// - Throws: `reordered`, `unrelatedCertificate`, `notIssuedByNext` or `rootMissing` of ``BundleError``.
-    func check() throws(BundleError) {
+    /// - Throws: `reordered`, `unrelatedCertificate`, `notIssuedByNext` or `rootMissing` of ``Failure``.
+    func check() throws(Failure) {
         for (certificate, next) in zip(certificates, certificates.dropFirst())
         where certificate.x509.issuer != next.x509.subject {
             throw fault(at: certificate, next)
@@ -20,7 +21,7 @@ struct ChainOrder {
         }
     }
 
-    private func fault(at certificate: ChainCertificate, _ next: ChainCertificate) -> BundleError {
+    private func fault(at certificate: ChainCertificate, _ next: ChainCertificate) -> Failure {
         let leaves = certificates.indices.filter { index in
             !certificates.indices.contains { $0 != index && issuer(of: $0) == index }
         }

@@ -14,10 +14,10 @@ extension CertificateChain {
     ///   - signer: the name that the leaf must have as a DNS subject alternative name.
     ///   - time: the time at which every certificate must be valid. The first and the last moment of a validity period
     ///     are included.
-    /// - Throws: ``BundleError`` with the first violated rule and the certificate that violates it.
+    /// - Throws: ``Failure`` with the first violated rule and the certificate that violates it.
     package func verified(
         anchors: TrustAnchors, signer: SignerName, at time: Timestamp
-    ) throws(BundleError) -> VerifiedChain {
+    ) throws(Failure) -> VerifiedChain {
         try ChainOrder(certificates: certificates).check()
         guard anchors.roots.contains(root) else { throw .untrustedRoot(found: root, pinned: anchors.roots) }
         let leaf = certificates[0]
@@ -50,11 +50,11 @@ extension ChainCertificate {
     /// Checks the version, because RFC 5280, section 4.1.2.9, requires version 3 for extensions.
     ///
     /// Every certificate of a chain has extensions: an issuer has basic constraints, and the leaf has names.
-    fileprivate func checkVersion() throws(BundleError) {
+    fileprivate func checkVersion() throws(Failure) {
         guard x509.version == .v3 else { throw .notVersion3(label) }
     }
 
-    fileprivate func checkValidity(at time: Timestamp) throws(BundleError) {
+    fileprivate func checkValidity(at time: Timestamp) throws(Failure) {
         guard time >= notBefore else {
             throw .notYetValid(label, notBefore: notBefore, notAfter: notAfter, time: time)
         }
@@ -62,7 +62,7 @@ extension ChainCertificate {
     }
 
     /// Refuses unknown critical extensions, as required by RFC 5280, section 4.2.
-    fileprivate func checkCriticalExtensions() throws(BundleError) {
+    fileprivate func checkCriticalExtensions() throws(Failure) {
         let understood: [ASN1ObjectIdentifier] = [
             .X509ExtensionID.basicConstraints, .X509ExtensionID.keyUsage, .X509ExtensionID.extendedKeyUsage,
             .X509ExtensionID.nameConstraints, .X509ExtensionID.subjectAlternativeName,
@@ -76,13 +76,13 @@ extension ChainCertificate {
     ///
     /// RFC 5280, section 4.2.1.12, lets the application decide whether "any purpose" is sufficient. It is not
     /// sufficient here. As in Firefox, the purposes of an issuer also restrict the certificates below it.
-    fileprivate func checkExtendedKeyUsage() throws(BundleError) {
+    fileprivate func checkExtendedKeyUsage() throws(Failure) {
         let usages = try value(of: .X509ExtensionID.extendedKeyUsage) { try $0.extendedKeyUsage }
         guard let usages, !usages.contains(.codeSigning) else { return }
         throw .missingExtendedKeyUsage(label, found: usages.map { "\($0)" })
     }
 
-    fileprivate func checkLeaf(signer: SignerName) throws(BundleError) -> P384.Signing.PublicKey {
+    fileprivate func checkLeaf(signer: SignerName) throws(Failure) -> P384.Signing.PublicKey {
         let names = try dnsNames()
         guard names.contains(where: signer.matches) else { throw .wrongSigner(expected: signer, found: names) }
         if case .isCertificateAuthority = try basicConstraints() { throw .leafIsAuthority(label) }
@@ -98,7 +98,7 @@ extension ChainCertificate {
     /// Checks that the certificate may issue other certificates.
     ///
     /// - Parameter issued: all certificates below this one, leaf first.
-    fileprivate func checkIssuer(of issued: ArraySlice<ChainCertificate>) throws(BundleError) {
+    fileprivate func checkIssuer(of issued: ArraySlice<ChainCertificate>) throws(Failure) {
         guard case .isCertificateAuthority(let pathLength) = try basicConstraints() else {
             throw .notAnAuthority(label)
         }
@@ -112,7 +112,7 @@ extension ChainCertificate {
         try NameConstraintCheck(issuer: self)?.check(issued)
     }
 
-    fileprivate func checkSignature(by issuer: ChainCertificate) throws(BundleError) {
+    fileprivate func checkSignature(by issuer: ChainCertificate) throws(Failure) {
         guard x509.signatureAlgorithm != .sha1WithRSAEncryption else {
             throw .weakSignatureAlgorithm(label, algorithm: "sha1WithRSAEncryption")
         }
@@ -121,11 +121,11 @@ extension ChainCertificate {
         }
     }
 
-    private func basicConstraints() throws(BundleError) -> BasicConstraints? {
+    private func basicConstraints() throws(Failure) -> BasicConstraints? {
         try value(of: .X509ExtensionID.basicConstraints) { try $0.basicConstraints }
     }
 
-    private func keyUsage() throws(BundleError) -> KeyUsage? {
+    private func keyUsage() throws(Failure) -> KeyUsage? {
         try value(of: .X509ExtensionID.keyUsage) { try $0.keyUsage }
     }
 }

@@ -79,7 +79,7 @@ extension Snapshot {
         let message = SignedMessage(payload.bytes)
         let signer = SignerName(verdict.signer)
         let fitting = others.filter { other in
-            let own = Result { () throws(BundleError) in try other.ownVerdict(signer, at: verdict.verifiedAt) }
+            let own = Result { () throws(Failure) in try other.ownVerdict(signer, at: verdict.verifiedAt) }
             return (try? unverified.newestChain(of: unverified.chains(own), signer: signer, message)) != nil
         }
         let known = KeptChains(text: chain).chains
@@ -133,7 +133,7 @@ extension UnverifiedSnapshot {
 
 extension CertificateChain {
     /// Verifies the chain against its own root, which does not have to be pinned.
-    package func ownVerdict(_ signer: SignerName, at time: Timestamp) throws(BundleError) -> VerifiedChain {
+    package func ownVerdict(_ signer: SignerName, at time: Timestamp) throws(Failure) -> VerifiedChain {
         try verified(anchors: TrustAnchors([root]), signer: signer, at: time)
     }
 }

@@ -1,3 +1,4 @@
+import RemoteSettingsModel
 import SwiftASN1
 import X509
 
@@ -13,7 +14,7 @@ struct NameConstraintCheck {
     /// Reads the constraints of an issuer.
     ///
     /// - Returns: `nil` if `issuer` has none.
-    init?(issuer: ChainCertificate) throws(BundleError) {
+    init?(issuer: ChainCertificate) throws(Failure) {
         let constraints = try issuer.value(of: .X509ExtensionID.nameConstraints) { try $0.nameConstraints }
         guard let constraints else { return nil }
         self.issuer = issuer.label
@@ -23,7 +24,7 @@ struct NameConstraintCheck {
     /// Checks the certificates below the issuer.
     ///
     /// - Parameter issued: these certificates, leaf first.
-    func check(_ issued: ArraySlice<ChainCertificate>) throws(BundleError) {
+    func check(_ issued: ArraySlice<ChainCertificate>) throws(Failure) {
         for certificate in issued {
             try refuseUnsupported(certificate)
             for name in try certificate.dnsNames() {
@@ -32,7 +33,7 @@ struct NameConstraintCheck {
         }
     }
 
-    private func check(_ name: String, of certificate: CertificateLabel) throws(BundleError) {
+    private func check(_ name: String, of certificate: CertificateLabel) throws(Failure) {
         // An invalid name or constraint cannot be compared, so it counts as excluded and as not permitted.
         let excluded = constraints.excludedDNSDomains.first {
             !Self.isName(name[...]) || !Self.isConstraint($0) || Self.matches(name, $0)
@@ -50,7 +51,7 @@ struct NameConstraintCheck {
         }
     }
 
-    private func refuseUnsupported(_ certificate: ChainCertificate) throws(BundleError) {
+    private func refuseUnsupported(_ certificate: ChainCertificate) throws(Failure) {
         let subject = certificate.x509.subject
         var forms = Set(try certificate.alternativeNames().map(Self.form))
         if !subject.isEmpty { forms.insert("directoryName") }

@@ -8,7 +8,7 @@ struct PEMCertificates {
     private static let end = Array("-----END CERTIFICATE-----".utf8)
     private static let dashes = Array("-----".utf8)
 
-    init(_ text: Bytes) throws(BundleError) {
+    init(_ text: Bytes) throws(Failure) {
         guard text.count <= Limits.chainBytes else {
             throw .chainTooLarge(bytes: text.count, limit: Limits.chainBytes)
         }
@@ -52,9 +52,9 @@ struct PEMCertificates {
         return text
     }
 
-    private static func decode(_ digits: [UInt8], certificate: Int) throws(BundleError) -> [UInt8] {
-        try Result { () throws(FormatError) in try Base64.decode(digits, .standard) }
-            .mapError { BundleError.malformedPEM(certificate: certificate, reason: $0.description) }.get()
+    private static func decode(_ digits: [UInt8], certificate: Int) throws(Failure) -> [UInt8] {
+        try Result { () throws(Failure) in try Base64.decode(digits, .standard) }
+            .mapError { Failure.malformedPEM(certificate: certificate, reason: $0.description) }.get()
     }
 
     private static func trimmed(_ line: ArraySlice<UInt8>) -> ArraySlice<UInt8> {

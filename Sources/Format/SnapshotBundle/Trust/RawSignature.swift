@@ -19,10 +19,10 @@ struct RawSignature: Sendable {
 
     /// Parses a signature.
     ///
-    /// - Throws: `malformedBase64`, `wrongSignatureLength` or `signatureOutOfRange` of ``BundleError``.
-    init(base64URL text: String) throws(BundleError) {
-        let bytes = try Result { () throws(FormatError) in try Base64.decode(Array(text.utf8), .url) }
-            .mapError { BundleError.malformedBase64(reason: $0.description) }.get()
+    /// - Throws: `malformedBase64`, `wrongSignatureLength` or `signatureOutOfRange` of ``Failure``.
+    init(base64URL text: String) throws(Failure) {
+        let bytes = try Result { () throws(Failure) in try Base64.decode(Array(text.utf8), .url) }
+            .mapError { Failure.malformedBase64(reason: $0.description) }.get()
         guard bytes.count == Self.byteCount else { throw .wrongSignatureLength(found: bytes.count) }
         for (component, range) in [(SignatureComponent.r, 0..<48), (.s, 48..<96)] {
             let number = bytes[range]

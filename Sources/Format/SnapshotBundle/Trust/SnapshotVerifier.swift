@@ -10,8 +10,8 @@ import RemoteSettingsModel
 /// | ``word(_:chain:)`` | the program's own bundle, the lock file's, an override, an import | always |
 package enum Evidence: Sendable {
     /// The verification result of each chain that the signatures refer to, keyed by the signature's `x5u`, unchanged. A
-    /// chain that could not be fetched is missing, or it is a failure with ``BundleError/chainUnavailable(reason:)``.
-    case chains([String: Result<VerifiedChain, BundleError>])
+    /// chain that could not be fetched is missing, or it is a failure with ``Failure/chainUnavailable(reason:)``.
+    case chains([String: Result<VerifiedChain, Failure>])
     /// The stored chains (``KeptChains``), and the time when the state was first verified, according to the lock file
     /// or the cache file. That time never comes from the data or the certificates.
     case kept(Bytes, verifiedAt: Timestamp)
@@ -48,9 +48,9 @@ package final class SnapshotVerifier: Sendable {
     /// If several signatures are valid, the one with the newest leaf certificate is used, and not the first one: the
     /// metadata is not signed, so an attacker with a retired signing key could add a signature and put it first.
     ///
-    /// - Throws: ``BundleError``: ``BundleError/notAccepted`` or ``BundleError/signatureLost`` for a state without a
+    /// - Throws: ``Failure``: ``Failure/notAccepted`` or ``Failure/signatureLost`` for a state without a
     ///   signature, `newerThanVerification`, or the errors of ``UnverifiedSnapshot/newestChain(of:signer:_:)``.
-    package func believe(_ state: UnverifiedSnapshot, _ evidence: Evidence) throws(BundleError) -> Snapshot {
+    package func believe(_ state: UnverifiedSnapshot, _ evidence: Evidence) throws(Failure) -> Snapshot {
         let (provenance, chain): (Provenance, Bytes?)
         switch evidence {
         case .chains(let chains):
@@ -77,17 +77,17 @@ package final class SnapshotVerifier: Sendable {
     /// was valid.
     private func newestKept(
         _ state: UnverifiedSnapshot, _ pem: Bytes, at time: Timestamp
-    ) throws(BundleError) -> VerifiedChain {
+    ) throws(Failure) -> VerifiedChain {
         guard state.timestamp <= time.advanced(by: .seconds(Limits.clockToleranceSeconds)) else {
             throw .newerThanVerification(state.collection, timestamp: state.timestamp, time: time)
         }
         let signer = policy.signer(for: state.collection)
         let message = SignedMessage(state.payload.bytes)
         var newest: VerifiedChain?
-        var failure: BundleError?
+        var failure: Failure?
         for kept in KeptChains(text: pem).chains {
-            let chain = Result { () throws(BundleError) in try verifiedChain(kept, signer: signer, at: time) }
-            do throws(BundleError) {
+            let chain = Result { () throws(Failure) in try verifiedChain(kept, signer: signer, at: time) }
+            do throws(Failure) {
                 let found = try state.newestChain(of: state.chains(chain), signer: signer, message)
                 if newest.map({ $0.leafNotBefore < found.leafNotBefore }) ?? true { newest = found }
             } catch {
@@ -104,7 +104,7 @@ package final class SnapshotVerifier: Sendable {
 
     private func verifiedChain(
         _ pem: Bytes, signer: SignerName, at time: Timestamp
-    ) throws(BundleError) -> VerifiedChain {
+    ) throws(Failure) -> VerifiedChain {
         if let known = chains.withLock({ $0[Key(pem: pem, signer: signer)] })?.valid(at: time) { return known }
         let chain = try CertificateChain(pem: pem).verified(anchors: policy.roots, signer: signer, at: time)
         chains.withLock { chains in
@@ -121,8 +121,8 @@ extension UnverifiedSnapshot {
     ///
     /// - Parameter signer: the name that the chain must be verified for; `nil` means ``SignerName/expected(for:)``.
     package func verified(
-        with chains: [String: Result<VerifiedChain, BundleError>], signer: SignerName? = nil
-    ) throws(BundleError) -> Snapshot {
+        with chains: [String: Result<VerifiedChain, Failure>], signer: SignerName? = nil
+    ) throws(Failure) -> Snapshot {
         try SnapshotVerifier(TrustPolicy(roots: TrustAnchors([]), signer: signer)).believe(self, .chains(chains))
     }
 
@@ -133,11 +133,11 @@ extension UnverifiedSnapshot {
     /// collection's name.
     ///
     /// - Parameter message: the hash of this snapshot's payload. Callers reuse it to try several chains.
-    /// - Throws: ``BundleError``: `noSignatures`, `tooManySignatures`, `noChains`, `onlyUnknownModes`, or
+    /// - Throws: ``Failure``: `noSignatures`, `tooManySignatures`, `noChains`, `onlyUnknownModes`, or
     ///   `noValidSignature` with the error of each signature.
     func newestChain(
-        of chains: [String: Result<VerifiedChain, BundleError>], signer: SignerName, _ message: SignedMessage
-    ) throws(BundleError) -> VerifiedChain {
+        of chains: [String: Result<VerifiedChain, Failure>], signer: SignerName, _ message: SignedMessage
+    ) throws(Failure) -> VerifiedChain {
         guard !signatures.isEmpty else { throw .noSignatures(collection) }
         guard signatures.count <= Limits.signatures else {
             throw .tooManySignatures(collection, count: signatures.count, limit: Limits.signatures)
@@ -149,7 +149,7 @@ extension UnverifiedSnapshot {
         var failures: [SignatureFailure] = []
         var newest: VerifiedChain?
         for (index, signature) in known {
-            do throws(BundleError) {
+            do throws(Failure) {
                 let chain = try chains.chain(for: signature, signer: signer)
                 try chain.verify(signature, over: message)
                 newest = newest.map { $0.leafNotBefore < chain.leafNotBefore ? chain : $0 } ?? chain
@@ -162,7 +162,7 @@ extension UnverifiedSnapshot {
     }
 
     /// Returns one chain for all signatures, to find out whether it matches any of them.
-    func chains(_ chain: Result<VerifiedChain, BundleError>) -> [String: Result<VerifiedChain, BundleError>] {
+    func chains(_ chain: Result<VerifiedChain, Failure>) -> [String: Result<VerifiedChain, Failure>] {
         Dictionary(signatures.map { ($0.x5u, chain) }) { first, _ in first }
     }
 }
@@ -172,8 +172,8 @@ extension ServedSignature {
     var isKnown: Bool { mode == "p384ecdsa" && namesChain }
 }
 
-extension [String: Result<VerifiedChain, BundleError>] {
-    fileprivate func chain(for signature: ServedSignature, signer: SignerName) throws(BundleError) -> VerifiedChain {
+extension [String: Result<VerifiedChain, Failure>] {
+    fileprivate func chain(for signature: ServedSignature, signer: SignerName) throws(Failure) -> VerifiedChain {
         guard let verdict = self[signature.x5u] else { throw .chainMissing(x5u: signature.x5u) }
         let chain = try verdict.get()
         guard chain.signer == signer else { throw .signerMismatch(expected: signer, chain: chain.signer) }
@@ -181,10 +181,11 @@ extension [String: Result<VerifiedChain, BundleError>] {
     }
 }
 
-extension BundleError {
+extension Failure {
     /// The error for a state without a signature, if the policy does not accept one.
     package static let notAccepted = Self(
-        .untrusted, "it is unsigned, and the configuration does not accept unsigned data")
+        .untrusted, "it is unsigned, and the configuration does not accept unsigned data", cause: .unsigned)
     /// The error for a state without a signature, if the collection is known to be signed.
-    package static let signatureLost = Self(.untrusted, "it is unsigned, but a signed state is known")
+    package static let signatureLost = Self(
+        .untrusted, "it is unsigned, but a signed state is known", cause: .signatureLost)
 }

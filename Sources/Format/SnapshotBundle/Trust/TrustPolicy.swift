@@ -44,8 +44,8 @@ public struct TrustAnchors: Hashable, Sendable {
     ///
     /// Each hash is either `C8:A8:0E:…` (32 pairs with colons) or 64 hexadecimal digits.
     ///
-    /// - Throws: ``BundleError/invalidRootHash(found:reason:)`` for the first text that is neither.
-    package init(hashes texts: [String]) throws(BundleError) {
+    /// - Throws: ``Failure/invalidRootHash(found:reason:)`` for the first text that is neither.
+    package init(hashes texts: [String]) throws(Failure) {
         var roots: [SHA256Digest] = []
         for text in texts {
             roots.append(try TrustAnchors.rootHash(text))
@@ -55,8 +55,8 @@ public struct TrustAnchors: Hashable, Sendable {
 
     /// Parses one hash, like ``init(hashes:)``.
     ///
-    /// - Throws: ``BundleError/invalidRootHash(found:reason:)``.
-    package static func rootHash(_ text: String) throws(BundleError) -> SHA256Digest {
+    /// - Throws: ``Failure/invalidRootHash(found:reason:)``.
+    package static func rootHash(_ text: String) throws(Failure) -> SHA256Digest {
         var digits = text
         if text.utf8.contains(UInt8(ascii: ":")) {
             let pairs = text.split(separator: ":", omittingEmptySubsequences: false)

@@ -40,16 +40,16 @@ package struct VerifiedChain: Sendable {
     ///   - signature: base64url of 96 bytes, r and then s, with or without padding.
     ///   - payload: the signed bytes without the prefix of content signatures.
     /// - Throws: `malformedBase64`, `wrongSignatureLength`, `signatureOutOfRange` or `signatureMismatch` of
-    ///   ``BundleError``.
-    package func verify(_ signature: String, over payload: Bytes) throws(BundleError) {
+    ///   ``Failure``.
+    package func verify(_ signature: String, over payload: Bytes) throws(Failure) {
         try verify(RawSignature(base64URL: signature), over: SignedMessage(payload))
     }
 
-    func verify(_ signature: ServedSignature, over message: SignedMessage) throws(BundleError) {
+    func verify(_ signature: ServedSignature, over message: SignedMessage) throws(Failure) {
         try verify(RawSignature(base64URL: signature.signature), over: message)
     }
 
-    func verify(_ signature: RawSignature, over message: SignedMessage) throws(BundleError) {
+    func verify(_ signature: RawSignature, over message: SignedMessage) throws(Failure) {
         guard key.isValidSignature(signature.ecdsa, for: message.digest) else {
             throw .signatureMismatch(signer: signer)
         }

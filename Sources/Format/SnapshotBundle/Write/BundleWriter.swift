@@ -45,9 +45,9 @@ package struct BundleWriter: Sendable {
     /// Write to a temporary file and rename it. A bundle that is in use must not be overwritten in place.
     ///
     /// - Parameter flushing: see ``OutputFile/create(path:flushing:_:)``.
-    /// - Throws: ``BundleError``, after removing the file.
-    package func write(toNewFile path: String, flushing: Bool = true) throws(BundleError) -> WrittenBundle {
-        try OutputFile.create(path: path, flushing: flushing) { (descriptor) throws(BundleError) in
+    /// - Throws: ``Failure``, after removing the file.
+    package func write(toNewFile path: String, flushing: Bool = true) throws(Failure) -> WrittenBundle {
+        try OutputFile.create(path: path, flushing: flushing) { (descriptor) throws(Failure) in
             try write(toDescriptor: descriptor, name: path)
         }
     }
@@ -55,21 +55,21 @@ package struct BundleWriter: Sendable {
     /// Writes the bundle to an open file, beginning at its current position. Does I/O.
     ///
     /// - Parameter name: the file's name for error messages.
-    /// - Throws: ``BundleError``. The file is then incomplete.
-    func write(toDescriptor descriptor: Int32, name: String) throws(BundleError) -> WrittenBundle {
+    /// - Throws: ``Failure``. The file is then incomplete.
+    func write(toDescriptor descriptor: Int32, name: String) throws(Failure) -> WrittenBundle {
         try write(to: OutputFile(descriptor: descriptor, name: name))
     }
 
     /// Creates the bundle in memory. Does no I/O, unless an attachment is a file.
     ///
     /// - Parameter name: the bundle's name for error messages.
-    package func bytes(name: String) throws(BundleError) -> (bytes: Bytes, bundle: WrittenBundle) {
+    package func bytes(name: String) throws(Failure) -> (bytes: Bytes, bundle: WrittenBundle) {
         let output = OutputFile(inMemory: name)
         let bundle = try write(to: output)
         return (output.bytes, bundle)
     }
 
-    private func write(to output: OutputFile) throws(BundleError) -> WrittenBundle {
+    private func write(to output: OutputFile) throws(Failure) -> WrittenBundle {
         let name = output.name
         let manifest = try manifest(name)
         let text = Bytes(manifest.text)
@@ -83,8 +83,8 @@ package struct BundleWriter: Sendable {
             try writer.write(BundleFormat.records, snapshot.payload.bytes, isStored: true)
         } else if let packedRecords {
             guard packedRecords.content.size == snapshot.payload.bytes.count else {
-                throw BundleError(
-                    .content, file: name, entry: BundleFormat.records,
+                throw Failure(
+                    .usage, file: name, entry: BundleFormat.records,
                     expected: "\(snapshot.payload.bytes.count) bytes", found: "\(packedRecords.content.size)")
             }
             try writer.write(BundleFormat.records, content: packedRecords.content, bytes: packedRecords.bytes)
@@ -105,20 +105,20 @@ package struct BundleWriter: Sendable {
     }
 
     /// Checks a limit of readers before anything is written, because a reader would refuse a larger entry.
-    private func check(_ size: Int, limit: Int, entry: String, file: String) throws(BundleError) {
+    private func check(_ size: Int, limit: Int, entry: String, file: String) throws(Failure) {
         guard size <= limit else {
-            throw BundleError(
+            throw Failure(
                 .overLimit, file: file, entry: entry, expected: "at most \(limit) bytes", found: "\(size)")
         }
     }
 }
 
 extension BundleWriter {
-    private func manifest(_ name: String) throws(BundleError) -> Manifest {
+    private func manifest(_ name: String) throws(Failure) -> Manifest {
         let timestamp = snapshot.timestamp
         guard BundleFormat.timestamp(timestamp.milliseconds) != nil else {
-            throw BundleError(
-                .content, file: name, entry: BundleFormat.manifest, expected: BundleFormat.timestampRule,
+            throw Failure(
+                .usage, file: name, entry: BundleFormat.manifest, expected: BundleFormat.timestampRule,
                 found: "\(timestamp)")
         }
         try check(snapshot.payload.bytes.count, limit: Limits.changesetBytes, entry: BundleFormat.records, file: name)
@@ -130,8 +130,8 @@ extension BundleWriter {
         ]
         if snapshot.provenance.isSigned {
             guard let chain = snapshot.chain else {
-                throw BundleError(
-                    .content, file: name, entry: BundleFormat.chain, found: "the signed snapshot has no chain")
+                throw Failure(
+                    .usage, file: name, entry: BundleFormat.chain, found: "the signed snapshot has no chain")
             }
             try check(chain.count, limit: Limits.chainBytes, entry: BundleFormat.chain, file: name)
             entries.append(Self.describe(BundleFormat.chain, chain))
@@ -139,7 +139,7 @@ extension BundleWriter {
         let present = Set(files.lazy.filter { $0.omitted == nil }.map(\.sha256)).count
         let omitted = Set(files.lazy.filter { $0.omitted != nil }.map(\.sha256)).count
         guard present <= Limits.attachments else {
-            throw BundleError(
+            throw Failure(
                 .overLimit, file: name, expected: "at most \(Limits.attachments) attachments (Limits.attachments)",
                 found: "\(present)")
         }
@@ -151,14 +151,14 @@ extension BundleWriter {
             entries: entries, files: files)
     }
 
-    private func files(of records: RecordTable, _ name: String) throws(BundleError) -> [Manifest.File] {
+    private func files(of records: RecordTable, _ name: String) throws(Failure) -> [Manifest.File] {
         var files = try Manifest.files(namedBy: records, file: name)
         for index in files.indices {
             let file = files[index]
             switch sources[file.sha256] {
             case nil:
-                throw BundleError(
-                    .content, file: name, entry: BundleFormat.attachmentPrefix + file.sha256.hex,
+                throw Failure(
+                    .usage, file: name, entry: BundleFormat.attachmentPrefix + file.sha256.hex,
                     found: "neither the bytes of \(file.location) nor a reason for its omission was given")
             case .omitted(let reason): files[index] = Manifest.file(file, omitted: reason)
             default: try check(file.size, limit: Limits.attachmentBytes, entry: file.location, file: name)
@@ -166,8 +166,8 @@ extension BundleWriter {
         }
         let named = Set(files.lazy.map(\.sha256))
         if let extra = sources.keys.filter({ !named.contains($0) }).min() {
-            throw BundleError(
-                .content, file: name, entry: BundleFormat.attachmentPrefix + extra.hex,
+            throw Failure(
+                .usage, file: name, entry: BundleFormat.attachmentPrefix + extra.hex,
                 found: "no record has this attachment")
         }
         return files
@@ -210,8 +210,8 @@ extension BundleReader {
     /// Returns the inputs for a bundle with the same attachments: those of this bundle, or the reasons for their
     /// omission.
     ///
-    /// - Throws: ``BundleError`` if the manifest cannot be read.
-    package func attachmentInputs() throws(BundleError) -> [SHA256Digest: AttachmentInput] {
+    /// - Throws: ``Failure`` if the manifest cannot be read.
+    package func attachmentInputs() throws(Failure) -> [SHA256Digest: AttachmentInput] {
         let inputs = try manifest().files.map { file in
             (file.sha256, file.omitted.map(AttachmentInput.omitted) ?? .bundle(self))
         }
@@ -228,12 +228,12 @@ package struct PackedRecords: Sendable {
     /// Compresses a payload.
     ///
     /// - Returns: `nil` if the payload is so large that it is written block by block.
-    /// - Throws: ``BundleError`` if there is not enough memory.
-    package init?(_ payload: Payload) throws(BundleError) {
+    /// - Throws: ``Failure`` if there is not enough memory.
+    package init?(_ payload: Payload) throws(Failure) {
         guard payload.bytes.count <= EntryWriter.wholeTrial else { return nil }
         let file = BundleFormat.records
         var deflated: [UInt8] = []
-        let crc = try PayloadBlocks(payload, file: file).write(file: file) { (block) throws(BundleError) in
+        let crc = try PayloadBlocks(payload, file: file).write(file: file) { (block) throws(Failure) in
             deflated.append(contentsOf: block)
         }
         let isStored = deflated.count >= payload.bytes.count

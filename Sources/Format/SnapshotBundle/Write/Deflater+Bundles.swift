@@ -3,9 +3,9 @@ import RemoteSettingsModel
 extension Deflater {
     /// Creates a deflater for bundles. The default is zlib's highest level, because a bundle is written once and read
     /// often.
-    static func forBundles(_ file: String, level: Int32 = 9) throws(BundleError) -> Deflater {
+    static func forBundles(_ file: String, level: Int32 = 9) throws(Failure) -> Deflater {
         guard let deflater = Deflater(level: level) else {
-            throw BundleError(.storage, file: file, found: "not enough memory for compression")
+            throw Failure(.storage, file: file, found: "not enough memory for compression")
         }
         return deflater
     }

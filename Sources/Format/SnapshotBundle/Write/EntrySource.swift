@@ -10,7 +10,7 @@ struct EntrySource {
     let file: String
 
     /// Reads all bytes into memory and checks them.
-    func load() throws(BundleError) -> Bytes {
+    func load() throws(Failure) -> Bytes {
         if case .bytes(let bytes) = source {
             guard bytes.count == size else { throw wrong("\(size) bytes", "\(bytes.count)") }
             let found = SHA256Digest(hashing: bytes)
@@ -25,12 +25,12 @@ struct EntrySource {
 
     /// Passes the bytes to `consume`, piece by piece, and then checks their size and hash.
     ///
-    /// - Throws: ``BundleError`` if the source is missing, cannot be read, or has the wrong size or hash; or the error
+    /// - Throws: ``Failure`` if the source is missing, cannot be read, or has the wrong size or hash; or the error
     /// of `consume`.
-    func read(_ consume: (Span<UInt8>) throws(BundleError) -> Void) throws(BundleError) {
+    func read(_ consume: (Span<UInt8>) throws(Failure) -> Void) throws(Failure) {
         var hasher = ContentHasher()
         var count = 0
-        try pieces { (piece) throws(BundleError) in
+        try pieces { (piece) throws(Failure) in
             count += piece.count
             guard count <= size else { throw wrong("\(size) bytes", "more") }
             hasher.update(piece)
@@ -43,10 +43,10 @@ struct EntrySource {
     }
 
     /// Returns the first bytes, without checking them.
-    func prefix(_ count: Int) throws(BundleError) -> Bytes {
+    func prefix(_ count: Int) throws(Failure) -> Bytes {
         var bytes: [UInt8] = []
         bytes.reserveCapacity(count)
-        try pieces { (piece) throws(BundleError) in
+        try pieces { (piece) throws(Failure) in
             bytes.append(contentsOf: piece.extracting(first: min(piece.count, count - bytes.count)))
             return bytes.count < count
         }
@@ -54,7 +54,7 @@ struct EntrySource {
     }
 
     /// Passes the bytes to `consume` until it returns `false`.
-    private func pieces(_ consume: (Span<UInt8>) throws(BundleError) -> Bool) throws(BundleError) {
+    private func pieces(_ consume: (Span<UInt8>) throws(Failure) -> Bool) throws(Failure) {
         switch source {
         case .bytes(let bytes):
             var offset = 0
@@ -70,8 +70,8 @@ struct EntrySource {
     }
 
     private func pieces(
-        of reader: BundleReader, _ consume: (Span<UInt8>) throws(BundleError) -> Bool
-    ) throws(BundleError) {
+        of reader: BundleReader, _ consume: (Span<UInt8>) throws(Failure) -> Bool
+    ) throws(Failure) {
         var isEnough = false
         do {
             let isPresent = try reader.streamAttachment(sha256) { piece in
@@ -79,9 +79,9 @@ struct EntrySource {
                 if isEnough { throw CancellationError() }
             }
             guard isPresent else {
-                throw BundleError(.missing, file: reader.name, entry: name, found: "the entry is missing")
+                throw Failure(.damaged, file: reader.name, entry: name, found: "the entry is missing")
             }
-        } catch let error as BundleError {
+        } catch let error as Failure where !error.place.isEmpty {
             throw error
         } catch {
             guard isEnough else { throw wrong(nil, "cannot read the source: \(error)") }
@@ -89,23 +89,23 @@ struct EntrySource {
     }
 
     private func pieces(
-        ofFile path: String, _ consume: (Span<UInt8>) throws(BundleError) -> Bool
-    ) throws(BundleError) {
-        let file = try BundleError.reading(entry: name) { () throws(BundleError) in try ReadableFile(path) }
+        ofFile path: String, _ consume: (Span<UInt8>) throws(Failure) -> Bool
+    ) throws(Failure) {
+        let file = try Failure.reading(entry: name) { () throws(Failure) in try ReadableFile(path) }
         var piece = [UInt8](repeating: 0, count: min(max(size, 1), 256 << 10))
         while true {
-            let count = try BundleError.reading(entry: name) { () throws(BundleError) in try file.next(into: &piece) }
+            let count = try Failure.reading(entry: name) { () throws(Failure) in try file.next(into: &piece) }
             guard count > 0, try consume(piece.span.extracting(0..<count)) else { return }
         }
     }
 
-    private func wrong(_ expected: String?, _ found: String) -> BundleError {
+    private func wrong(_ expected: String?, _ found: String) -> Failure {
         let place =
             switch source {
             case .file(let path): path
             case .bundle(let reader): reader.name
             default: file
             }
-        return BundleError(.content, file: place, entry: name, expected: expected, found: found)
+        return Failure(.usage, file: place, entry: name, expected: expected, found: found)
     }
 }

@@ -14,13 +14,13 @@ struct EntryWriter {
     static let prefixTrial = 1 << 20
 
     /// Writes bytes from memory without checking their hash. If they may be compressed, the maximum is 4 MiB.
-    func write(_ name: String, _ bytes: Bytes, isStored: Bool = false) throws(BundleError) {
+    func write(_ name: String, _ bytes: Bytes, isStored: Bool = false) throws(Failure) {
         let (content, packed) = (isStored ? nil : deflater)?.pack(bytes) ?? (PackedContent(stored: bytes), bytes)
         try write(name, content: content, bytes: packed)
     }
 
     /// Writes an attachment.
-    func write(_ source: EntrySource) throws(BundleError) {
+    func write(_ source: EntrySource) throws(Failure) {
         if source.size <= Self.wholeTrial {
             try write(source.name, try source.load())
         } else {
@@ -30,16 +30,16 @@ struct EntryWriter {
     }
 
     /// Writes an entry that was already packed by the same rules.
-    func write(_ name: String, content: PackedContent, bytes: Bytes) throws(BundleError) {
+    func write(_ name: String, content: PackedContent, bytes: Bytes) throws(Failure) {
         try archive.begin(name, size: content.size, isStored: content.isStored)
-        try bytes.withSpan { (span) throws(BundleError) in try archive.append(span) }
+        try bytes.withSpan { (span) throws(Failure) in try archive.append(span) }
         try archive.endEntry(crc: content.crc)
     }
 
     /// Writes `records.json`. A payload larger than ``wholeTrial`` is written block by block.
     ///
     /// - Parameter file: the name of the bundle that is being written, for error messages.
-    func write(_ payload: Payload, file: String) throws(BundleError) {
+    func write(_ payload: Payload, file: String) throws(Failure) {
         let (name, bytes) = (BundleFormat.records, payload.bytes)
         if let packed = try PackedRecords(payload) {
             return try write(name, content: packed.content, bytes: packed.bytes)
@@ -49,7 +49,7 @@ struct EntryWriter {
         }
         try archive.begin(name, size: bytes.count, isStored: false)
         let blocks = try PayloadBlocks(payload, file: file)
-        let crc = try blocks.write(file: file) { (block) throws(BundleError) in
+        let crc = try blocks.write(file: file) { (block) throws(Failure) in
             try archive.append(block)
         }
         try archive.endEntry(crc: crc)
@@ -58,16 +58,16 @@ struct EntryWriter {
     /// Writes an entry piece by piece.
     ///
     /// - Parameter deflater: the compressor; `nil` to store the contents.
-    private func stream(_ source: EntrySource, with deflater: Deflater?) throws(BundleError) {
+    private func stream(_ source: EntrySource, with deflater: Deflater?) throws(Failure) {
         try archive.begin(source.name, size: source.size, isStored: deflater == nil)
         deflater?.reset()
         var crc: UInt32 = 0
-        try source.read { (piece) throws(BundleError) in
+        try source.read { (piece) throws(Failure) in
             crc = crc32(of: piece, continuing: crc)
             guard let deflater else { return try archive.append(piece) }
-            try deflater.deflate(piece) { (output) throws(BundleError) in try archive.append(output) }
+            try deflater.deflate(piece) { (output) throws(Failure) in try archive.append(output) }
         }
-        try deflater?.finish { (output) throws(BundleError) in try archive.append(output) }
+        try deflater?.finish { (output) throws(Failure) in try archive.append(output) }
         try archive.endEntry(crc: crc)
     }
 }

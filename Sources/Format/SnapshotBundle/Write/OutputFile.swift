@@ -27,22 +27,22 @@ package final class OutputFile {
     /// The written bytes, if there is no file.
     var bytes: Bytes { Bytes(memory) }
 
-    func write(_ bytes: [UInt8]) throws(BundleError) { try write(bytes.span) }
+    func write(_ bytes: [UInt8]) throws(Failure) { try write(bytes.span) }
 
     /// Writes all of `bytes`.
-    package func write(_ span: Span<UInt8>) throws(BundleError) {
-        try unsafe span.withUnsafeBytes { (bytes) throws(BundleError) in try unsafe write(bytes) }
+    package func write(_ span: Span<UInt8>) throws(Failure) {
+        try unsafe span.withUnsafeBytes { (bytes) throws(Failure) in try unsafe write(bytes) }
         size += span.count
         hasher.update(span)
     }
 
-    private func write(_ bytes: UnsafeRawBufferPointer) throws(BundleError) {
+    private func write(_ bytes: UnsafeRawBufferPointer) throws(Failure) {
         guard let descriptor else { return unsafe memory.append(contentsOf: bytes) }
         guard unsafe writeFully(descriptor, bytes) else {
             // The bytes may be in a mapped file that was truncated in the meantime.
             let isOfSource = errno == EFAULT
-            throw BundleError(
-                isOfSource ? .content : .storage, file: name,
+            throw Failure(
+                isOfSource ? .usage : .storage, file: name,
                 found: isOfSource
                     ? "the source was truncated while it was being copied" : "cannot write: \(lastSystemError())")
         }
@@ -55,14 +55,14 @@ package final class OutputFile {
     /// - Parameter flushing: whether to wait until the file is on the disk. If not, call ``flush(path:)`` before
     ///   renaming the file to its final path.
     package static func create<Value>(
-        path: String, flushing: Bool = true, _ body: (Int32) throws(BundleError) -> Value
-    ) throws(BundleError) -> Value {
-        func failure(_ action: String) -> BundleError {
-            BundleError(.storage, file: path, found: "cannot \(action) the file: \(lastSystemError())")
+        path: String, flushing: Bool = true, _ body: (Int32) throws(Failure) -> Value
+    ) throws(Failure) -> Value {
+        func failure(_ action: String) -> Failure {
+            Failure(.storage, file: path, found: "cannot \(action) the file: \(lastSystemError())")
         }
         let descriptor = unsafe open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0o644)
         guard descriptor >= 0 else { throw failure("create") }
-        do throws(BundleError) {
+        do throws(Failure) {
             let value = try body(descriptor)
             guard !flushing || fsync(descriptor) == 0 else { throw failure("flush") }
             close(descriptor)
@@ -75,11 +75,11 @@ package final class OutputFile {
     }
 
     /// Waits until a file that ``create(path:flushing:_:)`` has written is on the disk.
-    package static func flush(path: String) throws(BundleError) {
+    package static func flush(path: String) throws(Failure) {
         let descriptor = unsafe open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW)
         defer { if descriptor >= 0 { close(descriptor) } }
         guard descriptor >= 0, fsync(descriptor) == 0 else {
-            throw BundleError(
+            throw Failure(
                 .storage, file: path, found: "cannot flush the file to disk: \(lastSystemError())")
         }
     }

@@ -68,14 +68,14 @@ package struct PackedEntry: Sendable {
         }
     }
 
-    func damaged(expected: String? = nil, found: String) -> BundleError {
-        BundleError(.damaged, file: file, entry: name, expected: expected, found: found)
+    func damaged(expected: String? = nil, found: String) -> Failure {
+        Failure(.damaged, file: file, entry: name, expected: expected, found: found)
     }
 }
 
 extension PackedEntry {
     /// Returns an object that provides the uncompressed bytes piece by piece, without checking them.
-    package func unpacking() throws(BundleError) -> Unpacking { try Unpacking(self, nil) }
+    package func unpacking() throws(Failure) -> Unpacking { try Unpacking(self, nil) }
 
     /// Inflates an entry piece by piece, on demand. It is not safe to use from several threads.
     package final class Unpacking {
@@ -83,14 +83,14 @@ extension PackedEntry {
         private let inflater: Inflater?
         fileprivate private(set) var consumed = 0
 
-        fileprivate init(_ entry: PackedEntry, _ known: Inflater?) throws(BundleError) {
+        fileprivate init(_ entry: PackedEntry, _ known: Inflater?) throws(Failure) {
             self.entry = entry
             known?.reset()
             guard entry.isDeflated, known == nil else {
                 inflater = known
                 return
             }
-            do throws(FormatError) {
+            do throws(Failure) {
                 inflater = try Inflater()
             } catch {
                 throw entry.damaged(found: "cannot decompress the entry: \(error)")
@@ -100,7 +100,7 @@ extension PackedEntry {
         /// Fills `piece` from its start with the next bytes.
         ///
         /// - Returns: the number of bytes; 0 after the last ones.
-        package func next(into piece: inout [UInt8]) throws(BundleError) -> Int {
+        package func next(into piece: inout [UInt8]) throws(Failure) -> Int {
             guard let inflater else {
                 let count = min(piece.count, entry.bytes.count - consumed)
                 let next = entry.bytes[consumed..<consumed + count]
@@ -110,7 +110,7 @@ extension PackedEntry {
             }
             while true {
                 let step: Inflater.Step
-                do throws(FormatError) {
+                do throws(Failure) {
                     step = try inflater.inflate(entry.bytes, from: consumed, into: &piece)
                 } catch {
                     throw entry.damaged(found: "cannot decompress the entry: \(error)")
@@ -129,8 +129,8 @@ extension BundleReader {
     /// Returns an attachment in its stored or compressed form. Its bytes are not checked.
     ///
     /// - Returns: `nil` if the bundle does not contain it.
-    /// - Throws: ``BundleError`` if the ZIP structure is wrong.
-    package func packedAttachment(_ digest: SHA256Digest) throws(BundleError) -> PackedEntry? {
+    /// - Throws: ``Failure`` if the ZIP structure is wrong.
+    package func packedAttachment(_ digest: SHA256Digest) throws(Failure) -> PackedEntry? {
         guard let index = directory.index(of: digest) else { return nil }
         return try entry(index)
     }
@@ -141,7 +141,7 @@ extension BundleReader {
         return directory.isDeflated(at: 1) ? .deflate : .storedRecords
     }
 
-    func entry(_ index: Int) throws(BundleError) -> PackedEntry {
+    func entry(_ index: Int) throws(Failure) -> PackedEntry {
         let (entry, place, _) = try directory.open(index)
         return PackedEntry(
             size: entry.size, crc: entry.crc, isDeflated: entry.method == ZIPLayout.deflated,
@@ -151,11 +151,11 @@ extension BundleReader {
 
     /// Returns an entry's bytes: a slice of the file if it is stored, otherwise inflated and checked against their
     /// CRC-32.
-    func contents(_ index: Int, checksCRC: Bool = true) throws(BundleError) -> Bytes {
+    func contents(_ index: Int, checksCRC: Bool = true) throws(Failure) -> Bytes {
         let entry = try entry(index)
         guard entry.isDeflated else { return entry.bytes }
         let output: Bytes
-        do throws(FormatError) {
+        do throws(Failure) {
             output = Bytes(try Inflater.inflate(entry.bytes, size: entry.size))
         } catch {
             throw entry.damaged(expected: "\(entry.size) bytes after decompression", found: "\(error)")

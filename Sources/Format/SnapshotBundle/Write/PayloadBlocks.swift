@@ -31,8 +31,8 @@ struct PayloadBlocks {
     /// Divides a payload into blocks.
     ///
     /// - Parameter file: the bundle's name, for error messages.
-    /// - Throws: ``BundleError`` if there is not enough memory.
-    init(_ payload: Payload, file: String) throws(BundleError) {
+    /// - Throws: ``Failure`` if there is not enough memory.
+    init(_ payload: Payload, file: String) throws(Failure) {
         let least = try Self.least(payload.bytes, file: file)
         var ranges: [Range<Int>] = []
         var (start, end) = (0, 0)
@@ -60,7 +60,7 @@ struct PayloadBlocks {
     /// compression ratio, which is measured on the beginning of the payload at the fastest level. The condition with
     /// the cube keeps blocks small if the ratio is less than 3: boundaries then cost little, and git needs only half as
     /// much space for a changed record.
-    private static func least(_ payload: Bytes, file: String) throws(BundleError) -> Int {
+    private static func least(_ payload: Bytes, file: String) throws(Failure) -> Int {
         var least = 16 << 10
         guard payload.count > least else { return least }
         let trial = payload[0..<min(payload.count, 128 << 10)]
@@ -91,8 +91,8 @@ struct PayloadBlocks {
     ///
     /// - Returns: the CRC-32 of the payload.
     func write(
-        file: String, _ consume: (Span<UInt8>) throws(BundleError) -> Void
-    ) throws(BundleError) -> UInt32 {
+        file: String, _ consume: (Span<UInt8>) throws(Failure) -> Void
+    ) throws(Failure) -> UInt32 {
         var crc: UInt32 = 0
         var start = 0
         // Compress only a limited number of blocks at a time, so that they are never all in memory.
@@ -114,7 +114,7 @@ struct PayloadBlocks {
         let crc: UInt32
     }
 
-    private func deflated(_ wave: Range<Int>, _ file: String) throws(BundleError) -> [Deflated] {
+    private func deflated(_ wave: Range<Int>, _ file: String) throws(Failure) -> [Deflated] {
         let made = Mutex<[Int: Deflated]>([:])
         DispatchQueue.concurrentPerform(iterations: wave.count) { offset in
             let index = wave.lowerBound + offset
@@ -125,7 +125,7 @@ struct PayloadBlocks {
         }
         let blocks = made.withLock { made in wave.compactMap { made[$0] } }
         guard blocks.count == wave.count else {
-            throw BundleError(.storage, file: file, found: "not enough memory for compression")
+            throw Failure(.storage, file: file, found: "not enough memory for compression")
         }
         return blocks
     }

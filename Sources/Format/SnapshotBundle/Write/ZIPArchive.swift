@@ -1,3 +1,5 @@
+import RemoteSettingsModel
+
 /// A ZIP archive that is written sequentially to a file, from the first entry to the end record (APPNOTE 4.3). It is
 /// not safe to use from several threads.
 ///
@@ -37,7 +39,7 @@ final class ZIPArchive {
     }
 
     /// Begins an entry: a regular file of exactly `size` bytes, with mode 0644 and an ASCII name.
-    func begin(_ name: String, size: Int, isStored: Bool) throws(BundleError) {
+    func begin(_ name: String, size: Int, isStored: Bool) throws(Failure) {
         let entry = Entry(name: Array(name.utf8), size: size, isStored: isStored, offset: position)
         self.entry = entry
         packedSize = 0
@@ -57,7 +59,7 @@ final class ZIPArchive {
     }
 
     /// Appends bytes of the entry as they are stored in the archive: deflated if the entry is deflated.
-    func append(_ bytes: Span<UInt8>) throws(BundleError) {
+    func append(_ bytes: Span<UInt8>) throws(Failure) {
         packedSize += bytes.count
         try write(bytes)
     }
@@ -65,7 +67,7 @@ final class ZIPArchive {
     /// Finishes the entry.
     ///
     /// - Parameter crc: the CRC-32 of the uncompressed bytes.
-    func endEntry(crc: UInt32) throws(BundleError) {
+    func endEntry(crc: UInt32) throws(Failure) {
         guard let entry else { return }
         self.entry = nil
         var descriptor: [UInt8] = []
@@ -104,7 +106,7 @@ final class ZIPArchive {
     }
 
     /// Writes the directory and the end record.
-    func close() throws(BundleError) {
+    func close() throws(Failure) {
         let start = position
         let size = directory.count
         try write(directory)
@@ -129,9 +131,9 @@ final class ZIPArchive {
         try flush()
     }
 
-    private func write(_ bytes: [UInt8]) throws(BundleError) { try write(bytes.span) }
+    private func write(_ bytes: [UInt8]) throws(Failure) { try write(bytes.span) }
 
-    private func write(_ bytes: Span<UInt8>) throws(BundleError) {
+    private func write(_ bytes: Span<UInt8>) throws(Failure) {
         position += bytes.count
         if bytes.count >= Self.bufferSize {
             try flush()
@@ -141,7 +143,7 @@ final class ZIPArchive {
         if buffer.count >= Self.bufferSize { try flush() }
     }
 
-    private func flush() throws(BundleError) {
+    private func flush() throws(Failure) {
         try output.write(buffer)
         buffer.removeAll(keepingCapacity: true)
     }

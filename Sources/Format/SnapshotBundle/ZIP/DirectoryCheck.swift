@@ -16,7 +16,7 @@ struct DirectoryCheck {
 
     /// Checks the directory's next entry.
     @inline(__always)
-    mutating func accept(_ entry: ZIPEntry, _ raw: RawSpan) throws(BundleError) {
+    mutating func accept(_ entry: ZIPEntry, _ raw: RawSpan) throws(Failure) {
         let limit: Int
         if accepted >= 3, AttachmentName.isValid(raw, entry.name) {
             let name = entry.name.lowerBound
@@ -29,7 +29,7 @@ struct DirectoryCheck {
             limit = try acceptFixed(entry, raw)
         }
         guard entry.size <= limit else {
-            throw BundleError(
+            throw Failure(
                 .overLimit, file: file, entry: ZIPEntry.text(raw, entry.name), expected: "at most \(limit) bytes",
                 found: "\(entry.size) bytes")
         }
@@ -57,13 +57,13 @@ struct DirectoryCheck {
         accepted += 1
     }
 
-    func finish() throws(BundleError) {
+    func finish() throws(Failure) {
         guard accepted >= 3 else {
-            throw BundleError(.malformed, file: file, found: "manifest.json, records.json or metadata.json is missing")
+            throw Failure(.malformed, file: file, found: "manifest.json, records.json or metadata.json is missing")
         }
     }
 
-    private mutating func acceptFixed(_ entry: ZIPEntry, _ raw: RawSpan) throws(BundleError) -> Int {
+    private mutating func acceptFixed(_ entry: ZIPEntry, _ raw: RawSpan) throws(Failure) -> Int {
         let name = ZIPEntry.text(raw, entry.name)
         switch (accepted, name) {
         case (0, BundleFormat.manifest):
@@ -88,7 +88,7 @@ struct DirectoryCheck {
         }
     }
 
-    private func failure(_ entry: ZIPEntry, _ raw: RawSpan, expected: String? = nil, found: String) -> BundleError {
-        BundleError(.malformed, file: file, entry: ZIPEntry.text(raw, entry.name), expected: expected, found: found)
+    private func failure(_ entry: ZIPEntry, _ raw: RawSpan, expected: String? = nil, found: String) -> Failure {
+        Failure(.malformed, file: file, entry: ZIPEntry.text(raw, entry.name), expected: expected, found: found)
     }
 }

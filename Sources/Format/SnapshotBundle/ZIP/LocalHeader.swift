@@ -7,9 +7,9 @@ enum LocalHeader {
     /// Returns the range of an entry's data.
     ///
     /// - Parameter end: the start of the next entry or of the directory.
-    static func data(of entry: ZIPEntry, in raw: RawSpan, end: Int, file: String) throws(BundleError) -> Range<Int> {
-        func failure(_ problem: String) -> BundleError {
-            BundleError(.malformed, file: file, entry: ZIPEntry.text(raw, entry.name), found: problem)
+    static func data(of entry: ZIPEntry, in raw: RawSpan, end: Int, file: String) throws(Failure) -> Range<Int> {
+        func failure(_ problem: String) -> Failure {
+            Failure(.malformed, file: file, entry: ZIPEntry.text(raw, entry.name), found: problem)
         }
         let start = entry.headerOffset
         guard end - start >= ZIPLayout.localSize, raw.little(start) == ZIPLayout.localSignature else {
@@ -55,7 +55,7 @@ enum LocalHeader {
     /// Checks the bytes between an entry's data and the next entry, which must be the entry's descriptor or nothing.
     static func checkDescriptor(
         of entry: ZIPEntry, in raw: RawSpan, _ range: Range<Int>, file: String
-    ) throws(BundleError) {
+    ) throws(Failure) {
         let start = range.lowerBound
         let agrees =
             switch (entry.usesDescriptor, range.count) {
@@ -73,7 +73,7 @@ enum LocalHeader {
             || (range.count >= 8 && raw.little(start) == ZIPLayout.descriptorSignature
                 && raw.little(start + 4) == entry.crc)
         guard agrees, signed else {
-            throw BundleError(
+            throw Failure(
                 .malformed, file: file, entry: ZIPEntry.text(raw, entry.name),
                 found: entry.usesDescriptor
                     ? "the data descriptor does not match the central directory"

@@ -19,11 +19,11 @@ struct ZIPDirectory: Sendable {
     var fixedCount: Int { hasChain ? 4 : 3 }
     var attachmentCount: Int { records.count - fixedCount }
 
-    init(_ bytes: Bytes, file: String) throws(BundleError) {
-        let parsed = try bytes.withRawSpan { (raw) throws(BundleError) -> (ZIPEnd, [Int], Bool) in
+    init(_ bytes: Bytes, file: String) throws(Failure) {
+        let parsed = try bytes.withRawSpan { (raw) throws(Failure) -> (ZIPEnd, [Int], Bool) in
             let end = try ZIPEnd(raw, file: file)
             guard end.count <= Limits.attachments + 4 else {
-                throw BundleError(
+                throw Failure(
                     .overLimit, file: file, expected: "at most \(Limits.attachments) attachments (Limits.attachments)",
                     found: "\(end.count) entries")
             }
@@ -38,7 +38,7 @@ struct ZIPDirectory: Sendable {
                 offset = entry.next
             }
             guard offset == end.directory.upperBound else {
-                throw BundleError(
+                throw Failure(
                     .malformed, file: file, found: "there are bytes after the \(end.count) entries of the directory")
             }
             try check.finish()
@@ -91,17 +91,17 @@ struct ZIPDirectory: Sendable {
 
     /// Returns an entry's record, and the position of its data according to its local header, which must match the
     /// record.
-    func open(_ index: Int) throws(BundleError) -> (entry: ZIPEntry, data: Range<Int>, end: Int) {
+    func open(_ index: Int) throws(Failure) -> (entry: ZIPEntry, data: Range<Int>, end: Int) {
         let entry = try record(index)
         let end = try index + 1 < count ? record(index + 1).headerOffset : range.lowerBound
-        let data = try bytes.withRawSpan { (raw) throws(BundleError) -> Range<Int> in
+        let data = try bytes.withRawSpan { (raw) throws(Failure) -> Range<Int> in
             try LocalHeader.data(of: entry, in: raw, end: end, file: file)
         }
         return (entry, data, end)
     }
 
-    private func record(_ index: Int) throws(BundleError) -> ZIPEntry {
-        try bytes.withRawSpan { (raw) throws(BundleError) in
+    private func record(_ index: Int) throws(Failure) -> ZIPEntry {
+        try bytes.withRawSpan { (raw) throws(Failure) in
             try ZIPEntry(raw, at: records[index], directoryEnd: range.upperBound, file: file)
         }
     }

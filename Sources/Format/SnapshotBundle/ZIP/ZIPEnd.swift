@@ -8,9 +8,9 @@ struct ZIPEnd {
     let directory: Range<Int>
     let count: Int
 
-    init(_ raw: RawSpan, file: String) throws(BundleError) {
-        func failure(_ problem: String) -> BundleError {
-            BundleError(.malformed, file: file, found: problem)
+    init(_ raw: RawSpan, file: String) throws(Failure) {
+        func failure(_ problem: String) -> Failure {
+            Failure(.malformed, file: file, found: problem)
         }
         let end = raw.byteCount - ZIPLayout.endSize
         guard end >= 0 else { throw failure("not a bundle: the file is only \(raw.byteCount) bytes") }

@@ -17,9 +17,9 @@ struct ZIPEntry {
     /// Parses the record at `offset` of a directory that ends at `end`, and checks it without regard to other entries.
     init(
         _ raw: RawSpan, at offset: Int, directoryEnd end: Int, file: borrowing String
-    ) throws(BundleError) {
+    ) throws(Failure) {
         guard offset <= end - ZIPLayout.centralSize, raw.little(offset) == ZIPLayout.centralSignature else {
-            throw BundleError(
+            throw Failure(
                 .malformed, file: copy file, found: "no central directory entry at byte \(offset)")
         }
         // Extract the record first, because its fixed length needs only one bounds check for all fields.
@@ -30,7 +30,7 @@ struct ZIPEntry {
         name = offset + ZIPLayout.centralSize..<offset + ZIPLayout.centralSize + nameLength
         next = name.upperBound + extraLength + commentLength
         guard next <= end else {
-            throw BundleError(
+            throw Failure(
                 .malformed, file: copy file,
                 found: "the directory entry at byte \(offset) extends past the central directory")
         }
@@ -41,7 +41,7 @@ struct ZIPEntry {
         let sizes: (UInt32, UInt32) = (record.little(20), record.little(24))
         let header: UInt32 = record.little(42)
         guard var large = ZIP64Extra(raw, in: name.upperBound..<name.upperBound + extraLength) else {
-            throw BundleError(
+            throw Failure(
                 .malformed, file: copy file, entry: Self.text(raw, name), found: ZIP64Extra.problem)
         }
         // The values have the order of the extra field (APPNOTE 4.5.3): size, compressed size, offset.
@@ -49,7 +49,7 @@ struct ZIPEntry {
         let compressedSize = sizes.0 == .max ? large.next(raw) : Int(exactly: sizes.0)
         let headerOffset = header == .max ? large.next(raw) : Int(exactly: header)
         guard let size, let compressedSize, let headerOffset else {
-            throw BundleError(
+            throw Failure(
                 .malformed, file: copy file, entry: Self.text(raw, name),
                 found: "the entry's sizes are invalid")
         }
@@ -64,7 +64,7 @@ struct ZIPEntry {
             && version <= ZIPLayout.mostVersion && mode & ZIPLayout.typeMask == ZIPLayout.regularFile
             && (method == ZIPLayout.deflated || (method == ZIPLayout.stored && size == compressedSize))
         guard allowed else {
-            throw BundleError(
+            throw Failure(
                 .malformed, file: copy file, entry: Self.text(raw, name),
                 found:
                     "the entry must be a regular file, stored or deflated, not encrypted, without a comment; found "

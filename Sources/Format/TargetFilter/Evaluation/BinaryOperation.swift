@@ -7,7 +7,7 @@ struct BinaryOperation {
 
     func apply(
         _ left: FilterValue, _ right: FilterValue, budget: inout WorkBudget
-    ) throws(FilterError) -> FilterValue {
+    ) throws(Failure) -> FilterValue {
         switch operation {
         case .equal: return .bool(try ValueComparison.areEqual(left, right, budget: &budget))
         case .notEqual: return .bool(try !ValueComparison.areEqual(left, right, budget: &budget))
@@ -31,14 +31,14 @@ struct BinaryOperation {
 
     private func compare(
         _ left: FilterValue, _ right: FilterValue, budget: inout WorkBudget, _ holds: (Int) -> Bool
-    ) throws(FilterError) -> Bool {
+    ) throws(Failure) -> Bool {
         let order = try ValueComparison.order(left, right, of: operation.rawValue, at: offset, budget: &budget)
         return order.map(holds) ?? false
     }
 
     private func isContained(
         _ value: FilterValue, in container: FilterValue, budget: inout WorkBudget
-    ) throws(FilterError) -> Bool {
+    ) throws(Failure) -> Bool {
         switch (container, value) {
         case (.string(let text), .string(let part)): return try ValueComparison.isPart(part, of: text, budget: &budget)
         case (.array(let elements), _):
@@ -53,7 +53,7 @@ struct BinaryOperation {
 
     private func intersection(
         _ left: FilterValue, _ right: FilterValue, budget: inout WorkBudget
-    ) throws(FilterError) -> FilterValue {
+    ) throws(Failure) -> FilterValue {
         guard case .array(let elements) = left, case .array = right else { return .undefined }
         var common: [FilterValue] = []
         for element in elements where try isContained(element, in: right, budget: &budget) { common.append(element) }
@@ -63,7 +63,7 @@ struct BinaryOperation {
     /// Adds two values. `+` concatenates if one side is a string and the other is a string, a number or a boolean.
     private func sum(
         _ left: FilterValue, _ right: FilterValue, budget: inout WorkBudget
-    ) throws(FilterError) -> FilterValue {
+    ) throws(Failure) -> FilterValue {
         if case .number(let a) = left, case .number(let b) = right { return .number(a + b) }
         guard let first = Self.text(left), let second = Self.text(right) else {
             throw wrongType(left, right, expected: "two numbers, or a string with a string, number or boolean")
@@ -89,7 +89,7 @@ struct BinaryOperation {
 
     private func arithmetic(
         _ left: FilterValue, _ right: FilterValue, _ operation: (Double, Double) -> Double
-    ) throws(FilterError) -> FilterValue {
+    ) throws(Failure) -> FilterValue {
         guard case .number(let a) = left, case .number(let b) = right else {
             throw wrongType(left, right, expected: "two numbers")
         }
@@ -102,7 +102,7 @@ struct BinaryOperation {
         exponent.isNaN || (base.magnitude == 1 && exponent.isInfinite) ? .nan : pow(base, exponent)
     }
 
-    private func wrongType(_ left: FilterValue, _ right: FilterValue, expected: String) -> FilterError {
+    private func wrongType(_ left: FilterValue, _ right: FilterValue, expected: String) -> Failure {
         .wrongType(
             operator: operation.rawValue, expected: expected, found: "\(left.kind) and \(right.kind)", offset: offset)
     }

@@ -23,7 +23,7 @@ struct FilterEvaluator {
         budget = WorkBudget(steps: steps)
     }
 
-    mutating func run() throws(FilterError) -> FilterValue {
+    mutating func run() throws(Failure) -> FilterValue {
         while position < program.count {
             try budget.spend(1)
             let instruction = program.instructions[position]
@@ -42,7 +42,7 @@ struct FilterEvaluator {
         return values
     }
 
-    private mutating func execute(_ instruction: FilterProgram.Instruction, at offset: Int) throws(FilterError) {
+    private mutating func execute(_ instruction: FilterProgram.Instruction, at offset: Int) throws(Failure) {
         switch instruction {
         case .push(let value): stack.append(value)
         case .root(let name): stack.append(try look(name, in: context.root))
@@ -74,19 +74,19 @@ struct FilterEvaluator {
         }
     }
 
-    private mutating func look(_ name: String, in object: FilterObject) throws(FilterError) -> FilterValue {
+    private mutating func look(_ name: String, in object: FilterObject) throws(Failure) -> FilterValue {
         try budget.spend(text: name.utf8.count)
         return object[name]
     }
 
     /// Evaluates `.x`. Outside an element filter (`array[…]`), it is a name at the root, as in mozjexl.
-    private mutating func relative(_ name: String) throws(FilterError) -> FilterValue {
+    private mutating func relative(_ name: String) throws(Failure) -> FilterValue {
         guard let run = runs.last else { return try look(name, in: context.root) }
         guard case .object(let object) = run.elements[run.position] else { return .undefined }
         return try look(name, in: object)
     }
 
-    private mutating func transform(_ name: String, _ count: Int, at offset: Int) throws(FilterError) {
+    private mutating func transform(_ name: String, _ count: Int, at offset: Int) throws(Failure) {
         let arguments = pop(count)
         let subject = pop()
         guard let transform = FilterTransform(rawValue: name) else {
@@ -97,7 +97,7 @@ struct FilterEvaluator {
     }
 
     /// Evaluates `subject[key]`. A boolean keeps or discards the whole subject. Any other value is an index or a key.
-    private mutating func subscripting() throws(FilterError) {
+    private mutating func subscripting() throws(Failure) {
         let key = pop()
         let subject = pop()
         if case .string(let name) = key { try budget.spend(text: name.utf8.count) }
@@ -124,7 +124,7 @@ struct FilterEvaluator {
         }
     }
 
-    private mutating func keep() throws(FilterError) {
+    private mutating func keep() throws(Failure) {
         let keeps = pop().isTruthy
         guard var run = runs.popLast() else { return }
         if keeps { run.kept.append(run.elements[run.position]) }

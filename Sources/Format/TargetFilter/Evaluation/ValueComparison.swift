@@ -1,3 +1,5 @@
+import RemoteSettingsModel
+
 /// Equality and order of values.
 enum ValueComparison {
     /// Returns whether two values are equal.
@@ -6,7 +8,7 @@ enum ValueComparison {
     /// objects are equal if their contents are equal. Strings are compared by code points and never normalized.
     static func areEqual(
         _ left: FilterValue, _ right: FilterValue, budget: inout WorkBudget
-    ) throws(FilterError) -> Bool {
+    ) throws(Failure) -> Bool {
         try budget.spend(1)
         switch (left, right) {
         case (.undefined, .undefined), (.undefined, .null), (.null, .undefined), (.null, .null): return true
@@ -30,7 +32,7 @@ enum ValueComparison {
         }
     }
 
-    static func areSame(_ a: String, _ b: String, budget: inout WorkBudget) throws(FilterError) -> Bool {
+    static func areSame(_ a: String, _ b: String, budget: inout WorkBudget) throws(Failure) -> Bool {
         guard a.utf8.count == b.utf8.count else { return false }
         try budget.spend(text: a.utf8.count)
         return a.utf8.elementsEqual(b.utf8)
@@ -40,10 +42,10 @@ enum ValueComparison {
     ///
     /// - Returns: -1, 0 or 1 if `left` is less than, equal to or greater than `right`; `nil` if one of them is NaN,
     ///   `null` or `undefined`, because every comparison with these is false.
-    /// - Throws: ``FilterError/wrongType(operator:expected:found:offset:)`` if the two types have no common order.
+    /// - Throws: ``Failure/wrongType(operator:expected:found:offset:)`` if the two types have no common order.
     static func order(
         _ left: FilterValue, _ right: FilterValue, of name: String, at offset: Int, budget: inout WorkBudget
-    ) throws(FilterError) -> Int? {
+    ) throws(Failure) -> Int? {
         switch (left, right) {
         case (.number(let a), .number(let b)):
             if a.isNaN || b.isNaN { return nil }
@@ -61,7 +63,7 @@ enum ValueComparison {
     }
 
     /// Returns whether `text` contains `needle`. It uses the Knuth-Morris-Pratt algorithm, which needs linear time.
-    static func isPart(_ needle: String, of text: String, budget: inout WorkBudget) throws(FilterError) -> Bool {
+    static func isPart(_ needle: String, of text: String, budget: inout WorkBudget) throws(Failure) -> Bool {
         let pattern = Array(needle.utf8)
         guard !pattern.isEmpty else { return true }
         guard pattern.count <= text.utf8.count else { return false }

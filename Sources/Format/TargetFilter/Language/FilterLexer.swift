@@ -44,7 +44,7 @@ struct FilterLexer {
     /// Reads the next token.
     ///
     /// - Parameter operandNext: whether the grammar expects an operand here, so that `.5` is a number.
-    mutating func next(operandNext: Bool) throws(FilterError) -> FilterToken {
+    mutating func next(operandNext: Bool) throws(Failure) -> FilterToken {
         skipBlanks()
         guard position < bytes.count else { return FilterToken(kind: .end, offset: position) }
         let first = bytes[position]
@@ -86,7 +86,7 @@ struct FilterLexer {
         }
     }
 
-    private mutating func number() throws(FilterError) -> FilterToken {
+    private mutating func number() throws(Failure) -> FilterToken {
         let start = position
         while Self.isDigit(byte(position)) { position += 1 }
         if byte(position) == UInt8(ascii: "."), Self.isDigit(byte(position + 1)) {
@@ -116,7 +116,7 @@ struct FilterLexer {
     ///
     /// A backslash escapes only the closing quote and itself. Elsewhere it is an ordinary character, so regular
     /// expressions do not need doubled backslashes.
-    private mutating func text(closing: UInt8) throws(FilterError) -> FilterToken {
+    private mutating func text(closing: UInt8) throws(Failure) -> FilterToken {
         let start = position
         var content: [UInt8] = []
         position += 1
@@ -138,7 +138,7 @@ struct FilterLexer {
         throw .syntax(offset: start, expected: "a closing \(Character(UnicodeScalar(closing)))", found: "the end")
     }
 
-    private mutating func symbol() throws(FilterError) -> FilterToken {
+    private mutating func symbol() throws(Failure) -> FilterToken {
         let start = position
         let pair = String(decoding: bytes[start..<min(start + 2, bytes.count)], as: UTF8.self)
         if ["&&", "||", "==", "!=", ">=", "<=", "//"].contains(pair) {

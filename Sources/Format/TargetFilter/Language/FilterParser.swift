@@ -23,7 +23,7 @@ struct FilterParser {
     /// Whether the innermost element filter refers to the element that it filters (`.x`).
     private var sawRelative = false
 
-    static func parse(_ text: String) throws(FilterError) -> FilterProgram {
+    static func parse(_ text: String) throws(Failure) -> FilterProgram {
         let bytes = text.utf8.count
         let limit = FilterLimits.expressionBytes
         guard bytes <= limit else { throw .tooLong(bytes: bytes, limit: limit) }
@@ -38,23 +38,23 @@ struct FilterParser {
         lexer = FilterLexer(text)
     }
 
-    private mutating func advance(operandNext: Bool) throws(FilterError) {
+    private mutating func advance(operandNext: Bool) throws(Failure) {
         token = try lexer.next(operandNext: operandNext)
     }
 
-    private func unexpected(_ expected: String) -> FilterError {
+    private func unexpected(_ expected: String) -> Failure {
         .syntax(offset: token.offset, expected: expected, found: token.found)
     }
 
     private func isAt(_ symbol: String) -> Bool { token.kind == .symbol(symbol) }
 
     /// Skips a closing bracket. After it, an operator may follow.
-    private mutating func close(_ symbol: String, expected: String? = nil) throws(FilterError) {
+    private mutating func close(_ symbol: String, expected: String? = nil) throws(Failure) {
         guard isAt(symbol) else { throw unexpected(expected ?? "an operator or '\(symbol)'") }
         try advance(operandNext: false)
     }
 
-    private mutating func expression() throws(FilterError) {
+    private mutating func expression() throws(Failure) {
         let limit = FilterLimits.nesting
         guard depth < limit else { throw .tooDeep(offset: token.offset, limit: limit) }
         depth += 1
@@ -63,7 +63,7 @@ struct FilterParser {
         if isAt("?") { try branches() }
     }
 
-    private mutating func branches() throws(FilterError) {
+    private mutating func branches() throws(Failure) {
         let offset = token.offset
         try advance(operandNext: true)
         let start = program.reserve(at: offset)
@@ -86,7 +86,7 @@ struct FilterParser {
     ///
     /// Operators that wait for their right operands are on a separate stack. Recursion for each precedence level would
     /// use five times as much of the thread's stack.
-    private mutating func binary() throws(FilterError) {
+    private mutating func binary() throws(Failure) {
         var waiting: [WaitingOperator] = []
         try unary()
         while let next = BinaryOperator(token) {
@@ -111,7 +111,7 @@ struct FilterParser {
         }
     }
 
-    private mutating func unary() throws(FilterError) {
+    private mutating func unary() throws(Failure) {
         let negations = try negations()
         try operand()
         while true {
@@ -128,7 +128,7 @@ struct FilterParser {
         for offset in negations.reversed() { program.append(.not, at: offset) }
     }
 
-    private mutating func negations() throws(FilterError) -> [Int] {
+    private mutating func negations() throws(Failure) -> [Int] {
         var offsets: [Int] = []
         while isAt("!") {
             offsets.append(token.offset)
@@ -139,7 +139,7 @@ struct FilterParser {
 
     /// Parses an operand. Code that does not recurse is in other functions, because a recursive function with fewer
     /// variables uses less stack.
-    private mutating func operand() throws(FilterError) {
+    private mutating func operand() throws(Failure) {
         if isAt("(") {
             try advance(operandNext: true)
             try expression()
@@ -153,13 +153,13 @@ struct FilterParser {
         }
     }
 
-    private mutating func array() throws(FilterError) {
+    private mutating func array() throws(Failure) {
         let offset = token.offset
         let count = try list(closing: "]")
         program.append(.array(count: count), at: offset)
     }
 
-    private mutating func simpleOperand() throws(FilterError) {
+    private mutating func simpleOperand() throws(Failure) {
         let offset = token.offset
         switch token.kind {
         case .number(let value): try push(.number(value), at: offset)
@@ -182,19 +182,19 @@ struct FilterParser {
         }
     }
 
-    private mutating func push(_ value: FilterValue, at offset: Int) throws(FilterError) {
+    private mutating func push(_ value: FilterValue, at offset: Int) throws(Failure) {
         program.append(.push(value), at: offset)
         try advance(operandNext: false)
     }
 
-    private mutating func name(_ expected: String) throws(FilterError) -> String {
+    private mutating func name(_ expected: String) throws(Failure) -> String {
         guard case .name(let name) = token.kind else { throw unexpected(expected) }
         try advance(operandNext: false)
         return name
     }
 
     /// Parses the expressions of an array or argument list, including both brackets.
-    private mutating func list(closing: String) throws(FilterError) -> Int {
+    private mutating func list(closing: String) throws(Failure) -> Int {
         try advance(operandNext: true)
         var count = 0
         while !isAt(closing) {
@@ -207,7 +207,7 @@ struct FilterParser {
         return count
     }
 
-    private mutating func object() throws(FilterError) {
+    private mutating func object() throws(Failure) {
         let offset = token.offset
         var keys: [String] = []
         try advance(operandNext: false)
@@ -222,7 +222,7 @@ struct FilterParser {
     }
 
     /// Parses a key and the colon after it.
-    private mutating func key() throws(FilterError) -> String {
+    private mutating func key() throws(Failure) -> String {
         let key: String
         switch token.kind {
         case .name(let name): key = name
@@ -235,13 +235,13 @@ struct FilterParser {
         return key
     }
 
-    private mutating func member() throws(FilterError) {
+    private mutating func member() throws(Failure) {
         let offset = token.offset
         try advance(operandNext: false)
         program.append(.member(try name("a name after '.'")), at: offset)
     }
 
-    private mutating func filter() throws(FilterError) {
+    private mutating func filter() throws(Failure) {
         let offset = token.offset
         let outer = sawRelative
         sawRelative = false
@@ -259,7 +259,7 @@ struct FilterParser {
         sawRelative = outer
     }
 
-    private mutating func transform() throws(FilterError) {
+    private mutating func transform() throws(Failure) {
         try advance(operandNext: false)
         let offset = token.offset
         let name = try name("the name of a transform")

@@ -39,9 +39,9 @@ struct PatternParser {
         self.matchesLineEnds = matchesLineEnds
     }
 
-    private func refusal(_ problem: String) -> FilterError { .invalidPattern(problem: problem, offset: offset) }
+    private func refusal(_ problem: String) -> Failure { .invalidPattern(problem: problem, offset: offset) }
 
-    mutating func parse() throws(FilterError) -> PatternNode {
+    mutating func parse() throws(Failure) -> PatternNode {
         let node = try choice()
         guard position == scalars.count else { throw refusal("unmatched ')'") }
         if let unknown = references.first(where: { $0 > groups }) {
@@ -59,7 +59,7 @@ struct PatternParser {
         return true
     }
 
-    private mutating func choice() throws(FilterError) -> PatternNode {
+    private mutating func choice() throws(Failure) -> PatternNode {
         guard depth < nesting else { throw refusal("it is nested more than \(nesting) levels deep") }
         depth += 1
         defer { depth -= 1 }
@@ -68,7 +68,7 @@ struct PatternParser {
         return branches.count == 1 ? branches[0] : .choice(branches)
     }
 
-    private mutating func sequence() throws(FilterError) -> PatternNode {
+    private mutating func sequence() throws(Failure) -> PatternNode {
         var nodes: [PatternNode] = []
         while let next = current, next != "|", next != ")" {
             let before = groups
@@ -80,7 +80,7 @@ struct PatternParser {
 
     private mutating func quantified(
         _ node: PatternNode, captures: Range<Int>
-    ) throws(FilterError) -> PatternNode {
+    ) throws(Failure) -> PatternNode {
         let least: Int
         let most: Int?
         if take("*") {
@@ -102,7 +102,7 @@ struct PatternParser {
     }
 
     /// Parses `{n}`, `{n,}` or `{n,m}`. A brace that does not start one of these is an ordinary character.
-    private mutating func bounds() throws(FilterError) -> (Int, Int?)? {
+    private mutating func bounds() throws(Failure) -> (Int, Int?)? {
         let start = position
         guard take("{"), let least = number() else {
             position = start
@@ -128,7 +128,7 @@ struct PatternParser {
         return position > start ? value : nil
     }
 
-    private mutating func atom() throws(FilterError) -> PatternNode {
+    private mutating func atom() throws(Failure) -> PatternNode {
         guard let next = current else { throw refusal("it is incomplete") }
         position += 1
         switch next {
@@ -143,7 +143,7 @@ struct PatternParser {
         }
     }
 
-    private mutating func group() throws(FilterError) -> PatternNode {
+    private mutating func group() throws(Failure) -> PatternNode {
         let node: PatternNode
         if take("?:") {
             // Wrap the group in a sequence: a group around a `^` may be repeated, but a bare `^` may not.
@@ -171,7 +171,7 @@ struct PatternParser {
         return node
     }
 
-    private mutating func name() throws(FilterError) -> String {
+    private mutating func name() throws(Failure) -> String {
         guard let end = scalars[position...].firstIndex(of: ">"), end > position else {
             throw refusal("incomplete group name")
         }
@@ -179,7 +179,7 @@ struct PatternParser {
         return String(String.UnicodeScalarView(scalars[position..<end]))
     }
 
-    private mutating func escape() throws(FilterError) -> PatternNode {
+    private mutating func escape() throws(Failure) -> PatternNode {
         if take("b") { return .boundary(true) }
         if take("B") { return .boundary(false) }
         if take("k<") {
@@ -211,7 +211,7 @@ struct PatternParser {
         return set
     }
 
-    private mutating func scalarEscape() throws(FilterError) -> Unicode.Scalar {
+    private mutating func scalarEscape() throws(Failure) -> Unicode.Scalar {
         guard let next = current else { throw refusal("it ends with a backslash") }
         position += 1
         switch next {
@@ -237,7 +237,7 @@ struct PatternParser {
         throw refusal("\\\(next) is not supported")
     }
 
-    private mutating func unicodeEscape() throws(FilterError) -> Unicode.Scalar {
+    private mutating func unicodeEscape() throws(Failure) -> Unicode.Scalar {
         if take("{") {
             var value: UInt32 = 0
             let start = position
@@ -255,7 +255,7 @@ struct PatternParser {
         return try scalar(0x10000 + (first - 0xD800) << 10 + (second - 0xDC00))
     }
 
-    private mutating func hexadecimal(_ width: Int) throws(FilterError) -> UInt32 {
+    private mutating func hexadecimal(_ width: Int) throws(Failure) -> UInt32 {
         var value: UInt32 = 0
         for _ in 0..<width {
             guard let digit = current?.hexadecimalValue else {
@@ -267,12 +267,12 @@ struct PatternParser {
         return value
     }
 
-    private func scalar(_ value: UInt32) throws(FilterError) -> Unicode.Scalar {
+    private func scalar(_ value: UInt32) throws(Failure) -> Unicode.Scalar {
         guard let scalar = Unicode.Scalar(value) else { throw refusal("an escape is not a valid character") }
         return scalar
     }
 
-    private mutating func characterClass() throws(FilterError) -> PatternNode {
+    private mutating func characterClass() throws(Failure) -> PatternNode {
         let isInverted = take("^")
         var ranges: [ClosedRange<UInt32>] = []
         var sets: [ScalarSet] = []
@@ -293,7 +293,7 @@ struct PatternParser {
         return .set(ScalarSet(ranges).union(sets), isInverted: isInverted)
     }
 
-    private mutating func classMember() throws(FilterError) -> (Unicode.Scalar?, ScalarSet?) {
+    private mutating func classMember() throws(Failure) -> (Unicode.Scalar?, ScalarSet?) {
         guard let next = current else { throw refusal("unmatched '['") }
         position += 1
         guard next == "\\" else { return (next, nil) }

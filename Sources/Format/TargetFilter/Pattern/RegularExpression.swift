@@ -39,7 +39,7 @@ struct RegularExpression {
     /// Compiles a pattern.
     ///
     /// - Parameter offset: the position of the pattern in an expression, for errors.
-    init(_ pattern: String, at offset: Int = 0, flags: String) throws(FilterError) {
+    init(_ pattern: String, at offset: Int = 0, flags: String) throws(Failure) {
         self.offset = offset
         guard Set(flags).count == flags.count, flags.allSatisfy({ "gimsu".contains($0) }) else {
             throw .invalidPattern(
@@ -63,14 +63,14 @@ struct RegularExpression {
         try emit(.success)
     }
 
-    private mutating func emit(_ instruction: Instruction) throws(FilterError) {
+    private mutating func emit(_ instruction: Instruction) throws(Failure) {
         try pay()
         instructions.append(instruction)
     }
 
     /// Counts one step of the compiler's work, and checks the limit. Counting only instructions would not be
     /// sufficient, because repeating an empty pattern needs work but creates none.
-    private mutating func pay() throws(FilterError) {
+    private mutating func pay() throws(Failure) {
         work += 1
         if work > limit {
             throw .invalidPattern(
@@ -78,12 +78,12 @@ struct RegularExpression {
         }
     }
 
-    private mutating func reserve() throws(FilterError) -> Int {
+    private mutating func reserve() throws(Failure) -> Int {
         try emit(.success)
         return instructions.count - 1
     }
 
-    private mutating func add(_ node: PatternNode) throws(FilterError) {
+    private mutating func add(_ node: PatternNode) throws(Failure) {
         switch node {
         case .scalar(let scalar): try emit(.scalar(ignoresCase ? CaseFolding.fold(scalar) : scalar))
         case .set(let set, let isInverted): try emit(.set(set, isInverted: isInverted))
@@ -109,7 +109,7 @@ struct RegularExpression {
         }
     }
 
-    private mutating func add(choice branches: [PatternNode]) throws(FilterError) {
+    private mutating func add(choice branches: [PatternNode]) throws(Failure) {
         var ends: [Int] = []
         for branch in branches.dropLast() {
             let fork = try reserve()
@@ -123,7 +123,7 @@ struct RegularExpression {
 
     private mutating func add(
         repeating node: PatternNode, from least: Int, to most: Int?, isLazy: Bool, captures: Range<Int>
-    ) throws(FilterError) {
+    ) throws(Failure) {
         for _ in 0..<least {
             try forget(captures)
             try add(node)
@@ -146,7 +146,7 @@ struct RegularExpression {
         }
     }
 
-    private mutating func forget(_ captures: Range<Int>) throws(FilterError) {
+    private mutating func forget(_ captures: Range<Int>) throws(Failure) {
         if !captures.isEmpty { try emit(.forget(2 * captures.lowerBound..<2 * captures.upperBound)) }
     }
 }

@@ -1,3 +1,5 @@
+import RemoteSettingsModel
+
 /// Matches a regular expression against a string by backtracking with an explicit stack.
 ///
 /// Every step is deducted from the budget.
@@ -23,12 +25,12 @@ struct RegularExpressionMatcher {
     }
 
     /// Returns whether the expression matches anywhere in the text.
-    mutating func occurs(budget: inout WorkBudget) throws(FilterError) -> Bool {
+    mutating func occurs(budget: inout WorkBudget) throws(Failure) -> Bool {
         try search(from: 0, budget: &budget) != nil
     }
 
     /// Returns the result of JavaScript's `text.match(expression)`, as values.
-    mutating func result(budget: inout WorkBudget) throws(FilterError) -> FilterValue {
+    mutating func result(budget: inout WorkBudget) throws(Failure) -> FilterValue {
         guard expression.isGlobal else {
             guard try search(from: 0, budget: &budget) != nil else { return .null }
             var groups: [FilterValue] = []
@@ -45,7 +47,7 @@ struct RegularExpressionMatcher {
         return matches.isEmpty ? .null : .array(matches)
     }
 
-    private func text(of group: Int, budget: inout WorkBudget) throws(FilterError) -> FilterValue {
+    private func text(of group: Int, budget: inout WorkBudget) throws(Failure) -> FilterValue {
         let start = slots[2 * group]
         let end = slots[2 * group + 1]
         guard start != Self.unset, end >= start else { return .undefined }
@@ -56,7 +58,7 @@ struct RegularExpressionMatcher {
     /// Finds the first match at or after `start`, and stores its groups in `slots`.
     ///
     /// - Returns: the end of the match.
-    private mutating func search(from start: Int, budget: inout WorkBudget) throws(FilterError) -> Int? {
+    private mutating func search(from start: Int, budget: inout WorkBudget) throws(Failure) -> Int? {
         for first in start...scalars.count {
             try budget.spend(1 + expression.slots / 16)
             slots = Array(repeating: Self.unset, count: expression.slots)
@@ -75,7 +77,7 @@ struct RegularExpressionMatcher {
     /// - Returns: the end of the match; `nil` if there is none, with all slots restored to their previous values.
     private mutating func run(
         from instruction: Int, at position: Int, budget: inout WorkBudget
-    ) throws(FilterError) -> Int? {
+    ) throws(Failure) -> Int? {
         let base = choices.count
         var next = instruction
         var position = position
@@ -131,7 +133,7 @@ struct RegularExpressionMatcher {
     /// backtracks past it.
     private mutating func look(
         from instruction: Int, at position: Int, isNegative: Bool, budget: inout WorkBudget
-    ) throws(FilterError) -> Bool {
+    ) throws(Failure) -> Bool {
         let base = choices.count
         let isFound = try run(from: instruction, at: position, budget: &budget) != nil
         guard isFound, !isNegative else {
@@ -156,7 +158,7 @@ struct RegularExpressionMatcher {
     }
 
     /// Skips the text that a group matched. A group that has not matched yet counts as empty.
-    private func skip(_ group: Int, _ position: inout Int, budget: inout WorkBudget) throws(FilterError) -> Bool {
+    private func skip(_ group: Int, _ position: inout Int, budget: inout WorkBudget) throws(Failure) -> Bool {
         let start = slots[2 * group]
         let end = slots[2 * group + 1]
         guard start != Self.unset, end >= start else { return true }

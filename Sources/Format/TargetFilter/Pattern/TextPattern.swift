@@ -7,9 +7,9 @@ package struct TextPattern: Sendable {
 
     /// Compiles a pattern.
     ///
-    /// - Throws: ``FilterError/invalidPattern(problem:offset:)`` if the pattern is invalid in ECMA-262 or not supported
+    /// - Throws: ``Failure/invalidPattern(problem:offset:)`` if the pattern is invalid in ECMA-262 or not supported
     ///   by the engine.
-    package init(_ text: String) throws(FilterError) {
+    package init(_ text: String) throws(Failure) {
         self.text = text
         expression = try RegularExpression(text, flags: "")
     }
@@ -18,13 +18,13 @@ package struct TextPattern: Sendable {
     ///
     /// - Parameter budget: the remaining work for all searches together.
     /// - Returns: `nil` if this search alone needs more than ``FilterLimits/steps``.
-    /// - Throws: ``FilterError/tooMuchWork(limit:)`` if all searches together need more than `budget`.
-    package func occurs(in text: String, budget: inout WorkBudget) throws(FilterError) -> Bool? {
+    /// - Throws: ``Failure/tooMuchWork(limit:)`` if all searches together need more than `budget`.
+    package func occurs(in text: String, budget: inout WorkBudget) throws(Failure) -> Bool? {
         // The separate budget limits the memory of the matcher, which grows with its steps.
         var own = WorkBudget(steps: min(FilterLimits.steps, budget.left))
         let before = own.left
         var found: Bool?
-        do throws(FilterError) {
+        do throws(Failure) {
             try own.spend(text.utf8.count / 4)
             var matcher = RegularExpressionMatcher(expression, text)
             found = try matcher.occurs(budget: &own)

@@ -9,7 +9,7 @@ struct SampleHash {
 
     private let point: UInt64
 
-    init(_ input: FilterValue, budget: inout WorkBudget) throws(FilterError) {
+    init(_ input: FilterValue, budget: inout WorkBudget) throws(Failure) {
         // For undefined, Gecko hashes the empty string.
         let text = try FilterJSON.text(input, budget: &budget) ?? ""
         try budget.spend(text: text.utf8.count)

@@ -30,7 +30,7 @@ struct TransformCall {
         index < arguments.count ? arguments[index] : .undefined
     }
 
-    mutating func apply(_ transform: FilterTransform, budget: inout WorkBudget) throws(FilterError) -> FilterValue {
+    mutating func apply(_ transform: FilterTransform, budget: inout WorkBudget) throws(Failure) -> FilterValue {
         switch transform {
         case .date: return date
         case .versionCompare: return try compareVersions(budget: &budget)
@@ -63,7 +63,7 @@ struct TransformCall {
         }
     }
 
-    private func compareVersions(budget: inout WorkBudget) throws(FilterError) -> FilterValue {
+    private func compareVersions(budget: inout WorkBudget) throws(Failure) -> FilterValue {
         guard case .string(let left) = subject, case .string(let right) = argument(0) else { return .undefined }
         // Comparing versions costs much more per byte than reading text, for which one step covers 16 bytes. Therefore
         // charge one step per byte.
@@ -71,7 +71,7 @@ struct TransformCall {
         return .number(Double(VersionOrder.compare(left, right)))
     }
 
-    private func keys(budget: inout WorkBudget) throws(FilterError) -> FilterValue {
+    private func keys(budget: inout WorkBudget) throws(Failure) -> FilterValue {
         switch subject {
         case .object(let object):
             try budget.spend(object.count)
@@ -83,7 +83,7 @@ struct TransformCall {
         }
     }
 
-    private func values(budget: inout WorkBudget) throws(FilterError) -> FilterValue {
+    private func values(budget: inout WorkBudget) throws(Failure) -> FilterValue {
         switch subject {
         case .object(let object):
             try budget.spend(object.count)
@@ -93,7 +93,7 @@ struct TransformCall {
         }
     }
 
-    private func mapToProperty(budget: inout WorkBudget) throws(FilterError) -> FilterValue {
+    private func mapToProperty(budget: inout WorkBudget) throws(Failure) -> FilterValue {
         guard case .array(let elements) = subject else { return .undefined }
         let key = argument(0)
         guard case .string(let name) = key else { return .undefined }
@@ -102,7 +102,7 @@ struct TransformCall {
     }
 
     /// Returns the match and its groups, or all matches if there is the flag `g`; `null` if there is none.
-    private func match(budget: inout WorkBudget) throws(FilterError) -> FilterValue {
+    private func match(budget: inout WorkBudget) throws(Failure) -> FilterValue {
         guard case .string(let text) = subject, case .string(let pattern) = argument(0) else { return .undefined }
         let flags: String
         switch argument(1) {
@@ -117,7 +117,7 @@ struct TransformCall {
         return try matcher.result(budget: &budget)
     }
 
-    private func sample(budget: inout WorkBudget) throws(FilterError) -> FilterValue {
+    private func sample(budget: inout WorkBudget) throws(Failure) -> FilterValue {
         guard case .number(let rate) = argument(0) else { return .undefined }
         guard let isIn = try SampleHash(subject, budget: &budget).isBelow(rate) else {
             throw .outOfRange(
@@ -126,7 +126,7 @@ struct TransformCall {
         return .bool(isIn)
     }
 
-    private func sampleBuckets(budget: inout WorkBudget) throws(FilterError) -> FilterValue {
+    private func sampleBuckets(budget: inout WorkBudget) throws(Failure) -> FilterValue {
         guard case .number(let start) = argument(0), case .number(let count) = argument(1),
             case .number(let total) = argument(2)
         else { return .undefined }

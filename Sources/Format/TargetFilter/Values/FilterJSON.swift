@@ -5,7 +5,7 @@ enum FilterJSON {
     /// Returns the JSON of a value.
     ///
     /// - Returns: `nil` for `undefined`, which JSON cannot express.
-    static func text(_ value: FilterValue, budget: inout WorkBudget) throws(FilterError) -> String? {
+    static func text(_ value: FilterValue, budget: inout WorkBudget) throws(Failure) -> String? {
         if value == .undefined { return nil }
         var output = ""
         try append(value, to: &output, budget: &budget)
@@ -16,7 +16,7 @@ enum FilterJSON {
     /// a FilterValue.
     private static func append(
         _ value: FilterValue, to output: inout String, budget: inout WorkBudget
-    ) throws(FilterError) {
+    ) throws(Failure) {
         try budget.spend(1)
         switch value {
         case .undefined, .null: output += "null"

@@ -15,29 +15,29 @@ package struct WorkBudget: Sendable {
 
     /// Deducts steps.
     ///
-    /// - Throws: ``FilterError/tooMuchWork(limit:)``.
-    package mutating func spend(_ steps: Int) throws(FilterError) {
+    /// - Throws: ``Failure/tooMuchWork(limit:)``.
+    package mutating func spend(_ steps: Int) throws(Failure) {
         left = max(-1, left - steps)
         if left < 0 { throw .tooMuchWork(limit: limit) }
     }
 
     /// Deducts the steps for reading `bytes` bytes of text.
-    mutating func spend(text bytes: Int) throws(FilterError) {
+    mutating func spend(text bytes: Int) throws(Failure) {
         try spend(bytes / 16)
     }
 
     /// Checks the size of a string.
     ///
-    /// - Throws: ``FilterError/tooLarge(what:limit:)``.
-    func check(text: String) throws(FilterError) {
+    /// - Throws: ``Failure/tooLarge(what:limit:)``.
+    func check(text: String) throws(Failure) {
         let limit = FilterLimits.textBytes
         if text.utf8.count > limit { throw .tooLarge(what: "a string with more bytes", limit: limit) }
     }
 
     /// Checks the size of a list.
     ///
-    /// - Throws: ``FilterError/tooLarge(what:limit:)``.
-    func check(elements: Int) throws(FilterError) {
+    /// - Throws: ``Failure/tooLarge(what:limit:)``.
+    func check(elements: Int) throws(Failure) {
         let limit = FilterLimits.elements
         if elements > limit { throw .tooLarge(what: "a list with more elements", limit: limit) }
     }

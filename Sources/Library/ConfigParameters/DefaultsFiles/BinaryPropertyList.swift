@@ -15,7 +15,7 @@ struct BinaryPropertyList {
     private let objects: Int
     private let top: Int
 
-    init(_ bytes: [UInt8]) throws(ParameterError) {
+    init(_ bytes: [UInt8]) throws(Failure) {
         self.bytes = bytes
         let trailer = bytes.count - 32
         func number(_ offset: Int) -> Int? { Self.number(bytes, at: trailer + offset, 8).flatMap { Int(exactly: $0) } }
@@ -23,27 +23,27 @@ struct BinaryPropertyList {
         guard bytes.count >= 42, (1...8).contains(bytes[trailer + 6]), (1...8).contains(bytes[trailer + 7]),
             let objects = number(8), let top = number(16), let start = number(24), start >= 8, start <= trailer,
             objects <= (trailer - start) / Int(bytes[trailer + 6])
-        else { throw ParameterError(problem: "the binary property list is damaged") }
+        else { throw Failure(notDefaults: "the binary property list is damaged") }
         (offsetSize, referenceSize) = (Int(bytes[trailer + 6]), Int(bytes[trailer + 7]))
         (self.objects, self.top, tableStart) = (objects, top, start)
     }
 
-    func members() throws(ParameterError) -> [DefaultsDocument.Member] {
+    func members() throws(Failure) -> [DefaultsDocument.Member] {
         var left = Limits.jsonValues
         guard case .mapping(let members) = try value(top, depth: 0, &left) else {
-            throw ParameterError(problem: "the property list does not contain a dictionary")
+            throw Failure(notDefaults: "the property list does not contain a dictionary")
         }
         return members
     }
 
-    private func value(_ object: Int, depth: Int, _ left: inout Int) throws(ParameterError) -> DefaultsValue {
+    private func value(_ object: Int, depth: Int, _ left: inout Int) throws(Failure) -> DefaultsValue {
         guard depth <= Limits.jsonDepth else { throw .tooDeep() }
         guard left > 0 else { throw .tooMany() }
         left -= 1
         guard object < objects,
             let start = Self.number(bytes, at: tableStart + object * offsetSize, offsetSize)
                 .flatMap({ Int(exactly: $0) }), start < tableStart
-        else { throw ParameterError(problem: "an object reference is invalid") }
+        else { throw Failure(notDefaults: "an object reference is invalid") }
         let (kind, low) = (bytes[start] >> 4, Int(bytes[start] & 0xF))
         switch kind {
         case 0x0:
@@ -59,7 +59,7 @@ struct BinaryPropertyList {
             // The date is in seconds since 2001-01-01.
             let milliseconds = ((Double(bitPattern: bits) + 978_307_200) * 1000).rounded()
             guard let time = UInt64(exactly: milliseconds) else {
-                throw ParameterError(problem: "a date is invalid or before 1970")
+                throw Failure(notDefaults: "a date is invalid or before 1970")
             }
             return .date(Timestamp(milliseconds: time))
         case 0x4: return .data(Bytes(Array(bytes[try range(start, low, of: 1)])))
@@ -78,10 +78,10 @@ struct BinaryPropertyList {
             var keys: Set<ExactString> = []
             for place in stride(from: range.lowerBound, to: range.lowerBound + half, by: referenceSize) {
                 guard case .json(.string(let key)) = try value(reference(place), depth: depth + 1, &left) else {
-                    throw ParameterError(problem: "a key is not a string")
+                    throw Failure(notDefaults: "a key is not a string")
                 }
                 guard keys.insert(key.exact).inserted else {
-                    throw ParameterError(problem: "the key \(VisibleText.quote(key)) appears twice")
+                    throw Failure(notDefaults: "the key \(VisibleText.quote(key)) appears twice")
                 }
                 let value = try value(reference(place + half), depth: depth + 1, &left)
                 members.append(.init(key: key, line: nil, value: value))
@@ -92,11 +92,11 @@ struct BinaryPropertyList {
         }
     }
 
-    private func noForm(_ marker: UInt8) -> ParameterError {
-        ParameterError(problem: "an object is of the type 0x\(String(marker, radix: 16)), which JSON cannot express")
+    private func noForm(_ marker: UInt8) -> Failure {
+        Failure(notDefaults: "an object is of the type 0x\(String(marker, radix: 16)), which JSON cannot express")
     }
 
-    private func integer(_ start: Int, _ low: Int) throws(ParameterError) -> DefaultsValue {
+    private func integer(_ start: Int, _ low: Int) throws(Failure) -> DefaultsValue {
         guard low <= 4, let number = Self.number(bytes, at: start + 1, min(1 << low, 8)) else {
             throw noForm(bytes[start])
         }
@@ -105,23 +105,23 @@ struct BinaryPropertyList {
         if low < 3 { return .json(.number(JSONNumber(number))) }
         if low == 3 { return .json(.number(JSONNumber(Int64(bitPattern: number)))) }
         guard number == 0, let lower = Self.number(bytes, at: start + 9, 8) else {
-            throw ParameterError(problem: "a number is larger than 64 bits")
+            throw Failure(notDefaults: "a number is larger than 64 bits")
         }
         return .json(.number(JSONNumber(lower)))
     }
 
-    private func real(_ start: Int, _ low: Int) throws(ParameterError) -> DefaultsValue {
+    private func real(_ start: Int, _ low: Int) throws(Failure) -> DefaultsValue {
         guard low == 2 || low == 3, let bits = Self.number(bytes, at: start + 1, 1 << low) else {
             throw noForm(bytes[start])
         }
         let real = low == 3 ? Double(bitPattern: bits) : Double(Float(bitPattern: UInt32(truncatingIfNeeded: bits)))
         guard let number = DefaultsValue.number("\(real)") else {
-            throw ParameterError(problem: "JSON cannot express the number \(real)")
+            throw Failure(notDefaults: "JSON cannot express the number \(real)")
         }
         return number
     }
 
-    private func text(_ start: Int, _ low: Int, isWide: Bool) throws(ParameterError) -> String {
+    private func text(_ start: Int, _ low: Int, isWide: Bool) throws(Failure) -> String {
         let content = bytes[try range(start, low, of: isWide ? 2 : 1)]
         let text: String?
         if isWide {
@@ -132,7 +132,7 @@ struct BinaryPropertyList {
         } else {
             text = String(validating: content, as: Unicode.ASCII.self)
         }
-        guard let text else { throw ParameterError(problem: "a string is not valid in its encoding") }
+        guard let text else { throw Failure(notDefaults: "a string is not valid in its encoding") }
         return text
     }
 
@@ -141,24 +141,24 @@ struct BinaryPropertyList {
     /// - Parameters:
     ///   - size: the number of bytes of a unit.
     ///   - units: the number of units in each element that the length counts.
-    private func range(_ start: Int, _ low: Int, of size: Int, _ units: Int = 1) throws(ParameterError) -> Range<Int> {
+    private func range(_ start: Int, _ low: Int, of size: Int, _ units: Int = 1) throws(Failure) -> Range<Int> {
         var (first, count) = (start + 1, low)
         if low == 0xF {
             let marker = bytes[start + 1]
             guard marker >> 4 == 1, marker & 0xF <= 3,
                 let long = Self.number(bytes, at: start + 2, 1 << Int(marker & 0xF)).flatMap({ Int(exactly: $0) })
-            else { throw ParameterError(problem: "the length of an object is missing") }
+            else { throw Failure(notDefaults: "the length of an object is missing") }
             (first, count) = (start + 2 + 1 << Int(marker & 0xF), long)
         }
         guard first <= tableStart, count <= (tableStart - first) / (size * units) else {
-            throw ParameterError(problem: "an object is larger than the file")
+            throw Failure(notDefaults: "an object is larger than the file")
         }
         return first..<first + count * size * units
     }
 
-    private func reference(_ place: Int) throws(ParameterError) -> Int {
+    private func reference(_ place: Int) throws(Failure) -> Int {
         guard let number = Self.number(bytes, at: place, referenceSize).flatMap({ Int(exactly: $0) }) else {
-            throw ParameterError(problem: "an object reference is invalid")
+            throw Failure(notDefaults: "an object reference is invalid")
         }
         return number
     }

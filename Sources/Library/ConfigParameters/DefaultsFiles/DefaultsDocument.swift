@@ -17,8 +17,8 @@ package struct DefaultsDocument: Sendable {
 
     /// Parses a file in any supported format. The format is recognized by the file's first bytes.
     ///
-    /// - Throws: ``ParameterError``.
-    package init(_ bytes: Bytes) throws(ParameterError) {
+    /// - Throws: ``Failure``.
+    package init(_ bytes: Bytes) throws(Failure) {
         if Self.isPropertyListOrMarkup(bytes) {
             (members, hasTypes) = try Self.read(bytes)
         } else {
@@ -28,11 +28,11 @@ package struct DefaultsDocument: Sendable {
 
     /// Parses a property list, in XML or binary form. Other formats are refused.
     ///
-    /// - Throws: ``ParameterError``.
-    package init(propertyList bytes: Bytes) throws(ParameterError) {
+    /// - Throws: ``Failure``.
+    package init(propertyList bytes: Bytes) throws(Failure) {
         (members, hasTypes) = try Self.read(bytes)
         guard hasTypes else {
-            throw ParameterError(line: 1, problem: "this is Android's XML, not a property list")
+            throw Failure(line: 1, notDefaults: "this is Android's XML, not a property list")
         }
     }
 
@@ -41,7 +41,7 @@ package struct DefaultsDocument: Sendable {
             || bytes.array.first { ![0x20, 0x09, 0x0A, 0x0D, 0xEF, 0xBB, 0xBF].contains($0) } == UInt8(ascii: "<")
     }
 
-    private static func read(_ bytes: Bytes) throws(ParameterError) -> ([Member], Bool) {
+    private static func read(_ bytes: Bytes) throws(Failure) -> ([Member], Bool) {
         if bytes.starts(with: BinaryPropertyList.magic) {
             return (try BinaryPropertyList(bytes.array).members(), true)
         }
@@ -49,8 +49,8 @@ package struct DefaultsDocument: Sendable {
         return try markup.document()
     }
 
-    private static func json(_ bytes: Bytes) throws(ParameterError) -> [Member] {
-        do throws(FormatError) {
+    private static func json(_ bytes: Bytes) throws(Failure) -> [Member] {
+        do throws(Failure) {
             var reader = JSONReader(bytes)
             var members: [Member] = []
             // Lines are counted incrementally, from one key to the next, so that the text is scanned only once.
@@ -64,8 +64,9 @@ package struct DefaultsDocument: Sendable {
             try reader.finish()
             return members
         } catch {
-            throw ParameterError(
-                line: error.line(in: bytes), problem: "not a JSON object with a value for each key: \(error.reason)")
+            throw Failure(
+                line: error.line(in: bytes),
+                notDefaults: "not a JSON object with a value for each key: \(error.problem)")
         }
     }
 }

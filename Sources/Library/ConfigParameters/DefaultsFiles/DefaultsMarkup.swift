@@ -18,28 +18,28 @@ struct DefaultsMarkup {
 
     private var tokens: ArraySlice<(token: Token, line: Int)> = []
 
-    init(_ bytes: Bytes) throws(ParameterError) {
+    init(_ bytes: Bytes) throws(Failure) {
         let mark = bytes.starts(with: [0xEF, 0xBB, 0xBF]) ? 3 : 0
         // UTF-16 contains zero bytes, which XML in UTF-8 cannot contain.
         guard var text = String(validating: bytes.array[mark...], as: UTF8.self), !bytes.array.contains(0) else {
-            throw ParameterError(problem: "the text is not UTF-8")
+            throw Failure(notDefaults: "the text is not UTF-8")
         }
         // XML treats every line break as a line feed (XML 1.0, section 2.11).
         text = text.replacing("\r\n", with: "\n").replacing("\r", with: "\n")
         tokens = try Self.tokens(text).map { (token: $0, line: $1) }[...]
     }
 
-    private func error(_ line: Int?, _ problem: String) -> ParameterError {
-        ParameterError(line: line ?? tokens.first?.line, problem: problem)
+    private func error(_ line: Int?, _ problem: String) -> Failure {
+        Failure(line: line ?? tokens.first?.line, notDefaults: problem)
     }
 
-    private static func tokens(_ text: String) throws(ParameterError) -> [(Token, Int)] {
+    private static func tokens(_ text: String) throws(Failure) -> [(Token, Int)] {
         var tokens: [(Token, Int)] = []
         var rest = text.unicodeScalars[...]
         var line = 1
         var root: String?
-        func error(_ problem: String) -> ParameterError { ParameterError(line: line, problem: problem) }
-        func skip(_ end: String, _ what: String) throws(ParameterError) -> Substring.UnicodeScalarView {
+        func error(_ problem: String) -> Failure { Failure(line: line, notDefaults: problem) }
+        func skip(_ end: String, _ what: String) throws(Failure) -> Substring.UnicodeScalarView {
             guard let range = rest.firstRange(of: end.unicodeScalars) else { throw error("\(what) is not closed") }
             let content = rest[..<range.lowerBound]
             line += content.count { $0 == "\n" }
@@ -135,7 +135,7 @@ struct DefaultsMarkup {
     /// which the name of the root element has no meaning.
     ///
     /// - Returns: the defaults, and whether they have types.
-    mutating func document() throws(ParameterError) -> ([DefaultsDocument.Member], hasTypes: Bool) {
+    mutating func document() throws(Failure) -> ([DefaultsDocument.Member], hasTypes: Bool) {
         let members: [DefaultsDocument.Member]
         var hasTypes = true
         switch next() {
@@ -169,13 +169,13 @@ struct DefaultsMarkup {
         return nil
     }
 
-    private mutating func close(_ name: String) throws(ParameterError) {
+    private mutating func close(_ name: String) throws(Failure) {
         let line = tokens.first?.line
         guard next() == .close(name) else { throw error(line, "</\(name)> is missing") }
     }
 
     /// Consumes the text up to an element's closing tag, including white space.
-    private mutating func text(of name: String) throws(ParameterError) -> String {
+    private mutating func text(of name: String) throws(Failure) -> String {
         var text = ""
         let line = tokens.first?.line
         while let (token, _) = tokens.popFirst() {
@@ -188,7 +188,7 @@ struct DefaultsMarkup {
         throw error(line, "</\(name)> is missing")
     }
 
-    private mutating func dictionary(depth: Int) throws(ParameterError) -> [DefaultsDocument.Member] {
+    private mutating func dictionary(depth: Int) throws(Failure) -> [DefaultsDocument.Member] {
         var members: [DefaultsDocument.Member] = []
         var keys: Set<ExactString> = []
         while true {
@@ -204,7 +204,7 @@ struct DefaultsMarkup {
         }
     }
 
-    private mutating func value(_ line: Int, depth: Int) throws(ParameterError) -> DefaultsValue {
+    private mutating func value(_ line: Int, depth: Int) throws(Failure) -> DefaultsValue {
         guard depth <= Limits.jsonDepth else { throw .tooDeep(line: line) }
         switch next() {
         case .empty("true")?: return .json(.bool(true))
@@ -264,7 +264,7 @@ struct DefaultsMarkup {
 
     /// Reads the rest of an Android resource like Firebase's SDK for Android: an `<entry>` may be anywhere, the last
     /// `<key>` and the last `<value>` in it are used, and other elements are ignored.
-    private mutating func map(_ root: String) throws(ParameterError) -> [DefaultsDocument.Member] {
+    private mutating func map(_ root: String) throws(Failure) -> [DefaultsDocument.Member] {
         var members: [DefaultsDocument.Member] = []
         var keys: Set<ExactString> = []
         var open = [root]
@@ -292,7 +292,7 @@ struct DefaultsMarkup {
                 if name == "entry" { try addEntry() }
             }
         }
-        func addEntry() throws(ParameterError) {
+        func addEntry() throws(Failure) {
             guard let name = key else { throw error(start, "an entry has no key") }
             guard let text = value else { throw error(start, "the entry of \(name) has no value") }
             guard keys.insert(name.exact).inserted else { throw error(start, "the key \(name) appears twice") }

@@ -43,7 +43,7 @@ extension RemoteConfig {
         let config = store.starting(collection, isNeeded: hasFilters)
         func firstLayer(of candidates: [CurrentState]) -> ParameterLayer? {
             for candidate in candidates {
-                do throws(ParameterError) {
+                do throws(Failure) {
                     guard let snapshot = candidate.snapshot else { continue }
                     return try ParameterLayer(candidate, snapshot, of: collection, context(collection, config))
                 } catch {
@@ -122,7 +122,7 @@ extension RemoteConfig {
         var target = present.parameters.flatMap { $0.server == collection.session.serverIdentity ? $0 : nil }
         let context = context(collection, store.state(in: index, collection))
         func layer(_ found: CurrentState, _ snapshot: Snapshot) throws -> ParameterLayer {
-            do throws(ParameterError) {
+            do throws(Failure) {
                 return try ParameterLayer(found, snapshot, of: collection, context)
             } catch {
                 throw RemoteConfigError.notParameters(reason: "\(collection.id): \(error)")
@@ -186,8 +186,8 @@ extension RemoteConfig {
 
     /// Returns the keys whose values the next activation would change.
     ///
-    /// - Throws: `ParameterError` if the fetched state contains anything but parameters.
-    func waitingKeys(_ collection: LocalCollection) throws(ParameterError) -> Set<ExactString> {
+    /// - Throws: `Failure` if the fetched state contains anything but parameters.
+    func waitingKeys(_ collection: LocalCollection) throws(Failure) -> Set<ExactString> {
         let active = layers().parameters
         let context = context(collection, store.present(collection))
         let fetched: ParameterLayer?

@@ -91,11 +91,11 @@ extension RemoteConfig {
         guard let name else { throw .invalidDefaults(reason: "the property list's name is nil; pass a name or path") }
         let path: String
         let content: Bytes?
-        do throws(BundleError) {
+        do throws(Failure) {
             path = try PropertyListDefaults.path(of: name, in: directory)
             content = try FileStore.read(path, limit: PropertyListDefaults.mostBytes)
         } catch {
-            throw .invalidDefaults(reason: "\(error.file): \(error)")
+            throw .invalidDefaults(reason: "\(error.place): \(error)")
         }
         guard let content else {
             throw .invalidDefaults(

@@ -187,7 +187,7 @@ extension RemoteConfig {
         var outcome = RemoteConfigFetchOutcome(status: .success, askedServer: true)
         // If the fetched state cannot be activated, report that now instead of at the activation.
         if let records = current?.records {
-            do throws(ParameterError) {
+            do throws(Failure) {
                 _ = try records.isEmpty ? ParameterSet() : ParameterSet(records)
             } catch {
                 outcome.error = .notParameters(reason: "\(collection.id): \(error)")

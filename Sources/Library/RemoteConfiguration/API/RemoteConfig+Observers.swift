@@ -1,6 +1,7 @@
 import ConfigParameters
 import Dispatch
 import RemoteSettings
+import RemoteSettingsModel
 
 extension RemoteConfig {
     /// Adds a listener that is called on the main actor when a sync has fetched values that differ from the active
@@ -116,7 +117,7 @@ extension RemoteConfig {
             return true
         }
         guard isNew else { return }
-        do throws(ParameterError) {
+        do throws(Failure) {
             let keys = try waitingKeys(collection)
             if !keys.isEmpty { hub.send(RemoteConfigUpdate(updatedKeys: Set(keys.map(\.string)))) }
         } catch {

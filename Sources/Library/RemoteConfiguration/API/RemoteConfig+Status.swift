@@ -32,7 +32,7 @@ extension RemoteConfig {
         }
         let fetched = collection.current()
         status.fetched = fetched.snapshot.map { shown($0, fetched.source.configSource) }
-        do throws(ParameterError) {
+        do throws(Failure) {
             status.waiting = Set(try waitingKeys(collection).map(\.string))
         } catch {
             status.problems.append("the fetched state is not used: \(error)")

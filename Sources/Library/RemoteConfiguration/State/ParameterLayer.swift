@@ -37,10 +37,10 @@ final class ParameterLayer: Sendable {
     ///
     /// - Parameters:
     ///   - found: the state in use that the snapshot belongs to; `nil` if a sync has just fetched the snapshot.
-    /// - Throws: `ParameterError` if the snapshot contains a record that is not a parameter.
+    /// - Throws: `Failure` if the snapshot contains a record that is not a parameter.
     init(
         _ found: CurrentState?, _ snapshot: Snapshot, of collection: LocalCollection, _ context: FilterContext
-    ) throws(ParameterError) {
+    ) throws(Failure) {
         self.snapshot = snapshot
         parameters = try ParameterSet(snapshot.records)
         source = found?.source.configSource ?? .remote

@@ -13,7 +13,7 @@ package enum PropertyListDefaults {
     /// The maximum size of the file in bytes.
     static var mostBytes: Int { 16 << 20 }
 
-    static func path(of name: String, in directory: String?) throws(BundleError) -> String {
+    static func path(of name: String, in directory: String?) throws(Failure) -> String {
         let file = name.hasSuffix(".plist") ? name : name + ".plist"
         if let directory { return "\(directory)/\(file)" }
         if name.utf8.contains(UInt8(ascii: "/")) { return try FileStore.exists(name) ? name : file }
@@ -31,7 +31,7 @@ package enum PropertyListDefaults {
         RemoteConfigValue]
     {
         let document: DefaultsDocument
-        do throws(ParameterError) {
+        do throws(Failure) {
             document = try DefaultsDocument(propertyList: Bytes(Array(plist)))
         } catch {
             throw .invalidDefaults(

@@ -175,7 +175,7 @@ public enum RemoteSettingsServer: Hashable, Sendable {
         case .stage: return .stage
         case .dev: return .dev
         case .custom(let url):
-            do throws(HTTPError) {
+            do throws(Failure) {
                 return try ServerURL(url, allowPlainHTTP: allowPlainHTTP)
             } catch {
                 throw .other(reason: "RemoteSettingsConfig.server: \(error)")

@@ -72,13 +72,13 @@ extension RemoteSettingsError {
     package init(_ error: any Error) {
         switch error {
         case let error as RemoteSettingsError: self = error
-        case let error as any CodedError: self.init(error.code, "\(error)")
+        case let error as Failure: self.init(error.code, "\(error)")
         case is CancellationError: self = .cancelled
         default: self = .other(reason: "\(error)")
         }
     }
 
-    private init(_ code: FailureCode, _ reason: String) {
+    private init(_ code: Failure.Code, _ reason: String) {
         switch code {
         case .cancelled: self = .cancelled
         case .closed: self = .closed

@@ -43,13 +43,13 @@ public struct RemoteSettingsRecord: Hashable, Sendable, Identifiable {
             ])
             members.append(member("attachment", described))
         }
-        func canonical(_ members: [JSONValue.Member]) throws(FormatError) -> Bytes {
+        func canonical(_ members: [JSONValue.Member]) throws(Failure) -> Bytes {
             try CanonicalJSON.canonicalize(Bytes(JSONText.compact(.object(members))))
         }
-        do throws(FormatError) {
+        do throws(Failure) {
             let value = try JSONValue(parsing: Bytes(utf8: fields))
             guard case .object(let others) = value else {
-                throw FormatError(.wrongType(expected: "an object", found: value.kind), at: 0)
+                throw Failure(.wrongType(expected: "an object", found: value.kind), at: 0)
             }
             let named = OtherFields.named
             self.init(Record(id: id, json: try canonical(members + others.filter { !named.contains($0.key.exact) })))
@@ -167,7 +167,7 @@ enum OtherFields {
     static func text(of json: Bytes) -> String {
         var output: [UInt8] = [UInt8(ascii: "{")]
         var reader = JSONReader(json)
-        do throws(FormatError) {
+        do throws(Failure) {
             try reader.beginObject()
             // Canonical JSON has no white space, so a member begins right after a brace or comma.
             var start = reader.offset

@@ -39,7 +39,7 @@ package struct SyncUptake: Hashable, Sendable {
     package let httpStatus: Int?
 
     init(_ status: UptakeEvent.Status, _ error: (any Error)?) {
-        (self.status, httpStatus) = (status, (error as? HTTPError)?.status)
+        (self.status, httpStatus) = (status, (error as? Failure)?.status)
     }
 }
 

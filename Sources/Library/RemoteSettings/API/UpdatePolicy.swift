@@ -50,16 +50,16 @@ public struct UpdatePolicy: Sendable {
 package protocol UpdateSource: Sendable {
     /// Opens one connection. It is called again, after a delay, when the connection has closed. Uses the network.
     ///
-    /// - Throws: `HTTPError` if no connection can be opened. In a cancelled task, the call returns soon.
-    func connect() async throws(HTTPError) -> any UpdateConnection
+    /// - Throws: `Failure` if no connection can be opened. In a cancelled task, the call returns soon.
+    func connect() async throws(Failure) -> any UpdateConnection
 }
 
 /// A connection of an ``UpdateSource``, with one reader. Releasing it closes the connection.
 package protocol UpdateConnection {
     /// Waits for the next message; returns `nil` if the server has closed the connection properly.
     ///
-    /// - Throws: `HTTPError` if the connection failed. In a cancelled task, the call returns soon.
-    mutating func next() async throws(HTTPError) -> UpdateMessage?
+    /// - Throws: `Failure` if the connection failed. In a cancelled task, the call returns soon.
+    mutating func next() async throws(Failure) -> UpdateMessage?
 }
 
 /// The state of a service's update channel.

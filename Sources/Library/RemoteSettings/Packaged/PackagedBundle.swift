@@ -15,7 +15,7 @@ final class PackagedBundle: Sendable {
     /// Whether a bundle that was imported without a signature is accepted on the authority of the person who packaged
     /// it.
     let acceptsImported: Bool
-    private let open: @Sendable () throws(BundleError) -> BundleReader
+    private let open: @Sendable () throws(Failure) -> BundleReader
     private let opened = Mutex<BundleReader?>(nil)
 
     /// Creates a bundle that is not opened yet. Does no I/O.
@@ -30,9 +30,9 @@ final class PackagedBundle: Sendable {
         case .embedded(_, let bundles):
             isTrusted = true
             let bytes = bundles["\(id)"]
-            open = { () throws(BundleError) in
+            open = { () throws(Failure) in
                 guard let bytes else {
-                    throw BundleError(
+                    throw Failure(
                         .missing, file: name, entry: "\(id)",
                         found: "the bundle is missing, but the lock file lists it",
                         remedy: "run rsdump embed again, and build the app")
@@ -42,14 +42,14 @@ final class PackagedBundle: Sendable {
         case .directory(let path, let isTrusted):
             self.isTrusted = isTrusted
             let file = "\(path)/\(place ?? lock.bundle.path)"
-            open = { () throws(BundleError) in
+            open = { () throws(Failure) in
                 isTrusted
                     ? try BundleReader(path: file) : try BundleReader(copying: file)
             }
         case .absent(let reason):
             isTrusted = false
-            open = { () throws(BundleError) in
-                throw BundleError.noPackagedSnapshots(in: name, reason)
+            open = { () throws(Failure) in
+                throw Failure.noPackagedSnapshots(in: name, reason)
             }
         }
         acceptsImported = isTrusted && source.acceptsImported
@@ -57,12 +57,12 @@ final class PackagedBundle: Sendable {
 
     /// Opens the bundle, and checks by its first bytes that it is the one listed in the lock file. The first call does
     /// I/O.
-    func reader() throws(BundleError) -> BundleReader {
+    func reader() throws(Failure) -> BundleReader {
         if let reader = opened.withLock({ $0 }) { return reader }
         let reader = try open()
         let head = reader.head
         guard head.collection == id, head.timestamp == lock.timestamp, head.trust == lock.trust.kind else {
-            throw BundleError(
+            throw Failure(
                 .damaged, file: reader.name,
                 expected: "\(id) at \(lock.timestamp), \(lock.trust.kind.rawValue), as in the lock file",
                 found: "\(head.collection) at \(head.timestamp), \(head.trust.rawValue)")
@@ -74,7 +74,7 @@ final class PackagedBundle: Sendable {
     /// Reads the bundle's snapshot. The signature is verified unless the bundle is as trusted as the program. Does I/O.
     ///
     /// - Parameter isKnownSigned: whether an unsigned bundle that is not as trusted as the program is refused.
-    /// - Throws: `SnapshotRefusal` or `BundleError`.
+    /// - Throws: `SnapshotRefusal` or `Failure`.
     func snapshot(_ verifier: SnapshotVerifier, isKnownSigned: Bool) throws -> Snapshot {
         let bundle = try reader()
         let payload = try bundle.payload(isHashed: !isTrusted && lock.trust.isSigned)

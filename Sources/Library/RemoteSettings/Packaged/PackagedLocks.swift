@@ -27,7 +27,7 @@ struct PackagedLocks: Sendable {
     func bundles(of id: CollectionID, problems: inout [CollectionStatus.Rejected]) -> [PackagedBundle] {
         var bundles: [PackagedBundle] = []
         for (source, text) in locks {
-            do throws(BundleError) {
+            do throws(Failure) {
                 let lock = try LockFile.collection(id, in: text, path: source.lockName)
                 guard let lock else { continue }
                 let bundle = PackagedBundle(id, lock, in: source)
@@ -42,7 +42,7 @@ struct PackagedLocks: Sendable {
     /// Returns the bundles of one collection that the lock files list, in the order of the sources. Does no I/O.
     ///
     /// - Throws: an error if a lock file cannot be read.
-    func listed(_ id: CollectionID) throws(BundleError) -> [PackagedBundle] {
+    func listed(_ id: CollectionID) throws(Failure) -> [PackagedBundle] {
         var bundles: [PackagedBundle] = []
         for (source, text) in locks {
             let lock = try LockFile.collection(id, in: text, path: source.lockName)
@@ -56,7 +56,7 @@ struct PackagedLocks: Sendable {
     func foreign(_ ids: Set<CollectionID>, to server: ServerIdentity) -> [String] {
         var sentences: [String] = []
         for (source, text) in locks {
-            do throws(BundleError) {
+            do throws(Failure) {
                 let lock = try LockFile(parsing: text, path: source.lockName)
                 for (id, entry) in lock.collections.sorted(by: { $0.key < $1.key }) where ids.contains(id) {
                     guard case let found = ServerIdentity(entry.server), found.isServer, found != server
@@ -112,7 +112,7 @@ struct PackagedLocks: Sendable {
     ) -> [PackagedBundle] {
         var all: [PackagedBundle] = []
         for (source, text) in locks {
-            do throws(BundleError) {
+            do throws(Failure) {
                 let lock = try LockFile(parsing: text, path: source.lockName)
                 for (id, entry) in lock.collections.sorted(by: { $0.key < $1.key }) where isWanted(id) {
                     all.append(current(PackagedBundle(id, entry, in: source), in: source))
@@ -140,18 +140,18 @@ extension PackagedSource {
         case .embedded(let text, _): return text
         case .directory:
             guard let text = try FileStore.read(lockName, limit: Limits.lockBytes) else {
-                throw BundleError(
+                throw Failure(
                     .missing, file: lockName, found: "the lock file of the packaged snapshots is missing",
                     remedy: "copy the whole dumps directory into the app")
             }
             return text
         case .absent(let reason):
-            throw BundleError.noPackagedSnapshots(in: name, reason)
+            throw Failure.noPackagedSnapshots(in: name, reason)
         }
     }
 }
 
-extension BundleError {
+extension Failure {
     /// Returns an error for a source that does not exist.
     static func noPackagedSnapshots(in name: String, _ reason: String) -> Self {
         Self(

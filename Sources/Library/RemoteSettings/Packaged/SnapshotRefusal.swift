@@ -11,9 +11,9 @@ struct SnapshotRefusal: Error {
     init(_ error: any Error) {
         switch error {
         case let error as SnapshotRefusal: self = error
-        case let error as BundleError where error == .notAccepted: reason = .unsigned
-        case let error as BundleError where error == .signatureLost: reason = .signatureLost
-        case let error as BundleError where error.code == .untrusted || error.code == .certificate:
+        case let error as Failure where error.cause == .unsigned: reason = .unsigned
+        case let error as Failure where error.cause == .signatureLost: reason = .signatureLost
+        case let error as Failure where error.isOfTrust:
             reason = .notTrusted("\(error)")
         default: reason = .damaged("\(error)")
         }

@@ -91,7 +91,7 @@ struct CollectionSync {
     /// Records a rollback that only the index proves. The index is not signed, so a forged timestamp could keep the
     /// states of an honest server back forever.
     private func recordContradiction(_ error: any Error, _ current: CurrentState) {
-        guard case .rollback(_, let answered)? = (error as? HTTPError)?.fault else { return }
+        guard case .rollback(_, let answered)? = (error as? Failure)?.cause else { return }
         let (proven, now, key) = (max(answered, current.timestamp ?? answered), session.now, collection.key)
         session.remember { index in
             for position in index[key].newest.indices where index[key].newest[position].timestamp > proven {
@@ -161,7 +161,7 @@ struct CollectionSync {
             stored.slot = entry.synced
         } then: { index in
             guard !isOvertaken else { return }
-            do throws(BundleError) {
+            do throws(Failure) {
                 try storage.removeOrphanedAttachments(of: collection, keeping: snapshot.records, stale, in: index)
             } catch {
                 reportCleanup(error)
@@ -181,13 +181,13 @@ struct CollectionSync {
         }
     }
 
-    func reportRetry(_ reason: HTTPError?) {
+    func reportRetry(_ reason: Failure?) {
         guard let reason else { return }
         session.logger.notice("\(id): a delta could not be used; all records were fetched: \(reason)")
         report(.init(reason), reason)
     }
 
-    private func reportCleanup(_ failure: BundleError) {
+    private func reportCleanup(_ failure: Failure) {
         session.logger.warning("\(id): unused attachments could not be removed: \(failure)")
         report(.cleanupError, failure)
     }

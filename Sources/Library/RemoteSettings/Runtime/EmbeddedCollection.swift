@@ -219,9 +219,9 @@ final class EmbeddedRecords: Sendable {
         return nil
     }
 
-    private func bundle(_ id: CollectionID) throws(BundleError) -> (reader: BundleReader, bytes: Bytes) {
+    private func bundle(_ id: CollectionID) throws(Failure) -> (reader: BundleReader, bytes: Bytes) {
         guard case .embedded(_, let bundles) = source.form, let bytes = bundles["\(id)"] else {
-            throw BundleError(
+            throw Failure(
                 .missing, file: source.name, entry: "\(id)", found: "the embedded bundle is missing",
                 remedy: "run rsdump embed again, and build the app")
         }

@@ -75,7 +75,7 @@ extension LocalCollection {
             }
             return left
         } catch {
-            let problem = (error as? BundleError)?.problem ?? "\(error)"
+            let problem = (error as? Failure)?.withoutPlace ?? "\(error)"
             session.logger.info(
                 "the server's zip of \(id) could not be used; downloading attachments one by one: \(problem)")
             // Attachments that were extracted before the error are already stored.

@@ -19,13 +19,13 @@ extension LocalCollection {
     ///
     /// - Throws: ``RemoteSettingsError`` if the record has no attachment, or one that is too large.
     func wanted(_ record: RemoteSettingsRecord) throws(RemoteSettingsError) -> WantedAttachment {
-        do throws(FormatError) {
+        do throws(Failure) {
             guard let attachment = try record.record.attachment() else {
-                throw FormatError.invalidAttachment(record: record.id, problem: "the field attachment is missing")
+                throw Failure.invalidAttachment(record: record.id, problem: "the field attachment is missing")
             }
             let limit = session.limits.attachmentBytes
             guard let size = Int(exactly: attachment.size), size <= limit else {
-                throw FormatError.invalidAttachment(
+                throw Failure.invalidAttachment(
                     record: record.id,
                     problem: "it is \(attachment.size) bytes, over RemoteSettingsLimits.attachmentBytes (\(limit))")
             }
@@ -126,7 +126,7 @@ extension LocalCollection {
     func isCached(_ wanted: WantedAttachment) -> Bool {
         let path = session.storage.attachmentPath(id, wanted.digest)
         var hasher = ContentHasher()
-        do throws(BundleError) {
+        do throws(Failure) {
             guard try FileStore.size(path) == wanted.size else { return false }
             try FileStore.readPieces(path) { hasher.update($0) }
         } catch {

@@ -45,14 +45,14 @@ extension LocalCollection {
                     let saved = try await receive(wanted, from: client, at: url, held: held, progress: progress)
                     if saved > 0 { session.report("\(id)", .success, .manual, since: began, savedBytes: saved) }
                     break
-                } catch let error as HTTPError where error.code == .content && attempt < Self.tries {
+                } catch let error as Failure where error.code == .content && attempt < Self.tries {
                     session.logger.info("attempt \(attempt) failed, retrying: \(error)")
                 }
             }
         } catch {
             if let base { await session.attachmentsURL.forget(base) }
             session.keepBackoff(client)
-            let isWrong = (error as? HTTPError)?.code == .content
+            let isWrong = (error as? Failure)?.code == .content
             session.report("\(id)", isWrong ? .contentError : .downloadError, .manual, since: began, error: error)
             throw RemoteSettingsError(error)
         }
@@ -136,7 +136,7 @@ private struct AttachmentPart {
     private let target: String
     private let root: String
 
-    init(_ digest: SHA256Digest, of id: CollectionID, in storage: StorageDirectory) throws(BundleError) {
+    init(_ digest: SHA256Digest, of id: CollectionID, in storage: StorageDirectory) throws(Failure) {
         try storage.prepare()
         root = storage.path
         target = storage.attachmentPath(id, digest)
@@ -145,7 +145,7 @@ private struct AttachmentPart {
     }
 
     /// Flushes the file and renames it to its final name.
-    func finish() throws(BundleError) {
+    func finish() throws(Failure) {
         try file.finish(flushing: true)
         try FileStore.rename(path, to: target, below: root)
     }

@@ -95,10 +95,10 @@ final class OverridingFile: Sendable {
         }
     }
 
-    private func records(in text: Bytes) throws(FormatError) -> Bytes {
+    private func records(in text: Bytes) throws(Failure) -> Bytes {
         var reader = JSONReader(text)
         var (lists, isObject) = ([ExactString: Bytes](), true)
-        do throws(FormatError) { try reader.beginObject() } catch { isObject = false }
+        do throws(Failure) { try reader.beginObject() } catch { isObject = false }
         // Content that is neither an object nor an array is reported later, when it is parsed as an array of records.
         guard isObject else { return text }
         while let key = try reader.nextKey() { lists[key] = try reader.skipValue() }

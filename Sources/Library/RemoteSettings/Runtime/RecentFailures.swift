@@ -10,7 +10,7 @@ final class RecentFailures: Sendable {
     private static let firstPause = Duration.seconds(5)
     private static let longestPause = Duration.seconds(60)
 
-    private struct Failure {
+    private struct FailedSync {
         let error: RemoteSettingsError
         /// The number of consecutive failures.
         let count: Int
@@ -22,8 +22,8 @@ final class RecentFailures: Sendable {
 
     private struct State {
         /// The failure to fetch the server's list of collections.
-        var server: Failure?
-        var collections: [CollectionID: Failure] = [:]
+        var server: FailedSync?
+        var collections: [CollectionID: FailedSync] = [:]
     }
 
     private let environment: HTTPEnvironment
@@ -40,7 +40,7 @@ final class RecentFailures: Sendable {
         state.withLock { state in
             let before = if let id { state.collections[id] } else { state.server }
             let count = (before?.count ?? 0).saturatingAdding(1)
-            let failure = Failure(error: error, count: count, time: time, uptime: uptime)
+            let failure = FailedSync(error: error, count: count, time: time, uptime: uptime)
             if let id { state.collections[id] = failure } else { state.server = failure }
         }
     }

@@ -159,7 +159,7 @@ package final class Session: Sendable {
     ///
     /// - Parameter name: the collection's name in the configured bucket, or `bucket/name`.
     func collectionID(_ name: String) throws(RemoteSettingsError) -> CollectionID {
-        do throws(FormatError) {
+        do throws(Failure) {
             let isQualified = name.utf8.contains(UInt8(ascii: "/"))
             let id = isQualified ? try CollectionID(name) : try CollectionID(bucket: bucketName, name: name)
             guard config.isPreview, !id.bucket.hasSuffix("-preview") else { return id }
@@ -358,12 +358,12 @@ struct EventStreamSource: UpdateSource {
     /// The URL configured by the app; `nil` for the server's own event stream.
     let url: String?
 
-    func connect() async throws(HTTPError) -> any UpdateConnection {
+    func connect() async throws(Failure) -> any UpdateConnection {
         let client: ServerClient
         do throws(RemoteSettingsError) {
             client = try session.startingRun()
         } catch {
-            throw HTTPError("", .init(.usage, "\(error)"))
+            throw Failure("", .init(.usage, "\(error)"))
         }
         defer { session.keepBackoff(client) }
         let url = if let url { try HTTPURL(url) } else { nil as HTTPURL? }
@@ -373,7 +373,7 @@ struct EventStreamSource: UpdateSource {
     private struct Connection: UpdateConnection {
         var stream: UpdateStream
 
-        mutating func next() async throws(HTTPError) -> UpdateMessage? {
+        mutating func next() async throws(Failure) -> UpdateMessage? {
             try await stream.next()
         }
     }

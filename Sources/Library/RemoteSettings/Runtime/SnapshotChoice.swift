@@ -285,7 +285,7 @@ extension SnapshotChoice {
                 // The content hash does not cover some bytes of the file, such as the times in the ZIP directory.
                 let (found, expected) = (reader.fileDigest, bundle.lock.bundle.sha256)
                 guard found == expected else {
-                    throw BundleError(
+                    throw Failure(
                         .damaged, file: reader.name, expected: "SHA-256 \(expected), as in the lock file",
                         found: "\(found)")
                 }

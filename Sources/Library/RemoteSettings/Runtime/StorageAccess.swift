@@ -31,7 +31,7 @@ extension RemoteSettingsService {
             }
             defer { withExtendedLifetime(lock) {} }
             try FileStore.makeDirectories(FileStore.parent(of: to))
-            do throws(BundleError) {
+            do throws(Failure) {
                 try FileStore.rename(from, to: to)
             } catch {
                 guard error.isOfOtherVolume else { throw error }
@@ -69,7 +69,7 @@ extension RemoteSettingsService {
                 case .file:
                     let file = try WritableFile(creating: "\(target)/\(path)", below: target)
                     var hasher = ContentHasher()
-                    try FileStore.readPieces("\(from)/\(path)") { (piece) throws(BundleError) in
+                    try FileStore.readPieces("\(from)/\(path)") { (piece) throws(Failure) in
                         hasher.update(piece)
                         try file.write(piece)
                     }

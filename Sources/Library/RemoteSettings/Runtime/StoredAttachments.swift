@@ -41,9 +41,9 @@ extension StorageDirectory {
     /// A caller that allows stale attachments can use them until the new ones are stored.
     func staleAttachments(
         _ id: CollectionID, from old: RecordTable, to new: RecordTable
-    ) throws(BundleError) -> Set<SHA256Digest> {
+    ) throws(Failure) -> Set<SHA256Digest> {
         guard try FileStore.isDirectory(attachmentsPath(id)) else { return [] }
-        func isStored(_ digest: SHA256Digest) throws(BundleError) -> Bool {
+        func isStored(_ digest: SHA256Digest) throws(Failure) -> Bool {
             try FileStore.size(attachmentPath(id, digest)) != nil
         }
         var stale: Set<SHA256Digest> = []
@@ -60,11 +60,11 @@ extension StorageDirectory {
     /// of the state that the app can roll back to.
     ///
     /// - Returns: the number of removed files.
-    /// - Throws: `BundleError` for the first file that cannot be removed. All others are removed.
+    /// - Throws: `Failure` for the first file that cannot be removed. All others are removed.
     @discardableResult
     func removeOrphanedAttachments(
         of collection: LocalCollection, keeping records: RecordTable, _ stale: Set<SHA256Digest>, in index: StorageIndex
-    ) throws(BundleError) -> Int {
+    ) throws(Failure) -> Int {
         let (id, session) = (collection.id, collection.session)
         let directory = attachmentsPath(id)
         // If a symbolic link has replaced the directory, its files do not belong to the library.
@@ -89,11 +89,11 @@ extension StorageDirectory {
             if let digest = try? record.attachment()?.hash { kept.insert(digest) }
         }
         var removed = 0
-        var failure: BundleError?
+        var failure: Failure?
         for name in names {
             let path = "\(directory)/\(name)"
             guard let digest = Self.hash(inName: name) else { continue }
-            do throws(BundleError) {
+            do throws(Failure) {
                 let isKept = try name == digest.hex ? kept.contains(digest) : mayBeWritten(path, now: session.now)
                 if isKept { continue }
                 try FileStore.remove(path, below: self.path)

@@ -146,10 +146,10 @@ struct SyncRun: Sendable {
                 )
             }
             serverTime = document.serverTime(now: began)
-            do throws(FormatError) {
+            do throws(Failure) {
                 monitor = try MonitorChangeset(parsing: document.body)
             } catch {
-                throw HTTPError.changeset(error, url: "\(document.url)")
+                throw Failure.changeset(error, url: "\(document.url)")
             }
         } catch {
             session.keepBackoff(client)

@@ -158,14 +158,14 @@ package final class UpdateFollower: Sendable {
     /// - Returns: the reason that it could not be opened or was closed.
     private func end(of source: any UpdateSource) async -> UpdateEnd {
         var connection: any UpdateConnection
-        do throws(HTTPError) {
+        do throws(Failure) {
             connection = try await source.connect()
         } catch {
             return UpdateEnd(notOpened: error)
         }
         record { $0.recordOpened(at: $1) }
         var hasRefused = false
-        do throws(HTTPError) {
+        do throws(Failure) {
             while let message = try await connection.next() {
                 // Listeners are notified only once per connection, even if all of its messages are unreadable.
                 if case .refused(let error) = message, !hasRefused {

@@ -6,7 +6,7 @@ extension UptakeEvent.Status {
     /// - Parameter wasRetried: whether the error is from a second attempt, after a first one that failed.
     init(_ error: any Error, wasRetried: Bool = false) {
         switch error {
-        case let error as any CodedError: self.init(error.code, wasRetried: wasRetried)
+        case let error as Failure: self.init(error.code, wasRetried: wasRetried)
         case let error as RemoteSettingsError:
             switch error {
             case .offline: self = .networkError
@@ -24,7 +24,7 @@ extension UptakeEvent.Status {
         }
     }
 
-    private init(_ code: FailureCode, wasRetried: Bool) {
+    private init(_ code: Failure.Code, wasRetried: Bool) {
         switch code {
         case .cancelled, .closed: self = .shutdownError
         case .backoff: self = .backoff

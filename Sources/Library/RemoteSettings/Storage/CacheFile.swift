@@ -55,9 +55,9 @@ extension CacheFile {
     /// Parses a file's content.
     ///
     /// - Parameter id: the collection that the file must belong to; `nil` to accept any.
-    /// - Throws: ``BundleError`` if it is not a cache file, or belongs to a different collection.
-    package init(parsing content: Bytes, of id: CollectionID?, path: String) throws(BundleError) {
-        func failure(_ problem: String) -> BundleError { .cacheFile(path, problem) }
+    /// - Throws: ``Failure`` if it is not a cache file, or belongs to a different collection.
+    package init(parsing content: Bytes, of id: CollectionID?, path: String) throws(Failure) {
+        func failure(_ problem: String) -> Failure { .cacheFile(path, problem) }
         let end = content.withSpan { span in
             (0..<min(span.count, Self.mostHeadBytes)).first { span[$0] == UInt8(ascii: "\n") }
         }
@@ -65,7 +65,7 @@ extension CacheFile {
             throw failure("the header line is missing or longer than \(Self.mostHeadBytes) bytes")
         }
         let head: JSONValue
-        do throws(FormatError) {
+        do throws(Failure) {
             head = try JSONValue(parsing: content[0..<end], values: Self.mostHeadValues)
         } catch {
             throw failure("its first line is not valid JSON: \(error)")
@@ -89,7 +89,7 @@ extension CacheFile {
     }
 }
 
-extension BundleError {
+extension Failure {
     /// Returns an error for a file that is not a valid cache file.
     static func cacheFile(_ path: String, _ problem: String) -> Self {
         Self(.damaged, file: path, found: problem, remedy: "the next sync writes a new file")

@@ -129,9 +129,9 @@ extension StorageDirectory {
         do {
             guard let content = try FileStore.read(indexPath, limit: StorageIndex.mostBytes) else { return rebuilt() }
             return try StorageIndex(parsing: content)
-        } catch let error as BundleError {
+        } catch let error as Failure where error.isOfUnreadFile || error.code == .unknownVersion {
             // A foreign or damaged file is replaced, but not one that a later version of the library has written.
-            guard error.isTooLarge || error.isWrongKind || error.code == .malformed else { throw error }
+            throw error
         } catch {}
         return rebuilt()
     }
@@ -237,7 +237,7 @@ extension StorageDirectory {
             guard let free = try DirectoryLock(path) else { return nil }
             lock = free
             try beginWriting()
-        } catch let error as BundleError where error.code == .unknownVersion {
+        } catch let error as Failure where error.code == .unknownVersion {
             // A later version of the library has written the index. Leave it unchanged, and keep the change in memory.
             return try changeInMemory(nil, mustBeStored, change)
         } catch {
@@ -314,7 +314,7 @@ extension StorageDirectory {
     /// other content.
     ///
     /// - Returns: the index with the changes that other threads have made in memory meanwhile.
-    private func save(_ new: StorageIndex, flushing: Bool) throws(BundleError) -> StorageIndex {
+    private func save(_ new: StorageIndex, flushing: Bool) throws(Failure) -> StorageIndex {
         let (written, identity) = state.withLock { ($0.written, $0.identity) }
         let states = new.states
         for file in new.unsaved.files.filter(states.contains).sorted(by: { $0.hex < $1.hex }) {
@@ -322,9 +322,9 @@ extension StorageDirectory {
             try FileStore.replace(statePath(file), below: path, with: content, limit: Self.mostStateBytes)
         }
         let isLost = try FileStore.identity(indexPath) == nil
-        var problem: BundleError?
+        var problem: Failure?
         if new != written || isLost {
-            do throws(BundleError) {
+            do throws(Failure) {
                 // A directory in the index's place would stop every change. One with files may be the app's.
                 if try FileStore.isDirectory(indexPath) { try FileStore.removeIfEmpty(indexPath) }
                 try FileStore.replace(
@@ -405,7 +405,7 @@ extension StorageDirectory {
         let file = try CacheFile(parsing: content, of: id, path: path)
         // If the state is unsigned, only this hash shows whether the file is intact.
         guard file.chain != nil || SHA256Digest(hashing: content) == stored.file else {
-            throw BundleError.cacheFile(path, "its SHA-256 does not match its name")
+            throw Failure.cacheFile(path, "its SHA-256 does not match its name")
         }
         return file
     }
@@ -443,8 +443,8 @@ extension StorageDirectory {
     ///
     /// On Apple systems, the directory is excluded from device backups, because its content can be fetched again. It is
     /// readable after the device's first unlock.
-    func prepare() throws(BundleError) {
-        guard !isReadOnly else { throw BundleError("write below", path, errno: BundleError.readOnly) }
+    func prepare() throws(Failure) {
+        guard !isReadOnly else { throw Failure("write below", path, errno: Failure.readOnly) }
         // A temporary directory is created in `init` and deleted with the service, so it must not be created again.
         guard temporary == nil else { return }
         let isThere = try FileStore.isDirectory(path)
@@ -477,7 +477,7 @@ extension StorageDirectory {
     private static let leftoverSeconds: Int64 = 86_400
 
     /// Returns whether another process may still be writing a temporary file.
-    func mayBeWritten(_ path: String, now: Timestamp) throws(BundleError) -> Bool {
+    func mayBeWritten(_ path: String, now: Timestamp) throws(Failure) -> Bool {
         guard let changed = try FileStore.identity(path)?.seconds else { return false }
         return changed > Int64(clamping: now.seconds).saturatingAdding(-Self.leftoverSeconds)
     }
@@ -507,7 +507,7 @@ extension StorageDirectory {
     /// Removes the library's files from a directory and its subdirectories, and the directories that are then empty.
     ///
     /// - Parameter levels: the number of levels of subdirectories that the library creates in the directory.
-    func removeOwnFiles(in directory: String, levels: Int) throws(BundleError) {
+    func removeOwnFiles(in directory: String, levels: Int) throws(Failure) {
         guard try FileStore.isDirectory(directory) else { return }
         for name in try FileStore.list(directory, isLossy: true) ?? [] {
             let path = "\(directory)/\(name)"
@@ -548,7 +548,7 @@ struct ChainDirectory: ChainStore.Keeper {
     }
 
     /// Removes the oldest files beyond ``Limits/keptChains``, including those left by killed processes.
-    private func removeOldest(except new: String) throws(BundleError) {
+    private func removeOldest(except new: String) throws(Failure) {
         let directory = storage.chainsPath
         guard try FileStore.isDirectory(directory), let names = try FileStore.list(directory, isLossy: true),
             case let own = names.filter({ StorageDirectory.hash(inName: $0) != nil }), own.count > Limits.keptChains
@@ -560,4 +560,9 @@ struct ChainDirectory: ChainStore.Keeper {
             try FileStore.remove(other.path, below: storage.path)
         }
     }
+}
+
+extension Failure {
+    /// Whether a file that may be intact could not be read.
+    fileprivate var isOfUnreadFile: Bool { code == .storage && !isTooLarge && !isWrongKind }
 }

@@ -197,16 +197,16 @@ extension StorageIndex {
 
     /// Parses an index. A member that cannot be parsed is treated as missing.
     ///
-    /// - Throws: `FormatError`, or `BundleError` if the content is not an index (`malformed`) or has a later format
+    /// - Throws: `Failure`, or `Failure` if the content is not an index (`malformed`) or has a later format
     ///   (`unknownVersion`).
     init(parsing content: Bytes) throws {
         let json = try JSONValue(parsing: content, values: Self.mostValues)
         guard let format = json["format"]?.number?.uint64 else {
-            throw BundleError.index(
+            throw Failure.index(
                 .malformed, "not the index of a storage directory", remedy: "the next sync creates a new one")
         }
         guard format <= Self.format else {
-            throw BundleError.index(
+            throw Failure.index(
                 .unknownVersion,
                 "expected format \(Self.format), found \(format), written by a newer version of the library",
                 remedy: "the storage directory is left unchanged")
@@ -231,14 +231,14 @@ extension StorageIndex {
 
     /// Returns the content of the file.
     ///
-    /// - Throws: `BundleError` if a reader would refuse it, and would then rebuild the index without everything that
+    /// - Throws: `Failure` if a reader would refuse it, and would then rebuild the index without everything that
     ///   only the index contains.
-    func content() throws(BundleError) -> Bytes {
+    func content() throws(Failure) -> Bytes {
         let content = bytes
         do {
             _ = try StorageIndex(parsing: content)
         } catch {
-            throw BundleError.index(
+            throw Failure.index(
                 .overLimit, "cannot be written, because no reader would accept it: \(error)",
                 remedy: "remove unused collections and attachments with resetStorage()")
         }
@@ -258,9 +258,9 @@ extension StorageIndex {
     }
 }
 
-extension BundleError {
+extension Failure {
     /// Returns an error for an index that cannot be used.
-    fileprivate static func index(_ code: FailureCode, _ problem: String, remedy: String) -> Self {
+    fileprivate static func index(_ code: Failure.Code, _ problem: String, remedy: String) -> Self {
         Self(code, file: "index.json", found: problem, remedy: remedy)
     }
 }

@@ -87,7 +87,7 @@ struct ReplyBody: HTTPBody {
     /// Whether spaces follow the pieces without end.
     private var isEndless = false
     /// The error thrown after the last byte; `nil` if the body is complete.
-    private var failure: HTTPError?
+    private var failure: Failure?
 
     private static let pieceSize = 1 << 16
 
@@ -102,7 +102,7 @@ struct ReplyBody: HTTPBody {
         switch fault?.effect {
         case .corrupted where !bytes.isEmpty: bytes[0] ^= 1
         case .truncated(let count) where count < bytes.count:
-            failure = HTTPError(url, .truncated(expected: bytes.count, received: count))
+            failure = Failure(url, .truncated(expected: bytes.count, received: count))
             bytes.removeLast(bytes.count - count)
         case .endless: isEndless = true
         default: break
@@ -113,9 +113,9 @@ struct ReplyBody: HTTPBody {
         pieces.reverse()
     }
 
-    mutating func next() async throws(HTTPError) -> [UInt8]? {
+    mutating func next() async throws(Failure) -> [UInt8]? {
         await Task.yield()
-        if Task.isCancelled { throw HTTPError(url, .cancelled) }
+        if Task.isCancelled { throw Failure(url, .cancelled) }
         if let piece = pieces.popLast() { return piece }
         if let failure { throw failure }
         return isEndless ? [UInt8](repeating: UInt8(ascii: " "), count: Self.pieceSize) : nil

@@ -110,16 +110,16 @@ public final class OriginTransport: HTTPTransport {
     /// Answers a client's request.
     ///
     /// - Throws: the error of a fault, and `cancelled` in a cancelled task.
-    package func send(_ request: HTTPRequest) async throws(HTTPError) -> HTTPResponse {
+    package func send(_ request: HTTPRequest) async throws(Failure) -> HTTPResponse {
         await Task.yield()
-        if Task.isCancelled { throw HTTPError(request.url, .cancelled) }
+        if Task.isCancelled { throw Failure(request.url, .cancelled) }
         let target = request.url.path + (request.url.query.map { "?" + $0 } ?? "")
         let fault = state.withLock { $0.nextFault(target) }
         if let delay = fault?.delay {
-            do { try await wait(delay) } catch { throw HTTPError(request.url, .cancelled) }
+            do { try await wait(delay) } catch { throw Failure(request.url, .cancelled) }
         }
         if case .unreachable = fault?.effect {
-            throw HTTPError(request.url, .unreachable("this test is offline"))
+            throw Failure(request.url, .unreachable("this test is offline"))
         }
         var reply: Reply
         do {

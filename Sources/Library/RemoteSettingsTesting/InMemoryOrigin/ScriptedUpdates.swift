@@ -8,7 +8,7 @@ public final class ScriptedUpdates: UpdateSource {
         var connects = 0
         var most = 0
         var open: [Int: AsyncThrowingStream<UpdateMessage, any Error>.Continuation] = [:]
-        var refusal: HTTPError?
+        var refusal: Failure?
         var greeting: [UpdateMessage] = []
     }
 
@@ -25,7 +25,7 @@ public final class ScriptedUpdates: UpdateSource {
     package var most: Int { state.withLock { $0.most } }
 
     /// Refuses connections from now on; `nil` to accept them again.
-    package func refuse(_ error: HTTPError?) { state.withLock { $0.refusal = error } }
+    package func refuse(_ error: Failure?) { state.withLock { $0.refusal = error } }
 
     /// Sends these messages at the beginning of each connection.
     package func greet(_ messages: UpdateMessage...) { state.withLock { $0.greeting = messages } }
@@ -49,7 +49,7 @@ public final class ScriptedUpdates: UpdateSource {
     public func end() { end(nil) }
 
     /// Closes all connections, with an error if there is one.
-    package func end(_ error: HTTPError?) {
+    package func end(_ error: Failure?) {
         let connections = state.withLock { state in
             defer { state.open = [:] }
             return state.open.values
@@ -60,9 +60,9 @@ public final class ScriptedUpdates: UpdateSource {
     /// Opens a connection.
     ///
     /// - Throws: the error that was passed to ``refuse(_:)``.
-    package func connect() async throws(HTTPError) -> any UpdateConnection {
+    package func connect() async throws(Failure) -> any UpdateConnection {
         let (stream, continuation) = AsyncThrowingStream<UpdateMessage, any Error>.makeStream()
-        let result = state.withLock { state -> Result<Int, HTTPError> in
+        let result = state.withLock { state -> Result<Int, Failure> in
             state.connects += 1
             if let refusal = state.refusal { return .failure(refusal) }
             state.open[state.connects] = continuation
@@ -79,11 +79,11 @@ public final class ScriptedUpdates: UpdateSource {
     private struct Connection: UpdateConnection {
         var messages: AsyncThrowingStream<UpdateMessage, any Error>.Iterator
 
-        mutating func next() async throws(HTTPError) -> UpdateMessage? {
+        mutating func next() async throws(Failure) -> UpdateMessage? {
             do {
                 return try await messages.next()
             } catch {
-                throw error as? HTTPError ?? HTTPError("", .connection("\(error)"))
+                throw error as? Failure ?? Failure("", .connection("\(error)"))
             }
         }
     }

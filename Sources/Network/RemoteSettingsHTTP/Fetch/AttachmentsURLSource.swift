@@ -15,7 +15,7 @@ package final class AttachmentsURLSource: Sendable {
     /// Returns the base URL.
     ///
     /// - Parameter client: the client that requests the URL, on the first call only.
-    /// - Throws: ``HTTPError``.
+    /// - Throws: ``Failure``.
     package func value(_ client: ServerClient) async throws -> AttachmentsURL {
         let task = task.withLock { task in
             let known = task ?? WorkThreads.start { await Self.fetch(client) }
@@ -31,13 +31,13 @@ package final class AttachmentsURLSource: Sendable {
         do {
             let document = try await client.rootDocument()
             let root: JSONValue
-            do throws(FormatError) {
+            do throws(Failure) {
                 root = try JSONValue(parsing: document.body)
             } catch {
-                throw HTTPError(document.url, .damagedRoot(error))
+                throw Failure(document.url, .damagedRoot(error))
             }
             guard let base = root["capabilities"]?["attachments"]?["base_url"]?.string else {
-                throw HTTPError(document.url, .noAttachments)
+                throw Failure(document.url, .noAttachments)
             }
             return .success(try AttachmentsURL(base, of: client.server))
         } catch {

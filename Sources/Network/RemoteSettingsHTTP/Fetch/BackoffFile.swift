@@ -20,7 +20,7 @@ package enum BackoffFile {
     }
 
     /// Writes the backoff periods that have not expired. If there are none, it removes the file.
-    package static func write(_ state: BackoffState, to path: String, now: Timestamp) throws(BundleError) {
+    package static func write(_ state: BackoffState, to path: String, now: Timestamp) throws(Failure) {
         let holds = state.holds(at: now)
         guard !holds.isEmpty else { return try FileStore.remove(path) }
         let members = holds.map { JSONValue.Member(key: $0.origin, value: .number(JSONNumber($0.until.milliseconds))) }

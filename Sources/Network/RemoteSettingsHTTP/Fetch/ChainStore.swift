@@ -19,12 +19,12 @@ package actor ChainStore {
     /// The time of the run, at which the chains must be valid.
     let time: Timestamp
     private let keeper: (any Keeper)?
-    private var chains: [String: Task<Result<CertificateChain, BundleError>, Never>] = [:]
+    private var chains: [String: Task<Result<CertificateChain, Failure>, Never>] = [:]
     /// The URLs of chains that could not be fetched.
     private var unavailable: Set<ExactString> = []
     /// The errors of chains that could not be fetched for a temporary reason, by URL.
-    private var failures: [String: HTTPError] = [:]
-    private var verdicts: [Key: Result<VerifiedChain, BundleError>] = [:]
+    private var failures: [String: Failure] = [:]
+    private var verdicts: [Key: Result<VerifiedChain, Failure>] = [:]
 
     /// Creates a store.
     ///
@@ -41,8 +41,8 @@ package actor ChainStore {
     /// Signatures with an unknown mode or without a chain (an empty `x5u`) are skipped.
     func verdicts(
         on signatures: [ServedSignature], signer: SignerName
-    ) async -> [String: Result<VerifiedChain, BundleError>] {
-        var found: [String: Result<VerifiedChain, BundleError>] = [:]
+    ) async -> [String: Result<VerifiedChain, Failure>] {
+        var found: [String: Result<VerifiedChain, Failure>] = [:]
         for signature in signatures
         where signature.mode == "p384ecdsa" && signature.namesChain && found[signature.x5u] == nil {
             found[signature.x5u] = await verdict(signature.x5u, signer)
@@ -52,7 +52,7 @@ package actor ChainStore {
 
     /// Returns those chains that the signatures refer to and that can be parsed, whether trusted or not.
     func chains(
-        on signatures: [ServedSignature], _ verdicts: [String: Result<VerifiedChain, BundleError>]
+        on signatures: [ServedSignature], _ verdicts: [String: Result<VerifiedChain, Failure>]
     ) async -> [CertificateChain] {
         var found: [CertificateChain] = []
         for signature in signatures {
@@ -68,7 +68,7 @@ package actor ChainStore {
 
     /// Returns the reason why the chains could not be fetched, such as a backoff that a server requested, if that is
     /// the only cause of `error`; `nil` otherwise.
-    func cause(of error: BundleError, _ signatures: [ServedSignature]) -> HTTPError? {
+    func cause(of error: Failure, _ signatures: [ServedSignature]) -> Failure? {
         guard !error.signatures.isEmpty, error.signatures.allSatisfy({ unavailable.contains($0.x5u.exact) }) else {
             return nil
         }
@@ -76,7 +76,7 @@ package actor ChainStore {
         return causes.first { $0.hold != nil } ?? causes.first
     }
 
-    private func verdict(_ x5u: String, _ signer: SignerName) async -> Result<VerifiedChain, BundleError> {
+    private func verdict(_ x5u: String, _ signer: SignerName) async -> Result<VerifiedChain, Failure> {
         let key = Key(x5u: x5u, signer: signer)
         if let known = verdicts[key] { return known }
         if let kept = keptVerdict(x5u, signer) {
@@ -87,7 +87,7 @@ package actor ChainStore {
         // Another task that waited for the same chain may have verified it in the meantime.
         if let known = verdicts[key] { return known }
         let verdict = fetched.flatMap { chain in
-            Result { () throws(BundleError) in try chain.verified(anchors: policy.roots, signer: signer, at: time) }
+            Result { () throws(Failure) in try chain.verified(anchors: policy.roots, signer: signer, at: time) }
         }
         if case .success(let chain) = verdict { keeper?.keep(chain.pem, x5u: x5u) }
         verdicts[key] = verdict
@@ -101,13 +101,13 @@ package actor ChainStore {
         return try? CertificateChain(pem: pem).verified(anchors: policy.roots, signer: signer, at: time)
     }
 
-    private func chain(_ x5u: String) async -> Result<CertificateChain, BundleError> {
+    private func chain(_ x5u: String) async -> Result<CertificateChain, Failure> {
         if let known = chains[x5u] { return await known.value }
         let client = client
-        let task = WorkThreads.start { () -> Result<CertificateChain, BundleError> in
-            do throws(HTTPError) {
+        let task = WorkThreads.start { () -> Result<CertificateChain, Failure> in
+            do throws(Failure) {
                 let document = try await client.chain(x5u: x5u)
-                return Result { () throws(BundleError) in
+                return Result { () throws(Failure) in
                     try CertificateChain(pem: document.body)
                 }
             } catch {
@@ -119,7 +119,7 @@ package actor ChainStore {
         return await task.value
     }
 
-    private func record(_ error: HTTPError, of x5u: String) {
+    private func record(_ error: Failure, of x5u: String) {
         unavailable.insert(x5u.exact)
         // A wrong URL is a permanent fault in the metadata that contains it, so it is not stored as a fetch failure.
         if error.isUnavailability || error.hold != nil || error.code == .cancelled { failures[x5u] = error }

@@ -45,7 +45,7 @@ package struct CollectionFetcher: Sendable {
         /// Whether it is the local state, or replaces it.
         package var succession = Succession.replace
         /// The reason why all records were fetched although a delta was requested; `nil` if that did not happen.
-        package var retried: HTTPError?
+        package var retried: Failure?
     }
 
     private let client: ServerClient
@@ -66,17 +66,17 @@ package struct CollectionFetcher: Sendable {
     /// Fetches and verifies a collection's state. Uses the network; does no other I/O.
     ///
     /// - Returns: the state; `nil` if the server has nothing newer than the base, unless ``Wanted/needsState`` is set.
-    package func fetch(_ wanted: Wanted) async throws(HTTPError) -> Fetched? {
+    package func fetch(_ wanted: Wanted) async throws(Failure) -> Fetched? {
         guard let gate else { return try await fetchUngated(wanted) }
-        return try await gate.pass(to: client.server.root) { () async throws(HTTPError) in
+        return try await gate.pass(to: client.server.root) { () async throws(Failure) in
             try await fetchUngated(wanted)
         }
     }
 
-    private func fetchUngated(_ wanted: Wanted) async throws(HTTPError) -> Fetched? {
+    private func fetchUngated(_ wanted: Wanted) async throws(Failure) -> Fetched? {
         guard let base = wanted.base else { return try await fetchAll(wanted, retried: nil) }
-        let failure: HTTPError
-        do throws(HTTPError) {
+        let failure: Failure
+        do throws(Failure) {
             if let fetched = try await fetch(wanted, onto: base) { return fetched }
             guard wanted.needsState else { return nil }
             failure = .noAnswer(url: "\(client.server)")
@@ -87,27 +87,27 @@ package struct CollectionFetcher: Sendable {
         return try await fetchAll(wanted, retried: failure)
     }
 
-    private func fetchAll(_ wanted: Wanted, retried: HTTPError?) async throws(HTTPError) -> Fetched {
+    private func fetchAll(_ wanted: Wanted, retried: Failure?) async throws(Failure) -> Fetched {
         guard var fetched = try await fetch(wanted, onto: nil) else { throw .noAnswer(url: "\(client.server)") }
         fetched.retried = retried
         return fetched
     }
 
-    private func fetch(_ wanted: Wanted, onto base: Payload?) async throws(HTTPError) -> Fetched? {
+    private func fetch(_ wanted: Wanted, onto base: Payload?) async throws(Failure) -> Fetched? {
         guard case .changes(let document, let answersSince) = try await changeset(wanted, since: base?.timestamp) else {
             return nil
         }
         let unverified: UnverifiedSnapshot
-        do throws(FormatError) {
+        do throws(Failure) {
             // A response whose URL has no `_since` is a full list without tombstones, so it replaces the local state.
             let most = client.limits.records
             unverified = try Changeset(parsing: document.body, records: most)
                 .snapshot(of: wanted.id, onto: answersSince ? base?.records : nil)
-            guard unverified.records.count <= most else { throw FormatError.tooManyRecords(limit: most) }
+            guard unverified.records.count <= most else { throw Failure.tooManyRecords(limit: most) }
         } catch {
             throw .changeset(error, url: "\(document.url)")
         }
-        do throws(HTTPError) {
+        do throws(Failure) {
             return try await accept(unverified, wanted)
         } catch {
             guard !answersSince, let cut = error.asCutShort(unverified.records.count, document) else { throw error }
@@ -116,7 +116,7 @@ package struct CollectionFetcher: Sendable {
     }
 
     /// Verifies a collection's full state, from any kind of document. Uses the network for certificate chains.
-    func accept(_ unverified: UnverifiedSnapshot, _ wanted: Wanted) async throws(HTTPError) -> Fetched {
+    func accept(_ unverified: UnverifiedSnapshot, _ wanted: Wanted) async throws(Failure) -> Fetched {
         // If a state from the future were accepted, every later correct one would be refused as a rollback.
         guard unverified.timestamp <= chains.time.advanced(by: .seconds(Limits.clockToleranceSeconds)) else {
             throw .future(answered: unverified.timestamp, now: chains.time)
@@ -132,13 +132,13 @@ package struct CollectionFetcher: Sendable {
         switch succession {
         case .refuse(.older): throw .rollback(held: held.standing.timestamp, answered: snapshot.timestamp)
         case .refuse(.equivocation): throw .equivocation(snapshot.timestamp)
-        case .refuse: throw .signatureLost
+        case .refuse: throw .signatureWithheld
         case .same, .replace, .keep: return Fetched(snapshot: snapshot, succession: succession)
         }
     }
 
-    private func changeset(_ wanted: Wanted, since: Timestamp?) async throws(HTTPError) -> ChangesetAnswer {
-        do throws(HTTPError) {
+    private func changeset(_ wanted: Wanted, since: Timestamp?) async throws(Failure) -> ChangesetAnswer {
+        do throws(Failure) {
             // If the monitor reports an older state than the local one, its response may come from a cache. The local
             // timestamp in the request then bypasses that cache.
             let minimum = wanted.held.flatMap { $0.isProven && $0.standing.isOwn ? $0.standing.timestamp : nil }
@@ -153,25 +153,24 @@ package struct CollectionFetcher: Sendable {
         }
     }
 
-    private func vouch(for unverified: UnverifiedSnapshot, _ wanted: Wanted) async throws(HTTPError) -> Snapshot {
+    private func vouch(for unverified: UnverifiedSnapshot, _ wanted: Wanted) async throws(Failure) -> Snapshot {
         let verifier = SnapshotVerifier(policy)
         if policy.acceptsUnsigned, !unverified.signatures.contains(where: \.namesChain) {
-            do throws(BundleError) {
+            do throws(Failure) {
                 let isKnownSigned = wanted.held?.standing.trust == .signed
                 return try verifier.believe(unverified, .nothing(isKnownSigned: isKnownSigned))
             } catch {
-                throw .signatureLost
+                throw .signatureWithheld
             }
         }
         let verdicts = await chains.verdicts(
             on: unverified.signatures, signer: policy.signer(for: unverified.collection))
         let snapshot: Snapshot
-        do throws(BundleError) {
+        do throws(Failure) {
             snapshot = try verifier.believe(unverified, .chains(verdicts))
         } catch {
             // A failure to fetch the chain does not mean that the signature is wrong.
-            if let cause = await chains.cause(of: error, unverified.signatures) { throw cause }
-            throw .signature(error)
+            throw await chains.cause(of: error, unverified.signatures) ?? error
         }
         // Keep the other chains, because other readers of the snapshot may trust a different root.
         guard verdicts.count > 1 else { return snapshot }

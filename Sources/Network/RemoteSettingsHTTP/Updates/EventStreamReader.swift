@@ -11,15 +11,15 @@ package struct StreamedEvent: Hashable, Sendable {
 }
 
 // The reasons why an event stream cannot be read any further.
-extension FormatError {
+extension Failure {
     /// A line has more than `limit` bytes.
     static func lineTooLong(limit: Int) -> Self {
-        Self(.init(.overLimit, "the event stream has a line of more than \(limit) bytes"))
+        Self(.overLimit, "the event stream has a line of more than \(limit) bytes")
     }
 
     /// The `data` fields of one event have more than `limit` bytes together.
     static func eventTooLong(limit: Int) -> Self {
-        Self(.init(.overLimit, "the event stream has an event of more than \(limit) bytes"))
+        Self(.overLimit, "the event stream has an event of more than \(limit) bytes")
     }
 }
 
@@ -56,7 +56,7 @@ package struct EventStreamReader: Sendable {
     private var name = ""
     private var data: [UInt8] = []
     private var id = ""
-    private var failure: FormatError?
+    private var failure: Failure?
 
     package init() {}
 
@@ -69,10 +69,10 @@ package struct EventStreamReader: Sendable {
     /// Returns the next complete event; `nil` if more bytes are needed. An event that is incomplete when the stream
     /// closes is dropped.
     ///
-    /// - Throws: ``FormatError``, and again on each later call.
-    package mutating func next() throws(FormatError) -> StreamedEvent? {
+    /// - Throws: ``Failure``, and again on each later call.
+    package mutating func next() throws(Failure) -> StreamedEvent? {
         if let failure { throw failure }
-        do throws(FormatError) {
+        do throws(Failure) {
             while let complete = try nextLine() {
                 if let event = try process(complete) { return event }
             }
@@ -85,7 +85,7 @@ package struct EventStreamReader: Sendable {
     }
 
     /// Consumes the next line and returns it without its terminator; `nil` if the terminator has not arrived.
-    private mutating func nextLine() throws(FormatError) -> [UInt8]? {
+    private mutating func nextLine() throws(Failure) -> [UInt8]? {
         if skipsLineFeed, position < piece.count {
             if piece[position] == Self.lineFeed { position += 1 }
             skipsLineFeed = false
@@ -115,7 +115,7 @@ package struct EventStreamReader: Sendable {
     }
 
     /// Processes a line, and returns the event that the line completes.
-    private mutating func process(_ line: [UInt8]) throws(FormatError) -> StreamedEvent? {
+    private mutating func process(_ line: [UInt8]) throws(Failure) -> StreamedEvent? {
         guard !line.isEmpty else { return dispatch() }
         let colon = line.firstIndex(of: UInt8(ascii: ":"))
         // A line that begins with a colon is a comment.

@@ -35,7 +35,7 @@ package enum UpdateMessage: Hashable, Sendable {
     /// The server's requested wait before the next connection.
     case reconnectionTime(Duration)
     /// An event whose data cannot be read. It has no effect.
-    case refused(FormatError)
+    case refused(Failure)
 }
 
 /// The reason why a connection to an update channel failed or was closed.
@@ -61,7 +61,7 @@ package struct UpdateEnd: Hashable, Sendable, CustomStringConvertible {
     }
 
     /// Creates a value for an error that occurred while a connection was being opened.
-    package init(notOpened error: HTTPError) {
+    package init(notOpened error: Failure) {
         let kind: Kind =
             if let hold = error.hold {
                 .notBefore(seconds: hold.seconds)
@@ -103,8 +103,8 @@ extension UpdateEvent {
     /// Parses an event of an event stream. An event without a name is treated as an `update`.
     ///
     /// - Returns: `nil` for an event of an unknown kind, which clients ignore.
-    /// - Throws: ``FormatError`` if the data does not match the kind of event.
-    package init?(_ event: StreamedEvent) throws(FormatError) {
+    /// - Throws: ``Failure`` if the data does not match the kind of event.
+    package init?(_ event: StreamedEvent) throws(Failure) {
         switch event.name {
         case "", "message", "update": try self.init(updateJSON: Bytes(event.data))
         case "pause": try self.init(pauseJSON: Bytes(event.data))
@@ -114,12 +114,12 @@ extension UpdateEvent {
 
     /// Parses the data of an `update` event. Unknown members are ignored.
     ///
-    /// - Throws: ``FormatError`` if the data is longer than ``EventStreamReader/mostEventBytes`` or is not JSON, if it
+    /// - Throws: ``Failure`` if the data is longer than ``EventStreamReader/mostEventBytes`` or is not JSON, if it
     ///   has no timestamp, or if a member has the wrong type.
-    package init(updateJSON document: Bytes) throws(FormatError) {
+    package init(updateJSON document: Bytes) throws(Failure) {
         var timestamp: UInt64?
         var collections: [CollectionID]?
-        try Self.read(document, "update") { (key, reader) throws(FormatError) in
+        try Self.read(document, "update") { (key, reader) throws(Failure) in
             switch key {
             case "timestamp": timestamp = try reader.unsignedInteger()
             case "collections":
@@ -129,7 +129,7 @@ extension UpdateEvent {
                     let start = reader.offset
                     let text = try reader.string()
                     guard let id = try? CollectionID(text) else {
-                        throw FormatError(
+                        throw Failure(
                             .wrongType(expected: "BUCKET/COLLECTION", found: VisibleText.quote(text)), at: start)
                     }
                     list.append(id)
@@ -138,17 +138,17 @@ extension UpdateEvent {
             default: try reader.skipValue()
             }
         }
-        guard let timestamp else { throw Self.refused("update", FormatError(.missingKey("timestamp"), at: 0)) }
+        guard let timestamp else { throw Self.refused("update", Failure(.missingKey("timestamp"), at: 0)) }
         self = .update(timestamp: Timestamp(milliseconds: timestamp), collections: collections)
     }
 
     /// Parses the data of a `pause` event. Unknown members are ignored.
     ///
-    /// - Throws: ``FormatError`` as for an update, and also if the data has neither `disabled` nor `retry_after`.
-    package init(pauseJSON document: Bytes) throws(FormatError) {
+    /// - Throws: ``Failure`` as for an update, and also if the data has neither `disabled` nor `retry_after`.
+    package init(pauseJSON document: Bytes) throws(Failure) {
         var seconds: UInt64?
         var isDisabled = false
-        try Self.read(document, "pause") { (key, reader) throws(FormatError) in
+        try Self.read(document, "pause") { (key, reader) throws(Failure) in
             switch key {
             case "retry_after": seconds = try reader.unsignedInteger()
             case "disabled": isDisabled = try reader.bool()
@@ -160,18 +160,18 @@ extension UpdateEvent {
         } else if let seconds {
             self = .pause(.retryAfter(seconds: Int(clamping: seconds)))
         } else {
-            throw Self.refused("pause", FormatError(.missingKey("retry_after"), at: 0))
+            throw Self.refused("pause", Failure(.missingKey("retry_after"), at: 0))
         }
     }
 
     private static func read(
-        _ document: Bytes, _ name: String, _ member: (String, inout JSONReader) throws(FormatError) -> Void
-    ) throws(FormatError) {
+        _ document: Bytes, _ name: String, _ member: (String, inout JSONReader) throws(Failure) -> Void
+    ) throws(Failure) {
         guard document.count <= EventStreamReader.mostEventBytes else {
-            throw refused(name, FormatError(.tooLong(limit: EventStreamReader.mostEventBytes), at: 0))
+            throw refused(name, Failure(.tooLong(limit: EventStreamReader.mostEventBytes), at: 0))
         }
         var reader = JSONReader(document, depth: 16)
-        do throws(FormatError) {
+        do throws(Failure) {
             try reader.beginObject()
             while let key = try reader.nextKey() { try member(key, &reader) }
             try reader.finish()
@@ -180,7 +180,7 @@ extension UpdateEvent {
         }
     }
 
-    private static func refused(_ name: String, _ error: FormatError) -> FormatError {
-        FormatError(.init(error.code, "the data of the event \"\(name)\" is invalid: \(error)"))
+    private static func refused(_ name: String, _ error: Failure) -> Failure {
+        Failure(error.code, "the data of the event \"\(name)\" is invalid: \(error)")
     }
 }

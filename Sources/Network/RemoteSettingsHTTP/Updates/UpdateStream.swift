@@ -12,9 +12,9 @@ extension ServerClient {
     /// event describes the server's current state.
     ///
     /// - Parameter url: the event stream; `nil` for the server's own, `<base URL>/updates`. Redirects are followed.
-    /// - Throws: ``HTTPError``; for example `status` for any status except 200, and `notAnEventStream` for a response
+    /// - Throws: ``Failure``; for example `status` for any status except 200, and `notAnEventStream` for a response
     ///   with a different content type.
-    package func updates(at url: HTTPURL? = nil) async throws(HTTPError) -> UpdateStream {
+    package func updates(at url: HTTPURL? = nil) async throws(Failure) -> UpdateStream {
         let url = url ?? server.updates
         try server.checkScheme(of: url)
         let answer = try await exchange(
@@ -27,7 +27,7 @@ extension ServerClient {
         let type = answer.response.headers["Content-Type"] ?? "nothing"
         let name = type.prefix { $0 != ";" && $0 != " " }
         guard name.lowercased() == UpdateStream.contentType else {
-            throw HTTPError(
+            throw Failure(
                 answer.url,
                 .notAnEventStream(
                     "expected the content type \(UpdateStream.contentType), found "
@@ -62,28 +62,28 @@ package struct UpdateStream {
 
     /// Waits for the next message; returns `nil` if the server has closed the stream.
     ///
-    /// - Throws: ``HTTPError`` if the connection breaks, if nothing arrives within the transport's idle time-out, or if
+    /// - Throws: ``Failure`` if the connection breaks, if nothing arrives within the transport's idle time-out, or if
     ///   the stream, a line or an event exceeds its limit. In a cancelled task, the error is `cancelled`.
-    package mutating func next() async throws(HTTPError) -> UpdateMessage? {
+    package mutating func next() async throws(Failure) -> UpdateMessage? {
         while true {
             if let message = try buffered() { return message }
             guard let piece = try await body.next() else { return nil }
             bytes = bytes.saturatingAdding(piece.count)
-            guard bytes <= Self.mostBytes else { throw HTTPError(url, .tooLarge(limit: Self.mostBytes)) }
+            guard bytes <= Self.mostBytes else { throw Failure(url, .tooLarge(limit: Self.mostBytes)) }
             reader.feed(piece)
         }
     }
 
     /// Returns the next message in the bytes that have already arrived; `nil` if they contain no complete one.
-    private mutating func buffered() throws(HTTPError) -> UpdateMessage? {
+    private mutating func buffered() throws(Failure) -> UpdateMessage? {
         let event: StreamedEvent?
-        do throws(FormatError) {
+        do throws(Failure) {
             event = try reader.next()
         } catch {
-            throw HTTPError(url, .notAnEventStream("\(error)"))
+            throw Failure(url, .notAnEventStream("\(error)"))
         }
         if let event {
-            do throws(FormatError) {
+            do throws(Failure) {
                 return try UpdateEvent(event).map { .event($0) } ?? .heartbeat
             } catch {
                 return .refused(error)

@@ -102,10 +102,10 @@ struct CollectionBuilder {
     }
 
     private mutating func read(schema node: SourceNode, _ file: String) {
-        do throws(DumpsError) {
+        do throws(Failure) {
             schema = try RecordSchema(node.json)
         } catch {
-            problems.add(file, node.line(at: error.path), "invalid schema: \(error.problem)", error.remedy)
+            problems.add(file, node.line(at: error.path), "invalid schema: \(error.problem)", error.remedy ?? "")
         }
     }
 
@@ -184,7 +184,7 @@ struct CollectionBuilder {
         switch node.content {
         case .number(let number) where number.canonical == nil:
             problems.add(
-                file, node.line, "\(FormatError.Reason.numberOutOfRange(number.text))",
+                file, node.line, "\(Failure.numberOutOfRange(number.text))",
                 "write a smaller number, or a string in quotes")
         case .number(let number): if isSigned { unportable.add(number, file, node.line) }
         case .list(let elements): for element in elements { checkNumbers(element, file, isSigned: isSigned) }
@@ -249,7 +249,7 @@ struct CollectionBuilder {
                 file, node.line, "\(RecordFilter.fieldName) cannot be \(node.kind)", "write a filter as a string")
             return
         }
-        do throws(FilterError) {
+        do throws(Failure) {
             if !text.unicodeScalars.allSatisfy(\.properties.isWhitespace) { _ = try FilterExpression(parsing: text) }
         } catch {
             problems.add(file, node.line, "\(error)", "correct the filter")
@@ -258,8 +258,8 @@ struct CollectionBuilder {
 
     /// Returns the complete collection.
     ///
-    /// - Throws: ``DumpsError`` with all problems.
-    func finish() throws(DumpsError) -> CollectionSource {
+    /// - Throws: ``Failure`` with all problems.
+    func finish() throws(Failure) -> CollectionSource {
         var (problems, unportable) = (problems, unportable)
         let sorted = records.values.sorted { $0.id.utf8.lexicographicallyPrecedes($1.id.utf8) }
         if sorted.count > Limits.records {
@@ -285,7 +285,7 @@ struct CollectionBuilder {
         }
         if hasParameters, size <= Limits.changesetBytes { checkParameters(sorted, &problems, &unportable) }
         guard problems.problems.isEmpty else {
-            throw DumpsError(problems: problems.problems.sorted { ($0.file, $0.line ?? 0) < ($1.file, $1.line ?? 0) })
+            throw Failure(problems: problems.problems.sorted { ($0.place, $0.line ?? 0) < ($1.place, $1.line ?? 0) })
         }
         return CollectionSource(
             id: id, records: sorted, attachments: attachments, metadata: metadata,
@@ -299,12 +299,12 @@ struct CollectionBuilder {
 
     /// Checks that the metadata leaves enough space for the signatures, which are added later.
     private func checkMetadata(_ problems: inout ProblemList) {
-        do throws(FormatError) {
+        do throws(Failure) {
             _ = try CollectionMetadata(parsing: Bytes(JSONText.compact(.object(metadata))), reserving: Self.signatures)
         } catch {
             problems.add(
                 metadataPlace?.file ?? root, metadataPlace?.line,
-                "the metadata, including signatures, is too large: \(error.reason)",
+                "the metadata, including signatures, is too large: \(error.problem)",
                 "move large values into a record or an attachment")
         }
     }
@@ -315,21 +315,19 @@ struct CollectionBuilder {
         _ unportable: inout UnportableNumbers
     ) {
         for record in records {
-            do {
+            do throws(Failure) {
                 let text = Bytes([UInt8(ascii: "{")] + record.members.array + [UInt8(ascii: "}")])
                 let parameter = try ParameterRecord(Record(id: record.id, json: CanonicalJSON.canonicalize(text)))
                 guard case .value(let json) = parameter.content, !json.starts(with: "\"".utf8) else { continue }
                 unportable.add(numbersIn: try JSONValue(parsing: json), record.file, record.line)
-            } catch let error as ParameterError {
-                problems.add(
-                    record.file, record.line, "\(error.problem)",
-                    "correct it, or move the record to a different collection"
-                )
             } catch {
                 // Skip numbers that canonical JSON cannot express. They were already reported with their line numbers
                 // when they were read.
-                if (error as? FormatError)?.code == .overLimit, problems.has(record.file) { continue }
-                problems.add(record.file, record.line, "\(error)", "correct the value")
+                if error.code == .overLimit, problems.has(record.file) { continue }
+                let isOfParameter = !error.place.isEmpty
+                problems.add(
+                    record.file, record.line, error.sentence,
+                    isOfParameter ? "correct it, or move the record to a different collection" : "correct the value")
             }
         }
     }
@@ -387,7 +385,7 @@ extension CollectionBuilder {
         }
         if let known = files[relative] { return known }
         let path = "\(root)/\(relative)"
-        do throws(BundleError) {
+        do throws(Failure) {
             var directory = root
             for part in parts.dropLast() {
                 directory += "/\(part)"

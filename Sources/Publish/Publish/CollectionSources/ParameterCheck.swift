@@ -8,7 +8,7 @@ package struct ParameterFinding: Hashable, Sendable {
         /// More than one record of the key has no filter, but only one of them can apply.
         case severalDefaults
         /// The record's filter cannot be parsed, so the record never applies.
-        case invalidFilter(FilterError)
+        case invalidFilter(Failure)
         /// The record never applies, because the record with this id precedes it and has the same filter, or none.
         case shadowed(by: String)
         /// The key's values have different types. `kinds` are the types of the finding's records, in the same order.
@@ -82,7 +82,7 @@ extension ParameterSet {
         if unconditional.isEmpty { find(.noDefault, in: candidates) }
         for candidate in candidates {
             guard let text = candidate.filter else { continue }
-            do throws(FilterError) {
+            do throws(Failure) {
                 _ = try FilterExpression(parsing: text)
             } catch {
                 find(.invalidFilter(error), in: [candidate])

@@ -153,7 +153,7 @@ package struct ParameterCompiler {
                 file, line, "the filter is empty", "write a filter; a value without a condition is the default")
             return nil
         }
-        do throws(FilterError) {
+        do throws(Failure) {
             _ = try FilterExpression(parsing: text)
             return text
         } catch {

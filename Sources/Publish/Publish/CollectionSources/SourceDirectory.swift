@@ -20,14 +20,14 @@ package struct SourceDirectory: Sendable {
 
     /// Returns the directory's collections, sorted, each with its file or directory. Does I/O.
     ///
-    /// - Throws: ``DumpsError`` if there is no such directory, if it contains a link or an invalid name, or if a
-    ///   collection appears twice; `BundleError`.
+    /// - Throws: ``Failure`` if there is no such directory, if it contains a link or an invalid name, or if a
+    ///   collection appears twice; `Failure`.
     package func collections() throws -> [(id: CollectionID, place: String)] {
         var problems = ProblemList()
         var found: [ExactString: (id: CollectionID, place: String)] = [:]
         guard try FileStore.isDirectory(path), let buckets = try FileStore.list(path) else {
             problems.add(path, nil, "there is no such directory", "give the directory of the sources with --sources")
-            throw DumpsError(problems: problems.problems)
+            throw Failure(problems: problems.problems)
         }
         for bucket in buckets where !bucket.hasPrefix(".") {
             let folder = "\(path)/\(bucket)"
@@ -65,7 +65,7 @@ package struct SourceDirectory: Sendable {
                 }
             }
         }
-        guard problems.problems.isEmpty else { throw DumpsError(problems: problems.problems) }
+        guard problems.problems.isEmpty else { throw Failure(problems: problems.problems) }
         return found.values.sorted { $0.id < $1.id }
     }
 
@@ -78,21 +78,21 @@ package struct SourceDirectory: Sendable {
     }
 
     /// Returns the names of the source files in a directory, without those in subdirectories.
-    static func sourceFiles(in directory: String) throws(BundleError) -> [String] {
+    static func sourceFiles(in directory: String) throws(Failure) -> [String] {
         try (FileStore.list(directory) ?? []).filter { !$0.hasPrefix(".") && stem($0) != nil }
     }
 
     /// Reads and checks collections. Does I/O and reads every attachment.
     ///
     /// - Parameter names: the collections; empty for all of them.
-    /// - Throws: ``DumpsError`` with all problems of all collections, or if there are no collections; `BundleError`.
+    /// - Throws: ``Failure`` with all problems of all collections, or if there are no collections; `Failure`.
     package func read(_ names: [CollectionID] = []) throws -> [CollectionSource] {
         let places = try collections()
-        var problems: [DumpsError] = []
+        var problems: [Failure] = []
         for name in names where !places.contains(where: { $0.id == name }) {
             problems.append(
-                DumpsError(
-                    file: "\(path)/\(name).yaml",
+                Failure(
+                    place: "\(path)/\(name).yaml",
                     problem: "there is no such file, and no directory \(path)/\(name) with source files",
                     remedy: "create it, or correct the name"))
         }
@@ -100,7 +100,7 @@ package struct SourceDirectory: Sendable {
         for (id, place) in places where names.isEmpty || names.contains(id) {
             do {
                 sources.append(try CollectionReader(id: id, place: place).read())
-            } catch let error as DumpsError {
+            } catch let error as Failure where !error.isOfMachine {
                 problems += error.problems
             }
         }
@@ -108,12 +108,12 @@ package struct SourceDirectory: Sendable {
             problems = try unused(by: [])
             if problems.isEmpty {
                 problems.append(
-                    DumpsError(
-                        file: path, problem: "there are no collections in this directory",
+                    Failure(
+                        place: path, problem: "there are no collections in this directory",
                         remedy: "write one, such as \(path)/main/settings.yaml"))
             }
         }
-        guard problems.isEmpty else { throw DumpsError(problems: problems) }
+        guard problems.isEmpty else { throw Failure(problems: problems) }
         return sources
     }
 
@@ -124,10 +124,10 @@ package struct SourceDirectory: Sendable {
     /// - Parameters:
     ///   - sources: the result of ``read(_:)``.
     ///   - names: the names that were given to ``read(_:)``. Files outside their directories are not included.
-    package func unused(by sources: [CollectionSource], names: [CollectionID] = []) throws -> [DumpsError] {
+    package func unused(by sources: [CollectionSource], names: [CollectionID] = []) throws -> [Failure] {
         var used: Set<ExactString> = []
         for source in sources { used.formUnion(source.files) }
-        var unused: [DumpsError] = []
+        var unused: [Failure] = []
         func visit(_ place: String, depth: Int) throws {
             for name in try FileStore.list(place) ?? [] where !name.hasPrefix(".") {
                 let path = "\(place)/\(name)"
@@ -136,8 +136,8 @@ package struct SourceDirectory: Sendable {
                     try visit(path, depth: depth + 1)
                 } else {
                     unused.append(
-                        DumpsError(
-                            file: path, problem: "this file is not used",
+                        Failure(
+                            place: path, problem: "this file is not used",
                             remedy: Self.remedy(name, depth: depth)))
                 }
             }
@@ -174,7 +174,7 @@ struct CollectionReader {
     func read() throws -> CollectionSource {
         let isDirectory = try FileStore.isDirectory(place)
         var builder = CollectionBuilder(id: id, root: isDirectory ? place : FileStore.parent(of: place))
-        do throws(DumpsError) {
+        do throws(Failure) {
             if isDirectory {
                 try readDirectory(&builder)
             } else {
@@ -186,16 +186,16 @@ struct CollectionReader {
         return try builder.finish()
     }
 
-    private func readDirectory(_ builder: inout CollectionBuilder) throws(DumpsError) {
+    private func readDirectory(_ builder: inout CollectionBuilder) throws(Failure) {
         let files: [String]
-        do throws(BundleError) {
+        do throws(Failure) {
             files = try SourceDirectory.sourceFiles(in: place)
         } catch {
-            throw DumpsError(file: place, problem: "\(error)", remedy: "make it readable")
+            throw Failure(place: place, problem: "\(error)", remedy: "make it readable")
         }
         let own = files.filter { SourceDirectory.stem($0) == "collection" }
         guard own.count <= 1 else {
-            throw DumpsError(file: "\(place)/\(own[1])", problem: "\(own[0]) also exists", remedy: "keep one of them")
+            throw Failure(place: "\(place)/\(own[1])", problem: "\(own[0]) also exists", remedy: "keep one of them")
         }
         // Read this file first, because its schema and its `id-from` apply to the records in the other files.
         if let own = own.first {
@@ -210,7 +210,7 @@ struct CollectionReader {
                     "rename it to collection.yaml or, if it contains records, to a different name")
                 continue
             }
-            do throws(DumpsError) {
+            do throws(Failure) {
                 let node = try node(file, &builder)
                 if case .list(let records) = node.content {
                     for record in records { builder.add(record: record, file: file) }
@@ -223,18 +223,18 @@ struct CollectionReader {
         }
     }
 
-    private func node(_ file: String, _ builder: inout CollectionBuilder) throws(DumpsError) -> SourceNode {
+    private func node(_ file: String, _ builder: inout CollectionBuilder) throws(Failure) -> SourceNode {
         builder.sourceFiles.append(file)
         let text: Bytes?
-        do throws(BundleError) {
+        do throws(Failure) {
             // `FileStore.size` returns a value only for a regular file, so this excludes links.
             text = try FileStore.size(file) == nil ? nil : FileStore.read(file, limit: SourceDirectory.fileBytes)
         } catch {
-            throw DumpsError(file: file, problem: "\(error)", remedy: "make it readable, or split it")
+            throw Failure(place: file, problem: "\(error)", remedy: "make it readable, or split it")
         }
         guard let text else {
-            throw DumpsError(
-                file: file, problem: "it is not a regular file", remedy: "replace it with one; links are not followed")
+            throw Failure(
+                place: file, problem: "it is not a regular file", remedy: "replace it with one; links are not followed")
         }
         return try SourceReader(file: file).node(text)
     }

@@ -13,22 +13,22 @@ package struct SourceText: Sendable {
     /// Returns the source file, after checking that `publish` accepts it. Does no I/O.
     ///
     /// - Parameter file: the imported file, for errors.
-    /// - Throws: ``DumpsError`` if `publish` would reject it, for example because a double cannot represent a number.
-    package func checked(_ file: String) throws(DumpsError) -> Bytes {
+    /// - Throws: ``Failure`` if `publish` would reject it, for example because a double cannot represent a number.
+    package func checked(_ file: String) throws(Failure) -> Bytes {
         let source = Bytes(utf8: text)
         guard let id = try? CollectionID(bucket: "main", name: "imported") else { return source }
         var builder = CollectionBuilder(id: id, root: ".")
-        do throws(DumpsError) {
+        do throws(Failure) {
             builder.add(collection: try SourceReader(file: "\(file).yaml").node(source), file: file)
         } catch {
             builder.problems.add(error)
         }
-        do throws(DumpsError) {
+        do throws(Failure) {
             _ = try builder.finish()
         } catch {
-            throw DumpsError(
+            throw Failure(
                 problems: error.problems.map {
-                    DumpsError(file: file, problem: "publish would reject the result: \($0.problem)", remedy: $0.remedy)
+                    Failure(place: file, problem: "publish would reject the result: \($0.problem)", remedy: $0.remedy)
                 })
         }
         return source

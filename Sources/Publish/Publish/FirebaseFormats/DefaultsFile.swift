@@ -13,15 +13,15 @@ package struct DefaultsFile: Sendable {
     /// Converts a file.
     ///
     /// - Parameter file: the file's name, for errors.
-    /// - Throws: ``DumpsError``.
-    package init(_ bytes: Bytes, file: String) throws(DumpsError) {
+    /// - Throws: ``Failure``.
+    package init(_ bytes: Bytes, file: String) throws(Failure) {
         var problems = ProblemList()
         let document: DefaultsDocument
-        do throws(ParameterError) {
+        do throws(Failure) {
             document = try DefaultsDocument(bytes)
         } catch {
             problems.add(file, error.line, error.problem, "export the defaults again")
-            throw DumpsError(problems: problems.problems)
+            throw Failure(problems: problems.problems)
         }
         var members: [JSONValue.Member] = []
         for member in document.members {
@@ -31,10 +31,10 @@ package struct DefaultsFile: Sendable {
                     file, member.line, "\(name) is not a valid parameter name",
                     "write 1 to \(ParameterRecord.keyScalars) characters, without control characters")
             }
-            do throws(DumpsError) {
-                let value = try member.value.json { _ throws(DumpsError) in
-                    throw DumpsError(
-                        file: file, line: member.line, problem: "\(name) is data or a date, which JSON cannot express",
+            do throws(Failure) {
+                let value = try member.value.json { _ throws(Failure) in
+                    throw Failure(
+                        place: file, line: member.line, problem: "\(name) is data or a date, which JSON cannot express",
                         remedy: "write it as a string")
                 }
                 members.append(.init(key: member.key, value: value))
@@ -42,7 +42,7 @@ package struct DefaultsFile: Sendable {
                 problems.add(error)
             }
         }
-        guard problems.problems.isEmpty else { throw DumpsError(problems: problems.problems) }
+        guard problems.problems.isEmpty else { throw Failure(problems: problems.problems) }
         var text = SourceText()
         text.line(0, members.isEmpty ? "parameters: {}" : "parameters:")
         for member in members {

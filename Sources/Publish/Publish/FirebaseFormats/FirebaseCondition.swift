@@ -15,9 +15,9 @@ package struct FirebaseCondition: Sendable {
 
     /// Translates a condition.
     ///
-    /// - Throws: `DumpsError`. Its `entry` is the part that no filter can express, such as `app.audiences`; `nil` for
+    /// - Throws: `Failure`. Its `entry` is the part that no filter can express, such as `app.audiences`; `nil` for
     ///   any other error.
-    package init(parsing text: String) throws(DumpsError) {
+    package init(parsing text: String) throws(Failure) {
         var parser = ConditionParser(try ConditionLexer.tokens(text))
         var terms: [String] = []
         repeat { terms.append(try parser.term()) } while try parser.hasAnother()
@@ -26,7 +26,7 @@ package struct FirebaseCondition: Sendable {
         do {
             _ = try FilterExpression(parsing: filter)
         } catch {
-            throw DumpsError(problem: "its translation is not a valid filter: \(error)")
+            throw Failure(problem: "its translation is not a valid filter: \(error)")
         }
     }
 }
@@ -49,7 +49,7 @@ private enum ConditionToken: Hashable, Sendable {
 }
 
 private enum ConditionLexer {
-    static func tokens(_ text: String) throws(DumpsError) -> [ConditionToken] {
+    static func tokens(_ text: String) throws(Failure) -> [ConditionToken] {
         guard text.utf8.count <= 64 << 10 else { throw refusal("it is longer than 64 KiB") }
         var tokens: [ConditionToken] = []
         var rest = text.unicodeScalars[...]
@@ -98,11 +98,11 @@ private enum ConditionLexer {
         "notInAtLeastOne", "notInAll",
     ]
 
-    private static func refusal(_ problem: String) -> DumpsError {
-        DumpsError(problem: problem)
+    private static func refusal(_ problem: String) -> Failure {
+        Failure(problem: problem)
     }
 
-    private static func quoted(_ rest: inout Substring.UnicodeScalarView) throws(DumpsError) -> String {
+    private static func quoted(_ rest: inout Substring.UnicodeScalarView) throws(Failure) -> String {
         let quote = rest.removeFirst()
         var text = String.UnicodeScalarView()
         while let scalar = rest.popFirst() {
@@ -142,13 +142,13 @@ private struct ConditionParser {
         self.tokens = tokens[...]
     }
 
-    mutating func hasAnother() throws(DumpsError) -> Bool {
+    mutating func hasAnother() throws(Failure) -> Bool {
         guard let next = tokens.popFirst() else { return false }
         guard next == .symbol("&&") else { throw unexpected(next, "&& or the end") }
         return true
     }
 
-    mutating func term() throws(DumpsError) -> String {
+    mutating func term() throws(Failure) -> String {
         guard let first = tokens.popFirst() else { throw unexpected(nil, "a term") }
         guard case .word(let name) = first else { throw unexpected(first, "a term") }
         switch name {
@@ -171,14 +171,14 @@ private struct ConditionParser {
         case "device.os": return try equality("env.appinfo.OS", Self.operatingSystem)
         case "app.userProperty", "app.audiences", "app.importedSegments", "app.operatingSystemAndVersion",
             "app.browserAndVersion":
-            throw DumpsError(entry: name, problem: "its value is known only to Google's servers")
-        default: throw DumpsError(entry: name, problem: "it has no equivalent in the filter language")
+            throw Failure(entry: name, problem: "its value is known only to Google's servers")
+        default: throw Failure(entry: name, problem: "it has no equivalent in the filter language")
         }
     }
 
     // MARK: Terms
 
-    private mutating func percent() throws(DumpsError) -> String {
+    private mutating func percent() throws(Failure) -> String {
         var seed: String?
         if tokens.first == .symbol("(") {
             try expect("(")
@@ -200,13 +200,13 @@ private struct ConditionParser {
             let separator = tokens.popFirst()
             guard separator == .word("and") else { throw unexpected(separator, "and") }
             let to = try share()
-            guard from <= to else { throw DumpsError(problem: "the first percentage is larger than the second") }
+            guard from <= to else { throw Failure(problem: "the first percentage is larger than the second") }
             return buckets(from, to)
         default: throw unexpected(next, "<=, > or between")
         }
     }
 
-    private mutating func share() throws(DumpsError) -> Int {
+    private mutating func share() throws(Failure) -> Int {
         let next = tokens.popFirst()
         guard case .number(let text)? = next, let number = jsonNumber(text),
             let steps = ParameterCompiler.steps(number)
@@ -214,7 +214,7 @@ private struct ConditionParser {
         return steps
     }
 
-    private mutating func signalName() throws(DumpsError) -> String {
+    private mutating func signalName() throws(Failure) -> String {
         try expect("[")
         let key = try text()
         try expect("]")
@@ -223,10 +223,10 @@ private struct ConditionParser {
         return isName ? "env.\(key)" : "env[\(Self.literal(key))]"
     }
 
-    private mutating func versionOfSignal() throws(DumpsError) -> String {
+    private mutating func versionOfSignal() throws(Failure) -> String {
         try expect("(")
         guard tokens.popFirst() == .word("app.customSignal") else {
-            throw DumpsError(entry: "version()", problem: "it is supported only for custom signals")
+            throw Failure(entry: "version()", problem: "it is supported only for custom signals")
         }
         let name = try signalName()
         try expect(")")
@@ -238,7 +238,7 @@ private struct ConditionParser {
     }
 
     /// Parses methods on lists of strings, and comparisons of versions or numbers.
-    private mutating func subject(_ name: String, isVersion: Bool) throws(DumpsError) -> String {
+    private mutating func subject(_ name: String, isVersion: Bool) throws(Failure) -> String {
         let next = tokens.popFirst()
         switch next {
         case .method(let method)?:
@@ -248,7 +248,7 @@ private struct ConditionParser {
             if isComparison {
                 let comparison = String(method.dropFirst())
                 guard Self.comparisons.contains(comparison) else {
-                    throw DumpsError(entry: method, problem: "it has no equivalent in the filter language")
+                    throw Failure(entry: method, problem: "it has no equivalent in the filter language")
                 }
                 let condition = try compared(name, comparison, try oneOperand(), isVersion: isVersion)
                 try expect(")")
@@ -273,7 +273,7 @@ private struct ConditionParser {
         }
     }
 
-    private mutating func oneOperand() throws(DumpsError) -> String {
+    private mutating func oneOperand() throws(Failure) -> String {
         guard tokens.first == .symbol("[") else { return try operand() }
         try expect("[")
         let value = try operand()
@@ -281,7 +281,7 @@ private struct ConditionParser {
         return value
     }
 
-    private mutating func operand() throws(DumpsError) -> String {
+    private mutating func operand() throws(Failure) -> String {
         let next = tokens.popFirst()
         switch next {
         case .text(let text)?, .number(let text)?: return text
@@ -291,12 +291,12 @@ private struct ConditionParser {
 
     private func compared(
         _ name: String, _ comparison: String, _ operand: String, isVersion: Bool
-    ) throws(DumpsError) -> String {
+    ) throws(Failure) -> String {
         if isVersion {
             return Self.guarded(name, "\(name)|versionCompare(\(Self.literal(operand))) \(comparison) 0", comparison)
         }
         guard let number = jsonNumber(operand) else {
-            throw DumpsError(
+            throw Failure(
                 problem: "'\(VisibleText.excerpt(operand, limit: 60))' is not a number, but is compared as one")
         }
         return Self.guarded(name, "\(name) \(comparison) \(number.text)", comparison)
@@ -306,8 +306,8 @@ private struct ConditionParser {
     ///
     /// - Parameter value: converts a string in the condition to the value to compare with.
     private mutating func equality(
-        _ name: String, _ value: (String) throws(DumpsError) -> String = { $0 }
-    ) throws(DumpsError) -> String {
+        _ name: String, _ value: (String) throws(Failure) -> String = { $0 }
+    ) throws(Failure) -> String {
         let next = tokens.popFirst()
         guard case .symbol(let symbol)? = next, symbol == "==" || symbol == "!=" else {
             throw unexpected(next, "== or !=")
@@ -315,20 +315,20 @@ private struct ConditionParser {
         return Self.guarded(name, "\(name) \(symbol) \(Self.literal(try value(try text())))", symbol)
     }
 
-    private static func operatingSystem(_ text: String) throws(DumpsError) -> String {
+    private static func operatingSystem(_ text: String) throws(Failure) -> String {
         let name = ["ios": "iOS", "android": "Android", "web": "web"][text.lowercased()]
-        guard let name else { throw DumpsError(entry: "device.os", problem: "unknown operating system \(text)") }
+        guard let name else { throw Failure(entry: "device.os", problem: "unknown operating system \(text)") }
         return name
     }
 
-    private mutating func membership(_ name: String) throws(DumpsError) -> String {
+    private mutating func membership(_ name: String) throws(Failure) -> String {
         let next = tokens.popFirst()
         guard next == .word("in") else { throw unexpected(next, "in") }
         return "\(name) in \(Self.list(try texts()))"
     }
 
     /// Parses `>= dateTime('2025-06-01T00:00:00', 'Europe/Oslo')`, or the same without `dateTime`.
-    private mutating func time(_ name: String, _ need: String) throws(DumpsError) -> String {
+    private mutating func time(_ name: String, _ need: String) throws(Failure) -> String {
         var next = tokens.popFirst()
         var comparison = ""
         switch next {
@@ -347,7 +347,7 @@ private struct ConditionParser {
         }
         try expect(")")
         guard let utc = try Self.utc(moment, zone) else {
-            throw DumpsError(problem: "\(moment) in \(zone) is not a valid time")
+            throw Failure(problem: "\(moment) in \(zone) is not a valid time")
         }
         needs.insert(need.exact)
         return "\(name) \(comparison) ('\(utc)'|date)"
@@ -383,7 +383,7 @@ private struct ConditionParser {
     }
 
     /// Translates an RE2 pattern. Only syntax that has the same meaning in RE2 and ECMA-262 is accepted.
-    private static func match(_ name: String, _ pattern: String) throws(DumpsError) -> String {
+    private static func match(_ name: String, _ pattern: String) throws(Failure) -> String {
         var pattern = pattern[...]
         var flags = ""
         if pattern.hasPrefix("(?i)") {
@@ -392,18 +392,18 @@ private struct ConditionParser {
         }
         for part in ["(?i", "(?s", "(?m", "(?U", "(?-", "(?P<", "\\A", "\\z", "\\p", "\\P", "[[:", "\\Q", "\\C"]
         where pattern.contains(part) {
-            throw DumpsError(entry: ".matches", problem: "its pattern has \(part), which only RE2 supports")
+            throw Failure(entry: ".matches", problem: "its pattern has \(part), which only RE2 supports")
         }
         return "(\(name)|regExpMatch(\(literal(String(pattern)))\(flags)))"
     }
 
-    private mutating func text() throws(DumpsError) -> String {
+    private mutating func text() throws(Failure) -> String {
         let next = tokens.popFirst()
         guard case .text(let text)? = next else { throw unexpected(next, "a string in quotes") }
         return text
     }
 
-    private mutating func texts() throws(DumpsError) -> [String] {
+    private mutating func texts() throws(Failure) -> [String] {
         try expect("[")
         var values = [try text()]
         while tokens.first == .symbol(",") {
@@ -414,17 +414,17 @@ private struct ConditionParser {
         return values
     }
 
-    private mutating func expect(_ symbol: String) throws(DumpsError) {
+    private mutating func expect(_ symbol: String) throws(Failure) {
         let next = tokens.popFirst()
         guard next == .symbol(symbol) else { throw unexpected(next, symbol) }
     }
 
-    private func unexpected(_ token: ConditionToken?, _ expected: String) -> DumpsError {
-        DumpsError(problem: "expected \(expected), found \(token?.shown ?? "the end")")
+    private func unexpected(_ token: ConditionToken?, _ expected: String) -> Failure {
+        Failure(problem: "expected \(expected), found \(token?.shown ?? "the end")")
     }
 
     /// Converts a local time in a time zone to RFC 3339 in UTC. Reads the system's time zone file.
-    private static func utc(_ text: String, _ zone: String) throws(DumpsError) -> String? {
+    private static func utc(_ text: String, _ zone: String) throws(Failure) -> String? {
         guard text.utf8.count == 19, let wall = Timestamp(rfc3339: "\(text)Z") else { return nil }
         guard let moment = try SystemTimeZone(named: zone)?.moment(of: Int64(wall.seconds)), moment >= 0 else {
             return nil

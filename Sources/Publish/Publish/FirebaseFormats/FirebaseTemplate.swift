@@ -18,18 +18,18 @@ package struct FirebaseTemplate: Sendable {
     ///   - file: its name, for errors.
     ///   - skipping: whether to skip items that cannot be converted. Otherwise they cause an error that lists all of
     ///     them.
-    /// - Throws: ``DumpsError``.
-    package init(_ json: Bytes, file: String, skipping: Bool) throws(DumpsError) {
+    /// - Throws: ``Failure``.
+    package init(_ json: Bytes, file: String, skipping: Bool) throws(Failure) {
         var converter = TemplateConverter(file: file)
-        do throws(DumpsError) {
+        do throws(Failure) {
             converter.convert(try SourceReader(file: file.hasSuffix(".json") ? file : "\(file).json").node(json))
         } catch {
-            throw DumpsError(problems: [error])
+            throw Failure(problems: [error])
         }
         let unsupported = converter.unsupported.problems
         let fatal = converter.problems.problems + (skipping ? [] : unsupported)
-        guard fatal.isEmpty else { throw DumpsError(problems: fatal.sorted { ($0.line ?? 0) < ($1.line ?? 0) }) }
-        skipped = unsupported.map { "\($0.file):\($0.line ?? 1): \($0.problem)" }
+        guard fatal.isEmpty else { throw Failure(problems: fatal.sorted { ($0.line ?? 0) < ($1.line ?? 0) }) }
+        skipped = unsupported.map { "\($0.place):\($0.line ?? 1): \($0.problem)" }
         notes = converter.notes()
         source = try converter.text.checked(file)
     }
@@ -138,7 +138,7 @@ private struct TemplateConverter {
             return
         }
         let line = node["expression"]?.line ?? node.line
-        do throws(DumpsError) {
+        do throws(Failure) {
             let condition = try FirebaseCondition(parsing: expression)
             needs.formUnion(condition.needs)
             if condition.filter.contains("bucketSample") { hasPercent = true }

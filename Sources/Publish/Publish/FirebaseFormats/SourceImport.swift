@@ -18,16 +18,16 @@ package struct SourceImport: Sendable {
 
     /// Converts the file at `path`, and writes the source file. Does I/O.
     ///
-    /// - Throws: ``DumpsError`` if there is no such file, if it cannot be converted, or if the collection already has a
-    ///   source; `BundleError`. Nothing is written in these cases.
+    /// - Throws: ``Failure`` if there is no such file, if it cannot be converted, or if the collection already has a
+    ///   source; `Failure`. Nothing is written in these cases.
     package init(_ path: String, as format: Format, of id: CollectionID, into sources: SourceDirectory) throws {
         guard let bytes = try FileStore.read(path, limit: 16 << 20) else {
-            throw DumpsError(file: path, problem: "there is no such file", remedy: "check the path")
+            throw Failure(place: path, problem: "there is no such file", remedy: "check the path")
         }
         let folder = "\(sources.path)/\(id.bucket)"
         for name in ["", ".yaml", ".yml", ".json"] where try FileStore.exists("\(folder)/\(id.name)\(name)") {
-            throw DumpsError(
-                file: "\(folder)/\(id.name)\(name)", problem: "it already exists",
+            throw Failure(
+                place: "\(folder)/\(id.name)\(name)", problem: "it already exists",
                 remedy: "remove it, or give a different --collection")
         }
         let source: Bytes

@@ -13,8 +13,8 @@ struct SystemTimeZone: Sendable {
     ///
     /// - Parameter name: a name in the IANA database, such as `Europe/Berlin`.
     /// - Returns: `nil` if the system has no time zone with this name.
-    /// - Throws: `DumpsError` if the system has no time zones.
-    init?(named name: String, folder: String = Self.folder) throws(DumpsError) {
+    /// - Throws: `Failure` if the system has no time zones.
+    init?(named name: String, folder: String = Self.folder) throws(Failure) {
         let parts = name.split(separator: "/", omittingEmptySubsequences: false)
         let isName = parts.allSatisfy { part in
             !part.isEmpty && part.allSatisfy { $0.isASCII && ($0.isLetter || $0.isNumber || "+-_".contains($0)) }
@@ -24,7 +24,7 @@ struct SystemTimeZone: Sendable {
         // Check the file here, because the C library silently uses UTC if it cannot read it.
         guard let bytes = try? FileStore.read(path, limit: 1 << 20), bytes.starts(with: Array("TZif".utf8)) else {
             if (try? FileStore.exists(folder)) == true { return nil }
-            throw DumpsError(problem: "no time zone data in \(folder); install tzdata")
+            throw Failure(problem: "no time zone data in \(folder); install tzdata")
         }
     }
 

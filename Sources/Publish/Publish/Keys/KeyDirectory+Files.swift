@@ -88,17 +88,17 @@ extension KeyDirectory {
 
     /// Reads a file that contains a private key; returns `nil` if there is no such file.
     ///
-    /// - Throws: ``SigningKeyError`` if users other than its owner can open it.
+    /// - Throws: ``Failure`` if users other than its owner can open it.
     func privateText(_ path: String) throws -> Bytes? {
         guard try FileStore.exists(path) else { return nil }
         // Check the mode before reading. If the file is replaced in between, the new file is private too.
         do {
             guard try !FileStore.isOpenToOthers(path) else {
-                throw SigningKeyError(
-                    path, found: "this private key is accessible to other users",
+                throw Failure(
+                    file: path, found: "this private key is accessible to other users",
                     remedy: "fix this with: chmod 600 \(path)")
             }
-        } catch let error as BundleError where error.isMissing {
+        } catch let error as Failure where error.isMissing {
             return nil
         }
         return try FileStore.read(path, limit: Limits.chainBytes)
@@ -107,17 +107,17 @@ extension KeyDirectory {
     /// Runs `change` while no other process changes the directory. First completes any replacement that a killed
     /// process left unfinished.
     ///
-    /// - Throws: ``SigningKeyError`` if there is no such directory or if another process is changing it, or the
+    /// - Throws: ``Failure`` if there is no such directory or if another process is changing it, or the
     ///   error that `change` throws.
     func changing<Result>(_ change: () throws -> Result) throws -> Result {
         guard try FileStore.list(path, isLossy: true) != nil else {
-            throw SigningKeyError(
-                path, found: "there is no such key directory",
+            throw Failure(
+                file: path, found: "there is no such key directory",
                 remedy: "create one with: rsdump keys create \(path)")
         }
         guard let lock = try DirectoryLock(path) else {
-            throw SigningKeyError(
-                path, code: .busy, found: "another rsdump is changing this directory",
+            throw Failure(
+                .busy, file: path, found: "another rsdump is changing this directory",
                 remedy: "try again when it has finished")
         }
         return try withExtendedLifetime(lock) {
@@ -143,19 +143,19 @@ extension KeyDirectory {
     private static let ignoreBytes = 1 << 20
 
     /// Returns whether `.gitignore` keeps private keys out of a repository.
-    func ignoresKeys() throws(BundleError) -> Bool {
+    func ignoresKeys() throws(Failure) -> Bool {
         try FileStore.read(ignorePath, limit: Self.ignoreBytes)?.lines.contains(Bytes(utf8: Self.ignoredNames)) ?? false
     }
 
     /// Adds private keys to `.gitignore`, to keep them out of a repository.
-    func ignoreKeys() throws(BundleError) {
+    func ignoreKeys() throws(Failure) {
         guard try !ignoresKeys() else { return }
         let present = try FileStore.read(ignorePath, limit: Self.ignoreBytes) ?? Bytes()
         try FileStore.replace(ignorePath, with: present.appending(lines: [Self.ignoredNames]), limit: Self.ignoreBytes)
     }
 
     /// Writes a file that contains a private key, with access for the owner only.
-    func writePrivate(_ path: String, _ content: Bytes) throws(BundleError) {
+    func writePrivate(_ path: String, _ content: Bytes) throws(Failure) {
         try FileStore.replace(
             path, with: content, limit: Limits.chainBytes, isPrivate: true, ending: Self.privateEnding)
     }

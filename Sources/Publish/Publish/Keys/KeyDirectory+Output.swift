@@ -6,14 +6,14 @@ extension KeyDirectory {
     /// Checks that a command may write its output to a path, so that a mistyped path cannot overwrite a key. Does I/O.
     ///
     /// - Parameter path: the path; `nil` if no file is written.
-    /// - Throws: ``SigningKeyError`` if the path has the name of a private key, contains one, or is a file of a key
-    ///   directory; `BundleError` if it is not a regular file.
+    /// - Throws: ``Failure`` if the path has the name of a private key, contains one, or is a file of a key
+    ///   directory; `Failure` if it is not a regular file.
     package static func checkOutput(_ path: String?) throws {
         try FileStore.checkOutput(path)
         guard let path else { return }
-        func refused(_ found: String) -> SigningKeyError {
-            SigningKeyError(
-                path, found: found, remedy: "choose a different output file")
+        func refused(_ found: String) -> Failure {
+            Failure(
+                file: path, found: found, remedy: "choose a different output file")
         }
         let directory = KeyDirectory(FileStore.parent(of: path))
         // Compare in lower case, because some file systems are case-insensitive.

@@ -12,7 +12,7 @@ extension KeyDirectory {
     /// request with this name, it is returned, so that a certificate that is already being issued still matches the
     /// key.
     ///
-    /// - Throws: ``SigningKeyError`` if there is an open request with a different name, or if a certificate cannot
+    /// - Throws: ``Failure`` if there is an open request with a different name, or if a certificate cannot
     ///   contain the name.
     package func request(_ role: CertificateRole, named name: String) throws -> CertificateRequest {
         try role.check(name, place: "the name")
@@ -22,8 +22,8 @@ extension KeyDirectory {
             let open = try privateText(place)
             if let open, let request = try? CertificateRequest(pem: open, place: place) {
                 guard request.name == name else {
-                    throw SigningKeyError(
-                        place,
+                    throw Failure(
+                        file: place,
                         found:
                             "there is already an open request, for "
                             + "\(request.name.map(VisibleText.escape) ?? "a certificate without a name")",
@@ -44,7 +44,7 @@ extension KeyDirectory {
     /// - Parameter name: the name in the request, which the owner of the issuing key confirms; `nil` if it is not
     ///   confirmed.
     /// - Returns: the certificate and its issuers, as PEM.
-    /// - Throws: ``SigningKeyError`` if no name is confirmed, or if the request contains a different name.
+    /// - Throws: ``Failure`` if no name is confirmed, or if the request contains a different name.
     package func issue(
         _ request: CertificateRequest, as role: CertificateRole, named name: String?, days: Int,
         environment: [String: String], now: Timestamp
@@ -52,8 +52,8 @@ extension KeyDirectory {
         guard let name, request.name.map({ $0 == name }) ?? true else {
             let asked = request.name.map { VisibleText.escape($0) }
             let digest = request.keyDigest.map { ", for the key \($0)" } ?? ""
-            throw SigningKeyError(
-                "the request",
+            throw Failure(
+                file: "the request",
                 found: "it is for \(asked ?? "no name")\(digest)" + (name.map { ", not for \($0)" } ?? ""),
                 remedy: "verify this with its sender over a different channel than the request; if it is correct, "
                     + "issue the certificate with: --name \(asked ?? "NAME")")
@@ -71,8 +71,8 @@ extension KeyDirectory {
     ///   - newRoot: the hash of the root that replaces the current one, or that is the directory's first root; `nil` if
     ///     the certificate must belong to the current root.
     /// - Returns: the role of the certificate.
-    /// - Throws: ``SigningKeyError`` if the certificate does not belong to the request or to that root; `BundleError`
-    ///   if clients would not accept it at `now`. Nothing is replaced in these cases. `BundleError` also if a file
+    /// - Throws: ``Failure`` if the certificate does not belong to the request or to that root; `Failure`
+    ///   if clients would not accept it at `now`. Nothing is replaced in these cases. `Failure` also if a file
     ///   cannot be read or written; the next change of the directory completes a replacement that has begun.
     package func install(
         _ pem: Bytes, place: String, changingRootTo newRoot: SHA256Digest? = nil, now: Timestamp
@@ -87,8 +87,8 @@ extension KeyDirectory {
                 return role
             }
             guard role != .root, let waiting = try privateText(waitingPath(role)) else {
-                throw SigningKeyError(
-                    place,
+                throw Failure(
+                    file: place,
                     found:
                         "the certificate of \(VisibleText.escape(certificates[0].name)) is not for an open request "
                         + "in \(path)",
@@ -97,8 +97,8 @@ extension KeyDirectory {
                         + (role == .root ? "signer" : role.rawValue)
                 )
             }
-            func refused(expected: String? = nil, found: String, remedy: String) -> SigningKeyError {
-                SigningKeyError(place, code: .untrusted, expected: expected, found: found, remedy: remedy)
+            func refused(expected: String? = nil, found: String, remedy: String) -> Failure {
+                Failure(.untrusted, file: place, expected: expected, found: found, remedy: remedy)
             }
             let key = try PrivateKey(pem: waiting, place: waitingPath(role))
             try SigningCertificate.checkOrder(certificates, place: place)
@@ -140,8 +140,8 @@ extension KeyDirectory {
         let text = try FileStore.read(certificatePath(.root), limit: Limits.chainBytes)
         let known = try text.map { try SigningCertificate.all(of: $0, place: certificatePath(.root))[0].sha256 }
         guard known != root else { return }
-        throw SigningKeyError(
-            place, code: .untrusted,
+        throw Failure(
+            .untrusted, file: place,
             found: known.flatMap { $0 }.map { "its root is \(root), but the root of \(path) is \($0)" }
                 ?? "there is no \(certificatePath(.root)) to compare its root with",
             remedy: "if apps pin the root \(root), or will pin it, install the certificate with: "
@@ -152,15 +152,16 @@ extension KeyDirectory {
         ofRootTo newRoot: SHA256Digest, found root: SHA256Digest, _ role: CertificateRole, place: String
     ) throws {
         guard root == newRoot else {
-            throw SigningKeyError(
-                place, code: .untrusted, expected: "the root \(newRoot)", found: "\(root)",
+            throw Failure(
+                .untrusted, file: place, expected: "the root \(newRoot)", found: "\(root)",
                 remedy: "ask the issuer which one is correct")
         }
         // Changing the root would leave these keys without certificates.
         for issuer in [CertificateRole.root, .intermediate] where issuer == .root || role == .signer {
             guard try FileStore.exists(keyPath(issuer)) else { continue }
-            throw SigningKeyError(
-                keyPath(issuer), found: "this key belongs to the current root, and its certificate would be replaced",
+            throw Failure(
+                file: keyPath(issuer),
+                found: "this key belongs to the current root, and its certificate would be replaced",
                 remedy: "move the key to a safe place, or use a new directory with rsdump keys request")
         }
     }

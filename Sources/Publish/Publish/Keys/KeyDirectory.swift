@@ -45,12 +45,12 @@ package struct KeyDirectory: Sendable {
     /// The directory appears only when it is complete.
     ///
     /// - Returns: the SHA-256 of the root certificate's DER, which apps pin.
-    /// - Throws: ``SigningKeyError`` if the path already exists and is not an empty directory, or if a certificate
-    ///   cannot contain a name; `BundleError`.
+    /// - Throws: ``Failure`` if the path already exists and is not an empty directory, or if a certificate
+    ///   cannot contain a name; `Failure`.
     package func create(_ plan: Plan, now: Timestamp) throws -> SHA256Digest {
         if try FileStore.list(path, isLossy: true).map({ !$0.isEmpty }) ?? FileStore.exists(path) {
-            throw SigningKeyError(
-                path, found: "it already exists and is not an empty directory",
+            throw Failure(
+                file: path, found: "it already exists and is not an empty directory",
                 remedy: "choose a different directory; keys are never overwritten")
         }
         let (rootKey, intermediateKey, signerKey) = (PrivateKey(), PrivateKey(), PrivateKey())
@@ -84,8 +84,8 @@ package struct KeyDirectory: Sendable {
     ///   - includingIntermediate: the validity in days of a new intermediate certificate, which the root's key issues;
     ///     `nil` to keep the current one.
     /// - Returns: the time when the new signing certificate expires.
-    /// - Throws: ``SigningKeyError``, or `BundleError`, for example if clients would not accept the new chain. Nothing
-    ///   is replaced in these cases. `BundleError` also if a file cannot be written; the intermediate may then be
+    /// - Throws: ``Failure``, or `Failure`, for example if clients would not accept the new chain. Nothing
+    ///   is replaced in these cases. `Failure` also if a file cannot be written; the intermediate may then be
     ///   replaced, but not the signing key.
     @discardableResult
     package func renew(
@@ -94,8 +94,9 @@ package struct KeyDirectory: Sendable {
     ) throws -> Timestamp {
         try changing {
             if signerKey != nil, try FileStore.exists(keyPath(.signer)) {
-                throw SigningKeyError(
-                    keyPath(.signer), found: "there is a signing key, but the new certificate is for a different key",
+                throw Failure(
+                    file: keyPath(.signer),
+                    found: "there is a signing key, but the new certificate is for a different key",
                     remedy: "move the signing key to a safe place, or remove it, then try again")
             }
             let present = try readKey(.signer, [:]).certificates.first
@@ -128,10 +129,10 @@ package struct KeyDirectory: Sendable {
 
     /// Checks the clock. A certificate is valid from one day before it was issued, so if that time is in the future,
     /// the clock is wrong.
-    private static func checkClock(_ now: Timestamp, against present: SigningCertificate?) throws(SigningKeyError) {
+    private static func checkClock(_ now: Timestamp, against present: SigningCertificate?) throws(Failure) {
         guard let present, now < present.notBefore else { return }
-        throw SigningKeyError(
-            present.name,
+        throw Failure(
+            file: present.name,
             found: "this machine's clock (\(now.rfc3339)) is before the current certificate's first day "
                 + "(\(present.notBefore.rfc3339))", remedy: "correct this machine's clock")
     }
@@ -139,7 +140,7 @@ package struct KeyDirectory: Sendable {
     /// Reads the signing key and its chain from `RSDUMP_SIGNER_KEY` and `RSDUMP_SIGNER_CHAIN` if these are set, or else
     /// from the directory's files. Does I/O.
     ///
-    /// - Throws: ``SigningKeyError`` or `BundleError`.
+    /// - Throws: ``Failure``.
     package func signer(_ environment: [String: String]) throws -> ContentSigner {
         let held = try readKey(.signer, environment)
         guard let key = held.key else { throw missingKey(.signer) }
@@ -150,7 +151,7 @@ package struct KeyDirectory: Sendable {
     /// the directory. Does I/O.
     ///
     /// - Parameter sign: signs a message with that key.
-    /// - Throws: ``SigningKeyError`` or `BundleError`.
+    /// - Throws: ``Failure``.
     package func signer(
         _ environment: [String: String], signingBy sign: @escaping ExternalSigner.Sign
     ) throws -> ExternalSigner {
@@ -160,8 +161,8 @@ package struct KeyDirectory: Sendable {
 
     private func certificates(of held: HeldKey) throws -> SignerChain {
         guard !held.certificates.isEmpty else {
-            throw SigningKeyError(
-                certificatePath(.signer), found: "the signing certificate is missing",
+            throw Failure(
+                file: certificatePath(.signer), found: "the signing certificate is missing",
                 remedy: "create keys with rsdump keys create DIR, or set \(Self.chainVariable)")
         }
         return try SignerChain(CertificateAuthority.pem(held.certificates), place: held.place)
@@ -174,17 +175,17 @@ package struct KeyDirectory: Sendable {
         let held = try readKey(issuer, environment)
         guard let key = held.key else { throw missingKey(issuer) }
         guard held.certificates.last?.role == .root else {
-            throw SigningKeyError(
-                certificatePath(held.certificates.isEmpty ? issuer : .root),
+            throw Failure(
+                file: certificatePath(held.certificates.isEmpty ? issuer : .root),
                 found: "the issuer's certificate is missing",
                 remedy: "restore the file that rsdump keys create wrote")
         }
         return try CertificateAuthority(key: key, certificates: held.certificates, place: held.place)
     }
 
-    private func missingKey(_ role: CertificateRole) -> SigningKeyError {
-        SigningKeyError(
-            keyPath(role), found: "there is no such private key",
+    private func missingKey(_ role: CertificateRole) -> Failure {
+        Failure(
+            file: keyPath(role), found: "there is no such private key",
             remedy:
                 "give the directory with the key, create one with rsdump keys create DIR, or set "
                 + "\(Self.variable(role)) to its PEM text")
@@ -193,7 +194,7 @@ package struct KeyDirectory: Sendable {
     /// Verifies the chain of a signing certificate in the same way as clients, with the last certificate as the root.
     ///
     /// - Returns: the hash of the root.
-    /// - Throws: `BundleError`.
+    /// - Throws: `Failure`.
     func verified(_ pem: Bytes, _ name: SignerName, at now: Timestamp) throws -> SHA256Digest {
         let chain = try CertificateChain(pem: pem)
         return try chain.verified(anchors: TrustAnchors([chain.root]), signer: name, at: now).root

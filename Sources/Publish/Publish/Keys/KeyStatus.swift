@@ -29,8 +29,8 @@ extension KeyDirectory {
     package func status(_ environment: [String: String]) throws -> KeyStatus {
         guard try FileStore.list(path, isLossy: true) != nil || Self.value(of: Self.chainVariable, environment) != nil
         else {
-            throw SigningKeyError(
-                path, found: "there is no such key directory",
+            throw Failure(
+                file: path, found: "there is no such key directory",
                 remedy: "create one with: rsdump keys create \(path)")
         }
         // Read certificates and keys separately, so that a certificate is shown even if its key has a problem.

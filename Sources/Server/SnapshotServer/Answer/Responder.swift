@@ -117,7 +117,7 @@ struct Responder: HTTPResponder {
     private func answer(
         _ request: Request, _ prepared: PreparedAnswer, of state: ServedState, to client: Recipient
     ) -> Answer? {
-        do throws(BundleError) {
+        do throws(Failure) {
             switch try prepared.answer() {
             case .unknown: return nil
             case .resource(let resource):
@@ -142,7 +142,7 @@ struct Responder: HTTPResponder {
     /// - Returns: `nil` if too many unsent bytes are in memory.
     private func response(
         _ responses: ResponseCache, _ resource: OriginResource, _ request: Request, to client: Recipient
-    ) throws(BundleError) -> Response? {
+    ) throws(Failure) -> Response? {
         let range = resource.allowsRanges ? request.headers[.range] : nil
         var chosen: ResponseCache.Representation?
         if range == nil, resource.hasGzip, request.headers.acceptsGzip {

@@ -1,6 +1,7 @@
 #if Server
 import Dumps
 import NIOCore
+import RemoteSettingsModel
 
 /// Aborts a request that is too large.
 ///
@@ -25,7 +26,7 @@ final class RequestSizeLimit: ChannelInboundHandler {
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         count += unwrapInboundIn(data).readableBytes
         if count > limit {
-            context.fireErrorCaught(DumpsError(.overLimit, problem: "more than \(limit) bytes"))
+            context.fireErrorCaught(Failure(.overLimit, problem: "more than \(limit) bytes"))
         } else {
             context.fireChannelRead(data)
         }

@@ -189,7 +189,7 @@ extension RequestGuard {
         case HTTPParserError.headerOverflow:
             refuse(.requestHeaderFieldsTooLarge, .headersTooLarge, "headers over the size limit")
         case is HTTPParserError: refuse(.badRequest, .malformed, "\(error)")
-        case let error as DumpsError where error.code == .overLimit:
+        case let error as Failure where error.code == .overLimit:
             refuse(.payloadTooLarge, .bodyTooLarge, "a request of more than \(limits.requestBytes) bytes")
         default:
             // A connection may break for many reasons, so this is not counted as a refusal.

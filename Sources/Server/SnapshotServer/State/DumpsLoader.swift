@@ -63,7 +63,7 @@ actor DumpsLoader {
     /// Loads the first state. Reads every byte of the bundles; uses no network.
     ///
     /// - Parameter address: the address at which clients will reach the server.
-    /// - Throws: `BundleError` if the lock file cannot be read.
+    /// - Throws: `Failure` if the lock file cannot be read.
     func begin(at address: OriginAddress) async throws -> ServedState {
         self.address = address
         return try await reload()
@@ -75,7 +75,7 @@ actor DumpsLoader {
     /// Loads the directory's new state, if it has changed since it was last read. Reads every byte of the new bundles.
     ///
     /// - Returns: `nil` if the state to serve has not changed, or if ``begin(at:)`` has not been called.
-    /// - Throws: `BundleError` if the lock file cannot be read.
+    /// - Throws: `Failure` if the lock file cannot be read.
     func reload() async throws -> ServedState? {
         // Serialize the reads explicitly: an actor accepts the next call while this one waits for git.
         let previous = reading
@@ -193,7 +193,7 @@ actor DumpsLoader {
 
     private func find(
         _ id: CollectionID, before timestamp: Timestamp, in history: BundleHistory, _ readers: inout [BundleReader]
-    ) async throws(DumpsError) {
+    ) async throws(Failure) {
         let listing = try await history.bundles(of: id)
         for problem in listing.unusable { report("\(id): an older state cannot be used: \(problem)") }
         var seen = Set(readers.map(\.head.timestamp))

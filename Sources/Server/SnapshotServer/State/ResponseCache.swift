@@ -46,8 +46,8 @@ final class ResponseCache: Sendable {
     /// Returns a variant of a resource, from the cache if possible.
     ///
     /// - Returns: `nil` if the resource has no compressed variant.
-    /// - Throws: `BundleError` if the bundle cannot be read.
-    func representation(of resource: OriginResource, isGzip: Bool) throws(BundleError) -> Representation? {
+    /// - Throws: `Failure` if the bundle cannot be read.
+    func representation(of resource: OriginResource, isGzip: Bool) throws(Failure) -> Representation? {
         let key = Key(resource: ObjectIdentifier(resource), isGzip: isGzip)
         if let known = kept.withLock({ $0.representations[key]?.made }) { return known }
         let content: OriginContent
@@ -152,8 +152,8 @@ extension HTTPFields {
 extension OriginContent {
     /// Returns all bytes in one buffer.
     ///
-    /// - Throws: `BundleError` if deflated content is damaged.
-    func buffer() throws(BundleError) -> ByteBuffer {
+    /// - Throws: `Failure` if deflated content is damaged.
+    func buffer() throws(Failure) -> ByteBuffer {
         var buffer = ByteBuffer()
         buffer.reserveCapacity(count)
         let pieces = try pieces()
@@ -183,7 +183,7 @@ extension OriginContent {
                 let size = part == nil ? UntakenBytes.uncounted : client.limits.pieceBytes
                 let piece = try pieces.next(size, of: range, from: &offset)
                 guard mapped_faults_count() == faults else {
-                    throw DumpsError(.damaged, problem: "the bundle was truncated while it was being sent")
+                    throw Failure(.damaged, problem: "the bundle was truncated while it was being sent")
                 }
                 guard let piece else { break }
                 try await writer.write(piece)
@@ -199,7 +199,7 @@ extension OriginContent.Pieces {
     /// Returns the next bytes of a part of the content, at most `size` of them; `nil` after the last ones.
     ///
     /// - Parameter offset: the position of the next piece, which this call advances.
-    fileprivate func next(_ size: Int, of part: Range<Int>, from offset: inout Int) throws(BundleError) -> ByteBuffer? {
+    fileprivate func next(_ size: Int, of part: Range<Int>, from offset: inout Int) throws(Failure) -> ByteBuffer? {
         while offset < part.lowerBound, let skipped = try next(atMost: part.lowerBound - offset) {
             offset += skipped.count
         }

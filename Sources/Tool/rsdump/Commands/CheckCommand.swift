@@ -55,7 +55,7 @@ struct CheckCommand: AsyncParsableCommand {
         for source in sources {
             do {
                 try Publisher.check(source, configuration, at: HTTPEnvironment.system.now())
-            } catch let error as DumpsError where error.kind == .budget {
+            } catch let error as Failure where error.excess != nil {
                 throw CommandFailure(.usage, "\(source.id): \(error)")
             }
         }

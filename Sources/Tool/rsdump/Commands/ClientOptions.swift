@@ -19,7 +19,7 @@ struct ClientOptions: ParsableArguments {
 
     /// Creates a service that uses the network. Like the app, it skips states that the app has rejected.
     ///
-    /// - Throws: ``CommandFailure``, ``DumpsError`` or `BundleError` if the options, or the `dumps.yaml` in the
+    /// - Throws: ``CommandFailure``, ``Failure`` if the options, or the `dumps.yaml` in the
     ///   directory of packaged bundles, cannot be used.
     func service() throws -> RemoteSettingsService {
         // If there is a dumps.yaml beside the packaged bundles, its server and roots apply to them.

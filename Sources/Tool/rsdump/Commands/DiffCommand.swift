@@ -148,7 +148,7 @@ extension CommandFailure {
     fileprivate init(comparing error: any Error, of id: CollectionID? = nil) {
         let failure = CommandFailure(error)
         let status: ExitStatus =
-            switch (failure.status, error.failureCode) {
+            switch (failure.status, (error as? Failure)?.code) {
             // A usage error about one collection is caused by the server's data, not by the command line.
             case (.usage, _) where id != nil: .verificationFailed
             case (.someFailed, .program), (.someFailed, .refused), (.someFailed, nil): .usage

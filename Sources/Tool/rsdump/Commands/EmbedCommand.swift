@@ -72,7 +72,7 @@ struct EmbedCommand: AsyncParsableCommand {
                 options.schemas[id] = opened.configuration.settings(of: id).guards.schema
             }
         }
-        options.server = try server.map { (text) throws(HTTPError) in
+        options.server = try server.map { (text) throws(Failure) in
             try ServerURL(text, allowPlainHTTP: true)
         }
         let verifier = BundleVerifier(opened.policy)

@@ -61,7 +61,7 @@ struct ListCommand: AsyncParsableCommand {
             userAgent: UserAgent(name: "rsdump", version: RSDump.version),
             backoff: directory.backoff(), onEvent: Console.showAlert)
         guard case .changes(let document, _) = try await client.monitor() else {
-            throw DumpsError.emptyMonitor("\(url)")
+            throw Failure.emptyMonitor("\(url)")
         }
         let monitor = try MonitorChangeset(parsing: document.body)
         func standing(_ id: CollectionID, _ changed: Timestamp) -> Standing {

@@ -70,7 +70,7 @@ struct DryRunOption: ParsableArguments {
 
 /// Returns the older bundles in the places of `--history`; `nil` if there are none. Prints a note if some may be
 /// missing.
-func olderBundles(of directory: DumpsDirectory, in places: [String]) async throws(DumpsError) -> BundleHistory? {
+func olderBundles(of directory: DumpsDirectory, in places: [String]) async throws(Failure) -> BundleHistory? {
     guard !places.isEmpty else { return nil }
     let history = try await BundleHistory(of: directory.path, in: places)
     if let gap = history.gap { Console.error("note: clients with older states get all records: \(gap)") }

@@ -110,7 +110,7 @@ struct ShowCommand: AsyncParsableCommand {
 extension BundleReader {
     /// Returns a record of the bundle.
     ///
-    /// - Throws: ``CommandFailure`` if the bundle does not contain the record, or `BundleError`.
+    /// - Throws: ``CommandFailure`` if the bundle does not contain the record, or `Failure`.
     fileprivate func record(_ id: String) throws -> Record {
         guard let record = try payload().records.record(id: id) else {
             throw CommandFailure(

@@ -49,12 +49,12 @@ struct StatusCommand: AsyncParsableCommand {
     }
 
     /// Returns the states, and an error if the server could not be queried. The states then come only from local files.
-    private func look(_ survey: Survey, _ opened: OpenDumps) async throws -> ([SurveyedCollection], HTTPError?) {
+    private func look(_ survey: Survey, _ opened: OpenDumps) async throws -> ([SurveyedCollection], Failure?) {
         guard !offline else { return (try survey.offline(collections.names), nil) }
         do {
             let states = try await opened.withServer(jobs: 1) { try await survey.online(collections.names, client: $0) }
             return (states, nil)
-        } catch let error as HTTPError {
+        } catch let error as Failure {
             return (try survey.offline(collections.names), error)
         }
     }

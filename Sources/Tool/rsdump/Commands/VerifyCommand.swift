@@ -116,7 +116,7 @@ struct VerifyCommand: AsyncParsableCommand {
     private func rebuilt(_ opened: OpenDumps) async throws -> RebuildReport {
         let output = output?.withoutTrailingSlashes
         if let output {
-            guard try !opened.directory.isAt(output) else { throw DumpsError.ownDirectory(output) }
+            guard try !opened.directory.isAt(output) else { throw Failure.ownDirectory(output) }
             try FileStore.checkReplaceable(output)
         }
         let target = try output.map(FileStore.makeOutputDirectory) ?? TemporaryDirectory()
@@ -128,9 +128,9 @@ struct VerifyCommand: AsyncParsableCommand {
     }
 
     /// Returns the earlier states that guards compare with, or the reason that git has none.
-    private func history(_ opened: OpenDumps, _ commit: CommittedDumps?) async -> Result<BundleHistory, DumpsError> {
+    private func history(_ opened: OpenDumps, _ commit: CommittedDumps?) async -> Result<BundleHistory, Failure> {
         if let commit { return .success(commit.history) }
-        do throws(DumpsError) {
+        do throws(Failure) {
             return .success(try await BundleHistory(of: opened.directory.path, in: ["git"]))
         } catch {
             return .failure(error)

@@ -23,7 +23,7 @@ struct CommandFailure: Error, CustomStringConvertible {
         switch error {
         case let failure as CommandFailure: self = failure
         case let problem as JobProblem: self.init(problem.code, problem.text)
-        default: self.init(error.failureCode.map { ExitStatus($0) } ?? .someFailed, "\(error)")
+        default: self.init((error as? Failure).map { ExitStatus($0) } ?? .someFailed, "\(error)")
         }
     }
 }

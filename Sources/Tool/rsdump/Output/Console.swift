@@ -87,7 +87,7 @@ enum Console {
                 if errno == EINTR || errno == EAGAIN { continue }
                 guard descriptor == 1 else { exit(1) }
                 if errno == EPIPE { exit(0) }
-                error("rsdump: \(BundleError("write", "standard output"))")
+                error("rsdump: \(Failure("write", "standard output"))")
                 exit(1)
             }
             offset += count

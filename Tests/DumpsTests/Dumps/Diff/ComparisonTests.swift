@@ -35,15 +35,15 @@ struct ComparisonTests {
             "guards.required-ids": "[a]", "guards.schema": "{type: string}",
             "collections": "{main/b: }", "pin.at": "8", "pin.reason": "x", "pin.until": "2030-01-01",
         ]
-        func read(_ text: String) throws(DumpsError) -> DumpsConfiguration {
+        func read(_ text: String) throws(Failure) -> DumpsConfiguration {
             try ConfigurationReader.read(text, file: "dumps.yaml")
         }
         func names(_ old: String, _ new: String) throws -> [String] {
             try SettingChange.changes(from: read(old), to: read(new)).map(\.name)
         }
         func keys(_ text: String) throws -> [String] {
-            let error = #expect(throws: DumpsError.self) { try read(text) }
-            let list = try #require(error?.remedy.wholeMatch(of: /the keys here are (.*)/)?.1)
+            let error = #expect(throws: Failure.self) { try read(text) }
+            let list = try #require(error?.remedy?.wholeMatch(of: /the keys here are (.*)/)?.1)
             return list.split(separator: ", ").map { "\($0)" }
         }
         let sections = ["trust", "attachments", "budget", "guards"]

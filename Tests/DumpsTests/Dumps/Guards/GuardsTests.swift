@@ -116,7 +116,7 @@ struct GuardsTests {
                 "max-removed: 15 records removed, of 40 before, at most 10% allowed "
                     + "(r25, r26, r27, r28, r29, r30, r31, r32, r33, r34 and 5 more)"
             ])
-        let failure = DumpsError.guarded(try CollectionID("main/regions"), found, command: "rsdump refresh")
+        let failure = Failure.guarded(try CollectionID("main/regions"), found, command: "rsdump refresh")
         #expect("\(failure)".hasSuffix("accept it with: rsdump refresh --accept main/regions"))
     }
 
@@ -146,7 +146,7 @@ struct GuardsTests {
         let id = try CollectionID("main/regions")
         func text(_ guards: Guards, _ new: [String]) throws -> String {
             let found = guards.violations(of: try table(new), after: try table(state()))
-            return "\(DumpsError.guarded(id, found, command: "rsdump refresh"))"
+            return "\(Failure.guarded(id, found, command: "rsdump refresh"))"
         }
         #expect(
             try text(Guards(), []).hasPrefix(
@@ -177,7 +177,7 @@ struct GuardsTests {
                 "unknown keyword", "schema", "required-ids", "max-added", "max-added", "guards",
             ])) func refusesTheRest(_ yaml: String, _ word: String)
     {
-        let error = #expect(throws: DumpsError.self) { try guards(yaml) }
+        let error = #expect(throws: Failure.self) { try guards(yaml) }
         #expect(error.map { "\($0)".contains(word) && $0.line == 2 } == true, "\(String(describing: error))")
     }
 

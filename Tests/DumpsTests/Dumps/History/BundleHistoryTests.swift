@@ -53,7 +53,7 @@ import Testing
             await #expect {
                 try await found.open()
             } throws: {
-                ($0 as? DumpsError)?.kind == .bundle
+                ($0 as? Failure).map(FailureClass.init) == .bundle
             }
         }
     }
@@ -115,8 +115,8 @@ import Testing
                     _ = try await BundleHistory([.path("\(tree.dumps)/\(name)")]).bundles(
                         of: CollectionID("main/regions"))
                 } throws: {
-                    guard let error = $0 as? DumpsError, error.kind == .bundle else { return false }
-                    return error.problem.contains("\(tree.dumps)/\(name): ")
+                    guard let error = $0 as? Failure, FailureClass(error) == .bundle else { return false }
+                    return "\(error)".contains("\(tree.dumps)/\(name): ")
                 }
             }
         }

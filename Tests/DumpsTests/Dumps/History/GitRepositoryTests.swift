@@ -56,7 +56,7 @@ import Testing
             try tree.commit("first", second: 1)
             try tree.commit("second", second: 2)
             let repository = try await GitRepository(containing: tree.dumps)
-            let wanted = DumpsError.noRevision(directory: tree.dumps, name: name, gap: nil)
+            let wanted = Failure.noRevision(directory: tree.dumps, name: name, gap: nil)
             await #expect(throws: wanted) { try await repository.revision(name) }
         }
     }
@@ -67,8 +67,8 @@ import Testing
             try tree.commit("first", second: 1)
             let repository = try await GitRepository(containing: tree.dumps)
             let head = try await repository.revision("HEAD")
-            await #expect(throws: DumpsError.invalidPath(path)) { try await repository.file(path, at: head) }
-            await #expect(throws: DumpsError.invalidPath(path)) { try await repository.revisions(touching: path) }
+            await #expect(throws: Failure.invalidPath(path)) { try await repository.file(path, at: head) }
+            await #expect(throws: Failure.invalidPath(path)) { try await repository.revisions(touching: path) }
         }
     }
 
@@ -77,13 +77,13 @@ import Testing
         await #expect {
             _ = try await GitRepository(containing: folder.path)
         } throws: {
-            guard let error = $0 as? DumpsError, error.code == .usage, error.file == folder.path else { return false }
+            guard let error = $0 as? Failure, error.code == .usage, error.place == folder.path else { return false }
             return error.problem.contains("not a git repository")
         }
         await #expect {
             _ = try await GitRepository(containing: "/nowhere/at/all")
         } throws: {
-            ($0 as? DumpsError)?.problem.contains("not in a git work tree") == true
+            ($0 as? Failure)?.problem.contains("not in a git work tree") == true
         }
     }
 
@@ -91,7 +91,7 @@ import Testing
         try await WorkTree.with { tree in
             let repository = try await GitRepository(containing: tree.dumps)
             #expect(try await repository.revisions(touching: "main/regions.zip").isEmpty)
-            let wanted = DumpsError.noRevision(directory: tree.dumps, name: "HEAD", gap: nil)
+            let wanted = Failure.noRevision(directory: tree.dumps, name: "HEAD", gap: nil)
             await #expect(throws: wanted) { try await repository.revision("HEAD") }
         }
     }
@@ -180,7 +180,7 @@ import Testing
             await #expect {
                 _ = try await repository.file("main/regions.zip", at: head)
             } throws: {
-                guard let error = $0 as? DumpsError, error.code == .refused else { return false }
+                guard let error = $0 as? Failure, error.code == .refused else { return false }
                 return error.problem == "there are more than 4095 bytes"
             }
         }
@@ -221,7 +221,7 @@ import Testing
             #expect(unsafe mkfifo(head, 0o600) == 0)
             var bounds = HistoryLimits()
             bounds.gitSeconds = 1
-            let error = await #expect(throws: DumpsError.self) {
+            let error = await #expect(throws: Failure.self) {
                 try await GitRepository(containing: tree.dumps, bounds: bounds)
             }
             #expect(error?.description.contains("it took longer than 1 second") == true)
@@ -252,11 +252,11 @@ import Testing
             try tree.write(Array("ref: refs/heads/main\n".utf8), to: "HEAD")
             try tree.write(Array((String(repeating: "1", count: 40) + "\n").utf8), to: "refs/heads/main")
             try tree.write([], to: "objects/x")
-            let error = await #expect(throws: DumpsError.self) {
+            let error = await #expect(throws: Failure.self) {
                 let repository = try await GitRepository(containing: tree.dumps)
                 _ = try await repository.revision("HEAD")
             }
-            #expect(error?.file == tree.dumps && error?.problem.contains("bare repository") == true, "\(error as Any)")
+            #expect(error?.place == tree.dumps && error?.problem.contains("bare repository") == true, "\(error as Any)")
             #expect(!FileManager.default.fileExists(atPath: trace))
         }
     }

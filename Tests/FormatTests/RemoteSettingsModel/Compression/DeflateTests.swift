@@ -66,11 +66,11 @@ struct DeflateTests {
             packed = output
         }
         #expect(try Inflater.inflate(Bytes(packed), size: count) == content.array)
-        #expect(throws: FormatError.trailingBytes) { try Inflater.inflate(Bytes(packed + [0]), size: count) }
-        #expect(throws: FormatError.streamTooShort) { try Inflater.inflate(Bytes(packed), size: count + 1) }
-        #expect(throws: FormatError.streamTooShort) { try Inflater.inflate(Bytes(packed.dropLast()), size: count) }
+        #expect(throws: Failure.trailingBytes) { try Inflater.inflate(Bytes(packed + [0]), size: count) }
+        #expect(throws: Failure.streamTooShort) { try Inflater.inflate(Bytes(packed), size: count + 1) }
+        #expect(throws: Failure.streamTooShort) { try Inflater.inflate(Bytes(packed.dropLast()), size: count) }
         if count > 0 {
-            #expect(throws: FormatError.streamTooLong) { try Inflater.inflate(Bytes(packed), size: count - 1) }
+            #expect(throws: Failure.streamTooLong) { try Inflater.inflate(Bytes(packed), size: count - 1) }
         }
     }
 
@@ -98,8 +98,8 @@ struct DeflateTests {
         for index in [0, 2, member.count - 1, member.count - 5] {
             var damaged = member
             damaged[index] ^= 0x55
-            #expect(throws: FormatError.corruptStream) { try decompress(damaged, piece: 100) }
+            #expect(throws: Failure.corruptStream) { try decompress(damaged, piece: 100) }
         }
-        #expect(throws: FormatError.corruptStream) { try decompress(member + [1, 2, 3], piece: 100) }
+        #expect(throws: Failure.corruptStream) { try decompress(member + [1, 2, 3], piece: 100) }
     }
 }

@@ -26,7 +26,7 @@ final class FileStoreTests {
 
     @Test func aWriterWritesNothingThatItsReaderRefuses() throws {
         try FileStore.replace(path("a"), with: Bytes(utf8: "abc"), limit: 3)
-        let error = #expect(throws: BundleError.self) {
+        let error = #expect(throws: Failure.self) {
             try FileStore.replace(path("a"), with: Bytes(utf8: "abcd"), limit: 3)
         }
         #expect(error?.isTooLarge == true)
@@ -61,34 +61,34 @@ final class FileStoreTests {
         try link("loop", to: path("loop"))
         for (name, code) in [(String(repeating: "a", count: 300), ENAMETOOLONG), ("loop/a", ELOOP)] {
             let path = path(name)
-            func told(_ body: () throws(BundleError) -> Void) {
-                do throws(BundleError) {
+            func told(_ body: () throws(Failure) -> Void) {
+                do throws(Failure) {
                     try body()
                     Issue.record("nothing was thrown for \(name)")
                 } catch {
-                    #expect(error.errorNumber == code && error.file == path, "\(error)")
+                    #expect(error.errorNumber == code && error.place == path, "\(error)")
                 }
             }
-            told { () throws(BundleError) in _ = try FileStore.size(path) }
-            told { () throws(BundleError) in _ = try FileStore.exists(path) }
-            told { () throws(BundleError) in _ = try FileStore.isDirectory(path) }
-            told { () throws(BundleError) in _ = try FileStore.resolved(path) }
-            told { () throws(BundleError) in _ = try FileStore.kind(path) }
-            told { () throws(BundleError) in _ = try FileStore.identity(path) }
-            told { () throws(BundleError) in _ = try FileStore.read(path, limit: 10) }
-            told { () throws(BundleError) in _ = try FileStore.list(path) }
-            told { () throws(BundleError) in _ = try WritableFile(creating: path) }
+            told { () throws(Failure) in _ = try FileStore.size(path) }
+            told { () throws(Failure) in _ = try FileStore.exists(path) }
+            told { () throws(Failure) in _ = try FileStore.isDirectory(path) }
+            told { () throws(Failure) in _ = try FileStore.resolved(path) }
+            told { () throws(Failure) in _ = try FileStore.kind(path) }
+            told { () throws(Failure) in _ = try FileStore.identity(path) }
+            told { () throws(Failure) in _ = try FileStore.read(path, limit: 10) }
+            told { () throws(Failure) in _ = try FileStore.list(path) }
+            told { () throws(Failure) in _ = try WritableFile(creating: path) }
         }
     }
 
     /// Without the refusal, each of these would wait for somebody at the other end.
     @Test func aPipeIsNoFile() throws {
         try #require(unsafe mkfifo(path("pipe"), 0o600) == 0)
-        let refused = BundleError("use", path("pipe"), errno: BundleError.notRegular)
+        let refused = Failure("use", path("pipe"), errno: Failure.notRegular)
         #expect(throws: refused) { try FileStore.read(path("pipe"), limit: 10) }
         #expect(throws: refused) { try FileStore.readPieces(path("pipe")) { _ in } }
-        #expect(throws: BundleError.self) { try WritableFile(creating: path("pipe")) }
-        #expect(throws: BundleError.self) { try WritableFile(appendingTo: path("pipe")) }
+        #expect(throws: Failure.self) { try WritableFile(creating: path("pipe")) }
+        #expect(throws: Failure.self) { try WritableFile(appendingTo: path("pipe")) }
         #expect("\(refused)".contains("not a regular file"))
         // Somebody listens, so that opening succeeds; still it is no file.
         let reader = unsafe open(path("pipe"), O_RDONLY | O_NONBLOCK)
@@ -104,12 +104,12 @@ final class FileStoreTests {
         try FileStore.replace(path("file"), with: Bytes(utf8: "old"))
         try link("link", to: path("file"))
         let codes = [
-            "pipe": BundleError.notRegular, "/dev/null": BundleError.notRegular, "link": BundleError.isLink,
+            "pipe": Failure.notRegular, "/dev/null": Failure.notRegular, "link": Failure.isLink,
             "folder": EISDIR,
         ]
         for (name, code) in codes {
             let path = name.hasPrefix("/") ? name : path(name)
-            let refused = BundleError("replace", path, errno: code)
+            let refused = Failure("replace", path, errno: code)
             #expect(throws: refused) { try FileStore.checkOutput(path) }
             #expect(throws: refused) { try FileStore.writeOutput(path, Bytes(utf8: "x")) }
         }
@@ -149,7 +149,7 @@ final class FileStoreTests {
         try FileStore.removeTree(path("tree"))
         #expect(try names() == ["precious"])
         #expect(try FileStore.read(path("precious/in/a"), limit: 10)?.text == "1")
-        #expect(throws: BundleError.self) {
+        #expect(throws: Failure.self) {
             try link("again", to: path("precious"))
             try FileStore.refuseLink(path("again"))
         }
@@ -160,8 +160,8 @@ final class FileStoreTests {
     @Test func aLongerFileThanTheLimitIsRefused() throws {
         try FileStore.replace(path("a"), with: Bytes(utf8: "12345"))
         #expect(try FileStore.read(path("a"), limit: 5)?.text == "12345")
-        let error = #expect(throws: BundleError.self) { try FileStore.read(path("a"), limit: 4) }
-        #expect(error == BundleError("read", path("a"), errno: EFBIG))
+        let error = #expect(throws: Failure.self) { try FileStore.read(path("a"), limit: 4) }
+        #expect(error == Failure("read", path("a"), errno: EFBIG))
     }
 
     @Test func piecesAreTheWholeFile() throws {
@@ -175,7 +175,7 @@ final class FileStoreTests {
         }
         #expect(read == content)
         #expect(largest <= 256 << 10)
-        #expect(throws: BundleError.self) { try FileStore.readPieces(path("b")) { _ in } }
+        #expect(throws: Failure.self) { try FileStore.readPieces(path("b")) { _ in } }
     }
 
     @Test func outputTakesThePlaceOfADirectory() throws {
@@ -188,14 +188,14 @@ final class FileStoreTests {
         #expect(try FileStore.read(path("a/deep/file"), limit: 1)?.text == "b")
         #expect(try names() == ["a"])
         // What cannot take the place of a directory leaves it there.
-        let error = #expect(throws: BundleError.self) { try FileStore.exchangeOutput(path("c"), with: path("a")) }
-        #expect(error?.isMissing == true && error?.file == path("a"))
+        let error = #expect(throws: Failure.self) { try FileStore.exchangeOutput(path("c"), with: path("a")) }
+        #expect(error?.isMissing == true && error?.place == path("a"))
         #expect(try FileStore.read(path("a/deep/file"), limit: 1)?.text == "b")
         #expect(try names() == ["a"])
         try FileStore.replace(path("file"), with: Bytes(utf8: "file"))
         try FileStore.exchangeOutput(path("a"), with: path("file"))
         #expect(try FileStore.read(path("file/deep/file"), limit: 1)?.text == "b")
-        #expect(throws: BundleError.self) { try FileStore.flush(tree: path("c")) }
+        #expect(throws: Failure.self) { try FileStore.flush(tree: path("c")) }
     }
 
     @Test func whatIsAtAPath() throws {
@@ -206,7 +206,7 @@ final class FileStoreTests {
         #expect(try FileStore.kind(directory.path) == .directory)
         #expect(try FileStore.kind(path("nothing")) == nil)
         #expect(try FileStore.kind(path("file/nothing")) == nil)
-        #expect(throws: BundleError.self) { try FileStore.kind(path(String(repeating: "x", count: 300))) }
+        #expect(throws: Failure.self) { try FileStore.kind(path(String(repeating: "x", count: 300))) }
     }
 
     @Test(arguments: [false, true])
@@ -224,9 +224,9 @@ final class FileStoreTests {
     /// What was there stays, and no temporary file is left.
     @Test func aFailedReplacementLeavesNothing() throws {
         try FileManager.default.createDirectory(atPath: path("a/full"), withIntermediateDirectories: true)
-        #expect(throws: BundleError.self) { try FileStore.replace(path("a"), with: Bytes(utf8: "x")) }
+        #expect(throws: Failure.self) { try FileStore.replace(path("a"), with: Bytes(utf8: "x")) }
         #expect(try names() == ["a"])
-        let error = #expect(throws: BundleError.self) { try FileStore.replace(path("none/a"), with: Bytes()) }
+        let error = #expect(throws: Failure.self) { try FileStore.replace(path("none/a"), with: Bytes()) }
         #expect(error?.isMissing == true)
         #expect(error?.description.contains(path("none/a")) == true)
     }
@@ -240,8 +240,8 @@ final class FileStoreTests {
         #expect(try FileStore.read(path("a"), limit: 100)?.text == "new")
         #expect(try names() == ["a", "outside"])
         try link("b", to: path("outside"))
-        #expect(throws: BundleError.self) { try WritableFile(creating: path("b")) }
-        #expect(throws: BundleError.self) { try WritableFile(appendingTo: path("b")) }
+        #expect(throws: Failure.self) { try WritableFile(creating: path("b")) }
+        #expect(throws: Failure.self) { try WritableFile(appendingTo: path("b")) }
         #expect(try FileStore.read(path("outside"), limit: 100)?.text == "untouched")
     }
 
@@ -255,7 +255,7 @@ final class FileStoreTests {
         try link(linked, to: path("outside") + (linked.hasSuffix("deep") ? "/deep" : ""))
         let (root, target) = (path("root"), path("root/sub/deep/a"))
         try FileStore.replace(path("root/a"), with: Bytes(utf8: "mine"))
-        let refused = BundleError("use", path(linked), errno: BundleError.isLink)
+        let refused = Failure("use", path(linked), errno: Failure.isLink)
         #expect(throws: refused) { try FileStore.replace(target, below: root, with: Bytes(utf8: "x")) }
         #expect(throws: refused) { try FileStore.replace(target, below: root, with: Bytes(), isContended: true) }
         #expect(throws: refused) { try WritableFile(creating: target, below: root) }
@@ -264,8 +264,8 @@ final class FileStoreTests {
         #expect(throws: refused) { try FileStore.rename(self.path("root/a"), to: target, below: root) }
         #expect(throws: refused) { try FileStore.rename(target, to: self.path("root/b"), below: root) }
         #expect(throws: refused) { try FileStore.makeDirectories(target, below: root) }
-        #expect(throws: BundleError.self) { try FileStore.remove(root + "/../outside/a", below: root) }
-        #expect(throws: BundleError.self) { try FileStore.remove(self.path("outside/a"), below: root) }
+        #expect(throws: Failure.self) { try FileStore.remove(root + "/../outside/a", below: root) }
+        #expect(throws: Failure.self) { try FileStore.remove(self.path("outside/a"), below: root) }
         for name in ["outside/a", "outside/deep/a"] {
             #expect(try FileStore.read(path(name), limit: 10)?.text == "kept")
         }
@@ -317,7 +317,7 @@ final class FileStoreTests {
         try FileStore.makeDirectories(path("a/b/c"))
         #expect(try FileStore.isDirectory(path("a/b/c")))
         try FileStore.replace(path("file"), with: Bytes())
-        #expect(throws: BundleError.self) { try FileStore.makeDirectories(path("file/d")) }
+        #expect(throws: Failure.self) { try FileStore.makeDirectories(path("file/d")) }
     }
 
     /// A commit can carry thousands of directories, each in the one before: more than a process may have open files,
@@ -387,8 +387,8 @@ final class FileStoreTests {
         try FileStore.makeDirectories(path("tree"))
         try FileStore.replace(path("tree/a"), with: Bytes())
         try makeUnreadableName(in: "tree")
-        let error = #expect(throws: BundleError.self) { try FileStore.list(path("tree")) }
-        #expect(error == BundleError("use", path("tree/\u{FFFD}"), errno: BundleError.notUTF8))
+        let error = #expect(throws: Failure.self) { try FileStore.list(path("tree")) }
+        #expect(error == Failure("use", path("tree/\u{FFFD}"), errno: Failure.notUTF8))
         #expect(try FileStore.list(path("tree"), isLossy: true) == ["a", "\u{FFFD}"])
         try FileStore.removeChildren(of: path("tree"), below: directory.path) { $0 != "a" }
         #expect(try FileStore.list(path("tree")) == ["a"])
@@ -424,8 +424,8 @@ final class FileStoreTests {
         try FileStore.replace(path("a"), with: Bytes(utf8: "x"))
         try FileStore.link(path("a"), as: path("b"))
         #expect(try FileStore.identity(path("a")) == FileStore.identity(path("b")))
-        #expect(throws: BundleError.self) { try FileStore.link(path("a"), as: path("b")) }
-        #expect(throws: BundleError.self) { try FileStore.rename(path("c"), to: path("d")) }
+        #expect(throws: Failure.self) { try FileStore.link(path("a"), as: path("b")) }
+        #expect(throws: Failure.self) { try FileStore.rename(path("c"), to: path("d")) }
     }
 
     @Test func writingGoesOnBehindTheEnd() throws {
@@ -490,9 +490,9 @@ final class FileStoreTests {
         #expect(try DirectoryLock(path("other")) != nil)
         first = nil
         #expect(try DirectoryLock(directory.path) != nil)
-        let missing = #expect(throws: BundleError.self) { try DirectoryLock(path("missing")) }
+        let missing = #expect(throws: Failure.self) { try DirectoryLock(path("missing")) }
         #expect(missing?.isMissing == true)
         try FileStore.replace(path("file"), with: Bytes())
-        #expect(throws: BundleError.self) { try DirectoryLock(path("file")) }
+        #expect(throws: Failure.self) { try DirectoryLock(path("file")) }
     }
 }

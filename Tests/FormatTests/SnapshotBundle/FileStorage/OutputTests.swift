@@ -27,15 +27,15 @@ struct OutputTests {
             try FileManager.default.createDirectory(atPath: copy, withIntermediateDirectories: false)
             try FileStore.checkReplaceable(copy)
             try FileStore.replace(copy + "/second", with: Bytes(utf8: "second"))
-            #expect(throws: BundleError.self) { try FileStore.checkReplaceable(copy) }
+            #expect(throws: Failure.self) { try FileStore.checkReplaceable(copy) }
             let third = try made("third")
             defer { withExtendedLifetime(third) {} }
-            #expect(throws: BundleError.self) { try FileStore.placeOutput(third.path, at: copy) }
+            #expect(throws: Failure.self) { try FileStore.placeOutput(third.path, at: copy) }
             #expect(try FileStore.list(copy) == ["second"] && FileStore.list(third.path) == ["third"])
 
             let link = directory + "/link"
             try FileManager.default.createSymbolicLink(atPath: link, withDestinationPath: path)
-            #expect(throws: BundleError.self) { try FileStore.placeOutput(third.path, at: link) }
+            #expect(throws: Failure.self) { try FileStore.placeOutput(third.path, at: link) }
             #expect(try FileStore.list(path) == ["second"])
         }
     }
@@ -48,7 +48,7 @@ struct OutputTests {
             let bytes = try MappedFile(path: source).bytes
             try #require(FileHandle(forWritingAtPath: source)).truncate(atOffset: 0)
             let file = try WritableFile(creating: directory + "/target")
-            let error = try #require(throws: BundleError.self) { try file.write(bytes) }
+            let error = try #require(throws: Failure.self) { try file.write(bytes) }
             #expect(error.isOfSource && error.description.contains("truncated"), "\(error)")
         }
     }

@@ -43,7 +43,7 @@ import Testing
         ] {
             #expect(try DefaultsDocument(Bytes(utf8: text)).members.map(\.line) == [3, 4])
         }
-        let error = #expect(throws: ParameterError.self) {
+        let error = #expect(throws: Failure.self) {
             try DefaultsDocument(Bytes(utf8: "{\n\"a\": 1,\n\"a\": 2}"))
         }
         #expect(error?.line == 3)
@@ -58,7 +58,7 @@ import Testing
         "<plist><dict/></plist><plist/>", "{ a = b; }", "\u{FEFF}\u{FEFF}<plist><dict/></plist>",
     ])
     func whatIsNoDocumentIsRefused(_ text: String) {
-        #expect(throws: ParameterError.self) { try DefaultsDocument(Bytes(utf8: text)) }
+        #expect(throws: Failure.self) { try DefaultsDocument(Bytes(utf8: text)) }
     }
 
     private func texts(_ text: String) throws -> [String: String] {
@@ -83,7 +83,7 @@ import Testing
             "<a><entry><value>k</value></entry></a>", "<a><entry/></a>", "<a><entry><key>k</entry></a>", "<a><entry>",
             "<a><entry><key>k</key><value>1</value></entry></a><b/>", "<a b='><entry>",
         ] {
-            #expect(throws: ParameterError.self, "\(map)") { try texts(map) }
+            #expect(throws: Failure.self, "\(map)") { try texts(map) }
         }
     }
 
@@ -108,12 +108,12 @@ import Testing
         "<real>inf</real>", "<real>--1</real>", "<real>+-1</real>", "<real>1.2.3</real>", "<real>0x10</real>",
     ])
     func noPropertyListsNumber(_ value: String) {
-        #expect(throws: ParameterError.self) { try texts("<plist><dict><key>a</key>\(value)</dict></plist>") }
+        #expect(throws: Failure.self) { try texts("<plist><dict><key>a</key>\(value)</dict></plist>") }
     }
 
     @Test func onlyPropertyListsArePropertyLists() throws {
         for text in ["{}", "<defaultsMap/>"] {
-            #expect(throws: ParameterError.self) { try DefaultsDocument(propertyList: Bytes(utf8: text)) }
+            #expect(throws: Failure.self) { try DefaultsDocument(propertyList: Bytes(utf8: text)) }
         }
         #expect(try DefaultsDocument(propertyList: Bytes(utf8: "\u{FEFF}<plist><dict/></plist>")).members.isEmpty)
     }

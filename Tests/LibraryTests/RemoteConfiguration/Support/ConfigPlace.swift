@@ -178,8 +178,8 @@ final class ConfigPlace: Sendable {
 
 /// A transport without a network.
 struct NoNetwork: HTTPTransport {
-    func send(_ request: HTTPRequest) async throws(HTTPError) -> HTTPResponse {
-        throw HTTPError(request.url, .unreachable("this test is offline"))
+    func send(_ request: HTTPRequest) async throws(Failure) -> HTTPResponse {
+        throw Failure(request.url, .unreachable("this test is offline"))
     }
 }
 
@@ -189,11 +189,11 @@ final class HangingTransport: HTTPTransport {
 
     func letGo() { gone.withLock { $0 = true } }
 
-    func send(_ request: HTTPRequest) async throws(HTTPError) -> HTTPResponse {
+    func send(_ request: HTTPRequest) async throws(Failure) -> HTTPResponse {
         while !gone.withLock({ $0 }) {
             try? await Task.detached { try await Task.sleep(for: .milliseconds(5)) }.value
         }
-        throw HTTPError(request.url, .unreachable("it was let go"))
+        throw Failure(request.url, .unreachable("it was let go"))
     }
 }
 

@@ -22,11 +22,11 @@ final class GatedTransport: HTTPTransport {
 
     func hasHeld() async { while requests == 0 { try? await Task.sleep(for: .milliseconds(1)) } }
 
-    func send(_ request: HTTPRequest) async throws(HTTPError) -> HTTPResponse {
+    func send(_ request: HTTPRequest) async throws(Failure) -> HTTPResponse {
         if "\(request.url)".contains(text) {
             count.withLock { $0 += 1 }
             while !isOpen.withLock({ $0 }) {
-                if Task.isCancelled { throw HTTPError(request.url, .cancelled) }
+                if Task.isCancelled { throw Failure(request.url, .cancelled) }
                 try? await Task.sleep(for: .milliseconds(1))
             }
         }

@@ -71,8 +71,8 @@ final class Workplace: Sendable {
 
 /// A transport without a network: every request fails.
 struct NoTransport: HTTPTransport {
-    func send(_ request: HTTPRequest) async throws(HTTPError) -> HTTPResponse {
-        throw HTTPError(request.url, .unreachable("this test is offline"))
+    func send(_ request: HTTPRequest) async throws(Failure) -> HTTPResponse {
+        throw Failure(request.url, .unreachable("this test is offline"))
     }
 }
 

@@ -101,9 +101,9 @@ struct EventStreamReaderTests {
                 #expect(try reader.next() == nil || line.hasPrefix("data"))
                 reader = EventStreamReader()
                 reader.feed(Array("\(start)\(line)x".utf8))
-                #expect(throws: FormatError.lineTooLong(limit: most)) { try reader.next() }
+                #expect(throws: Failure.lineTooLong(limit: most)) { try reader.next() }
                 reader.feed(Array("\n\ndata: a\n\n".utf8))
-                #expect(throws: FormatError.lineTooLong(limit: most)) { try reader.next() }
+                #expect(throws: Failure.lineTooLong(limit: most)) { try reader.next() }
             }
         }
         var reader = EventStreamReader()
@@ -112,7 +112,7 @@ struct EventStreamReaderTests {
             #expect(try reader.next() == nil)
         }
         reader.feed([120])
-        #expect(throws: FormatError.self) { try reader.next() }
+        #expect(throws: Failure.self) { try reader.next() }
     }
 
     @Test func aLongEventIsRefusedBeforeItEnds() throws {
@@ -126,6 +126,6 @@ struct EventStreamReaderTests {
         whole.feed([10])
         #expect(try whole.next()?.data.count == (64 << 10) - 1)
         reader.feed(line)
-        #expect(throws: FormatError.eventTooLong(limit: 64 << 10)) { try reader.next() }
+        #expect(throws: Failure.eventTooLong(limit: 64 << 10)) { try reader.next() }
     }
 }

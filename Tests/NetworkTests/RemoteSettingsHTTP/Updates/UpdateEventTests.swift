@@ -45,15 +45,15 @@ struct UpdateEventTests {
         #"{"timestamp":5,"collections":[5]}"#, #"{"timestamp":5} "more""#, #"{"collections":["main/cfr"]}"#,
     ])
     func dataThatIsRefused(text: String) {
-        #expect(throws: FormatError.self) { try UpdateEvent(updateJSON: Bytes(utf8: text)) }
-        #expect(throws: FormatError.self) { try UpdateEvent(pauseJSON: Bytes(utf8: text)) }
+        #expect(throws: Failure.self) { try UpdateEvent(updateJSON: Bytes(utf8: text)) }
+        #expect(throws: Failure.self) { try UpdateEvent(pauseJSON: Bytes(utf8: text)) }
     }
 
     @Test func longAndDeepDataIsRefused() {
         let long = #"{"timestamp":5,"more":"\#(String(repeating: "x", count: 64 << 10))"}"#
         let deep = #"{"timestamp":5,"more":\#(String(repeating: "[", count: 20) + String(repeating: "]", count: 20))}"#
         for text in [long, deep] {
-            let error = #expect(throws: FormatError.self) { try UpdateEvent(updateJSON: Bytes(utf8: text)) }
+            let error = #expect(throws: Failure.self) { try UpdateEvent(updateJSON: Bytes(utf8: text)) }
             #expect(error?.description.contains("\"update\"") == true)
         }
     }

@@ -18,7 +18,7 @@ import Testing
     private func problems(_ text: String) throws -> [(line: Int?, problem: String)] {
         do {
             _ = try read(text)
-        } catch let error as DumpsError {
+        } catch let error as Failure {
             return error.problems.map { ($0.line, $0.problem) }
         }
         return []

@@ -21,20 +21,20 @@ import Glibc
         }
         do {
             return try SourceDirectory(root).read()
-        } catch let error as DumpsError {
-            throw DumpsError(
+        } catch let error as Failure {
+            throw Failure(
                 problems: error.problems.map {
-                    DumpsError(
-                        file: String($0.file.dropFirst(root.utf8.count + 1)), line: $0.line, problem: $0.problem,
+                    Failure(
+                        place: String($0.place.dropFirst(root.utf8.count + 1)), line: $0.line, problem: $0.problem,
                         remedy: $0.remedy)
                 })
         }
     }
 
-    private func problems(_ files: [String: String]) throws -> [DumpsError] {
+    private func problems(_ files: [String: String]) throws -> [Failure] {
         do {
             _ = try read(files)
-        } catch let error as DumpsError {
+        } catch let error as Failure {
             return error.problems
         }
         return []
@@ -109,17 +109,17 @@ import Glibc
         let sources = try directory.read()
         #expect(sources.map { "\($0.id)" } == ["main/one", "main/two"])
         #expect(
-            try directory.unused(by: sources).map(\.file).sorted()
+            try directory.unused(by: sources).map(\.place).sorted()
                 == (unused + ["main/two/link"]).map { "\(root)/\($0)" }.sorted())
         let two = [try CollectionID("main/two")]
         #expect(
-            try directory.unused(by: directory.read(two), names: two).map(\.file).sorted()
+            try directory.unused(by: directory.read(two), names: two).map(\.place).sorted()
                 == ["data/z.json", "link", "notes.txt"].map { "\(root)/main/two/\($0)" })
     }
 
     @Test func withoutCollectionsTheUnusedFilesAreTheProblem() throws {
         #expect(
-            try problems(["main/prompts/chat/v1/model.json": "{}", "app-config.yaml": "{}"]).map(\.file)
+            try problems(["main/prompts/chat/v1/model.json": "{}", "app-config.yaml": "{}"]).map(\.place)
                 == ["app-config.yaml", "main/prompts/chat/v1/model.json"])
         #expect(try problems(["main/.keep": ""]).map(\.problem) == ["there are no collections in this directory"])
     }
@@ -127,7 +127,7 @@ import Glibc
     @Test(arguments: ["Collection.yaml", "COLLECTION.json"])
     func aCollectionFileInAnotherCaseIsNoRecord(_ name: String) throws {
         let found = try problems(["main/two/\(name)": #"{"metadata": {}}"#])
-        #expect(found.count == 1 && found[0].remedy.contains("rename it to collection.yaml"), "\(found)")
+        #expect(found.count == 1 && found[0].remedy!.contains("rename it to collection.yaml"), "\(found)")
     }
 
     @Test func attachmentsAreDescribedByWhatTheyAre() throws {
@@ -163,13 +163,13 @@ import Glibc
         try FileStore.makeDirectories("\(root)/.elsewhere")
         try FileStore.replace("\(root)/.elsewhere/x", with: Bytes(utf8: "secret"))
         try link("\(root)/main/c/other", to: "\(root)/.elsewhere")
-        #expect(throws: DumpsError.self) { try SourceDirectory(root).read() }
+        #expect(throws: Failure.self) { try SourceDirectory(root).read() }
         try link("\(root)/main/d.yaml", to: "\(root)/.elsewhere/x")
-        #expect(throws: DumpsError.self) { try SourceDirectory(root).collections() }
+        #expect(throws: Failure.self) { try SourceDirectory(root).collections() }
     }
 
     private func link(_ path: String, to target: String) throws {
-        guard unsafe symlink(target, path) == 0 else { throw BundleError("link", path) }
+        guard unsafe symlink(target, path) == 0 else { throw Failure("link", path) }
     }
 
     @Test func everyProblemIsNamedWithItsLine() throws {
@@ -190,7 +190,7 @@ import Glibc
             """
         let found = try problems(["main/c.yaml": text])
         #expect(found.map(\.line) == [1, 2, 5, 6, 7, 8, 9, 10, 11, 12, 13])
-        #expect(found.allSatisfy { $0.file == "main/c.yaml" && !$0.remedy.isEmpty })
+        #expect(found.allSatisfy { $0.place == "main/c.yaml" && !$0.remedy!.isEmpty })
     }
 
     @Test(arguments: [

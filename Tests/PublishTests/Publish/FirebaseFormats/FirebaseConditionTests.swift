@@ -1,6 +1,7 @@
 import Dumps
 import Publish
 @testable import TargetFilter
+import RemoteSettingsModel
 import Testing
 
 /// Conditions of Firebase Remote Config against devices, with the result that its documentation gives, found by hand.
@@ -71,7 +72,7 @@ import Testing
         "app.version.matches(['(?P<a>x)'])", "app.version.matches(['(?s).'])", "device.os == 'beos'",
     ])
     func whatHasNoTranslationIsNamed(_ expression: String) {
-        do throws(DumpsError) {
+        do throws(Failure) {
             _ = try FirebaseCondition(parsing: expression)
             Issue.record("\(expression) was taken")
         } catch {
@@ -88,7 +89,7 @@ import Testing
         "dateTime >= dateTime('2025-06-02T00:00:00', 'Atlantis/Poseidonis')", "§",
     ])
     func whatIsNotInTheGrammarIsRefused(_ expression: String) {
-        #expect(throws: DumpsError.self) { try FirebaseCondition(parsing: expression) }
+        #expect(throws: Failure.self) { try FirebaseCondition(parsing: expression) }
     }
 
     @Test func anErrorNamesTheWrongWord() {

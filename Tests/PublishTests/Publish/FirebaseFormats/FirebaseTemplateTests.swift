@@ -24,7 +24,7 @@ import Testing
     private func problems(_ text: String, skipping: Bool = false) -> [Int?] {
         do {
             _ = try template(text, skipping: skipping)
-        } catch let error as DumpsError {
+        } catch let error as Failure {
             return error.problems.map(\.line)
         } catch {
             Issue.record(error)
@@ -135,7 +135,7 @@ import Testing
     @Test func whatCannotBePublishedIsRefused() {
         var text = SourceText()
         text.line(0, "records: {a: {v: 1e999}}")
-        let error = #expect(throws: DumpsError.self) { try text.checked("template") }
+        let error = #expect(throws: Failure.self) { try text.checked("template") }
         #expect(error?.description.contains("template: publish would reject the result: ") ?? false)
     }
 
@@ -181,6 +181,6 @@ import Testing
         #"{"\#(String(repeating: "k", count: 257))": 1}"#,
     ])
     func whatIsNoDefaultsFileIsRefused(_ text: String) {
-        #expect(throws: DumpsError.self) { try DefaultsFile(Bytes(utf8: text), file: "defaults") }
+        #expect(throws: Failure.self) { try DefaultsFile(Bytes(utf8: text), file: "defaults") }
     }
 }

@@ -26,7 +26,7 @@ struct MirrorTree {
     /// Writes every resource of a server. Does I/O.
     ///
     /// - Parameter earlier: the path of the previous tree, whose deltas of attachments are reused.
-    /// - Throws: `BundleError`.
+    /// - Throws: `Failure`.
     mutating func write(_ origin: Origin, earlier: String) throws {
         notes = origin.conflicts.map(VisibleText.escape)
         let states = states(of: origin)
@@ -125,7 +125,7 @@ struct MirrorTree {
         while let piece = try pieces.next() {
             piece.withSpan { hasher.update($0) }
             size += piece.count
-            do throws(BundleError) {
+            do throws(Failure) {
                 try file.write(piece)
             } catch {
                 // If the bundle was truncated in the meantime, read its bytes again: this terminates the process with

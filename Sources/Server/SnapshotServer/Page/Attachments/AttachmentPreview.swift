@@ -15,7 +15,7 @@ enum AttachmentPreview {
     /// The maximum number of bytes to show from a text file.
     static let textBytes = 64 << 10
 
-    init(_ attachment: RecordAttachment, in bundle: BundleReader) throws(BundleError) {
+    init(_ attachment: RecordAttachment, in bundle: BundleReader) throws(Failure) {
         guard let size = try bundle.attachmentSize(attachment.hash) else {
             self = .missing
             return

@@ -12,8 +12,8 @@ struct CollectionPage {
 
     /// Returns the page.
     ///
-    /// - Throws: `BundleError` if the bundle cannot be read.
-    func html() throws(BundleError) -> HTMLWriter {
+    /// - Throws: `Failure` if the bundle cannot be read.
+    func html() throws(Failure) -> HTMLWriter {
         let facts = CollectionFacts(
             collection: collection, manifest: try collection.bundle.manifest(),
             content: Manifest.digest(of: try collection.bundle.manifestText()), now: now)

@@ -17,7 +17,7 @@ struct ParametersPage {
     /// Creates the page.
     ///
     /// - Returns: `nil` if the collection has no records, or if they are not parameters.
-    init?(collection: PageCatalog.Collection, now: Timestamp) throws(BundleError) {
+    init?(collection: PageCatalog.Collection, now: Timestamp) throws(Failure) {
         guard let set = try? ParameterSet(collection.bundle.payload().records), !set.records.isEmpty else { return nil }
         self.collection = collection
         self.set = set

@@ -25,7 +25,7 @@ struct RecordPage {
 
     /// Returns the page.
     ///
-    /// - Throws: `BundleError` or `FormatError` if the record or its attachment cannot be read.
+    /// - Throws: `Failure` or `Failure` if the record or its attachment cannot be read.
     func html() throws -> HTMLWriter {
         let attachment = try record.attachment()
         let preview = try attachment.map { try AttachmentPreview($0, in: collection.bundle) }

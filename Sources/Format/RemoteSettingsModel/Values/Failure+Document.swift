@@ -1,50 +1,5 @@
-/// An error that explains why a text, a document or a compressed stream does not have the required format.
-package struct FormatError: CodedError {
-    /// The reason: a code for programs, and a sentence for people.
-    package let reason: Reason
-    /// The position of the fault, in bytes from the start of the document; `nil` if the fault has no single position.
-    package let offset: Int?
-
-    /// Creates an error.
-    ///
-    /// - Parameters:
-    ///   - reason: the reason for the error.
-    ///   - offset: the position of the fault, in bytes from the start of the document.
-    package init(_ reason: Reason, at offset: Int? = nil) {
-        self.reason = reason
-        self.offset = offset
-    }
-
-    package struct Reason: Hashable, Sendable, CustomStringConvertible {
-        let code: FailureCode
-        package let description: String
-        /// The expected type, or the violated rule; `nil` if the sentence is not about one.
-        package let expected: String?
-        /// The actual value or type in place of the expected one.
-        package let found: String?
-
-        package init(_ code: FailureCode, _ description: String, expected: String? = nil, found: String? = nil) {
-            self.code = code
-            self.description = description
-            self.expected = expected
-            self.found = found
-        }
-    }
-
-    package var code: FailureCode { reason.code }
-
-    /// Returns the line number of the fault, starting at 1.
-    package func line(in document: Bytes) -> Int {
-        document.withSpan { $0.line(at: offset ?? 0) }
-    }
-}
-
-extension FormatError: CustomStringConvertible {
-    package var description: String { offset.map { "\(reason) at byte \($0)" } ?? "\(reason)" }
-}
-
 // MARK: JSON
-extension FormatError.Reason {
+extension Failure {
     /// The document is truncated inside a value.
     package static let unexpectedEnd = Self(.malformed, "the JSON document ends too early")
 
@@ -92,7 +47,8 @@ extension FormatError.Reason {
     /// The type of a value is not `expected`.
     package static func wrongType(expected: String, found: String) -> Self {
         Self(
-            .malformed, "\(VisibleText.excerpt(found)) where \(expected) is expected", expected: expected, found: found)
+            .malformed, "\(VisibleText.excerpt(found)) where \(expected) is expected",
+            cause: .mismatch(expected: expected, found: found))
     }
 
     /// Arrays and objects are nested deeper than `limit`.
@@ -124,30 +80,26 @@ extension FormatError.Reason {
 }
 
 // MARK: Changesets and payloads. Their JSON is valid, but violates the rules of the server's API.
-extension FormatError {
-    private init(_ code: FailureCode, _ sentence: String) { self.init(Reason(code, sentence)) }
-
-    private init(_ sentence: String) { self.init(.content, sentence) }
-
+extension Failure {
     /// The collection's metadata in this member is damaged. The position in `error` is relative to the metadata.
-    static func metadata(_ error: FormatError, member: String) -> Self {
+    static func metadata(_ error: Failure, member: String) -> Self {
         Self(error.code, "the collection's \(member) is damaged: in its text, \(error)")
     }
 
     package static func missing(_ key: String) -> Self {
-        Self("the changeset has no valid \(VisibleText.quote(key))")
+        Self(.content, "the changeset has no valid \(VisibleText.quote(key))")
     }
 
     static func recordWithoutID(offset: Int) -> Self {
-        Self("the record at byte \(offset) has no string \"id\"")
+        Self(.content, "the record at byte \(offset) has no string \"id\"")
     }
 
     static func invalidRecordID(_ id: String) -> Self {
-        Self("invalid record id \(VisibleText.quote(id)); a valid id is \(Identifier.rule)")
+        Self(.content, "invalid record id \(VisibleText.quote(id)); a valid id is \(Identifier.rule)")
     }
 
     static func duplicateRecord(_ id: String) -> Self {
-        Self("more than one record has the id \(VisibleText.quote(id))")
+        Self(.content, "more than one record has the id \(VisibleText.quote(id))")
     }
 
     package static func tooManyRecords(limit: Int) -> Self {
@@ -164,17 +116,19 @@ extension FormatError {
     }
 
     package static func invalidAttachment(record: String, problem: String) -> Self {
-        Self("record \(VisibleText.quote(record)) has an invalid attachment: \(VisibleText.excerpt(problem))")
+        Self(.content, "record \(VisibleText.quote(record)) has an invalid attachment: \(VisibleText.excerpt(problem))")
     }
 
     /// The metadata belongs to a collection other than the requested one.
     static func otherCollection(expected: CollectionID, found: String) -> Self {
-        Self("the metadata is for the wrong collection: expected \(expected), found \(VisibleText.excerpt(found))")
+        Self(
+            .content,
+            "the metadata is for the wrong collection: expected \(expected), found \(VisibleText.excerpt(found))")
     }
 
     /// A mirror's own metadata and the metadata that it received differ in a member other than `x5u`.
     static let otherMirroredMetadata = Self(
-        "a mirror may change only x5u in the metadata it received, but other members differ too")
+        .content, "a mirror may change only x5u in the metadata it received, but other members differ too")
 
     /// The records are not sorted by id, or the text around them is not that of a signed payload.
     static func notCanonical(problem: String) -> Self {
@@ -183,15 +137,14 @@ extension FormatError {
 }
 
 // MARK: Names, base64, and compressed streams
-extension FormatError {
+extension Failure {
     /// A name violates a rule.
     ///
     /// - Parameter what: the kind of name, such as `bucket id`.
     package static func invalidName(_ what: String, found: String, expected: String) -> Self {
         Self(
-            Reason(
-                .invalidName, "invalid \(what) \(VisibleText.quote(found)): expected \(expected)", expected: expected,
-                found: found))
+            .invalidName, "invalid \(what) \(VisibleText.quote(found)): expected \(expected)",
+            cause: .mismatch(expected: expected, found: found))
     }
 
     package static func base64(_ problem: String) -> Self { Self(.malformed, problem) }

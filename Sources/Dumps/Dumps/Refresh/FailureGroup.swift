@@ -1,10 +1,10 @@
-/// A class of a refresh's failures, by who has to act. A job's summary contains the advice for each class.
-enum FailureClass: CaseIterable {
+/// The failures of a refresh, by who has to act. A job's summary contains the advice for each group.
+enum FailureGroup: CaseIterable {
     case signature, refused, configuration, machine, server
 
-    init(_ kind: FailureKind) {
+    init(_ failure: FailureClass) {
         self =
-            switch kind {
+            switch failure {
             case .signature, .signatureLost: .signature
             case .rollback, .future, .equivocation: .refused
             case .budget, .configuration, .gone, .guarded, .pin, .unknown: .configuration

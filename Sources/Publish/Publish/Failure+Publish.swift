@@ -3,11 +3,11 @@ import RemoteSettingsModel
 import SnapshotBundle
 
 // Errors of publishing. Each comment states the problem that the error reports.
-extension DumpsError {
+extension Failure {
     /// The current timestamp is so far ahead of the clock that apps would refuse the next one.
     package static func clockBehind(_ id: CollectionID, present: Timestamp, time: Timestamp) -> Self {
         Self(
-            file: "\(id)",
+            place: "\(id)",
             problem:
                 "this machine's clock (\(time.rfc3339)) is more than a day behind the timestamp of the current state "
                 + "(\(present.rfc3339))",
@@ -18,7 +18,7 @@ extension DumpsError {
     /// The requested time is not later than the current timestamp.
     package static func notLater(_ id: CollectionID, present: Timestamp, time: Timestamp) -> Self {
         Self(
-            file: "\(id)",
+            place: "\(id)",
             problem: "--at \(time.rfc3339) is not later than the timestamp of the current state, \(present.rfc3339)",
             remedy: "give a later time")
     }
@@ -26,14 +26,14 @@ extension DumpsError {
     /// The current bundle is damaged or differs from its entry in the lock file.
     package static func damaged(_ id: CollectionID, _ problem: String) -> Self {
         Self(
-            .damaged, file: "\(id)", problem: "the current bundle cannot be used: \(problem)",
+            .damaged, place: "\(id)", problem: "the current bundle cannot be used: \(problem)",
             remedy: "restore it with git, or check it with: rsdump verify")
     }
 
     /// The state that is to be signed again does not verify against a configured root.
     package static func notVouched(_ id: CollectionID, _ problem: String) -> Self {
         Self(
-            .untrusted, file: "\(id)",
+            .untrusted, place: "\(id)",
             problem: "it has no valid signature from a root in dumps.yaml: \(problem)",
             remedy: "publish it from its source, or remove it with: rsdump remove \(id)")
     }
@@ -42,7 +42,7 @@ extension DumpsError {
     /// contain a PIN.
     package static func noSignature(_ problem: String) -> Self {
         Self(
-            .program, file: "--sign-with",
+            .program, place: "--sign-with",
             problem: "the command did not return a signature: \(problem); nothing was published",
             remedy: "test the command by itself, with any text on its standard input")
     }
@@ -54,7 +54,7 @@ extension DumpsError {
         _ id: CollectionID, current: Timestamp, time: Timestamp?, gap: String?
     ) -> Self {
         Self(
-            file: "\(id)",
+            place: "\(id)",
             problem: "the history of HEAD has no state before the current one (\(current.rfc3339))"
                 + (time.map { " that is not later than \($0.rfc3339)" } ?? ""),
             remedy: gap ?? "list the states with: rsdump log \(id)")
@@ -63,7 +63,7 @@ extension DumpsError {
     /// The current state has the same records as an earlier one, so it was already rolled back.
     package static func rolledBack(_ id: CollectionID, to earlier: Timestamp, next: Timestamp) -> Self {
         Self(
-            file: "\(id)",
+            place: "\(id)",
             problem: "it has already been rolled back: its records are those of \(earlier.rfc3339)",
             remedy: "to undo the rollback, give --to \(next.rfc3339); to go back further, give an earlier time")
     }
@@ -71,7 +71,7 @@ extension DumpsError {
     /// The earlier state does not verify against a configured root.
     package static func earlierNotVouched(_ id: CollectionID, place: String, problem: String) -> Self {
         Self(
-            .untrusted, file: "\(id)", entry: place,
+            .untrusted, place: "\(id)", entry: place,
             problem: "this state does not verify against a root in dumps.yaml: \(problem)",
             remedy: "choose a different state with --to")
     }

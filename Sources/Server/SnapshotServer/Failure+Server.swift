@@ -1,11 +1,12 @@
 #if Server
 import Dumps
+import RemoteSettingsModel
 
 // The reasons why a server cannot start.
-extension DumpsError {
+extension Failure {
     /// Returns an error for a dumps directory that has no lock file at this path.
     static func noLock(_ path: String) -> Self {
-        Self(file: path, problem: "there is no lock file", remedy: "create one with: rsdump refresh")
+        Self(place: path, problem: "there is no lock file", remedy: "create one with: rsdump refresh")
     }
 
     /// Returns an error for an address that the server cannot listen on.

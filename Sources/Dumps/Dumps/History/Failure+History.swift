@@ -2,7 +2,7 @@ import RemoteSettingsModel
 import SnapshotBundle
 
 // Errors about older states that cannot be read, compared or merged.
-extension DumpsError {
+extension Failure {
     static let noGit = Self(
         problem: "git is not on the PATH", remedy: "install it, or give a folder of older bundles")
 
@@ -11,7 +11,7 @@ extension DumpsError {
     /// - Parameter problem: git's own message.
     static func noRepository(directory: String, problem: String) -> Self {
         Self(
-            file: directory, problem: "the directory is not in a git work tree (\(problem))",
+            place: directory, problem: "the directory is not in a git work tree (\(problem))",
             remedy: "give a bundle or a folder of older bundles instead")
     }
 
@@ -20,20 +20,21 @@ extension DumpsError {
     /// - Parameter gap: the reason that older commits are missing, and the remedy.
     static func noRevision(directory: String, name: String, gap: String?) -> Self {
         Self(
-            file: directory, problem: "there is no commit named \(VisibleText.quote(name))",
+            place: directory, problem: "there is no commit named \(VisibleText.quote(name))",
             remedy: gap ?? "list the commits with: git log")
     }
 
     /// Returns an error for a source of older bundles that is neither `git` nor an existing folder.
     static func noPlace(_ path: String) -> Self {
         Self(
-            file: path, problem: "there is no such folder", remedy: "give --history the word git, or an existing folder"
+            place: path, problem: "there is no such folder",
+            remedy: "give --history the word git, or an existing folder"
         )
     }
 
     static func invalidPath(_ path: String) -> Self {
         Self(
-            file: VisibleText.quote(path), problem: "the path is not in the dumps directory",
+            place: VisibleText.quote(path), problem: "the path is not in the dumps directory",
             remedy: "give a path below it, such as main/regions.zip")
     }
 
@@ -42,14 +43,14 @@ extension DumpsError {
     /// - Parameter problem: git's own message.
     static func git(directory: String, command: String, problem: String) -> Self {
         Self(
-            .program, file: directory, problem: "git \(command) failed: \(problem)",
+            .program, place: directory, problem: "git \(command) failed: \(problem)",
             remedy: "check the repository with: git fsck")
     }
 
     /// Returns an error for a file in Git LFS that git's filter does not return.
     static func largeFile(place: String, problem: String) -> Self {
         Self(
-            .program, file: place,
+            .program, place: place,
             problem: "the commit has \(LargeFilePointer.name) instead of the file, and git's filter does not return "
                 + "the file (\(problem))",
             remedy: "install git-lfs, and run git lfs install and git lfs fetch --all")
@@ -58,7 +59,7 @@ extension DumpsError {
     /// Returns an error for files that are missing because the clone was made with a filter.
     static func partialClone(directory: String, problem: String) -> Self {
         Self(
-            .program, file: directory,
+            .program, place: directory,
             problem: "this clone has only some files of the repository (git clone --filter), and rsdump does not "
                 + "fetch the missing ones: \(problem)",
             remedy: "fetch all files with: git fetch --refetch --no-filter")
@@ -69,7 +70,7 @@ extension DumpsError {
     /// - Parameter gap: the reason that older commits are missing, and the remedy.
     static func noAncestor(directory: String, gap: String) -> Self {
         Self(
-            .program, file: directory, problem: "the common ancestor of both sides is missing", remedy: gap)
+            .program, place: directory, problem: "the common ancestor of both sides is missing", remedy: gap)
     }
 
     /// Returns an error for a search that exceeds a limit.
@@ -77,24 +78,20 @@ extension DumpsError {
     /// - Parameter limit: the unit of the limit, such as `bytes`.
     static func overLimit(place: String, limit: String, allowed: Int) -> Self {
         Self(
-            .refused, file: place, problem: "there are more than \(allowed) \(limit)",
+            .refused, place: place, problem: "there are more than \(allowed) \(limit)",
             remedy: "give the path of one bundle instead")
     }
 
-    /// Returns an error for a bundle or lock file that cannot be read, or was replaced after it was found.
-    static func bundle(_ error: BundleError) -> Self {
-        // If a file given by the user cannot be opened, that is a usage error.
-        Self(error.code == .storage ? .usage : error.failureCode ?? .damaged, kind: .bundle, problem: "\(error)")
-    }
-
-    static func file(_ error: BundleError) -> Self {
-        Self(error.failureCode ?? .storage, kind: .file, problem: "\(error)")
+    /// Returns the failure of reading an older bundle. If a file given by the user cannot be opened, that is a usage
+    /// error.
+    static func historic(_ error: Failure) -> Self {
+        error.code == .storage ? Self(problem: "\(error)", cause: .historicBundle) : error
     }
 
     /// Returns an error for a collection of which neither side has a state that verifies.
     static func nothingVerifies(_ id: CollectionID, problem: String) -> Self {
         Self(
-            file: "\(id)", problem: "neither side has a bundle that verifies: \(problem)",
+            place: "\(id)", problem: "neither side has a bundle that verifies: \(problem)",
             remedy: "restore one side's dumps.lock.json and bundle with git checkout --ours or --theirs, and run "
                 + "rsdump refresh")
     }

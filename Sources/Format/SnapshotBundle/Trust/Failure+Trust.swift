@@ -1,7 +1,7 @@
 import RemoteSettingsModel
 
 // The reasons why a pinned root, a chain, a signature or a snapshot cannot be trusted.
-extension BundleError {
+extension Failure {
     // MARK: Configuration
     /// The text of a pinned root is not a SHA-256 in hexadecimal digits.
     static func invalidRootHash(found: String, reason: String) -> Self {
@@ -310,7 +310,7 @@ extension BundleError {
         Self(
             failures.contains { $0.reason.code == .certificate } ? .certificate : .untrusted,
             "\(collection) has no valid signature: " + failures.map(\.description).joined(separator: "; "),
-            signatures: failures)
+            cause: .signatures(failures))
     }
 
     private static func validity(_ notBefore: Timestamp, _ notAfter: Timestamp) -> String {

@@ -1,19 +1,7 @@
 import RemoteSettingsModel
 
-/// An error that explains why a filter expression cannot be parsed or evaluated.
-///
-/// Offsets are in bytes of UTF-8 from the start of the expression.
-package struct FilterError: CodedError {
-    package let code: FailureCode
-    package let description: String
-
-    private init(_ code: FailureCode, _ description: String) {
-        self.code = code
-        self.description = description
-    }
-}
-
-extension FilterError {
+// Why a filter expression cannot be parsed or evaluated. Offsets are in bytes of UTF-8 from its start.
+extension Failure {
     /// The expression's text is longer than `limit` bytes.
     package static func tooLong(bytes: Int, limit: Int) -> Self {
         Self(.overLimit, "the filter expression is \(bytes) bytes, over the limit of \(limit)")

@@ -2,30 +2,16 @@ import Dumps
 import RemoteSettingsModel
 
 // Errors about imports, exports and mirrors.
-extension DumpsError {
-    /// Creates an error about a file, a directory or a collection.
-    ///
-    /// - Parameters:
-    ///   - entry: the affected entry, record or member in it; `nil` if there is none.
-    ///   - expected: the expected value; `nil` if `found` describes the whole problem.
-    init(
-        _ code: FailureCode, _ place: String, entry: String? = nil, expected: String? = nil, found: String,
-        remedy: String
-    ) {
-        self.init(
-            code, file: place, entry: entry, problem: expected.map { "expected \($0), found \(found)" } ?? found,
-            remedy: remedy)
-    }
-
+extension Failure {
     /// Returns the same error with a different file and entry.
     func moved(to file: String, entry: String?) -> Self {
-        Self(code, file: file, entry: entry, problem: problem, remedy: remedy)
+        Self(code, place: file, entry: entry, problem: problem, remedy: remedy)
     }
 
     /// Returns an error for a folder that contains files that are not part of a mirror.
     static func notAMirror(_ folder: String, found: String) -> Self {
         Self(
-            file: folder,
+            place: folder,
             problem: "this is neither an empty folder nor a mirror: found \(VisibleText.escape(found))",
             remedy: "choose a different folder, or empty this one")
     }
@@ -33,7 +19,7 @@ extension DumpsError {
     /// Returns an error for a mirror's URL whose path cannot be used as a folder.
     static func unusableURL(_ url: String) -> Self {
         Self(
-            file: "--url \(VisibleText.escape(url))",
+            place: "--url \(VisibleText.escape(url))",
             problem: "a part of the path cannot be a folder name: it is empty, begins with a dot, or contains special "
                 + "characters", remedy: "choose a different path")
     }
@@ -41,13 +27,13 @@ extension DumpsError {
     /// Returns an error for a folder into which another process is publishing.
     static func mirrorIsBusy(_ folder: String) -> Self {
         Self(
-            .busy, file: folder, problem: "another process is publishing there", remedy: "try again when it is done")
+            .busy, place: folder, problem: "another process is publishing there", remedy: "try again when it is done")
     }
 
     /// Returns an error for a file that has disappeared right after it was written.
     static func vanished(_ path: String) -> Self {
         Self(
-            .missing, file: path, problem: "a file here disappeared right after it was written",
+            .missing, place: path, problem: "a file here disappeared right after it was written",
             remedy: "check whether another process removes files there")
     }
 }

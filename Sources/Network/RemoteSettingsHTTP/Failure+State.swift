@@ -1,42 +1,17 @@
 import RemoteSettingsModel
 import SnapshotBundle
 
-/// A fault in the server's state of a collection. Callers use it to report the fault or to give advice.
-package enum StateFault: Hashable, Sendable {
-    /// The response is not a changeset.
-    case changeset
-    /// The response to a request for all records is empty.
-    case noAnswer
-    /// The signature or its certificate chain is not valid.
-    case signature
-    /// No signature matches the full list of records, and the list is probably incomplete.
-    case cutShort
-    /// The state is older than the newest state that was accepted before.
-    case rollback(held: Timestamp, answered: Timestamp)
-    /// The state's timestamp is ahead of the clock by more than ``Limits/clockToleranceSeconds``.
-    case future
-    /// The server has different records than the local state, with the same timestamp.
-    case equivocation
-    /// The collection is known to be signed, but the server's state has no signature.
-    case signatureLost
-    /// The server does not have the collection.
-    case unknownCollection
-}
-
 // The reasons why a collection's state could not be fetched. The local state is unchanged.
-extension HTTPError {
+extension Failure {
     private static let unchanged = "the local state is unchanged"
 
-    private init(_ fault: StateFault, _ code: FailureCode, url: String = "", _ sentence: String, remedy: String? = nil)
-    {
-        self.init(url, Reason(code, sentence, remedy: remedy, fault: fault))
+    private init(_ cause: Cause, _ code: Code, url: String = "", _ problem: String, remedy: String? = nil) {
+        self.init(url, Failure(code, problem, remedy: remedy, cause: cause))
     }
 
-    package static func changeset(_ error: FormatError, url: String) -> Self {
+    package static func changeset(_ error: Failure, url: String) -> Self {
         Self(.changeset, error.code, url: url, "\(error)", remedy: "\(unchanged); try again later")
     }
-
-    package static func signature(_ error: BundleError) -> Self { Self(.signature, error.code, "\(error)") }
 
     /// No signature matches a full list, and the list is probably incomplete.
     ///
@@ -78,7 +53,8 @@ extension HTTPError {
             remedy: "\(unchanged); report this to the server's operator")
     }
 
-    package static let signatureLost = Self(
+    /// The server's response has no signature, but the collection is known to be signed.
+    package static let signatureWithheld = Self(
         .signatureLost, .untrusted, "the collection was signed before, but the server's response has no signature",
         remedy: "\(unchanged); to accept the unsigned collection, remove the local state first")
 
@@ -90,34 +66,33 @@ extension HTTPError {
 
     /// Returns this error as "the server does not have the collection".
     func asUnknownCollection() -> Self {
-        Self(url, Reason(.missing, reason.description, status: status, fault: .unknownCollection))
+        Self(
+            .missing, place: place, problem: "the server has no such collection (\(problem))",
+            cause: .unknownCollection(status: status))
     }
 
     /// Returns this error as "the server has the collection, but refuses access to it" if its status is 401 or 403.
     func asRefusedAccess() -> Self {
         guard status == 401 || status == 403 else { return self }
-        return Self(
-            url,
-            Reason(
-                code, reason.description,
-                remedy: "the server denies access to this collection; ask its operator, or check your proxy",
-                status: status))
+        var copy = self
+        copy.remedy = "the server denies access to this collection; ask its operator, or check your proxy"
+        return copy
     }
 
     /// Whether the full list of records may be correct although a delta was wrong.
     var isWorthRetryingInFull: Bool {
-        switch fault {
-        case .signature, .changeset: true
-        // The server refuses `_since`, or responds to it with a redirect that cannot be followed.
-        case nil: code == .redirect || status == 400
-        default: false
+        switch cause {
+        case .changeset: true
+        case .cutShort, .signatureLost, .unknownCollection: false
+        // The server may also refuse `_since`, or respond to it with a redirect that cannot be followed.
+        default: isOfTrust || code == .redirect || status == 400
         }
     }
 
     /// Returns an error that blames an incomplete list of records for an invalid signature, if the number of records in
     /// a full response suggests it; `nil` otherwise.
-    func asCutShort(_ received: Int, _ document: ServerDocument) -> HTTPError? {
-        guard fault == .signature, code == .untrusted else { return nil }
+    func asCutShort(_ received: Int, _ document: ServerDocument) -> Failure? {
+        guard code == .untrusted, cause != .signatureLost else { return nil }
         let totals = ["Total-Records", "Total-Objects"].compactMap { document.headers[$0].flatMap { Int($0) } }
         if let total = totals.max() {
             return total > received ? .cutShort(url: "\(document.url)", received: received, total: total) : nil
