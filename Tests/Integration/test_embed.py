@@ -135,6 +135,56 @@ func ranks(_ service: RemoteSettingsService) -> [Int64] {
     assert embed(*arguments, "--check").code == rsdump.DONE
 
 
+# What an app may set in Package.swift or in Xcode.
+SETTINGS_OF_APPS = {
+    "none": [], "main actor": ["-default-isolation", "MainActor"],
+    "all": ["-default-isolation", "MainActor", *(
+        part for name in ("InternalImportsByDefault", "ExistentialAny", "MemberImportVisibility")
+        for part in ("-enable-upcoming-feature", name)), "-strict-memory-safety", "-warnings-as-errors"]}
+
+
+@pytest.mark.parametrize("settings", SETTINGS_OF_APPS)
+def test_generated_code_compiles_in_every_app(settings, tmp_path):
+    """Off the main actor too, and with parameters that are named like members of a remote config."""
+    team = Team(tmp_path)
+    (tmp_path / "sources/main/sites.yaml").write_text(
+        "metadata: {schema: {required: [side], properties: {side: {enum: [left]}}}}\n"
+        "records: [{id: a, author: {name: A}, side: left, self: 1, init: 2}]\n")
+    names = ["collection_name", "timestamp", "status", "activation", "lastFetchTime", "configSettings", "self", "values"]
+    (tmp_path / "sources/main/app-config.yaml").write_text(
+        "records:\n" + "".join(f"  {name}: {{key: {name}, value: 1}}\n" for name in names))
+    team.publish()
+    embedded, keys, app = (tmp_path / f"{name}.swift" for name in ("Embedded", "Keys", "App"))
+    assert embed(team.dumps, tmp_path / "AppDumps", "--swift", embedded, "--types").code == rsdump.DONE
+    # The schema that is published says what may be missing. As nothing signs it, it gives no enumeration.
+    assert {"author: Author?", "side: String"} <= set(re.findall(r"public let (.*)", embedded.read_text()))
+    exported = rsdump.run("export", "--to", "swift", "-o", keys, "--dumps", team.dumps.path, "main/app-config")
+    assert exported.code == rsdump.DONE, str(exported)
+    app.write_text("""
+import RemoteConfiguration
+import RemoteSettings
+nonisolated func read(_ service: RemoteSettingsService) -> Set<SitesRecord.Author> {
+    Set(service.makeClient(.sites).records.compactMap(\\.author))
+}
+actor Background { func same(_ a: SitesRecord, _ b: SitesRecord) -> Bool { a == b && a.self_ == b.init_ } }
+nonisolated func keys(_ config: any RemoteConfigReading) -> Int {
+    %s
+}
+final class Screen {
+    func show(_ config: RemoteConfig) { config.addObserver { [weak self] _ in self?.redraw() } }
+    func redraw() {}
+    func load(_ client: RemoteSettingsClient) async throws {
+        _ = try await client.downloadAttachments { [weak self] _ in self?.redraw() }
+    }
+}
+""" % " + ".join(f"config.values.{name}" for name in (
+        "collectionName", "timestamp", "status", "activation", "lastFetchTime", "configSettings", "self_", "values")))
+    if settings == "none": app.write_text(app.read_text().replace("final class", "@MainActor final class"))
+    (tmp_path / "AppDumps/include/module.modulemap").write_text('module AppDumps { header "AppDumps.h" export * }\n')
+    assert compiler("-typecheck", "-parse-as-library", "-swift-version", "6", *SETTINGS_OF_APPS[settings], *OUTSIDE, "-I",
+                    tmp_path / "AppDumps/include", embedded, keys, app) == []
+
+
 def test_the_code_that_keys_create_prints(tmp_path):
     for arguments in ((), ("--signer", "settings.example.org")):
         outcome = rsdump.run("keys", "create", tmp_path / f"keys{len(arguments)}", *arguments)

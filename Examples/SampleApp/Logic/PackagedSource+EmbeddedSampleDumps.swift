@@ -3,7 +3,7 @@
 import EmbeddedSampleDumps
 public import RemoteSettings
 
-extension PackagedSource {
+nonisolated extension PackagedSource {
     /// The bundles that are embedded in the program, read in place.
     public static let embeddedSampleDumps: PackagedSource = {
         let contents = unsafe EmbeddedSampleDumps_contents().pointee
@@ -18,11 +18,11 @@ extension PackagedSource {
     }()
 }
 
-extension EmbeddedCollection where Record == RemoteSettingsRecord {
+nonisolated extension TypedCollection where Record == RemoteSettingsRecord {
     /// `main/app-config`
     public static let appConfig =
-        EmbeddedCollection("main/app-config", in: .embeddedSampleDumps)
+        TypedCollection("main/app-config", in: .embeddedSampleDumps)
     /// `main/regions`
     public static let regions =
-        EmbeddedCollection("main/regions", in: .embeddedSampleDumps)
+        TypedCollection("main/regions", in: .embeddedSampleDumps)
 }

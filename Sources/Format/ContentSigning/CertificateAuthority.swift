@@ -71,13 +71,11 @@ package struct SigningCertificate: Sendable {
     static func all(of text: String, place: String) throws(Failure) -> [SigningCertificate] {
         let blocks = PEMText.blocks(text).filter { $0.contains("BEGIN CERTIFICATE-") }
         func refused(_ found: String) -> Failure {
-            Failure(
-                file: place, found: found, remedy: "give the PEM file of certificates that rsdump keys wrote")
+            Failure(file: place, found: found, remedy: "give the PEM file of certificates that rsdump keys wrote")
         }
         guard !blocks.isEmpty else { throw refused("the file has no PEM certificate") }
         guard blocks.count <= Limits.chainCertificates else {
-            throw refused(
-                "there are \(blocks.count) certificates, over the limit of \(Limits.chainCertificates)")
+            throw refused("there are \(blocks.count) certificates, over the limit of \(Limits.chainCertificates)")
         }
         do {
             return try blocks.map { SigningCertificate(x509: try Certificate(pemEncoded: $0)) }

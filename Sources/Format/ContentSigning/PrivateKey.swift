@@ -25,8 +25,7 @@ package struct PrivateKey: Sendable, CustomStringConvertible {
         }
         let text = PEMText.normalized(pem)
         guard !text.contains("ENCRYPTED") else {
-            throw refused(
-                "the private key is encrypted", remedy: "decrypt it with: openssl pkcs8 -in FILE -out FILE")
+            throw refused("the private key is encrypted", remedy: "decrypt it with: openssl pkcs8 -in FILE -out FILE")
         }
         let blocks = PEMText.blocks(text).filter { $0.hasPrefix("-----BEGIN") && $0.contains("PRIVATE KEY-----") }
         guard let block = blocks.first else {

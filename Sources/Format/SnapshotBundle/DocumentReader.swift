@@ -56,10 +56,8 @@ struct DocumentReader {
 
     /// Parses a collection's name from a string or key that was just read.
     func collection(_ name: String) throws(Failure) -> CollectionID {
-        do throws(Failure) {
-            return try CollectionID(name)
-        } catch {
-            throw failure(expected: error.mismatch?.expected ?? "", found: VisibleText.quote(name))
+        return try mapFailure(of: try CollectionID(name)) {
+            failure(expected: $0.mismatch?.expected ?? "", found: VisibleText.quote(name))
         }
     }
 

@@ -47,14 +47,12 @@ package struct ForgeFinder: Sendable {
     private func gitLab(_ url: String, _ project: String, _ token: String) throws -> any Forge {
         let headers = [HTTPHeaders.Field("PRIVATE-TOKEN", token)]
         let requests = "\(url)/projects/\(PercentEncoding.component(project))/merge_requests"
-        return GitLab(
-            api: try api("GitLab", requests, headers), users: try api("GitLab", "\(url)/users", headers))
+        return GitLab(api: try api("GitLab", requests, headers), users: try api("GitLab", "\(url)/users", headers))
     }
 
     private func api(_ name: String, _ base: String, _ headers: [HTTPHeaders.Field]) throws -> ForgeAPI {
         let server = try ServerURL(HTTPURL(base).origin, allowPlainHTTP: true)
-        let client = ServerClient(
-            server: server, transport: transport, userAgent: userAgent, environment: .system)
+        let client = ServerClient(server: server, transport: transport, userAgent: userAgent, environment: .system)
         return ForgeAPI(name: name, base: base, headers: headers, client: client)
     }
 

@@ -39,8 +39,7 @@ package struct JobClone: Sendable {
         top = lines[0]
         common = try FileStore.absolute(lines[1])
         self.remote = remote
-        git = GitCommand(
-            directory: top, seconds: 1800, access: .remote, settings: ["remote.\(remote).mirror=false"])
+        git = GitCommand(directory: top, seconds: 1800, access: .remote, settings: ["remote.\(remote).mirror=false"])
         guard try await git.run(["remote", "get-url", remote], limit: .whole).status == 0 else {
             throw JobProblem(.usage, "this clone has no remote \(remote); list the remotes with: git remote")
         }

@@ -38,8 +38,7 @@ package struct JobTree: Sendable {
         }
         try FileStore.removeTree(path)
         _ = try await clone.git.checked(["worktree", "prune"])
-        _ = try await clone.git.checked(
-            ["worktree", "add", "-q", "--force", "--no-checkout", "--detach", path, base])
+        _ = try await clone.git.checked(["worktree", "add", "-q", "--force", "--no-checkout", "--detach", path, base])
         git = GitCommand(directory: path, seconds: 1800, access: .remote, settings: Self.settings)
         let sparse = try await git.checked(["rev-parse", "--git-path", "info/sparse-checkout"]).text
         let wanted =

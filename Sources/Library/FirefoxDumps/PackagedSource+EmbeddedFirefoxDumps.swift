@@ -3,7 +3,7 @@
 import EmbeddedFirefoxDumps
 public import RemoteSettings
 
-extension PackagedSource {
+nonisolated extension PackagedSource {
     /// The bundles that are embedded in the program, read in place.
     public static let embeddedFirefoxDumps: PackagedSource = {
         let contents = unsafe EmbeddedFirefoxDumps_contents().pointee
@@ -18,20 +18,20 @@ extension PackagedSource {
     }()
 }
 
-extension EmbeddedCollection where Record == RemoteSettingsRecord {
+nonisolated extension TypedCollection where Record == RemoteSettingsRecord {
     /// `blocklists/addons-bloomfilters`
     public static let addonsBloomfilters =
-        EmbeddedCollection("blocklists/addons-bloomfilters", in: .embeddedFirefoxDumps)
+        TypedCollection("blocklists/addons-bloomfilters", in: .embeddedFirefoxDumps)
     /// `main/devtools-devices`
     public static let devtoolsDevices =
-        EmbeddedCollection("main/devtools-devices", in: .embeddedFirefoxDumps)
+        TypedCollection("main/devtools-devices", in: .embeddedFirefoxDumps)
     /// `main/language-dictionaries`
     public static let languageDictionaries =
-        EmbeddedCollection("main/language-dictionaries", in: .embeddedFirefoxDumps)
+        TypedCollection("main/language-dictionaries", in: .embeddedFirefoxDumps)
     /// `main/password-rules`
     public static let passwordRules =
-        EmbeddedCollection("main/password-rules", in: .embeddedFirefoxDumps)
+        TypedCollection("main/password-rules", in: .embeddedFirefoxDumps)
     /// `security-state/onecrl`
     public static let onecrl =
-        EmbeddedCollection("security-state/onecrl", in: .embeddedFirefoxDumps)
+        TypedCollection("security-state/onecrl", in: .embeddedFirefoxDumps)
 }

@@ -79,7 +79,11 @@ open class RemoteSettingsService: RemoteSettingsServiceProtocol, @unchecked Send
     @discardableResult
     open func sync() throws -> [String] {
         let service = asynchronous
-        return try blockingCall { () async throws(RemoteSettings.RemoteSettingsError) in try await service.sync() }
+        return try blockingCall { () async throws(RemoteSettings.RemoteSettingsError) in
+            let (changed, results) = try await service.syncClients(trigger: .manual)
+            if let failure = results.first?.failure, results.allSatisfy({ $0.failure != nil }) { throw failure }
+            return changed
+        }
     }
 
     /// Replaces the configuration, for existing clients as well. Running syncs are cancelled.

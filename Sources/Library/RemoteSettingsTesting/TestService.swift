@@ -59,7 +59,6 @@ public final class TestService: Sendable {
 
     /// Creates a remote config that reads a collection of this service and contacts the server on each fetch.
     public func remoteConfig(collection: String = "config") -> RemoteConfig {
-        RemoteConfig(
-            collection: collection, service: service, settings: RemoteConfigSettings(minimumFetchInterval: 0))
+        RemoteConfig(collection: collection, service: service, settings: RemoteConfigSettings(minimumFetchInterval: 0))
     }
 }

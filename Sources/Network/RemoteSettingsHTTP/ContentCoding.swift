@@ -35,10 +35,8 @@ struct GzipBody: HTTPBody {
     private var received = 0
 
     init(_ wire: any HTTPBody, url: HTTPURL) throws(Failure) {
-        do throws(Failure) {
-            stream = try GzipStream()
-        } catch {
-            throw Failure(url, .badEncoding("there is not enough memory to decompress gzip"))
+        stream = try mapFailure(of: try GzipStream()) { _ in
+            Failure(url, .badEncoding("there is not enough memory to decompress gzip"))
         }
         self.wire = wire
         self.url = url

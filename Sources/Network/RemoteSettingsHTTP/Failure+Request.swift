@@ -99,8 +99,7 @@ extension Failure {
     /// - Parameter body: the beginning of the response, at most ``ServerClient/errorBodyBytes``.
     package static func status(_ code: Int, body: String) -> Self {
         let text = sentence(inJSON: body) ?? body
-        return Self(
-            .status(code), "the server answered \(code)\(text.isEmpty ? "" : ": \(VisibleText.excerpt(text))")")
+        return Self(.status(code), "the server answered \(code)\(text.isEmpty ? "" : ": \(VisibleText.excerpt(text))")")
     }
 
     /// Returns the human-readable sentence in Kinto's JSON error document; `nil` for any other body.

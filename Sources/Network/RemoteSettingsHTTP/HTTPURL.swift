@@ -87,8 +87,7 @@ package struct HTTPURL: Hashable, Sendable {
             path = URLReference.removingDotSegments(directory + parts.path)
         }
         let query = parts.path.isEmpty && parts.query == nil ? self.query : parts.query
-        return try HTTPURL(
-            checking: reference, scheme: scheme, host: host, port: port, path: path, query: query)
+        return try HTTPURL(checking: reference, scheme: scheme, host: host, port: port, path: path, query: query)
     }
 
     /// The scheme, host and port. A backoff (`Backoff`, `Retry-After`) applies to all URLs of one origin.

@@ -91,7 +91,7 @@ extension ServerClient {
         do {
             try await (environment.pause ?? environment.sleep)(duration)
         } catch {
-            throw Failure(url, .cancelled)
+            throw Failure(url, error as? Failure ?? .cancelled)
         }
     }
 }

@@ -129,8 +129,7 @@ extension ServerClient {
         }
         if target.scheme == .http {
             guard answer.url.scheme == .http else {
-                throw Failure(
-                    answer.url, .init(.redirect, "redirects from https to http are not allowed: \(target)"))
+                throw Failure(answer.url, .init(.redirect, "redirects from https to http are not allowed: \(target)"))
             }
             try server.checkScheme(of: target)
         }

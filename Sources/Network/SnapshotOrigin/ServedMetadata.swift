@@ -22,11 +22,8 @@ struct ServedMetadata {
     ) throws(Failure) {
         let id = bundle.head.collection
         let metadata = try bundle.metadata()
-        let value: JSONValue
-        do throws(Failure) {
-            value = try JSONValue(parsing: metadata.json)
-        } catch {
-            throw Failure(.malformed, file: bundle.name, entry: "metadata.json", found: "not valid JSON: \(error)")
+        let value = try mapFailure(of: try JSONValue(parsing: metadata.json)) {
+            Failure(.malformed, file: bundle.name, entry: "metadata.json", found: "not valid JSON: \($0)")
         }
         guard case .object(var members) = value else {
             throw Failure(

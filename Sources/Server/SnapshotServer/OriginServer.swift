@@ -53,8 +53,7 @@ package struct OriginServer: Sendable {
         var limits = limits
         // Reserve the remaining file descriptors for bundles and the system.
         limits.connections = min(limits.connections, max(64, Self.openFiles() - 512))
-        limits.connectionsPerAddress = min(
-            limits.connectionsPerAddress, limits.connections / 4 * 3)
+        limits.connectionsPerAddress = min(limits.connectionsPerAddress, limits.connections / 4 * 3)
         limits.updateStreams = min(limits.updateStreams, limits.connections / 4 * 3)
         self.limits = limits
         self.now = now

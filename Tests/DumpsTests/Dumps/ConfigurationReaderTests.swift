@@ -153,9 +153,7 @@ struct ConfigurationReaderTests {
         let bomb = (1...12).map { level in
             "a\(level): &a\(level) [\(Array(repeating: "*a\(level - 1)", count: 9).joined(separator: ","))]\n"
         }
-        let error = #expect(throws: Failure.self) {
-            try read("version: 1\na0: &a0 [x]\n" + bomb.joined() + key + "\n")
-        }
+        let error = #expect(throws: Failure.self) { try read("version: 1\na0: &a0 [x]\n" + bomb.joined() + key + "\n") }
         #expect(error?.problem.contains("aliases") == true)
         #expect(error?.line == 3)
         for lineEnd in ["\r", "\u{85}", "\u{2028}", "\u{2029}"] {

@@ -54,11 +54,10 @@ final class DumpsTransactionTests {
         try await commit(1, in: directory, text: "version: 1\nserver: dev\ncollections:\n")
         let before = try files()
         #expect(Set(before.keys) == ["dumps.yaml", "dumps.lock.json", "main/a.zip", "main/b.zip"])
-        await #expect {
+        let error = await #expect(throws: Failure.self) {
             try await commit(2, in: directory, total: 10, text: "version: 1\n")
-        } throws: {
-            ($0 as? Failure)?.excess?.subject == .total
         }
+        #expect(error?.excess?.subject == .total)
         #expect(try files() == before)
         // Without a commit, nothing that was staged is used.
         let transaction = try await DumpsTransaction.begin(in: directory)

@@ -42,9 +42,7 @@ struct PinConfigurationTests {
         "pin: {at: 1, until: 2026-12-31T00:00:00Z}", "pin: {at: 1, reason: \"a\\nb\"}", "pin: {at: 1, because: x}",
     ])
     func refusesWithTheLine(pin: String) throws {
-        let error = #expect(throws: Failure.self) {
-            try read("version: 1\ncollections:\n  main/a:\n    \(pin)\n")
-        }
+        let error = #expect(throws: Failure.self) { try read("version: 1\ncollections:\n  main/a:\n    \(pin)\n") }
         #expect(error?.line == 4)
     }
 
@@ -95,9 +93,7 @@ struct PinConfigurationTests {
 
     @Test func whatCannotBeEditedIsLeftToPeople() throws {
         var editor = try ConfigurationEditor(text, file: "dumps.yaml")
-        #expect(throws: Failure.self) {
-            try editor.setPin(pin(5), of: CollectionID("security-state/onecrl"))
-        }
+        #expect(throws: Failure.self) { try editor.setPin(pin(5), of: CollectionID("security-state/onecrl")) }
         #expect(throws: Failure.self) { try editor.setPin(pin(5), of: CollectionID("main/unheard-of")) }
         #expect(throws: Failure.self) { try editor.removePin(of: CollectionID("main/unheard-of")) }
         #expect(editor.text == text)
@@ -132,8 +128,6 @@ struct PinConfigurationTests {
         #expect(configuration.totalBudget == 1 << 30)
         #expect(configuration.collections[0].budget == Budget(bundle: 5 << 20, attachment: 1 << 20))
         #expect(configuration.collections[1].budget == Budget(bundle: 50 << 20, attachment: 1 << 20))
-        #expect(throws: Failure.self) {
-            try read("version: 1\ncollections:\n  main/a:\n    budget: {total: 1 MiB}\n")
-        }
+        #expect(throws: Failure.self) { try read("version: 1\ncollections:\n  main/a:\n    budget: {total: 1 MiB}\n") }
     }
 }

@@ -167,25 +167,18 @@ struct ChangesetTests {
             for more in [1, 2, 14] {
                 let tooLong = #"{"x":"\#(String(repeating: padding, count: room / padding.utf8.count + more))"}"#
                 guard tooLong.utf8.count > limit else { continue }
-                #expect {
-                    try changeset(tooLong)
-                } throws: { error in
-                    (error as? Failure)?.problem == Failure.tooLong(limit: limit).problem
-                }
+                let error = #expect(throws: Failure.self) { try changeset(tooLong) }
+                #expect(error?.problem == Failure.tooLong(limit: limit).problem)
             }
         }
         #expect(throws: Failure.self) { try changeset(String(repeating: "[", count: 100)) }
         let padded = Bytes(utf8: String(repeating: " ", count: limit - 1) + "{}")
-        #expect(throws: Failure(.tooLong(limit: limit), at: 0)) {
-            try CollectionMetadata(parsing: padded)
-        }
+        #expect(throws: Failure(.tooLong(limit: limit), at: 0)) { try CollectionMetadata(parsing: padded) }
     }
 
     @Test func boundsTheMetadatasValues() throws {
         let values = Array(repeating: "[]", count: 300_000).joined(separator: ",")
-        #expect(throws: Failure.self) {
-            try CollectionMetadata(parsing: Bytes(utf8: "{\"x\":[\(values)]}"))
-        }
+        #expect(throws: Failure.self) { try CollectionMetadata(parsing: Bytes(utf8: "{\"x\":[\(values)]}")) }
     }
 
     /// One record with 40 MB of member names took gigabytes once.

@@ -42,12 +42,8 @@ struct JSONReaderTests {
     @Test(arguments: ["<html><body>Sign in</body></html>", "\n <!DOCTYPE html>"])
     func saysThatAPageIsNoJSON(_ page: String) throws {
         let value = #expect(throws: Failure.self) { try parse(page) }
-        let monitor = #expect(throws: Failure.self) {
-            try MonitorChangeset(parsing: Bytes(utf8: page))
-        }
-        let changeset = #expect(throws: Failure.self) {
-            try Changeset(parsing: Bytes(utf8: page))
-        }
+        let monitor = #expect(throws: Failure.self) { try MonitorChangeset(parsing: Bytes(utf8: page)) }
+        let changeset = #expect(throws: Failure.self) { try Changeset(parsing: Bytes(utf8: page)) }
         #expect(value?.description.hasPrefix("an HTML page where a value is expected") == true)
         #expect(monitor?.description.hasPrefix("an HTML page where an object is expected") == true)
         #expect(changeset?.description == monitor?.description)
@@ -113,9 +109,7 @@ struct JSONReaderTests {
         let bytes = Array(whole.utf8)
         for count in 0..<bytes.count {
             #expect(throws: Failure.self) { try parse(bytes: Array(bytes[..<count])) }
-            #expect(throws: Failure.self) {
-                try CanonicalJSON.canonicalize(Bytes(Array(bytes[..<count])))
-            }
+            #expect(throws: Failure.self) { try CanonicalJSON.canonicalize(Bytes(Array(bytes[..<count]))) }
         }
     }
 

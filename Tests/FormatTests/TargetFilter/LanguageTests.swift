@@ -167,8 +167,7 @@ struct LanguageTests {
         #expect(try FilterExpression(parsing: "n").outcome(in: Self.context) == .notBoolean(7))
         #expect(try FilterExpression(parsing: "'true'").matches(Self.context) == false)
         #expect(try FilterExpression(parsing: "missing").outcome(in: Self.context) == .notBoolean(.undefined))
-        let error = Failure.wrongType(
-            operator: "-", expected: "two numbers", found: "a string and a number", offset: 2)
+        let error = Failure.wrongType(operator: "-", expected: "two numbers", found: "a string and a number", offset: 2)
         #expect(try FilterExpression(parsing: "s - 1").outcome(in: Self.context) == .failed(error))
     }
 

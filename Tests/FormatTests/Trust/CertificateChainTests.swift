@@ -89,9 +89,7 @@ struct CertificateChainTests {
     @Test func oneCertificateIsNoChain() throws {
         var made = try TestPKI().issue()
         made.certificates = [made.certificates[2]]
-        #expect(throws: Failure.incompleteChain(only: made.label(1))) {
-            try CertificateChain(pem: made.pem)
-        }
+        #expect(throws: Failure.incompleteChain(only: made.label(1))) { try CertificateChain(pem: made.pem) }
     }
 
     @Test func limitsAreNamed() throws {

@@ -30,15 +30,11 @@ struct ChainConstraintTests {
         var pki = TestPKI()
         pki.recipes.insert(.authority("Policy authority", maxPathLength: 0), at: 2)
         var made = try pki.issue()
-        #expect(throws: Failure.pathLengthExceeded(made.label(3), limit: 0, found: 1)) {
-            try made.verified()
-        }
+        #expect(throws: Failure.pathLengthExceeded(made.label(3), limit: 0, found: 1)) { try made.verified() }
         pki.recipes[2] = .authority("Policy authority")
         pki.root.basicConstraints = .isCertificateAuthority(maxPathLength: 1)
         made = try pki.issue()
-        #expect(throws: Failure.pathLengthExceeded(made.label(4), limit: 1, found: 2)) {
-            try made.verified()
-        }
+        #expect(throws: Failure.pathLengthExceeded(made.label(4), limit: 1, found: 2)) { try made.verified() }
     }
 
     // MARK: Key usage
@@ -48,9 +44,7 @@ struct ChainConstraintTests {
             var pki = TestPKI()
             pki.recipes[position - 1].keyUsage = KeyUsage(digitalSignature: true, cRLSign: true)
             let made = try pki.issue()
-            #expect(throws: Failure.missingKeyUsage(made.label(position), usage: "keyCertSign")) {
-                try made.verified()
-            }
+            #expect(throws: Failure.missingKeyUsage(made.label(position), usage: "keyCertSign")) { try made.verified() }
         }
     }
 
@@ -58,9 +52,7 @@ struct ChainConstraintTests {
         var pki = TestPKI()
         pki.leaf.keyUsage = KeyUsage(keyAgreement: true)
         let made = try pki.issue()
-        #expect(throws: Failure.missingKeyUsage(made.label(1), usage: "digitalSignature")) {
-            try made.verified()
-        }
+        #expect(throws: Failure.missingKeyUsage(made.label(1), usage: "digitalSignature")) { try made.verified() }
     }
 
     @Test(arguments: 1...3)
@@ -150,8 +142,7 @@ struct ChainConstraintTests {
             permittedSubtrees: [.directoryName(try DistinguishedName { OrganizationName("Mozilla") })])
         made = try pki.issue()
         #expect(
-            throws: Failure.unsupportedNameConstraint(
-                made.label(3), form: "directoryName", certificate: made.label(1))
+            throws: Failure.unsupportedNameConstraint(made.label(3), form: "directoryName", certificate: made.label(1))
         ) { try made.verified() }
     }
 
@@ -164,8 +155,7 @@ struct ChainConstraintTests {
             pki.intermediate.nameConstraints = constraints
             let made = try pki.issue()
             #expect(
-                throws: Failure.unsupportedNameConstraint(
-                    made.label(2), form: "rfc822Name", certificate: made.label(1))
+                throws: Failure.unsupportedNameConstraint(made.label(2), form: "rfc822Name", certificate: made.label(1))
             ) { try made.verified() }
         }
     }

@@ -164,18 +164,14 @@ struct ChainVerificationTests {
     @Test func theCommonNameIsNoDNSName() throws {
         var pki = TestPKI()
         pki.leaf.alternativeNames = []
-        #expect(throws: Failure.wrongSigner(expected: .remoteSettings, found: [])) {
-            try pki.issue().verified()
-        }
+        #expect(throws: Failure.wrongSigner(expected: .remoteSettings, found: [])) { try pki.issue().verified() }
     }
 
     @Test(arguments: ["*.content-signature.mozilla.org", "x.remote-settings.content-signature.mozilla.org"])
     func onlyTheWholeNameCounts(name: String) throws {
         var pki = TestPKI()
         pki.leaf.alternativeNames = [.dnsName(name)]
-        #expect(throws: Failure.wrongSigner(expected: .remoteSettings, found: [name])) {
-            try pki.issue().verified()
-        }
+        #expect(throws: Failure.wrongSigner(expected: .remoteSettings, found: [name])) { try pki.issue().verified() }
     }
 
     @Test func aSignerOfTheCallersIsTaken() throws {
@@ -187,9 +183,7 @@ struct ChainVerificationTests {
         var pki = TestPKI()
         pki.leaf.key = Certificate.PrivateKey(P256.Signing.PrivateKey())
         let made = try pki.issue()
-        #expect(throws: Failure.wrongKeyType(made.label(1), found: "P256.PublicKey")) {
-            try made.verified()
-        }
+        #expect(throws: Failure.wrongKeyType(made.label(1), found: "P256.PublicKey")) { try made.verified() }
     }
 
     // MARK: Signatures

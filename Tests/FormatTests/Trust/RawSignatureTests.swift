@@ -73,9 +73,7 @@ struct RawSignatureTests {
 
     @Test(arguments: [0, 1, 48, 95, 97, 98, 192])
     func anotherLengthIsNamed(count: Int) {
-        #expect(throws: Failure.wrongSignatureLength(found: count)) {
-            try verify([UInt8](repeating: 1, count: count))
-        }
+        #expect(throws: Failure.wrongSignatureLength(found: count)) { try verify([UInt8](repeating: 1, count: count)) }
     }
 
     @Test func aSignatureInDERIsNamed() throws {
@@ -108,13 +106,9 @@ struct RawSignatureTests {
         var one = [UInt8](repeating: 0, count: 48)
         #expect(throws: Failure.signatureOutOfRange(component, .zero)) { try verify(replaced(by: one)) }
         one[47] = 1
-        #expect(throws: Failure.signatureMismatch(signer: .remoteSettings)) {
-            try verify(replaced(by: one))
-        }
+        #expect(throws: Failure.signatureMismatch(signer: .remoteSettings)) { try verify(replaced(by: one)) }
         let highest = difference(Self.order, one[...])
-        #expect(throws: Failure.signatureMismatch(signer: .remoteSettings)) {
-            try verify(replaced(by: highest))
-        }
+        #expect(throws: Failure.signatureMismatch(signer: .remoteSettings)) { try verify(replaced(by: highest)) }
         for tooHigh in [Self.order, [UInt8](repeating: 0xFF, count: 48)] {
             #expect(throws: Failure.signatureOutOfRange(component, .notBelowOrder)) {
                 try verify(replaced(by: tooHigh))

@@ -103,8 +103,7 @@ struct SnapshotVerificationTests {
     // MARK: Several signatures
 
     @Test func oneGoodSignatureIsEnough() throws {
-        let expired = Failure.expired(
-            made.label(1), notBefore: TestPKI.now, notAfter: TestPKI.now, time: TestPKI.now)
+        let expired = Failure.expired(made.label(1), notBefore: TestPKI.now, notAfter: TestPKI.now, time: TestPKI.now)
         var chains = chains
         chains["expired"] = .failure(expired)
         let bad = [
@@ -137,8 +136,7 @@ struct SnapshotVerificationTests {
     }
 
     @Test func whenAllAreBadEachSaysWhy() throws {
-        let expired = Failure.expired(
-            made.label(1), notBefore: TestPKI.now, notAfter: TestPKI.now, time: TestPKI.now)
+        let expired = Failure.expired(made.label(1), notBefore: TestPKI.now, notAfter: TestPKI.now, time: TestPKI.now)
         var chains = chains
         chains["expired"] = .failure(expired)
         chains["gone"] = .failure(.chainUnavailable(reason: "404"))
@@ -202,9 +200,7 @@ struct SnapshotVerificationTests {
         let signature = ServedSignature(
             signature: try onecrl.signature(over: Self.payload), mode: "p384ecdsa", x5u: "onecrl")
         let chains: Chains = ["onecrl": .success(try onecrl.verified(signer: .oneCRL))]
-        #expect(throws: Never.self) {
-            try self.snapshot([signature], collection: collection).verified(with: chains)
-        }
+        #expect(throws: Never.self) { try self.snapshot([signature], collection: collection).verified(with: chains) }
         #expect(
             failures(of: try self.snapshot([signature]), with: chains)
                 == [.signerMismatch(expected: .remoteSettings, chain: .oneCRL)])

@@ -258,8 +258,7 @@ extension ServerTests {
             try collection.put("a")
             try await client(collection).sync()
             try claim(collection) {
-                StoredState(
-                    file: $0.file, size: $0.size, state: $0.state, server: "https://other.test", root: $0.root)
+                StoredState(file: $0.file, size: $0.size, state: $0.state, server: "https://other.test", root: $0.root)
             }
             #expect(try await fetches(collection, by: client(collection)) == 1)
             #expect(client(collection).getRecords()?.map(\.id) == ["a"])

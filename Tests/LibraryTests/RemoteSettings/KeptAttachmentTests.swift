@@ -10,8 +10,7 @@ import Testing
     init() throws { place = try Workplace() }
 
     private func files(_ collection: ServerCollection) -> Set<String> {
-        Set(
-            (try? FileManager.default.contentsOfDirectory(atPath: place.attachments(collection))) ?? [])
+        Set((try? FileManager.default.contentsOfDirectory(atPath: place.attachments(collection))) ?? [])
     }
 
     private func synced(_ ids: [String]) async throws -> (ServerCollection, RemoteSettingsClient) {

@@ -351,8 +351,7 @@ extension ServerTests {
             #expect(client.getRecords() == nil)
             #expect(
                 client.status.rejected.first?.reason
-                    == .otherServer(
-                        found: place.server.url, expected: "http://127.0.0.1:1"))
+                    == .otherServer(found: place.server.url, expected: "http://127.0.0.1:1"))
             // Nothing is wrong with it: it is used again when its server is configured again.
             #expect(place.service().makeClient(collectionName: collection.name).getRecords()?.count == 1)
         }

@@ -120,6 +120,34 @@ import Testing
         try await client.sync(timeout: .seconds(10))
     }
 
+    @Test func aSyncThatMayNotAskSaysSo() async throws {
+        let collection = try place.server.makeCollection()
+        try collection.put("a")
+        let source = try place.server.packaged(collection)
+        let service = place.service { ($0.packaged, $0.isPackagedOnly) = ([source], true) }
+        let client = service.makeClient(collectionName: collection.name)
+        let outcome = try await client.sync()
+        #expect(outcome == .notAsked(outcome.timestamp))
+        #expect(try await service.syncCollections().map(\.isSynced) == [false])
+        #expect(try await service.sync() == [])
+    }
+
+    /// A request that waits to be repeated says so if nobody moves the clock, and `run` moves it.
+    @Test func aRetryOnASteppedClock() async throws {
+        let time = SteppedTime(patience: .milliseconds(200))
+        let test = try TestService(time: time)
+        try test.collection("regions").put("de")
+        let client = test.service.makeClient(collectionName: "regions")
+        test.origin.inject([Fault("changes", effect: .status(503), times: 2)])
+        let error = await #expect(throws: RemoteSettingsError.self) { try await client.sync() }
+        #expect("\(try #require(error))".contains("await the call in time.run"))
+        try await time.run { try await client.sync() }
+        #expect(client.getRecords()?.count == 1)
+        let hour = time.now.advanced(by: .seconds(3600))
+        try await time.run { try await time.sleep(until: hour) }
+        #expect(time.now >= hour)
+    }
+
     @Test func shuttingOneClientDownLeavesTheOthers() async throws {
         let collection = try place.server.makeCollection()
         try collection.put("a")

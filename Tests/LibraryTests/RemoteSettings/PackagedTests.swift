@@ -126,8 +126,7 @@ extension ServerTests {
                     $0.server = .stage
                     $0.trustRoots = place.server.otherRoot
                 }
-                    == .otherServer(
-                        found: place.server.url, expected: "https://firefox.settings.services.allizom.org"))
+                    == .otherServer(found: place.server.url, expected: "https://firefox.settings.services.allizom.org"))
             #expect(reason { $0.bucketName = "other" } == .otherBucket(found: "main"))
             guard case .notTrusted(let why)? = reason({ $0.trustRoots = place.server.otherRoot }) else {
                 Issue.record("a package of another root")

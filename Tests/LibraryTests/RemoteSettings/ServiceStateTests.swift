@@ -28,7 +28,10 @@ import Testing
         try broken.put("b")
         broken.sign([SignatureForm(isTampered: true)])
         _ = received.take()
-        for _ in 0..<9 { try await first.sync(trigger: .timer) }
+        try fine.put("b")
+        // The failure is thrown after the other collection is synced.
+        for _ in 0..<9 { await #expect(throws: RemoteSettingsError.self) { try await first.sync(trigger: .timer) } }
+        #expect(clients[1].getRecords()?.count == 2)
         #expect(clients[0].syncFailures?.count == 9 && clients[0].syncFailures?.isBroken == false)
         #expect(!received.take().contains { $0.status == .syncBrokenError })
         // The count goes on in the next process, and what is held is served all the time.

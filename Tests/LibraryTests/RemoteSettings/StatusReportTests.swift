@@ -187,7 +187,7 @@ import Testing
         let before = try #require(service.lastCheck)
         second.sign([SignatureForm(isTampered: true)])
         for collection in [first, second] { try collection.put("b") }
-        try await service.sync()
+        await #expect(throws: RemoteSettingsError.self) { try await service.sync() }
         let local = try await service.inspectWithServer()
         var expected = local
         expected.storage = "storage"

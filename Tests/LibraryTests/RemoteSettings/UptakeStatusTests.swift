@@ -76,8 +76,7 @@ struct UptakeStatusTests {
             #expect(Status(error, wasRetried: true) == .certificateError, "\(error)")
         }
         // If one of several chains failed, that is the news.
-        #expect(
-            Status(failed(.signatureMismatch(signer: signer), .emptyChain)) == .certificateError)
+        #expect(Status(failed(.signatureMismatch(signer: signer), .emptyChain)) == .certificateError)
     }
 
     @Test func everythingElse() {

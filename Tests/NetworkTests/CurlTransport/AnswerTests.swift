@@ -148,8 +148,7 @@ struct AnswerTests {
         #expect(client.metrics.requests == limit + 1)
     }
 
-    @Test(
-        arguments: ["", "Location: ftp://127.0.0.1/\r\n", "Location: http://user:secret@127.0.0.1/\r\n"])
+    @Test(arguments: ["", "Location: ftp://127.0.0.1/\r\n", "Location: http://user:secret@127.0.0.1/\r\n"])
     func badRedirect(location: String) async throws {
         let server = try FaultyServer()
         let client = try server.client(server.raw("HTTP/1.1 302 Found\r\n\(location)Content-Length: 0\r\n\r\n"))

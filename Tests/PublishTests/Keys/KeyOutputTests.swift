@@ -19,9 +19,7 @@ import Testing
             let names = try #require(try FileStore.list(keys.path))
             #expect(names.count == 7)
             for name in names + ["signer.new.key", "CHAIN.PEM", "Other.KEY"] {
-                let error = #expect(throws: Failure.self) {
-                    try KeyDirectory.checkOutput("\(keys.path)/\(name)")
-                }
+                let error = #expect(throws: Failure.self) { try KeyDirectory.checkOutput("\(keys.path)/\(name)") }
                 #expect(error?.code == .usage)
             }
             // The keys may be elsewhere: in a job, the directory has certificates only.

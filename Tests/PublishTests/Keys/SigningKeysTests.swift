@@ -256,9 +256,7 @@ import Testing
                 let request = try online.request(.intermediate, named: "online intermediate")
                 let issued = try issue(request, by: offline)
                 // A directory without a root takes the one that is named.
-                let unknown = #expect(throws: Failure.self) {
-                    try online.install(issued, place: "issued", now: now)
-                }
+                let unknown = #expect(throws: Failure.self) { try online.install(issued, place: "issued", now: now) }
                 #expect(unknown?.description.contains("--root") == true)
                 #expect(try online.install(issued, place: "issued", changingRootTo: root, now: now) == .intermediate)
                 try online.renew(named: .remoteSettings, days: 30, environment: [:], now: now)
@@ -282,9 +280,7 @@ import Testing
                     online.request(.signer, named: SignerName.remoteSettings.dnsName), by: offline, as: .signer)
                 try FileStore.remove(online.waitingPath(.signer))
                 _ = try online.request(.signer, named: SignerName.remoteSettings.dnsName)
-                let refused = #expect(throws: Failure.self) {
-                    try online.install(third, place: "issued", now: now)
-                }
+                let refused = #expect(throws: Failure.self) { try online.install(third, place: "issued", now: now) }
                 #expect(refused?.description.contains("is not for the key") == true)
             }
         }

@@ -33,9 +33,7 @@ import Testing
         ("no-such-program", "no-such-program"),
     ])
     func aFailureSaysWhy(command: String, words: String) async throws {
-        let error = await #expect(throws: Failure.self) {
-            try await SigningProgram(command).sign(message)
-        }
+        let error = await #expect(throws: Failure.self) { try await SigningProgram(command).sign(message) }
         #expect(error?.code == .program && error?.place == "--sign-with")
         #expect(error?.description.contains(words) == true, "\(error?.description ?? "")")
     }

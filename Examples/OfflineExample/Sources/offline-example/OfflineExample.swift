@@ -73,6 +73,7 @@ enum OfflineExample {
             switch result.result {
             case .success(.upToDate(let timestamp)): print("\(result.collection): up to date, \(timestamp.rfc3339)")
             case .success(.updated(let timestamp)): print("\(result.collection): updated, \(timestamp.rfc3339)")
+            case .success(.notAsked(let timestamp)): print("\(result.collection): packaged, \(timestamp.rfc3339)")
             case .failure(let error): print("\(result.collection): \(error)")
             }
         }

@@ -3,7 +3,7 @@
 import EmbeddedDumps
 public import RemoteSettings
 
-extension PackagedSource {
+nonisolated extension PackagedSource {
     /// The bundles that are embedded in the program, read in place.
     public static let embeddedDumps: PackagedSource = {
         let contents = unsafe EmbeddedDumps_contents().pointee
@@ -18,11 +18,11 @@ extension PackagedSource {
     }()
 }
 
-extension EmbeddedCollection where Record == RemoteSettingsRecord {
+nonisolated extension TypedCollection where Record == RemoteSettingsRecord {
     /// `main/regions`
     public static let regions =
-        EmbeddedCollection("main/regions", in: .embeddedDumps)
+        TypedCollection("main/regions", in: .embeddedDumps)
     /// `main/search-hints`
     public static let searchHints =
-        EmbeddedCollection("main/search-hints", in: .embeddedDumps)
+        TypedCollection("main/search-hints", in: .embeddedDumps)
 }

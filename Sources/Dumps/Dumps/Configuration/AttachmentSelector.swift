@@ -44,8 +44,7 @@ package struct AttachmentSelector {
             taken.insert(attachment.hash)
             omitted[attachment.hash] = nil
             total = total.saturatingAdding(attachment.size)
-            wanted.append(
-                .init(digest: attachment.hash, size: size, location: attachment.location, record: record.id))
+            wanted.append(.init(digest: attachment.hash, size: size, location: attachment.location, record: record.id))
         }
         return (wanted, omitted)
     }

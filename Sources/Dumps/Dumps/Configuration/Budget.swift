@@ -41,8 +41,7 @@ package struct BudgetExcess: Hashable, Sendable, Encodable, CustomStringConverti
         self.subject = subject
         self.size = size
         self.limit = limit
-        largest = Array(
-            contributors.sorted { ($1.size, $0.name) < ($0.size, $1.name) }.prefix(5))
+        largest = Array(contributors.sorted { ($1.size, $0.name) < ($0.size, $1.name) }.prefix(5))
     }
 
     package var description: String {

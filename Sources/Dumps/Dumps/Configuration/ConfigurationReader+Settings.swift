@@ -198,12 +198,10 @@ extension ConfigurationReader {
             throw error(node, "schema cannot be \(shown(node))", remedy: "write none, or a JSON Schema of the records")
         }
         let source = try SourceReader(file: file).node(node)
-        do throws(Failure) {
-            _ = try RecordSchema(source.json)
-        } catch {
-            throw Failure(
-                place: file, line: source.line(at: error.path), problem: "invalid schema: \(error.problem)",
-                remedy: error.remedy)
+        _ = try mapFailure(of: try RecordSchema(source.json)) {
+            Failure(
+                place: file, line: source.line(at: $0.path), problem: "invalid schema: \($0.problem)",
+                remedy: $0.remedy)
         }
         return source.json
     }

@@ -90,8 +90,9 @@ package struct ConfigurationReader {
         var ids: [ExactString: CollectionID] = [:]
         for (key, value) in try mapping(node, "collections") {
             let name = try string(key, "the collection's name")
-            let id = try Result { () throws(Failure) in try CollectionID(name) }
-                .mapError { error(key, "\($0)", remedy: "write it as BUCKET/COLLECTION, such as main/regions") }.get()
+            let id = try mapFailure(of: try CollectionID(name)) {
+                error(key, "\($0)", remedy: "write it as BUCKET/COLLECTION, such as main/regions")
+            }
             if let other = ids.updateValue(id, forKey: id.ignoringCase.exact) {
                 throw .sameBundle(id, other, file: file, line: key.line)
             }
@@ -162,10 +163,9 @@ package struct ConfigurationReader {
                 case "include":
                     let expression = try string(value, "include")
                     rule.selection = .include(expression)
-                    _ = try Result { () throws(Failure) in try AttachmentSelector(rule) }
-                        .mapError {
-                            error(value, "include is not a filter expression: \($0)", remedy: "correct the expression")
-                        }.get()
+                    _ = try mapFailure(of: try AttachmentSelector(rule)) {
+                        error(value, "include is not a filter expression: \($0)", remedy: "correct the expression")
+                    }
                 case "max-size": rule.maxSize = try size(value, "max-size")
                 case "max-total": rule.maxTotal = try size(value, "max-total")
                 default: throw unknown(key, ["include", "max-size", "max-total"])

@@ -194,11 +194,8 @@ struct SchemaReader {
     }
 
     private func pattern(_ text: String, _ path: [String]) throws(Failure) -> TextPattern {
-        do throws(Failure) {
-            return try TextPattern(text)
-        } catch {
-            throw Failure.schema(
-                path: path, problem: "\(error)", remedy: "correct the pattern \(VisibleText.quote(text))")
+        return try mapFailure(of: try TextPattern(text)) {
+            Failure.schema(path: path, problem: "\($0)", remedy: "correct the pattern \(VisibleText.quote(text))")
         }
     }
 

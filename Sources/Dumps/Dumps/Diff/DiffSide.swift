@@ -98,8 +98,7 @@ package struct DiffSide: Sendable {
         let directory = DumpsDirectory(path)
         let lock = try directory.lockFile()
         guard try !lock.collections.isEmpty || directory.configurationText() != nil else {
-            throw Failure.notComparable(
-                "\(path): this directory has no dumps.lock.json or dumps.yaml; check the path")
+            throw Failure.notComparable("\(path): this directory has no dumps.lock.json or dumps.yaml; check the path")
         }
         source = .directory(directory, lock)
     }

@@ -33,7 +33,7 @@ extension DumpsDirectory {
     ///   - roots: root certificates to add to the trusted ones.
     ///   - check: a closure that checks the configurations before and after the change, and may throw.
     /// - Returns: the new collections, and the new configuration.
-    /// - Throws: ``Failure``, `Failure`, or the errors of `check`. In that case, nothing has changed.
+    /// - Throws: ``Failure``, or the errors of `check`. In that case, nothing has changed.
     package func addCollections(
         _ ids: [CollectionID], attachments: String? = nil, server: String? = nil, roots: [SHA256Digest] = [],
         check: (_ before: DumpsConfiguration, _ after: DumpsConfiguration) throws -> Void = { _, _ in }

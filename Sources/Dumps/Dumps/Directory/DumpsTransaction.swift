@@ -95,7 +95,7 @@ package final class DumpsTransaction: Sendable {
     ///   - server: the URL of the server that the snapshot came from, or the source of an import.
     ///   - accepted: the guards that the state violates although it is accepted.
     /// - Returns: the collection's entry in the new lock file.
-    /// - Throws: ``Failure``, `Failure`. In that case, nothing is staged.
+    /// - Throws: ``Failure``. In that case, nothing is staged.
     package func stage(
         _ snapshot: Snapshot, attachments: [SHA256Digest: AttachmentInput], records: PackedRecords? = nil,
         settings: DumpsConfiguration.Collection, server: String, accepted: [String] = []

@@ -42,7 +42,7 @@ package struct BundleHistory: Sendable {
             if place == "git" {
                 sources.append(.git(try await GitRepository(containing: directory)))
             } else {
-                guard try Self.kind(of: place) == .directory else { throw .noPlace(place) }
+                guard try FileStore.kind(place) == .directory else { throw .noPlace(place) }
                 sources.append(.path(place))
             }
         }
@@ -130,7 +130,7 @@ package struct BundleHistory: Sendable {
     }
 
     private func find(_ id: CollectionID, at path: String, _ listing: inout Listing) throws(Failure) {
-        if let names = try names(in: path) {
+        if let names = try FileStore.list(path) {
             var visited = 0
             try walk(path, names: names, depth: 0, visited: &visited) { look(at: $0, for: id, &listing) }
             return
@@ -176,22 +176,13 @@ package struct BundleHistory: Sendable {
                 throw .overLimit(place: folder, limit: "files and folders", allowed: bounds.files)
             }
             let path = "\(folder)/\(name)"
-            switch try Self.kind(of: path) {
+            switch try FileStore.kind(path) {
             case .file: visit(path)
             case .directory:
-                try walk(path, names: try self.names(in: path) ?? [], depth: depth + 1, visited: &visited, visit)
+                try walk(path, names: try FileStore.list(path) ?? [], depth: depth + 1, visited: &visited, visit)
             case .link, .other, nil: break
             }
         }
-    }
-
-    private static func kind(of path: String) throws(Failure) -> FileKind? {
-        try FileStore.kind(path)
-    }
-
-    /// Returns the names in a folder; `nil` if the path is not a folder.
-    private func names(in folder: String) throws(Failure) -> [String]? {
-        try FileStore.list(folder)
     }
 }
 

@@ -3,8 +3,7 @@ import SnapshotBundle
 
 // Errors about older states that cannot be read, compared or merged.
 extension Failure {
-    static let noGit = Self(
-        problem: "git is not on the PATH", remedy: "install it, or give a folder of older bundles")
+    static let noGit = Self(problem: "git is not on the PATH", remedy: "install it, or give a folder of older bundles")
 
     /// Returns an error for a directory outside of any git repository.
     ///
@@ -69,8 +68,7 @@ extension Failure {
     ///
     /// - Parameter gap: the reason that older commits are missing, and the remedy.
     static func noAncestor(directory: String, gap: String) -> Self {
-        Self(
-            .program, place: directory, problem: "the common ancestor of both sides is missing", remedy: gap)
+        Self(.program, place: directory, problem: "the common ancestor of both sides is missing", remedy: gap)
     }
 
     /// Returns an error for a search that exceeds a limit.

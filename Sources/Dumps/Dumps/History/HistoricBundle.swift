@@ -30,11 +30,7 @@ package struct HistoricBundle: Sendable {
         if case .revision(let revision, let path) = origin, let blob {
             return try await blob.repository.contents(blob.content, of: path, at: revision)
         }
-        do throws(Failure) {
-            return try MappedFile(path: "\(origin)").bytes
-        } catch {
-            throw .historic(error)
-        }
+        return try mapFailure(of: try MappedFile(path: "\(origin)").bytes) { Failure.historic($0) }
     }
 
     /// Opens the bundle. A file is mapped; a bundle from git is read into memory.

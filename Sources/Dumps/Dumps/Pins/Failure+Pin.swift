@@ -69,8 +69,7 @@ extension Failure {
 
     /// Returns an error for a bundle that was found but could not be verified.
     static func notVouchedFor(_ id: CollectionID, place: String, problem: String) -> Self {
-        Self(
-            .untrusted, place: "\(id)", problem: "the bundle at \(place) cannot be used: \(problem)", cause: .pin)
+        Self(.untrusted, place: "\(id)", problem: "the bundle at \(place) cannot be used: \(problem)", cause: .pin)
     }
 
     private static func list(_ timestamps: [Timestamp]) -> String {

@@ -190,8 +190,9 @@ extension CollectionRefresher {
         _ snapshot: Snapshot, by rule: AttachmentRule, notes: inout [String]
     ) throws -> (wanted: [WantedAttachment], omitted: [SHA256Digest: OmissionReason]) {
         let selector = try AttachmentSelector(rule)
-        let (wanted, omitted) = try Result { () throws(Failure) in try selector.select(snapshot.records) }
-            .mapError { Failure.changeset($0, url: server) }.get()
+        let (wanted, omitted) = try mapFailure(of: try selector.select(snapshot.records)) {
+            Failure.changeset($0, url: server)
+        }
         if wanted.isEmpty, !omitted.isEmpty, omitted.values.allSatisfy({ $0 == .filter }) {
             notes.append(
                 "the attachment filter matches none of the attachments (\(omitted.count)); if it should, correct "

@@ -54,11 +54,6 @@ extension Failure {
                 + error.problem, remedy: error.remedy, cause: .attachment)
     }
 
-    /// Returns an error for a malformed list of collections.
-    static func malformedMonitor(_ error: Failure, url: String) -> Self {
-        Self(ofRefresh: Failure.changeset(error, url: url))
-    }
-
     /// Returns an error for a bundle, an attachment or all bundles together that exceed the budget in `dumps.yaml`.
     static func overBudget(_ excess: BudgetExcess) -> Self {
         Self(.refused, problem: "\(excess)", cause: .facts(.init(excess)))

@@ -131,9 +131,9 @@ package struct Survey: Sendable {
         guard case .changes(let document, _) = try await client.monitor(expected: nil) else {
             throw Failure.emptyMonitor("\(client.server)")
         }
-        let monitor = try Result { () throws(Failure) in
-            try MonitorChangeset(parsing: document.body)
-        }.mapError { Failure.malformedMonitor($0, url: "\(document.url)") }.get()
+        let monitor = try mapFailure(of: try MonitorChangeset(parsing: document.body)) {
+            Failure(ofRefresh: Failure.changeset($0, url: "\(document.url)"))
+        }
         let planner = RefreshPlanner(policy: policy, isFull: isFull)
         let plan = settings.map { settings in
             let held = lock.collections[settings.id]

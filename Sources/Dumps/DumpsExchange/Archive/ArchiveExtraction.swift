@@ -60,8 +60,7 @@ package struct ArchiveExtraction {
 
     private mutating func extract(_ path: String, shown: String, depth: Int) throws {
         guard depth <= Self.nesting else {
-            throw Failure(
-                .overLimit, file: shown, found: "archives are nested more than \(Self.nesting) levels deep")
+            throw Failure(.overLimit, file: shown, found: "archives are nested more than \(Self.nesting) levels deep")
         }
         let inputSize = try FileStore.size(path) ?? 0
         let allowed = max(Self.ratioFloor, inputSize.saturatingMultiplying(by: Self.ratio))

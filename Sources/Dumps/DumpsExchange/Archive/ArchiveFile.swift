@@ -85,8 +85,7 @@ final class ArchiveFile {
         let isLink = unsafe archive_entry_symlink(entry) != nil || archive_entry_hardlink(entry) != nil
         let type = unsafe archive_entry_filetype(entry)
         guard unsafe archive_entry_is_encrypted(entry) == 0 else {
-            throw Failure(
-                .malformed, file: path, entry: name, found: "encrypted entries are not supported")
+            throw Failure(.malformed, file: path, entry: name, found: "encrypted entries are not supported")
         }
         let isSizeKnown = unsafe archive_entry_size_is_set(entry) != 0
         return Entry(

@@ -40,8 +40,7 @@ package final class TarFile {
 
     private init(_ output: ArchiveOutput) throws(Failure) {
         func memory() -> Failure {
-            Failure(
-                .storage, file: output.file.name, found: "not enough memory to write the archive")
+            Failure(.storage, file: output.file.name, found: "not enough memory to write the archive")
         }
         guard let archive = unsafe archive_write_new() else { throw memory() }
         guard let entry = unsafe archive_entry_new() else {

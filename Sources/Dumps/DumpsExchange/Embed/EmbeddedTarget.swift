@@ -116,7 +116,7 @@ package struct EmbeddedTarget: Sendable {
         import \(module)
         public import RemoteSettings
 
-        extension PackagedSource {
+        nonisolated extension PackagedSource {
             /// The bundles that are embedded in the program, read in place.
             public static let \(sourceName): PackagedSource = {
                 let contents = unsafe \(module)_contents().pointee
@@ -163,14 +163,14 @@ package struct EmbeddedTarget: Sendable {
     }
 
     private func clients(_ type: String, _ clients: [String]) -> String {
-        "\nextension EmbeddedCollection where Record == \(type) {\n\(clients.joined())}\n"
+        "\nnonisolated extension TypedCollection where Record == \(type) {\n\(clients.joined())}\n"
     }
 
     private func client(_ id: CollectionID, _ name: String, _ type: String = "") -> String {
         """
             /// `\(id)`
             public static let \(name) =
-                EmbeddedCollection("\(id)", \(type)in: .\(sourceName))
+                TypedCollection("\(id)", \(type)in: .\(sourceName))
 
         """
     }

@@ -50,7 +50,7 @@ package struct Embedding: Sendable {
     /// I/O.
     ///
     /// - Returns: the paths of the changed files.
-    /// - Throws: ``Failure``, `Failure`.
+    /// - Throws: ``Failure``.
     package func write() throws -> [String] {
         let files = try files()
         var changed: [String] = []
@@ -168,10 +168,30 @@ package struct Embedding: Sendable {
         let readers = Dictionary(bundles.map { ($0.head.collection, $0) }) { first, _ in first }
         var types: [CollectionID: RecordType] = [:]
         for (id, name) in EmbeddedTarget.names(Array(readers.keys).sorted { "\($0)" < "\($1)" }) {
-            let records = try readers[id]?.payload().records.map { try JSONValue(parsing: $0.json) }
-            types[id] = RecordType(named: Self.typeName(name), records: records ?? [], schema: options.schemas[id])
+            guard let reader = readers[id] else { continue }
+            types[id] = RecordType(
+                named: Self.typeName(name),
+                records: try reader.payload().records.map { try JSONValue(parsing: $0.json) },
+                schema: try options.schemas[id] ?? Self.publishedSchema(of: reader))
         }
         return types
+    }
+
+    /// Returns the schema that the collection's metadata contains, without its enumerations; `nil` if there is none.
+    ///
+    /// Metadata is not signed. A schema from there may only say that a member can be missing.
+    private static func publishedSchema(of bundle: BundleReader) throws -> JSONValue? {
+        func withoutChoices(_ schema: JSONValue) -> JSONValue {
+            switch schema {
+            case .object(let members):
+                .object(
+                    members.filter { $0.key != "enum" || $0.value.array == nil }
+                        .map { .init(key: $0.key, value: withoutChoices($0.value)) })
+            case .array(let elements): .array(elements.map(withoutChoices))
+            default: schema
+            }
+        }
+        return try JSONValue(parsing: bundle.metadataText())["schema"].map(withoutChoices)
     }
 
     /// Refuses data from another server, such as a staging server. Imported data has no server and is always accepted.

@@ -67,8 +67,7 @@ extension DefaultsTable {
             return try DefaultsText(rows.map { .init(key: $0.key, value: $0.value) }, as: format).bytes
         } catch {
             let row = rows.first { $0.key.exact == error.place.exact }
-            throw Failure(
-                place: name, entry: row.map { "record \($0.record)" }, problem: error.problem, remedy: remedy)
+            throw Failure(place: name, entry: row.map { "record \($0.record)" }, problem: error.problem, remedy: remedy)
         }
     }
 }

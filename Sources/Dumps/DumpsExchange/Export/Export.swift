@@ -166,16 +166,13 @@ extension Export {
         if let fields { return try DefaultsTable(ExportedCollection(bundle), fields).text(layout) }
         let name = "\(bundle.head.collection)"
         let records = try bundle.payload().records
-        let parameters: ParameterSet
-        do throws(Failure) {
-            parameters = try ParameterSet(records)
-        } catch {
-            throw Failure(
-                .usage, file: name, found: "\(error)",
+        let parameters = try mapFailure(of: try ParameterSet(records)) {
+            Failure(
+                .usage, file: name, found: "\($0)",
                 remedy: "choose a collection of parameters, or specify the fields with --key and --value")
         }
         return layout == .swift
-            ? Array(ParameterAccessors(parameters, name: name).text.utf8)
+            ? try Array(ParameterAccessors(parameters, name: name).text.utf8)
             : try ParameterDefaults(parameters, name: name).text(layout)
     }
 }

@@ -55,8 +55,7 @@ enum FirefoxExport {
                 found: "expected a JSON object {\"BUCKET/COLLECTION\": TIMESTAMP, …}, found \(found)",
                 remedy: "correct the file, or remove it")
         }
-        let value = try Result { () throws(Failure) in try JSONValue(parsing: text) }
-            .mapError { refused("invalid JSON: \($0)") }.get()
+        let value = try mapFailure(of: try JSONValue(parsing: text)) { refused("invalid JSON: \($0)") }
         guard case .object(let members) = value else { throw refused("a different type") }
         var times: [ExactString: String] = [:]
         for member in members {

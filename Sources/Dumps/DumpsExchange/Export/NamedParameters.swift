@@ -13,16 +13,14 @@ package struct NamedParameters {
     ///
     /// - Parameter place: a collection in the dumps directory, the path of a bundle (.zip), or a JSON file of records;
     ///   `nil` for the only collection in the directory.
-    /// - Throws: ``Failure``, `Failure`, or the errors of the lock file.
+    /// - Throws: ``Failure``, or the errors of the lock file.
     package init(_ place: String?, in directory: DumpsDirectory) throws {
         let name = try place ?? Self.only(in: directory)
         self.name = name
         let records = try Self.records(name, in: directory)
-        do throws(Failure) {
-            parameters = try ParameterSet(records)
-        } catch {
-            throw Failure(
-                .usage, file: name, found: "\(error)",
+        parameters = try mapFailure(of: try ParameterSet(records)) {
+            Failure(
+                .usage, file: name, found: "\($0)",
                 remedy: "give a different collection, bundle or file with --parameters"
             )
         }

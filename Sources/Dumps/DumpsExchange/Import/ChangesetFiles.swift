@@ -91,12 +91,12 @@ struct ChangesetFiles {
     }
 
     private func changeset(_ text: Bytes, _ place: String) throws -> Changeset {
-        try Result { () throws(Failure) in try Changeset(parsing: text) }.mapError { error in
+        try mapFailure(of: try Changeset(parsing: text)) { error in
             Failure(
                 .usage, file: place,
                 found: "not a changeset, {\"metadata\": …, \"timestamp\": …, \"changes\": […]}: \(error)",
                 remedy: "request the changeset without _since, and save the response unchanged")
-        }.get()
+        }
     }
 
     private func name(_ changeset: Changeset, _ place: String) throws -> CollectionID {

@@ -35,10 +35,8 @@ struct FilesTree {
     }
 
     private func id(_ name: String, of list: String) throws(Failure) -> CollectionID {
-        do throws(Failure) {
-            return try CollectionID(bucket: "main", name: name)
-        } catch {
-            throw Failure(
+        return try mapFailure(of: try CollectionID(bucket: "main", name: name)) { _ in
+            Failure(
                 .usage, file: "\(root)/\(list)", found: "\(VisibleText.quote(name)) is not a valid collection name",
                 remedy: "specify the collection with --collection BUCKET/COLLECTION, or rename the file")
         }

@@ -82,11 +82,11 @@ struct AttachmentFolder {
     private func sidecar(_ place: String) throws -> JSONValue? {
         let path = "\(root)/\(place)\(Self.suffix)"
         guard let text = try FileStore.read(path, limit: Limits.metadataBytes) else { return nil }
-        return try Result { () throws(Failure) in try JSONValue(parsing: text) }.mapError { error in
+        return try mapFailure(of: try JSONValue(parsing: text)) { error in
             Failure(
                 .usage, file: root, entry: place + Self.suffix, found: "not JSON: \(error)",
                 remedy: "copy the file from its source again")
-        }.get()
+        }
     }
 
     private func digest(_ place: String) throws(Failure) -> SHA256Digest {

@@ -24,9 +24,9 @@ struct ServerZIPFolder {
         var left = Limits.changesetBytes
         for name in try FileStore.list(root) ?? [] where name.hasSuffix(".meta.json") {
             guard let text = try FileStore.read("\(root)/\(name)", limit: Limits.metadataBytes) else { continue }
-            let value = try Result { () throws(Failure) in try JSONValue(parsing: text) }.mapError {
+            let value = try mapFailure(of: try JSONValue(parsing: text)) {
                 Failure(.usage, file: root, entry: name, found: "not a record: \($0)", remedy: "fetch the zip again")
-            }.get()
+            }
             left -= text.count
             guard left >= 0 else {
                 throw Failure(

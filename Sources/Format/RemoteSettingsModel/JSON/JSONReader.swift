@@ -171,8 +171,7 @@ package struct JSONReader {
     package mutating func unsignedInteger() throws(Failure) -> UInt64 {
         let number = try number()
         guard let value = number.uint64 else {
-            throw Failure(
-                .wrongType(expected: "a whole number that is not negative", found: number.text), at: offset)
+            throw Failure(.wrongType(expected: "a whole number that is not negative", found: number.text), at: offset)
         }
         return value
     }

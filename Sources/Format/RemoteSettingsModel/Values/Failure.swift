@@ -207,6 +207,13 @@ package struct Failure: Error, Hashable, Sendable {
     }
 }
 
+/// Returns a value, or throws the error that `replace` makes of its failure.
+package func mapFailure<Value, Replaced: Error>(
+    of value: @autoclosure () throws(Failure) -> Value, _ replace: (Failure) -> Replaced
+) throws(Replaced) -> Value {
+    do throws(Failure) { return try value() } catch { throw replace(error) }
+}
+
 /// The reason why one of several signatures is not valid.
 package struct SignatureFailure: Hashable, Sendable, CustomStringConvertible {
     /// The position in the metadata, starting at 1.

@@ -48,6 +48,11 @@ extension Duration {
     }
 }
 
+extension Timestamp: InstantProtocol {
+    /// Returns the time until `later`; negative if `later` is earlier.
+    public func duration(to later: Timestamp) -> Duration { later.elapsed(since: self) - elapsed(since: later) }
+}
+
 extension Timestamp: Comparable {
     public static func < (left: Timestamp, right: Timestamp) -> Bool { left.milliseconds < right.milliseconds }
 }

@@ -42,7 +42,6 @@ package struct LargeFilePointer: Hashable, Sendable {
     /// - Throws: ``Failure`` with the code `damaged` if the bytes begin like a pointer.
     static func refuse(_ bytes: Bytes, file: String, expected: String) throws(Failure) {
         guard isAtStart(of: bytes) else { return }
-        throw Failure(
-            .damaged, file: file, expected: expected, found: name, remedy: remedy, cause: .largeFilePointer)
+        throw Failure(.damaged, file: file, expected: expected, found: name, remedy: remedy, cause: .largeFilePointer)
     }
 }

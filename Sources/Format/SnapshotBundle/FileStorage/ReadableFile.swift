@@ -63,12 +63,10 @@ extension Failure {
     static func reading<Value>(
         entry: String? = nil, _ read: () throws(Failure) -> Value
     ) throws(Failure) -> Value {
-        do throws(Failure) {
-            return try read()
-        } catch {
-            throw .unreadable(
-                error.place, entry: entry, found: error.isWrongKind ? "it is not a regular file" : error.problem,
-                errorNumber: error.errorNumber)
+        return try mapFailure(of: try read()) {
+            Failure.unreadable(
+                $0.place, entry: entry, found: $0.isWrongKind ? "it is not a regular file" : $0.problem,
+                errorNumber: $0.errorNumber)
         }
     }
 }

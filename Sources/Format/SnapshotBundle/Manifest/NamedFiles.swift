@@ -9,13 +9,10 @@ extension Manifest {
     package static func files(namedBy records: RecordTable, file: String) throws(Failure) -> [File] {
         var named: [File] = []
         for record in records {
-            let attachment: RecordAttachment?
-            do throws(Failure) {
-                attachment = try record.attachment()
-            } catch {
-                throw Failure(
+            let attachment = try mapFailure(of: try record.attachment()) {
+                Failure(
                     .malformed, file: file, entry: "\(BundleFormat.records): record \(record.id)",
-                    found: "\(error.description)")
+                    found: "\($0.description)")
             }
             guard let attachment else { continue }
             guard let size = Int(exactly: attachment.size) else {

@@ -18,11 +18,9 @@ extension BundleReader {
 
     /// Parses the payload in `text`, which is the bundle's ``payloadText(isHashed:)`` or a copy of it.
     package func payload(parsing text: Bytes) throws(Failure) -> Payload {
-        let payload = try Result { () throws(Failure) in
-            try Payload(parsing: text, expecting: head.records)
-        }.mapError { error in
+        let payload = try mapFailure(of: try Payload(parsing: text, expecting: head.records)) { error in
             Failure(.malformed, file: name, entry: BundleFormat.records, found: "\(error)")
-        }.get()
+        }
         guard payload.records.count == head.records, payload.timestamp == head.timestamp else {
             throw Failure(
                 .damaged, file: name, entry: BundleFormat.records,
@@ -37,11 +35,9 @@ extension BundleReader {
     /// - Throws: ``Failure`` if it is not a collection's metadata.
     package func metadata() throws(Failure) -> CollectionMetadata {
         let text = try metadataText()
-        return try Result { () throws(Failure) in
-            try CollectionMetadata(parsing: text)
-        }.mapError { error in
+        return try mapFailure(of: try CollectionMetadata(parsing: text)) { error in
             Failure(
                 .malformed, file: name, entry: BundleFormat.metadata, found: "not a collection's metadata: \(error)")
-        }.get()
+        }
     }
 }

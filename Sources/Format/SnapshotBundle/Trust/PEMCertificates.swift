@@ -53,8 +53,9 @@ struct PEMCertificates {
     }
 
     private static func decode(_ digits: [UInt8], certificate: Int) throws(Failure) -> [UInt8] {
-        try Result { () throws(Failure) in try Base64.decode(digits, .standard) }
-            .mapError { Failure.malformedPEM(certificate: certificate, reason: $0.description) }.get()
+        try mapFailure(of: try Base64.decode(digits, .standard)) {
+            Failure.malformedPEM(certificate: certificate, reason: $0.description)
+        }
     }
 
     private static func trimmed(_ line: ArraySlice<UInt8>) -> ArraySlice<UInt8> {

@@ -21,8 +21,9 @@ struct RawSignature: Sendable {
     ///
     /// - Throws: `malformedBase64`, `wrongSignatureLength` or `signatureOutOfRange` of ``Failure``.
     init(base64URL text: String) throws(Failure) {
-        let bytes = try Result { () throws(Failure) in try Base64.decode(Array(text.utf8), .url) }
-            .mapError { Failure.malformedBase64(reason: $0.description) }.get()
+        let bytes = try mapFailure(of: try Base64.decode(Array(text.utf8), .url)) {
+            Failure.malformedBase64(reason: $0.description)
+        }
         guard bytes.count == Self.byteCount else { throw .wrongSignatureLength(found: bytes.count) }
         for (component, range) in [(SignatureComponent.r, 0..<48), (.s, 48..<96)] {
             let number = bytes[range]

@@ -76,14 +76,12 @@ public struct TrustAnchors: Hashable, Sendable {
 
     /// The root of Mozilla's production servers (`firefox.settings.services.mozilla.com`).
     public static let mozillaProduction = TrustAnchors([
-        SHA256Digest(
-            0xC8A8_0E9A_FAEF_4E21, 0x9B6F_B5D7_A71D_0F10, 0x1223_BAC5_001A_C28F, 0x9B0D_43DC_59A1_06DB)
+        SHA256Digest(0xC8A8_0E9A_FAEF_4E21, 0x9B6F_B5D7_A71D_0F10, 0x1223_BAC5_001A_C28F, 0x9B0D_43DC_59A1_06DB)
     ])
 
     /// The root of Mozilla's stage and development servers (`…allizom.org`).
     public static let mozillaStaging = TrustAnchors([
-        SHA256Digest(
-            0x3C01_446A_BE90_36CE, 0xA9A0_9ACA_A3A5_20AC, 0x628F_20A7_AE32_CE86, 0x1CB2_EFB7_0FA0_C745)
+        SHA256Digest(0x3C01_446A_BE90_36CE, 0xA9A0_9ACA_A3A5_20AC, 0x628F_20A7_AE32_CE86, 0x1CB2_EFB7_0FA0_C745)
     ])
 }
 

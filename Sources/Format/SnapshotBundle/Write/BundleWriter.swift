@@ -107,8 +107,7 @@ package struct BundleWriter: Sendable {
     /// Checks a limit of readers before anything is written, because a reader would refuse a larger entry.
     private func check(_ size: Int, limit: Int, entry: String, file: String) throws(Failure) {
         guard size <= limit else {
-            throw Failure(
-                .overLimit, file: file, entry: entry, expected: "at most \(limit) bytes", found: "\(size)")
+            throw Failure(.overLimit, file: file, entry: entry, expected: "at most \(limit) bytes", found: "\(size)")
         }
     }
 }
@@ -130,8 +129,7 @@ extension BundleWriter {
         ]
         if snapshot.provenance.isSigned {
             guard let chain = snapshot.chain else {
-                throw Failure(
-                    .usage, file: name, entry: BundleFormat.chain, found: "the signed snapshot has no chain")
+                throw Failure(.usage, file: name, entry: BundleFormat.chain, found: "the signed snapshot has no chain")
             }
             try check(chain.count, limit: Limits.chainBytes, entry: BundleFormat.chain, file: name)
             entries.append(Self.describe(BundleFormat.chain, chain))

@@ -79,8 +79,7 @@ package final class OutputFile {
         let descriptor = unsafe open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW)
         defer { if descriptor >= 0 { close(descriptor) } }
         guard descriptor >= 0, fsync(descriptor) == 0 else {
-            throw Failure(
-                .storage, file: path, found: "cannot flush the file to disk: \(lastSystemError())")
+            throw Failure(.storage, file: path, found: "cannot flush the file to disk: \(lastSystemError())")
         }
     }
 }

@@ -90,11 +90,7 @@ extension PackedEntry {
                 inflater = known
                 return
             }
-            do throws(Failure) {
-                inflater = try Inflater()
-            } catch {
-                throw entry.damaged(found: "cannot decompress the entry: \(error)")
-            }
+            inflater = try mapFailure(of: try Inflater()) { entry.damaged(found: "cannot decompress the entry: \($0)") }
         }
 
         /// Fills `piece` from its start with the next bytes.
@@ -109,11 +105,8 @@ extension PackedEntry {
                 return count
             }
             while true {
-                let step: Inflater.Step
-                do throws(Failure) {
-                    step = try inflater.inflate(entry.bytes, from: consumed, into: &piece)
-                } catch {
-                    throw entry.damaged(found: "cannot decompress the entry: \(error)")
+                let step = try mapFailure(of: try inflater.inflate(entry.bytes, from: consumed, into: &piece)) {
+                    entry.damaged(found: "cannot decompress the entry: \($0)")
                 }
                 consumed += step.consumed
                 if step.produced > 0 || step.isEnd { return step.produced }

@@ -19,8 +19,7 @@ struct ZIPEntry {
         _ raw: RawSpan, at offset: Int, directoryEnd end: Int, file: borrowing String
     ) throws(Failure) {
         guard offset <= end - ZIPLayout.centralSize, raw.little(offset) == ZIPLayout.centralSignature else {
-            throw Failure(
-                .malformed, file: copy file, found: "no central directory entry at byte \(offset)")
+            throw Failure(.malformed, file: copy file, found: "no central directory entry at byte \(offset)")
         }
         // Extract the record first, because its fixed length needs only one bounds check for all fields.
         let record = raw.extracting(offset..<offset + ZIPLayout.centralSize)
@@ -41,8 +40,7 @@ struct ZIPEntry {
         let sizes: (UInt32, UInt32) = (record.little(20), record.little(24))
         let header: UInt32 = record.little(42)
         guard var large = ZIP64Extra(raw, in: name.upperBound..<name.upperBound + extraLength) else {
-            throw Failure(
-                .malformed, file: copy file, entry: Self.text(raw, name), found: ZIP64Extra.problem)
+            throw Failure(.malformed, file: copy file, entry: Self.text(raw, name), found: ZIP64Extra.problem)
         }
         // The values have the order of the extra field (APPNOTE 4.5.3): size, compressed size, offset.
         let size = sizes.1 == .max ? large.next(raw) : Int(exactly: sizes.1)

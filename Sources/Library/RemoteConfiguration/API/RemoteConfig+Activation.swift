@@ -122,10 +122,8 @@ extension RemoteConfig {
         var target = present.parameters.flatMap { $0.server == collection.session.serverIdentity ? $0 : nil }
         let context = context(collection, store.state(in: index, collection))
         func layer(_ found: CurrentState, _ snapshot: Snapshot) throws -> ParameterLayer {
-            do throws(Failure) {
-                return try ParameterLayer(found, snapshot, of: collection, context)
-            } catch {
-                throw RemoteConfigError.notParameters(reason: "\(collection.id): \(error)")
+            return try mapFailure(of: try ParameterLayer(found, snapshot, of: collection, context)) {
+                RemoteConfigError.notParameters(reason: "\(collection.id): \($0)")
             }
         }
         // Do not replace a newer state that another process has activated, unless it was rejected or cannot be used.

@@ -9,8 +9,7 @@ extension RemoteConfig {
     public func fetch(
         completionHandler: (@MainActor @Sendable (RemoteConfigFetchStatus, (any Error)?) -> Void)?
     ) {
-        fetch(
-            withExpirationDuration: configSettings.minimumFetchInterval, completionHandler: completionHandler)
+        fetch(withExpirationDuration: configSettings.minimumFetchInterval, completionHandler: completionHandler)
     }
 
     /// Fetches values, like the asynchronous `fetch(withExpirationDuration:)`.

@@ -48,18 +48,26 @@ extension RemoteConfig {
         client.listenForUpdates { [weak hub] problem in hub?.send(problem: RemoteConfigUpdateError(problem)) }
     }
 
-    /// Adds an observer that is called on the given queue for each fetch and each activation, one call at a time.
+    /// Adds an observer that is called on the main actor for each fetch and each activation, one call at a time.
     ///
-    /// While the queue is blocked, up to sixteen events are kept. Beyond that, the oldest fetch is dropped or, if there
-    /// is none, the two oldest activations are merged into one event with the keys of both.
+    /// While the main actor is blocked, up to sixteen events are kept. Beyond that, the oldest fetch is dropped or, if
+    /// there is none, the two oldest activations are merged into one event with the keys of both.
     @discardableResult
     public func addObserver(
-        on queue: DispatchQueue = .main, _ observer: @escaping @Sendable (RemoteConfigEvent) -> Void
+        _ observer: @escaping @MainActor @Sendable (RemoteConfigEvent) -> Void
+    ) -> ConfigUpdateListenerRegistration {
+        hub.addObserver(schedule: Self.onMainActor) { event in MainActor.assumeIsolated { observer(event) } }
+    }
+
+    /// Adds an observer that is called on a queue for each fetch and each activation. See ``addObserver(_:)``.
+    @discardableResult
+    public func addObserver(
+        on queue: DispatchQueue, _ observer: @escaping @Sendable (RemoteConfigEvent) -> Void
     ) -> ConfigUpdateListenerRegistration {
         hub.addObserver(schedule: { work in queue.async(execute: work) }, observer)
     }
 
-    /// Adds an observer that is called on an executor for each fetch and each activation. See ``addObserver(on:_:)``.
+    /// Adds an observer that is called on an executor for each fetch and each activation. See ``addObserver(_:)``.
     @available(iOS 18, macOS 15, tvOS 18, watchOS 11, visionOS 2, *)
     @discardableResult
     public func addObserver(

@@ -30,11 +30,8 @@ package enum PropertyListDefaults {
     package static func values(_ plist: Data, name: String) throws(RemoteConfigError) -> [ExactString:
         RemoteConfigValue]
     {
-        let document: DefaultsDocument
-        do throws(Failure) {
-            document = try DefaultsDocument(propertyList: Bytes(Array(plist)))
-        } catch {
-            throw .invalidDefaults(
+        let document = try mapFailure(of: try DefaultsDocument(propertyList: Bytes(Array(plist)))) { error in
+            RemoteConfigError.invalidDefaults(
                 reason: "\(name)\(error.line.map { ":\($0)" } ?? ""): not a property list with a dictionary of "
                     + "parameters: \(error.problem)")
         }

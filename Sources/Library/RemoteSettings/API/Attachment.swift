@@ -104,7 +104,7 @@ public struct AttachmentProgress: Hashable, Sendable {
     }
 }
 
-/// The result of ``RemoteSettingsClient/downloadAttachments(progress:)``, as numbers of files.
+/// The result of ``RemoteSettingsClient/downloadAttachments(isolation:progress:)``, as numbers of files.
 public struct AttachmentDownloads: Hashable, Sendable {
     /// The number of files that were already in the storage directory or a packaged bundle.
     public var present = 0

@@ -175,10 +175,8 @@ public enum RemoteSettingsServer: Hashable, Sendable {
         case .stage: return .stage
         case .dev: return .dev
         case .custom(let url):
-            do throws(Failure) {
-                return try ServerURL(url, allowPlainHTTP: allowPlainHTTP)
-            } catch {
-                throw .other(reason: "RemoteSettingsConfig.server: \(error)")
+            return try mapFailure(of: try ServerURL(url, allowPlainHTTP: allowPlainHTTP)) {
+                RemoteSettingsError.other(reason: "RemoteSettingsConfig.server: \($0)")
             }
         }
     }

@@ -23,7 +23,15 @@ public struct CollectionSyncResult: Hashable, Sendable {
 
     /// Whether the collection is now in the server's state.
     public var isSynced: Bool {
-        if case .success = result { true } else { false }
+        switch result {
+        case .success(.upToDate), .success(.updated): true
+        case .success(.notAsked), .failure: false
+        }
+    }
+
+    /// The reason that the sync failed.
+    package var failure: RemoteSettingsError? {
+        if case .failure(let error) = result { error } else { nil }
     }
 
     /// Whether the sync stored a newer state.
@@ -51,11 +59,14 @@ public enum SyncOutcome: Hashable, Sendable {
     case upToDate(RemoteSettingsTimestamp)
     /// A newer state was verified and stored.
     case updated(RemoteSettingsTimestamp)
+    /// The server was not asked: only packaged records are used (``RemoteSettingsConfig/isPackagedOnly``), or a local
+    /// file replaces the collection (``RemoteSettingsConfig/overrides``).
+    case notAsked(RemoteSettingsTimestamp)
 
     /// The collection's timestamp after the sync, in milliseconds since 1970.
     public var timestamp: RemoteSettingsTimestamp {
         switch self {
-        case .upToDate(let timestamp), .updated(let timestamp): timestamp
+        case .upToDate(let timestamp), .updated(let timestamp), .notAsked(let timestamp): timestamp
         }
     }
 }

@@ -55,15 +55,18 @@ extension RemoteSettingsClient {
     /// - Parameters:
     ///   - record: a record of the collection.
     ///   - staleFallback: see ``attachment(for:staleFallback:)``.
-    ///   - progress: a closure that is called as bytes arrive, on the task that awaits this call.
+    ///   - isolation: the caller's isolation, in which `progress` is called.
+    ///   - progress: a closure that is called as bytes arrive.
     /// - Throws: ``RemoteSettingsError``, also if the record has no attachment.
     public func attachmentFile(
         for record: RemoteSettingsRecord, staleFallback: Bool = false,
-        progress: (@Sendable (AttachmentProgress) -> Void)? = nil
+        isolation: isolated (any Actor)? = #isolation, progress: ((AttachmentProgress) -> Void)? = nil
     ) async throws(RemoteSettingsError) -> AttachmentFile {
         let collection = try collection()
-        return try await collection.file(
-            try collection.wanted(record), staleFallback: staleFallback, progress: progress)
+        let wanted = try collection.wanted(record)
+        return try await reporting(to: progress) { progress async throws(RemoteSettingsError) in
+            try await collection.file(wanted, staleFallback: staleFallback, progress: progress)
+        }
     }
 
     /// Returns whether a record's complete attachment is in the storage directory.
@@ -128,16 +131,40 @@ extension RemoteSettingsClient {
     /// An attachment that the server has lost does not stop the others: ``AttachmentDownloads/failed`` lists it. Each
     /// call tries the missing ones again.
     ///
-    /// - Parameter progress: a closure that is called after each file, on any thread, with the numbers so far.
+    /// - Parameters:
+    ///   - isolation: the caller's isolation, in which `progress` is called.
+    ///   - progress: a closure that is called after each file with the numbers so far.
     /// - Throws: ``RemoteSettingsError`` for what stops all downloads, for example if the device is offline or the disk
     ///   is full. Attachments already stored are kept.
     public func downloadAttachments(
-        progress: (@Sendable (AttachmentDownloads) -> Void)? = nil
+        isolation: isolated (any Actor)? = #isolation, progress: ((AttachmentDownloads) -> Void)? = nil
     ) async throws(RemoteSettingsError) -> AttachmentDownloads {
         let collection = try collection()
-        return try await WorkThreads.run { () async throws(RemoteSettingsError) in
-            try await collection.downloadAttachments(of: collection.records() ?? [], progress: progress)
+        return try await reporting(to: progress) { progress async throws(RemoteSettingsError) in
+            try await WorkThreads.run { () async throws(RemoteSettingsError) in
+                try await collection.downloadAttachments(of: collection.records() ?? [], progress: progress)
+            }
         }
+    }
+
+    /// Runs work that reports its progress on any thread, and calls `progress` in the caller's isolation. If that is
+    /// slower than the work, it receives only the latest value.
+    private func reporting<Progress: Sendable, Value: Sendable>(
+        to progress: ((Progress) -> Void)?, isolation: isolated (any Actor)? = #isolation,
+        _ work: @escaping @Sendable ((@Sendable (Progress) -> Void)?) async throws(RemoteSettingsError) -> Value
+    ) async throws(RemoteSettingsError) -> Value {
+        guard let progress else { return try await work(nil) }
+        let (values, continuation) = AsyncStream<Progress>.makeStream(bufferingPolicy: .bufferingNewest(1))
+        async let result = { () async -> Result<Value, RemoteSettingsError> in
+            defer { continuation.finish() }
+            do throws(RemoteSettingsError) {
+                return .success(try await work { continuation.yield($0) })
+            } catch {
+                return .failure(error)
+            }
+        }()
+        for await value in values { progress(value) }
+        return try await result.get()
     }
 }
 

@@ -128,13 +128,23 @@ public final class RemoteSettingsService: Sendable {
     ///     sync is cancelled unless other callers are waiting for it too.
     /// - Returns: the names of the changed collections, sorted, each as given to ``makeClient(collectionName:)``.
     ///   `syncCollections` also returns those that were up to date.
-    /// - Throws: ``RemoteSettingsError`` if the server's list of collections could not be fetched, if every collection
-    ///   failed, or if the timeout expired (``RemoteSettingsError/timedOut(reason:)``). It is
-    ///   ``RemoteSettingsError/noClient`` if the service has no client, so that there is nothing to sync.
+    /// - Throws: ``RemoteSettingsError`` if the server's list of collections could not be fetched, if the timeout
+    ///   expired (``RemoteSettingsError/timedOut(reason:)``), or if the service has no client, so that there is nothing
+    ///   to sync (``RemoteSettingsError/noClient``). If collections failed, or could not be stored, it throws the error
+    ///   of the first one after all others are synced.
     @discardableResult
     public func sync(
         trigger: UptakeEvent.Trigger = .manual, timeout: Duration? = nil
     ) async throws(RemoteSettingsError) -> [String] {
+        let (changed, results) = try await syncClients(trigger: trigger, timeout: timeout)
+        if let failure = results.lazy.compactMap(\.failure).first { throw failure }
+        return changed
+    }
+
+    /// Syncs like ``sync(trigger:timeout:)``, and also returns the results of collections that failed.
+    package func syncClients(
+        trigger: UptakeEvent.Trigger, timeout: Duration? = nil
+    ) async throws(RemoteSettingsError) -> (changed: [String], results: [CollectionSyncResult]) {
         let session = session
         guard !session.isClosed else { throw .closed }
         guard !liveClients.isEmpty else { throw .noClient }
@@ -142,8 +152,7 @@ public final class RemoteSettingsService: Sendable {
             liveClients.map { ((try? session.collectionID($0.collectionName()))?.description, $0.collectionName()) }
         ) { $0.utf8.count < $1.utf8.count ? $0 : $1 }
         let results = try await syncCollections(trigger: trigger, timeout: timeout)
-        if case .failure(let error)? = results.first?.result, !results.contains(where: \.isSynced) { throw error }
-        return results.filter(\.isChanged).map { names[$0.collection] ?? $0.collection }.sorted()
+        return (results.filter(\.isChanged).map { names[$0.collection] ?? $0.collection }.sorted(), results)
     }
 
     /// Syncs like `sync()`, and returns the result of each collection. If one fails, the others are still synced.

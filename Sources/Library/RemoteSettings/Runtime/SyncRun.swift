@@ -33,14 +33,14 @@ extension LocalCollection {
     fileprivate var outcomeWithoutNetwork: Result<SyncOutcome, RemoteSettingsError>? {
         do throws(RemoteSettingsError) { try session.checkNetwork(id) } catch { return .failure(error) }
         if session.config.isPackagedOnly, overriding == nil {
-            if let timestamp = current().timestamp { return .success(.upToDate(timestamp)) }
+            if let timestamp = current().timestamp { return .success(.notAsked(timestamp)) }
             return .failure(
                 .notFound(reason: "\(id): there is no packaged snapshot; package the collection with the app"))
         }
         guard let overriding else { return nil }
         let current = self.current()
         session.logger.warning("\(id): OVERRIDDEN by \(overriding.path); not synced")
-        if let timestamp = current.timestamp { return .success(.upToDate(timestamp)) }
+        if let timestamp = current.timestamp { return .success(.notAsked(timestamp)) }
         let problems = current.rejected.map { "\($0)" }.joined(separator: "; ")
         return .failure(
             .storage(reason: "\(id): \(problems); fix the file, or remove it from RemoteSettingsConfig.overrides"))
@@ -93,7 +93,7 @@ extension Session {
                 }
                 return CollectionSyncResult(id, of: result)
             }
-            let hasFailures = results.contains { !$0.isSynced }
+            let hasFailures = results.contains { $0.failure != nil }
             if !hasFailures { recordSynced(collections.map(\.id), upTo: run.timestamp) }
             report("settings-sync", hasFailures ? .syncError : .success, trigger, since: began)
             return .success(results.sorted { $0.collection < $1.collection })
@@ -146,10 +146,8 @@ struct SyncRun: Sendable {
                 )
             }
             serverTime = document.serverTime(now: began)
-            do throws(Failure) {
-                monitor = try MonitorChangeset(parsing: document.body)
-            } catch {
-                throw Failure.changeset(error, url: "\(document.url)")
+            monitor = try mapFailure(of: try MonitorChangeset(parsing: document.body)) {
+                Failure.changeset($0, url: "\(document.url)")
             }
         } catch {
             session.keepBackoff(client)

@@ -56,7 +56,7 @@ extension RemoteSettingsService {
         } catch {
             result = .failure(RemoteSettingsError(error))
         }
-        if let results = try? result.get(), results.allSatisfy(\.isSynced) { await schedule.end(session) }
+        if let results = try? result.get(), results.allSatisfy({ $0.failure == nil }) { await schedule.end(session) }
         return result
     }
 }

@@ -64,11 +64,8 @@ extension CacheFile {
         guard let end else {
             throw failure("the header line is missing or longer than \(Self.mostHeadBytes) bytes")
         }
-        let head: JSONValue
-        do throws(Failure) {
-            head = try JSONValue(parsing: content[0..<end], values: Self.mostHeadValues)
-        } catch {
-            throw failure("its first line is not valid JSON: \(error)")
+        let head = try mapFailure(of: try JSONValue(parsing: content[0..<end], values: Self.mostHeadValues)) {
+            failure("its first line is not valid JSON: \($0)")
         }
         guard let format = head["format"]?.number?.uint64, let timestamp = head.time("timestamp"),
             let server = head["server"]?.string, let metadata = head["metadata"]?.string,

@@ -14,6 +14,8 @@ public final class SteppedTime: Sendable {
         var sleepers: [Int: (due: Duration, continuation: CheckedContinuation<Void, any Error>)] = [:]
         var cancelled: Set<Int> = []
         var count = 0
+        /// The number of calls of ``SteppedTime/run(isolation:_:)``, which move the clock.
+        var runs = 0
         var random: UInt64 = 1
         var fixedChance: Double?
     }
@@ -29,6 +31,8 @@ public final class SteppedTime: Sendable {
         return isUsable ? URL(filePath: memory) : FileManager.default.temporaryDirectory
     }()
 
+    /// The real time after which a request that waits to be repeated fails.
+    private let patience: Duration
     private let state: Mutex<State>
 
     /// Creates a clock.
@@ -36,7 +40,12 @@ public final class SteppedTime: Sendable {
     /// - Parameters:
     ///   - chance: the result of every request for a random number; `nil` for a sequence that is always the same.
     ///   - seed: the start of that sequence.
-    public init(chance: Double? = nil, seed: UInt64 = 1) {
+    public convenience init(chance: Double? = nil, seed: UInt64 = 1) {
+        self.init(chance: chance, seed: seed, patience: .seconds(20))
+    }
+
+    package init(chance: Double? = nil, seed: UInt64 = 1, patience: Duration) {
+        self.patience = patience
         state = Mutex(
             State(start: HTTPEnvironment.system.now(), random: seed &* 0x9E37_79B9_7F4A_7C15 | 1, fixedChance: chance))
     }
@@ -58,7 +67,10 @@ public final class SteppedTime: Sendable {
     ///
     /// - Parameter random: a closure that returns random numbers from 0 up to, but not including, 1.
     package func environment(random: @escaping @Sendable () -> Double) -> HTTPEnvironment {
-        HTTPEnvironment(now: { self.now }, sleep: { try await self.sleep($0) }, random: random, uptime: { self.uptime })
+        var environment = HTTPEnvironment(
+            now: { self.now }, sleep: { try await self.sleep(for: $0) }, random: random, uptime: { self.uptime })
+        environment.pause = { try await self.sleep(for: $0, patience: self.patience) }
+        return environment
     }
 
     private func random() -> Double {
@@ -71,11 +83,33 @@ public final class SteppedTime: Sendable {
         }
     }
 
-    private func sleep(_ duration: Duration) async throws {
+    /// Waits until the clock has moved by this duration.
+    ///
+    /// - Throws: `CancellationError`.
+    public func sleep(for duration: Duration) async throws { try await sleep(for: duration, patience: nil) }
+
+    /// - Parameter patience: the real time after which the wait fails if nobody has moved the clock. A call that waits
+    ///   before it repeats a request would otherwise hang a test that awaits it.
+    private func sleep(for duration: Duration, patience: Duration?) async throws {
         let number = state.withLock { state in
             state.count += 1
             return state.count
         }
+        let began = uptime
+        let watch = patience.map { patience in
+            Task {
+                try await Task.sleep(for: patience)
+                let sleeper = state.withLock { state in
+                    state.uptime == began && state.runs == 0 ? state.sleepers.removeValue(forKey: number) : nil
+                }
+                sleeper?.continuation.resume(
+                    throwing: Failure(
+                        .program,
+                        "a request waits to be repeated, and the test has not moved its SteppedTime for "
+                            + "\(patience)", remedy: "await the call in time.run { … }"))
+            }
+        }
+        defer { watch?.cancel() }
         try await withTaskCancellationHandler {
             try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<Void, any Error>) in
                 let isOver = state.withLock { state -> Bool? in
@@ -124,6 +158,30 @@ public final class SteppedTime: Sendable {
         }
     }
 
+    /// Runs `work`, and moves the clock to the next sleeper's time whenever everything sleeps, until `work` returns.
+    ///
+    /// - Parameters:
+    ///   - isolation: the caller's isolation, in which `work` runs.
+    ///   - work: a call that may wait, for example before it repeats a request.
+    @discardableResult
+    public func run<Value, Thrown: Error>(
+        isolation: isolated (any Actor)? = #isolation, _ work: () async throws(Thrown) -> Value
+    ) async throws(Thrown) -> Value {
+        state.withLock { $0.runs += 1 }
+        let pump = Task {
+            while !Task.isCancelled {
+                await settle(checks: 40)
+                let next = state.withLock { $0.sleepers.values.map(\.due).min() }
+                if let next, !Task.isCancelled { await pass(next - uptime) }
+            }
+        }
+        defer {
+            pump.cancel()
+            state.withLock { $0.runs -= 1 }
+        }
+        return try await work()
+    }
+
     private func nextStep(until end: Duration) -> Duration {
         state.withLock { state in min(end, state.sleepers.values.map(\.due).min() ?? end) - state.uptime }
     }
@@ -154,5 +212,14 @@ public final class SteppedTime: Sendable {
         var load = 0.0
         return unsafe getloadavg(&load, 1) == 1
             && load > 1.25 * Double(ProcessInfo.processInfo.activeProcessorCount)
+    }
+}
+
+extension SteppedTime: Clock {
+    public var minimumResolution: Duration { .milliseconds(1) }
+
+    /// Waits until the clock has reached a time.
+    public func sleep(until deadline: RemoteSettingsTimestamp, tolerance: Duration? = nil) async throws {
+        try await sleep(for: now.duration(to: deadline))
     }
 }

@@ -30,11 +30,8 @@ package final class AttachmentsURLSource: Sendable {
     private static func fetch(_ client: ServerClient) async -> Result<AttachmentsURL, any Error> {
         do {
             let document = try await client.rootDocument()
-            let root: JSONValue
-            do throws(Failure) {
-                root = try JSONValue(parsing: document.body)
-            } catch {
-                throw Failure(document.url, .damagedRoot(error))
+            let root = try mapFailure(of: try JSONValue(parsing: document.body)) {
+                Failure(document.url, .damagedRoot($0))
             }
             guard let base = root["capabilities"]?["attachments"]?["base_url"]?.string else {
                 throw Failure(document.url, .noAttachments)

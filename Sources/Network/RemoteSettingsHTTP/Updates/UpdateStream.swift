@@ -76,12 +76,7 @@ package struct UpdateStream {
 
     /// Returns the next message in the bytes that have already arrived; `nil` if they contain no complete one.
     private mutating func buffered() throws(Failure) -> UpdateMessage? {
-        let event: StreamedEvent?
-        do throws(Failure) {
-            event = try reader.next()
-        } catch {
-            throw Failure(url, .notAnEventStream("\(error)"))
-        }
+        let event = try mapFailure(of: try reader.next()) { Failure(url, .notAnEventStream("\($0)")) }
         if let event {
             do throws(Failure) {
                 return try UpdateEvent(event).map { .event($0) } ?? .heartbeat

@@ -187,11 +187,8 @@ struct CollectionReader {
     }
 
     private func readDirectory(_ builder: inout CollectionBuilder) throws(Failure) {
-        let files: [String]
-        do throws(Failure) {
-            files = try SourceDirectory.sourceFiles(in: place)
-        } catch {
-            throw Failure(place: place, problem: "\(error)", remedy: "make it readable")
+        let files = try mapFailure(of: try SourceDirectory.sourceFiles(in: place)) {
+            Failure(place: place, problem: "\($0)", remedy: "make it readable")
         }
         let own = files.filter { SourceDirectory.stem($0) == "collection" }
         guard own.count <= 1 else {

@@ -23,10 +23,8 @@ package struct SourceText: Sendable {
         } catch {
             builder.problems.add(error)
         }
-        do throws(Failure) {
-            _ = try builder.finish()
-        } catch {
-            throw Failure(
+        _ = try mapFailure(of: try builder.finish()) { error in
+            Failure(
                 problems: error.problems.map {
                     Failure(place: file, problem: "publish would reject the result: \($0.problem)", remedy: $0.remedy)
                 })

@@ -12,8 +12,7 @@ extension KeyDirectory {
         try FileStore.checkOutput(path)
         guard let path else { return }
         func refused(_ found: String) -> Failure {
-            Failure(
-                file: path, found: found, remedy: "choose a different output file")
+            Failure(file: path, found: found, remedy: "choose a different output file")
         }
         let directory = KeyDirectory(FileStore.parent(of: path))
         // Compare in lower case, because some file systems are case-insensitive.

@@ -54,8 +54,7 @@ package struct KeyDirectory: Sendable {
                 remedy: "choose a different directory; keys are never overwritten")
         }
         let (rootKey, intermediateKey, signerKey) = (PrivateKey(), PrivateKey(), PrivateKey())
-        let root = try CertificateAuthority(
-            rootNamed: "\(plan.name) root", key: rootKey, days: plan.rootDays, now: now)
+        let root = try CertificateAuthority(rootNamed: "\(plan.name) root", key: rootKey, days: plan.rootDays, now: now)
         let intermediate = try root.issueIntermediate(
             named: "\(plan.name) intermediate", key: intermediateKey, days: plan.intermediateDays, now: now)
         let chain = try intermediate.issueSigner(

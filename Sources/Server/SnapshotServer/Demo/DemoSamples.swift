@@ -36,8 +36,7 @@ enum DemoSamples {
 
     static func addIcon(_ petals: Int, to collection: inout DemoCollection, at time: Timestamp) {
         let name = "petals-\(petals < 10 ? "0" : "")\(petals)"
-        collection.put(
-            name, #""petals":\#(petals)"#, file: Bytes(utf8: svg(petals)), named: "\(name).svg", at: time)
+        collection.put(name, #""petals":\#(petals)"#, file: Bytes(utf8: svg(petals)), named: "\(name).svg", at: time)
     }
 
     private static func svg(_ petals: Int) -> String {

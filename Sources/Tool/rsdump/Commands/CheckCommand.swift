@@ -63,8 +63,7 @@ struct CheckCommand: AsyncParsableCommand {
         try checkOthers(sources: Set(all), in: dumps)
         for note in sources.flatMap(\.notes) { Console.error("note: \(Console.visible(note))") }
         let records = sources.reduce(0) { $0 + $1.recordCount }
-        Console.print(
-            "\(Counted.text(sources.count, "collection")), \(Counted.text(records, "record")): no problems")
+        Console.print("\(Counted.text(sources.count, "collection")), \(Counted.text(records, "record")): no problems")
     }
 
     /// Throws if a collection of the dumps directory has neither a source nor a valid signature from a root in

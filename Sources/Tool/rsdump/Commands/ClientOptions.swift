@@ -49,8 +49,7 @@ func appContext(_ context: [String]) throws(ValidationError) -> RemoteSettingsCo
     var app = RemoteSettingsContext()
     for pair in context {
         guard let equals = pair.firstIndex(of: "="), equals != pair.startIndex else {
-            throw ValidationError(
-                "--context expects KEY=VALUE, such as country=DE; found \(VisibleText.quote(pair))")
+            throw ValidationError("--context expects KEY=VALUE, such as country=DE; found \(VisibleText.quote(pair))")
         }
         let value = String(pair[pair.index(after: equals)...])
         switch try property(pair[..<equals]) {

@@ -133,7 +133,7 @@ struct OpenDumps {
     ///   - isReadOnly: whether to write nothing.
     ///   - isConfigured: whether a missing `dumps.yaml` is an error.
     ///   - applying: replaces settings of the file with those of the options.
-    /// - Throws: the errors of `DumpsTransaction.begin`, and `Failure`, `Failure`, or the error of `applying`.
+    /// - Throws: the errors of `DumpsTransaction.begin`, and `Failure`, or the error of `applying`.
     static func begin(
         _ dumps: some DirectoryOption, waiting duration: Duration = .seconds(1), isReadOnly: Bool = false,
         isConfigured: Bool = true, applying: (DumpsConfiguration) throws -> DumpsConfiguration
@@ -156,7 +156,7 @@ struct OpenDumps {
     ///   - isConfigured: whether a missing `dumps.yaml` is an error.
     ///   - isFirstLook: whether the directory is opened again soon, so that nothing is noted now.
     ///   - applying: replaces settings of the file with those of the options.
-    /// - Throws: `Failure`, `Failure`, or the error of `applying`.
+    /// - Throws: `Failure`, or the error of `applying`.
     init(
         _ dumps: some DirectoryOption, isConfigured: Bool = true, isFirstLook: Bool = false,
         applying: (DumpsConfiguration) throws -> DumpsConfiguration = { $0 }
@@ -198,7 +198,7 @@ struct BundleArgument: ParsableArguments {
 
     /// Opens the bundle.
     ///
-    /// - Throws: `Failure`, `Failure`, or ``CommandFailure`` if there is no such bundle.
+    /// - Throws: `Failure`, or ``CommandFailure`` if there is no such bundle.
     func open() async throws -> BundleReader {
         if bundle.hasPrefix("git:") { return try await openCommitted() }
         let id = bundle.hasSuffix(".zip") ? nil : try? CollectionID(bundle)

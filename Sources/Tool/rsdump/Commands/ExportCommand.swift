@@ -30,8 +30,7 @@ struct ExportCommand: AsyncParsableCommand {
             "The field with the key (plist, json) or the attachment file name (files).", valueName: "field"))
     var key: String?
 
-    @Option(
-        help: ArgumentHelp("The field with the value (plist, json).", valueName: "field"))
+    @Option(help: ArgumentHelp("The field with the value (plist, json).", valueName: "field"))
     var value: String?
 
     @Flag(help: "Replace an existing --output, if it is a file or rsdump created it.")

@@ -84,7 +84,7 @@ struct GetCommand: AsyncParsableCommand {
             switch result.result {
             case .success(.updated(let timestamp)):
                 Console.error("\(result.collection)  updated, \(timestamp.rfc3339)")
-            case .success(.upToDate(let timestamp)):
+            case .success(.upToDate(let timestamp)), .success(.notAsked(let timestamp)):
                 Console.error("\(result.collection)  up to date, \(timestamp.rfc3339)")
             case .failure(let error):
                 let failure = CommandFailure(error, result.collection)

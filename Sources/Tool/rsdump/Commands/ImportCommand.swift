@@ -34,8 +34,7 @@ struct ImportCommand: AsyncParsableCommand {
 
     @Option(
         name: .customLong("verify-at"),
-        help: ArgumentHelp(
-            "Verify chains at this time, such as 2026-11-21, instead of now.", valueName: "date"))
+        help: ArgumentHelp("Verify chains at this time, such as 2026-11-21, instead of now.", valueName: "date"))
     var time: String?
 
     @Option(
@@ -77,8 +76,7 @@ struct ImportCommand: AsyncParsableCommand {
         guard case .format(let source) = source else { return try importSource() }
         let (transaction, opened) = try await OpenDumps.begin(dumps, isConfigured: false, applying: server.applied)
         defer { try? transaction.end() }
-        var options = Import.Options(
-            time: time.flatMap(Timestamp.init(rfc3339:)) ?? HTTPEnvironment.system.now())
+        var options = Import.Options(time: time.flatMap(Timestamp.init(rfc3339:)) ?? HTTPEnvironment.system.now())
         options.policy = opened.policy
         options.chains = chains
         options.collection = collection

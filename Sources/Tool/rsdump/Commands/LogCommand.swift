@@ -22,8 +22,7 @@ struct LogCommand: AsyncParsableCommand {
     @Option(help: ArgumentHelp("Show only changes of the record with this id, and their values.", valueName: "id"))
     var id: String?
 
-    @Option(
-        help: ArgumentHelp("Show only changes of this field, such as name or attachment.hash.", valueName: "field"))
+    @Option(help: ArgumentHelp("Show only changes of this field, such as name or attachment.hash.", valueName: "field"))
     var field: String?
 
     @Flag(help: "Show the tags that contain each state.")

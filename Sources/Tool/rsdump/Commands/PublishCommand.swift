@@ -44,8 +44,7 @@ struct PublishCommand: AsyncParsableCommand {
     @Option(help: ArgumentHelp("The directory with the keys.", valueName: "dir"))
     var keys = "keys"
 
-    @Option(
-        help: ArgumentHelp("Sign with this command instead of a key in --keys.", valueName: "command"))
+    @Option(help: ArgumentHelp("Sign with this command instead of a key in --keys.", valueName: "command"))
     var signWith: String?
 
     @OptionGroup var dryRun: DryRunOption

@@ -42,8 +42,7 @@ struct ServeCommand: AsyncParsableCommand {
     private var history: [String] { older.places }
 
     @Flag(
-        help: ArgumentHelp(
-            "Serve signed sample collections, and print their trust root."))
+        help: ArgumentHelp("Serve signed sample collections, and print their trust root."))
     var demo = false
 
     @Flag(help: "Log every response to standard error.")
@@ -93,8 +92,7 @@ struct ServeCommand: AsyncParsableCommand {
             }
             Console.print("\(address)")
             announcing()
-            Console.error(
-                "rsdump: \(state.summary); API: \(address)/v1 and /v2; web UI: \(address)/")
+            Console.error("rsdump: \(state.summary); API: \(address)/v1 and /v2; web UI: \(address)/")
             if isUnreachable {
                 Console.error(
                     "rsdump: clients on other machines cannot follow links to \(address); set an address that they "

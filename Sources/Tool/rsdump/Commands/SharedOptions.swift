@@ -81,8 +81,7 @@ func olderBundles(of directory: DumpsDirectory, in places: [String]) async throw
 struct ContextOption: ParsableArguments {
     @Option(
         name: .customLong("context"), parsing: .singleValue,
-        help: ArgumentHelp(
-            "A property for filters, such as country=DE; repeatable.", valueName: "key=value"))
+        help: ArgumentHelp("A property for filters, such as country=DE; repeatable.", valueName: "key=value"))
     var pairs: [String] = []
 
     func validate() throws { _ = try appContext(pairs) }

@@ -98,8 +98,7 @@ struct ShowCommand: AsyncParsableCommand {
             return
         }
         guard try !FileStore.isSameFile(path, bundle.name) else {
-            throw CommandFailure(
-                .usage, "\(path) would overwrite the bundle; choose a different --output")
+            throw CommandFailure(.usage, "\(path) would overwrite the bundle; choose a different --output")
         }
         try FileStore.writeOutput(path) { write in
             _ = try bundle.streamAttachment(attachment.hash) { piece in try write(piece) }

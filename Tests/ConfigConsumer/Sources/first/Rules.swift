@@ -2,7 +2,7 @@ import FirefoxDumps
 import RemoteSettings
 
 actor Rules {
-    private let rules: EmbeddedClient<RemoteSettingsRecord>
+    private let rules: TypedClient<RemoteSettingsRecord>
 
     init(_ service: RemoteSettingsService) { rules = service.makeClient(.passwordRules) }
 

@@ -50,11 +50,8 @@ import Testing
             let repository = try await GitRepository(containing: tree.dumps)
             let found = try #require(try await BundleHistory([.git(repository)]).bundles(of: locked.id).bundles.first)
             #expect(try await found.lockEntry() == nil)
-            await #expect {
-                try await found.open()
-            } throws: {
-                ($0 as? Failure).map(FailureClass.init) == .bundle
-            }
+            let error = await #expect(throws: Failure.self) { try await found.open() }
+            #expect(error.map(FailureClass.init) == .bundle)
         }
     }
 
@@ -128,19 +125,17 @@ import Testing
             let id = try CollectionID("main/regions")
             var bounds = HistoryLimits()
             bounds.files = 4
-            await #expect {
+            let tooMany = await #expect(throws: Failure.self) {
                 try await BundleHistory([.path(tree.dumps)], bounds: bounds).bundles(of: id)
-            } throws: {
-                "\($0)".contains("there are more than \(bounds.files) files and folders")
             }
+            #expect(tooMany?.description.contains("there are more than \(bounds.files) files and folders") == true)
             bounds.files = 5
             #expect(try await BundleHistory([.path(tree.dumps)], bounds: bounds).bundles(of: id).bundles.isEmpty)
             bounds.depth = 3
-            await #expect {
+            let tooDeep = await #expect(throws: Failure.self) {
                 try await BundleHistory([.path(tree.dumps)], bounds: bounds).bundles(of: id)
-            } throws: {
-                "\($0)".contains("there are more than \(bounds.depth) nested folders")
             }
+            #expect(tooDeep?.description.contains("there are more than \(bounds.depth) nested folders") == true)
         }
     }
 }

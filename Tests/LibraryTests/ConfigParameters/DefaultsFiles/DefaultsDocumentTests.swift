@@ -43,9 +43,7 @@ import Testing
         ] {
             #expect(try DefaultsDocument(Bytes(utf8: text)).members.map(\.line) == [3, 4])
         }
-        let error = #expect(throws: Failure.self) {
-            try DefaultsDocument(Bytes(utf8: "{\n\"a\": 1,\n\"a\": 2}"))
-        }
+        let error = #expect(throws: Failure.self) { try DefaultsDocument(Bytes(utf8: "{\n\"a\": 1,\n\"a\": 2}")) }
         #expect(error?.line == 3)
     }
 

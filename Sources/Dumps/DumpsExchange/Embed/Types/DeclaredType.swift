@@ -8,7 +8,7 @@ struct DeclaredType {
     /// Returns the type with this name in a file; `nil` if the file does not declare it.
     static func read(_ name: String, in file: String) -> ValueType? {
         let lines = file.split(separator: "\n", omittingEmptySubsequences: false).map(String.init)
-        guard let start = lines.firstIndex(where: { $0.contains("struct \(name): EmbeddedRecord") }) else { return nil }
+        guard let start = lines.firstIndex(where: { $0.contains("struct \(name): TypedRecord") }) else { return nil }
         var reader = DeclaredType(lines: lines[(start + 1)...])
         return reader.body()
     }
@@ -23,7 +23,8 @@ struct DeclaredType {
         var types: [String: ValueType] = [:]
         var keys: [String: String] = [:]
         while let line = lines.popFirst() {
-            let words = line.split(separator: " ").map(String.init).drop { $0 == "public" || $0 == "private" }
+            let words = line.split(separator: " ").map(String.init)
+                .drop { ["nonisolated", "public", "private"].contains($0) }
             switch words.first {
             case "}":
                 return .object(
@@ -35,8 +36,7 @@ struct DeclaredType {
                     })
             case "let":
                 guard let colon = line.firstIndex(of: ":"), let name = words.dropFirst().first else { return nil }
-                properties.append(
-                    Property(name: String(name.dropLast()), type: String(line[colon...].dropFirst(2))))
+                properties.append(Property(name: String(name.dropLast()), type: String(line[colon...].dropFirst(2))))
             case "struct":
                 guard let name = words.dropFirst().first, let type = body() else { return nil }
                 types[String(name.dropLast())] = type

@@ -35,7 +35,7 @@ struct RecordType: Hashable, Sendable {
         let lines =
             ["/// A record of `\(collection)`. Records that do not have this form are omitted."]
             + StructDeclaration(
-                name: name, conformances: "EmbeddedRecord, Decodable, Identifiable, Hashable", fields: fields
+                name: name, conformances: "TypedRecord, Decodable, Identifiable, Hashable", fields: fields
             ).lines
         return lines.map { "\($0)\n" }.joined()
     }
@@ -63,8 +63,9 @@ private struct StructDeclaration {
         let cases = properties.map { field, property in
             "    case \(property) = \(SwiftName.literal(field.key))"
         }
-        return ["public struct \(name): \(conformances), Sendable {"] + indented(members + nested)
-            + (cases.isEmpty ? [] : indented(["", "private enum CodingKeys: String, CodingKey {"] + cases + ["}"])) + [
+        return ["nonisolated public struct \(name): \(conformances), Sendable {"] + indented(members + nested)
+            + (cases.isEmpty
+                ? [] : indented(["", "nonisolated private enum CodingKeys: String, CodingKey {"] + cases + ["}"])) + [
                 "}"
             ]
     }
@@ -108,7 +109,7 @@ private struct ChoiceDeclaration {
         let texts = texts.filter { known.insert($0).inserted }
         var names = NamesInUse(["unknown"])
         let cases = texts.map { (text: $0, name: names.unused(SwiftName.of($0))) }
-        return ["public enum \(name): Decodable, Hashable, Sendable {"]
+        return ["nonisolated public enum \(name): Decodable, Hashable, Sendable {"]
             + indented(
                 cases.map { "case \($0.name)" } + [
                     "/// A string that was not in the schema when this file was generated.", "case unknown(String)", "",

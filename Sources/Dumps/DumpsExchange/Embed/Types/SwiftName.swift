@@ -5,10 +5,11 @@ enum SwiftName {
     /// Words that cannot be variable names without backticks (The Swift Programming Language, "Keywords and
     /// Punctuation").
     private static let keywords: Set = [
-        "as", "associatedtype", "break", "case", "catch", "class", "continue", "default", "defer", "deinit", "do",
+        "Any", "as", "associatedtype", "break", "case", "catch", "class", "continue", "default", "defer", "deinit",
+        "do",
         "else", "enum", "extension", "fallthrough", "false", "fileprivate", "for", "func", "guard", "if", "import",
-        "in", "init", "inout", "internal", "is", "let", "nil", "operator", "precedencegroup", "private", "protocol",
-        "public", "repeat", "rethrows", "return", "self", "static", "struct", "subscript", "super", "switch", "throw",
+        "in", "inout", "internal", "is", "let", "nil", "operator", "precedencegroup", "private", "protocol",
+        "public", "repeat", "rethrows", "return", "static", "struct", "subscript", "super", "switch", "throw",
         "throws", "true", "try", "typealias", "var", "where", "while",
     ]
 
@@ -16,13 +17,17 @@ enum SwiftName {
     /// does not allow them.
     static let typesInUse: Set<ExactString> = [
         "Any", "Array", "Bool", "CodingKey", "CodingKeys", "Decodable", "Decoder", "Dictionary", "Double",
-        "EmbeddedRecord", "Hashable", "ID", "Identifiable", "Int64", "Optional", "Protocol", "RemoteSettingsAttachment",
+        "TypedRecord", "Hashable", "ID", "Identifiable", "Int64", "Optional", "Protocol", "RemoteSettingsAttachment",
         "RemoteSettingsJSON", "Self", "Sendable", "String", "Type",
     ]
+
+    /// Names that mean something else after a dot, even in backticks.
+    private static let reserved: Set = ["Protocol", "Type", "init", "self"]
 
     /// Returns a variable name: `search-config-v2` becomes `searchConfigV2`. Only ASCII letters and digits are kept.
     static func of(_ name: String) -> String {
         let joined = camelCase(name)
+        if reserved.contains(joined) { return "\(joined)_" }
         if keywords.contains(joined) { return "`\(joined)`" }
         // Every Hashable type has this property.
         if joined == "hashValue" { return "hashValueMember" }

@@ -109,8 +109,7 @@ struct CollectionPage {
         }
         html.element(.div, .class("file")) { html in
             if attachment.mimetype.hasPrefix("image/"), attachment.size <= UInt64(PageAttachment.pictureBytes) {
-                html.void(
-                    .img, .src(.attachment(id, record.id)), .alt(""), .width(32), .height(32), .loadsLate)
+                html.void(.img, .src(.attachment(id, record.id)), .alt(""), .width(32), .height(32), .loadsLate)
             }
             html.element(.a, .href(.download(id, record.id)), .download) { html in
                 html.text(name)

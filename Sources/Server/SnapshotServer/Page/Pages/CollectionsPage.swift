@@ -95,8 +95,7 @@ struct CollectionsPage {
         }
         html.element(
             .td, .role("cell"), .cellLabel("Age"), .class("nowrap"), text: Wording.age(of: head.timestamp, at: now))
-        html.element(
-            .td, .role("cell"), .cellLabel("Records"), .class("number"), text: Wording.number(head.records))
+        html.element(.td, .role("cell"), .cellLabel("Records"), .class("number"), text: Wording.number(head.records))
         html.element(.td, .role("cell"), .cellLabel("Attachments"), .class("number")) { html in
             html.text(Wording.number(head.attachments))
             if head.omitted > 0 { html.element(.small, text: "\(Wording.number(head.omitted)) omitted") }

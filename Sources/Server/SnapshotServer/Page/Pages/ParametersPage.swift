@@ -63,8 +63,7 @@ struct ParametersPage {
                 }
             }
             if let ramp = parameter.ramp {
-                html.element(
-                    .div, .class("soft"), text: "A ramp: \(ramp); now \(Ramp.percent(ramp.share(at: now)))")
+                html.element(.div, .class("soft"), text: "A ramp: \(ramp); now \(Ramp.percent(ramp.share(at: now)))")
             }
         }
         html.element(.td, .role("cell"), .cellLabel("Record")) { html in

@@ -5,18 +5,18 @@ import Testing
 
 extension ServerTests {
     /// Collections that are part of the program: records without a question mark.
-    @Suite struct EmbeddedCollectionTests {
+    @Suite struct TypedCollectionTests {
         let place: Workplace
 
         init() throws { place = try Workplace() }
 
         private func embedded(_ values: Int...) throws -> (
-            ServerCollection, EmbeddedCollection<RemoteSettingsRecord>, PackagedSource
+            ServerCollection, TypedCollection<RemoteSettingsRecord>, PackagedSource
         ) {
             let collection = try place.server.makeCollection()
             for value in values { try collection.put("r\(value)", ["value": value]) }
             let source = try place.server.packaged(collection)
-            return (collection, EmbeddedCollection(collection.id, in: source), source)
+            return (collection, TypedCollection(collection.id, in: source), source)
         }
 
         @Test func recordsAreThereWithoutTheNetworkAndFollowASync() async throws {
@@ -41,7 +41,20 @@ extension ServerTests {
             #expect(service.makeClient(embedded).records.map(\.id) == ["r1"])
         }
 
-        private struct Valued: EmbeddedRecord, Decodable {
+        @Test func updatesAreTyped() async throws {
+            let (collection, embedded, source) = try embedded(1)
+            let service = place.service { $0.packaged = [source] }
+            let client = service.makeClient(TypedCollection(embedded.name, of: Valued.self, in: source))
+            var updates = client.updates().makeAsyncIterator()
+            #expect(await updates.next()?.map(\.value) == [1])
+            try collection.put("r2", ["value": 2])
+            try await client.client.sync()
+            #expect(await updates.next()?.map(\.value) == [1, 2])
+            client.client.shutdown()
+            #expect(await updates.next() == nil)
+        }
+
+        private struct Valued: TypedRecord, Decodable {
             let id: String
             let value: Int64
         }
@@ -49,7 +62,7 @@ extension ServerTests {
         @Test func recordsOfATypeAreDecodedAndOthersAreLeftOut() async throws {
             let (collection, embedded, source) = try embedded(1, 2)
             let service = place.service { $0.packaged = [source] }
-            let client = service.makeClient(EmbeddedCollection(embedded.name, of: Valued.self, in: source))
+            let client = service.makeClient(TypedCollection(embedded.name, of: Valued.self, in: source))
             #expect(client.records.map(\.value) == [1, 2])
             try collection.put("r1", ["value": "a text, since today"])
             try collection.put("r3", ["value": 3])
@@ -63,7 +76,7 @@ extension ServerTests {
             try collection.put("for-beta", ["filter_expression": "env.channel == 'beta'"])
             try collection.put("for-all")
             let source = try place.server.packaged(collection)
-            let embedded = EmbeddedCollection(collection.id, in: source)
+            let embedded = TypedCollection(collection.id, in: source)
             let service = place.service {
                 $0.packaged = [source]
                 $0.server = .custom(url: "https://elsewhere.example")
@@ -85,7 +98,7 @@ extension ServerTests {
                 }
             }
             let service = RemoteSettingsService(storageDir: place.storage, config: config("release"))
-            let client = service.makeClient(EmbeddedCollection(collection.id, in: source))
+            let client = service.makeClient(TypedCollection(collection.id, in: source))
             let clock = ContinuousClock()
             let first = clock.measure { #expect(client.records.count == 2000) }
             let others = clock.measure { for _ in 0..<20 { #expect(client.records.count == 2000) } }
@@ -101,7 +114,7 @@ extension ServerTests {
                 let collection = try server.makeCollection()
                 try collection.put("a")
                 let service = RemoteSettingsService(storageDir: ":memory:", config: RemoteSettingsConfig())
-                _ = service.makeClient(EmbeddedCollection(collection.id, in: try server.packaged(collection)))
+                _ = service.makeClient(TypedCollection(collection.id, in: try server.packaged(collection)))
             }
             let text = String(decoding: result?.standardErrorContent ?? [], as: UTF8.self)
             #expect(text.contains("to RemoteSettingsConfig.packaged"), "\(text)")
