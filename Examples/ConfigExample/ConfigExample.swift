@@ -59,7 +59,7 @@ struct ConfigExample {
         settings.log = { _ in }
         config = RemoteConfig.configure(
             collection: arguments.collection,
-            service: RemoteSettingsService(storageDir: arguments.storage, config: settings),
+            service: RemoteSettingsService(storageDirectory: arguments.storage, config: settings),
             installationID: arguments.options["--id"])
         if let interval = arguments.options["--interval"].flatMap(Double.init) {
             config.configSettings.minimumFetchInterval = interval

@@ -24,7 +24,7 @@ struct FlagServer {
             exit(2)
         }
         let settings = RemoteSettingsService(
-            storageDir: arguments[4],
+            storageDirectory: arguments[4],
             config: RemoteSettingsConfig(
                 server: .custom(url: arguments[1]), trustRoots: try TrustAnchors(parsing: [arguments[2]])))
         let flags = ConfigReader(providers: [

@@ -136,11 +136,11 @@ func ranks(_ service: RemoteSettingsService) -> [Int64] {
 
 
 # What an app may set in Package.swift or in Xcode.
+FEATURES = [part for name in ("InternalImportsByDefault", "ExistentialAny", "MemberImportVisibility")
+            for part in ("-enable-upcoming-feature", name)]
+MAIN_ACTOR = ["-default-isolation", "MainActor"]
 SETTINGS_OF_APPS = {
-    "none": [], "main actor": ["-default-isolation", "MainActor"],
-    "all": ["-default-isolation", "MainActor", *(
-        part for name in ("InternalImportsByDefault", "ExistentialAny", "MemberImportVisibility")
-        for part in ("-enable-upcoming-feature", name)), "-strict-memory-safety", "-warnings-as-errors"]}
+    "none": [], "main actor": MAIN_ACTOR, "all": [*MAIN_ACTOR, *FEATURES, "-strict-memory-safety", "-warnings-as-errors"]}
 
 
 @pytest.mark.parametrize("settings", SETTINGS_OF_APPS)
@@ -158,8 +158,7 @@ def test_generated_code_compiles_in_every_app(settings, tmp_path):
     assert embed(team.dumps, tmp_path / "AppDumps", "--swift", embedded, "--types").code == rsdump.DONE
     # The schema that is published says what may be missing. As nothing signs it, it gives no enumeration.
     assert {"author: Author?", "side: String"} <= set(re.findall(r"public let (.*)", embedded.read_text()))
-    exported = rsdump.run("export", "--to", "swift", "-o", keys, "--dumps", team.dumps.path, "main/app-config")
-    assert exported.code == rsdump.DONE, str(exported)
+    assert rsdump.run("export", "--to", "swift", "-o", keys, "--dumps", team.dumps.path, "main/app-config").code == rsdump.DONE
     app.write_text("""
 import RemoteConfiguration
 import RemoteSettings
@@ -173,9 +172,7 @@ nonisolated func keys(_ config: any RemoteConfigReading) -> Int {
 final class Screen {
     func show(_ config: RemoteConfig) { config.addObserver { [weak self] _ in self?.redraw() } }
     func redraw() {}
-    func load(_ client: RemoteSettingsClient) async throws {
-        _ = try await client.downloadAttachments { [weak self] _ in self?.redraw() }
-    }
+    func load(_ client: RemoteSettingsClient) async throws { _ = try await client.downloadAttachments { _ in self.redraw() } }
 }
 """ % " + ".join(f"config.values.{name}" for name in (
         "collectionName", "timestamp", "status", "activation", "lastFetchTime", "configSettings", "self_", "values")))

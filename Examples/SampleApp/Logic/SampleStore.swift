@@ -41,7 +41,7 @@ public final class SampleStore: Sendable {
     ///     container of the app group.
     ///   - settings: the server, the trusted roots, and what is packaged.
     public convenience init(storage: String, settings: RemoteSettingsConfig) {
-        self.init(service: RemoteSettingsService(storageDir: storage, config: settings))
+        self.init(service: RemoteSettingsService(storageDirectory: storage, config: settings))
     }
 
     /// The same with an existing service, such as that of a test.
@@ -58,7 +58,7 @@ public final class SampleStore: Sendable {
     /// The regions of the newer of the packaged and the fetched state, sorted by name.
     public var rows: [Region] {
         let showsFlags = config["shows_flags"].boolValue
-        return (regions.getRecords() ?? []).compactMap { record in
+        return (regions.records ?? []).compactMap { record in
             guard let member = try? record.decode(as: Member.self) else { return nil }
             return Region(id: record.id, name: member.name, hasFlag: showsFlags && record.attachment != nil)
         }.sorted { ($0.name, $0.id) < ($1.name, $1.id) }
@@ -89,10 +89,10 @@ public final class SampleStore: Sendable {
     /// The picture of a region, from the package or the storage, or else from the server; `nil` if it cannot be fetched
     /// now.
     public func flag(of region: Region) async -> Data? {
-        guard let record = regions.getRecords()?.first(where: { $0.id == region.id }), record.attachment != nil else {
+        guard let record = regions.records?.first(where: { $0.id == region.id }), record.attachment != nil else {
             return nil
         }
-        return try? await regions.getAttachment(record: record)
+        return try? await regions.attachment(for: record).data
     }
 
     /// Asks the server for what is newer. Pulling the list down calls this.

@@ -40,7 +40,7 @@ open class RemoteSettingsClient: RemoteSettingsClientProtocol, @unchecked Sendab
     }
 
     /// Returns the name that the client was created with.
-    open func collectionName() -> String { asynchronous.collectionName() }
+    open func collectionName() -> String { asynchronous.collectionName }
 
     /// Returns a record's attachment from the storage directory, a packaged bundle or the network.
     ///
@@ -76,7 +76,7 @@ open class RemoteSettingsClient: RemoteSettingsClientProtocol, @unchecked Sendab
     ///   network and blocks the calling thread.
     open func getRecords(syncIfEmpty: Bool) -> [RemoteSettingsRecord]? {
         let client = asynchronous
-        if let records = client.getRecords() { return records }
+        if let records = client.records { return records }
         guard syncIfEmpty else { return nil }
         return try? blockingCall { () async throws(RemoteSettings.RemoteSettingsError) in
             try await client.fetchRecords(RecordQuery(sync: .ifEmpty))

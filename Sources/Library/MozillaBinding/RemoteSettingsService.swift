@@ -32,7 +32,9 @@ open class RemoteSettingsService: RemoteSettingsServiceProtocol, @unchecked Send
     ///   - storageDir: the path of a directory for synced data. It is created when it is first needed.
     ///   - config: the configuration, such as the server, the packaged snapshots and the trusted roots.
     public init(storageDir: String, config: RemoteSettingsConfig) {
-        asynchronous = RemoteSettings.RemoteSettingsService(storageDir: storageDir, config: config)
+        asynchronous =
+            storageDir == ":memory:"
+            ? .init(config: config) : .init(storageDirectory: storageDir, config: config)
     }
 
     /// Creates a blocking interface for an existing service.
@@ -53,7 +55,7 @@ open class RemoteSettingsService: RemoteSettingsServiceProtocol, @unchecked Send
     }
 
     /// Returns the server's base URL; empty if the configured one is not valid.
-    open func clientUrl() -> String { asynchronous.clientUrl() }
+    open func clientUrl() -> String { asynchronous.serverURL }
 
     /// Creates a client for a collection. Does no I/O.
     ///
@@ -67,7 +69,7 @@ open class RemoteSettingsService: RemoteSettingsServiceProtocol, @unchecked Send
 
     /// Sets the receiver of sync outcomes, including those of running syncs.
     open func setTelemetry(telemetry: any RemoteSettingsTelemetry) {
-        asynchronous.setTelemetry(telemetry: telemetry)
+        asynchronous.telemetry = telemetry
     }
 
     /// Updates every collection that has a client to the server's state. Uses the network, and blocks the calling
@@ -102,7 +104,7 @@ extension RemoteSettings.RemoteSettingsService {
     static func inert() -> RemoteSettings.RemoteSettingsService {
         var config = RemoteSettingsConfig()
         config.updates = .off
-        let service = RemoteSettings.RemoteSettingsService(storageDir: ":memory:", config: config)
+        let service = RemoteSettings.RemoteSettingsService(config: config)
         service.shutdown()
         return service
     }

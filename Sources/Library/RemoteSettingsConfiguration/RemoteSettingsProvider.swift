@@ -60,7 +60,7 @@ public final class RemoteSettingsProvider: Sendable {
 
 @available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
 extension RemoteSettingsProvider: ConfigProvider {
-    public var providerName: String { "RemoteSettingsProvider[\(client.collectionName())]" }
+    public var providerName: String { "RemoteSettingsProvider[\(client.collectionName)]" }
 
     public func value(forKey key: AbsoluteConfigKey, type: ConfigType) throws -> LookupResult {
         try parameters().value(forKey: key, type: type)

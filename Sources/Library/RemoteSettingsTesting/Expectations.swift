@@ -29,7 +29,7 @@ extension RemoteSettingsClient {
     ///
     /// - Throws: ``UnmetExpectation`` with the missing records and the unexpected ones.
     public func expectRecords(_ ids: [String]) throws {
-        guard let found = getRecords()?.map(\.id) else {
+        guard let found = records?.map(\.id) else {
             let reasons = status.rejected.map { "; \($0)" } + [status.recentFailure.map { "; \($0.error)" } ?? ""]
             throw UnmetExpectation(
                 "\(status.collection): expected the records \(Self.list(ids)), but the collection has no state"
@@ -48,9 +48,9 @@ extension RemoteSettingsClient {
     ///
     /// - Throws: ``UnmetExpectation`` if there is no such record, or for the first field that differs.
     public func expectRecord(_ id: String, _ fields: [String: RemoteSettingsJSON] = [:]) throws {
-        guard let record = getRecords()?.first(where: { $0.id == id }) else {
+        guard let record = records?.first(where: { $0.id == id }) else {
             throw UnmetExpectation(
-                "\(status.collection): expected the record \(id), found \(Self.list(getRecords()?.map(\.id) ?? []))")
+                "\(status.collection): expected the record \(id), found \(Self.list(records?.map(\.id) ?? []))")
         }
         for (field, expected) in fields.sorted(by: { $0.key < $1.key }) where record[field: field] != expected {
             let found = record[field: field].map(Self.text) ?? "no such field"

@@ -47,7 +47,7 @@ public final class TestService: Sendable {
         if let updates { config.updates = UpdatePolicy(source: updates) }
         configure(&config)
         self.origin = origin
-        service = RemoteSettingsService(storageDir: ":memory:", config: config)
+        service = RemoteSettingsService(config: config)
     }
 
     /// Returns a collection of the server that a test can write to. It is created if it does not exist.

@@ -6,7 +6,7 @@ import RemoteSettingsModel
 /// allows plain `http`.
 package struct ServerURL: Hashable, Sendable {
     /// Mozilla's production server.
-    package static let prod = ServerURL(host: "firefox.settings.services.mozilla.com")
+    package static let production = ServerURL(host: "firefox.settings.services.mozilla.com")
     /// Mozilla's staging server.
     package static let stage = ServerURL(host: "firefox.settings.services.allizom.org")
     /// Mozilla's development server.
@@ -29,7 +29,7 @@ package struct ServerURL: Hashable, Sendable {
     /// - Throws: ``Failure`` with ``Failure/invalidURL(_:)`` or ``Failure/insecure``.
     package init(_ text: String, allowPlainHTTP: Bool = false) throws(Failure) {
         switch text {
-        case "prod": self = .prod
+        case "prod": self = .production
         case "stage": self = .stage
         case "dev": self = .dev
         default:

@@ -14,7 +14,7 @@ struct FirefoxDumpsTests {
     }
 
     private func client(_ name: String, _ source: PackagedSource) -> RemoteSettingsClient {
-        RemoteSettingsService(storageDir: storage, config: RemoteSettingsConfig(packaged: [source]))
+        RemoteSettingsService(storageDirectory: storage, config: RemoteSettingsConfig(packaged: [source]))
             .makeClient(collectionName: name)
     }
 
@@ -22,9 +22,9 @@ struct FirefoxDumpsTests {
     func recordsAreThereWithoutNetwork(_ name: String) throws {
         defer { try? FileManager.default.removeItem(atPath: storage) }
         let service = try RemoteSettingsService(
-            storageDir: storage, validating: RemoteSettingsConfig(packaged: [FirefoxDumps.packaged]))
+            storageDirectory: storage, validating: RemoteSettingsConfig(packaged: [FirefoxDumps.packaged]))
         let client = service.makeClient(collectionName: name)
-        #expect(try #require(client.getRecords()).count > 40)
+        #expect(try #require(client.records).count > 40)
         #expect(client.status.provenance == .imported)
     }
 
@@ -33,11 +33,11 @@ struct FirefoxDumpsTests {
     @Test func importedIsServedOnlyOnRequest() {
         defer { try? FileManager.default.removeItem(atPath: storage) }
         let trusted = PackagedSource.directory(dumps, trusted: true)
-        #expect(client("password-rules", trusted.acceptingImported()).getRecords()?.count == 403)
+        #expect(client("password-rules", trusted.acceptingImported()).records?.count == 403)
         let untrusted = PackagedSource.directory(dumps).acceptingImported()
         for source in [trusted, untrusted] {
             let client = client("password-rules", source)
-            #expect(client.getRecords() == nil)
+            #expect(client.records == nil)
             #expect(client.status.rejected.map(\.reason) == [.unsigned])
         }
     }

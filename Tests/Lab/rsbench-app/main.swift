@@ -54,7 +54,7 @@ if source == "nothing" {
     func milliseconds(_ duration: Duration) -> Double { duration / .milliseconds(1) }
 
     let start = clock.now
-    let service = RemoteSettingsService(storageDir: arguments[3], config: config)
+    let service = RemoteSettingsService(storageDirectory: arguments[3], config: config)
     if ["sync", "unchanged"].contains(source) {
         let clients = entries.keys.map { service.makeClient(collectionName: "\($0)") }
         let updated = try syncedNow(service)
@@ -65,11 +65,11 @@ if source == "nothing" {
         exit(0)
     }
     let client = service.makeClient(collectionName: "\(id)")
-    let records = client.getRecords()
+    let records = client.records
     let first = clock.now - start
     guard let records else { fail("\(client.status)") }
     let again = clock.now
-    let count = client.getRecords()?.count ?? 0
+    let count = client.records?.count ?? 0
     let second = clock.now - again
     var (attachment, another) = (Duration.zero, Duration.zero)
     if source != "cache", let last = records.last(where: { $0.attachment != nil }) {

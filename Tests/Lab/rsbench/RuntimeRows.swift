@@ -31,7 +31,7 @@ struct RuntimeRows {
     }
 
     private func client(_ place: Place) throws -> RemoteSettingsClient {
-        RemoteSettingsService(storageDir: place.storage, config: try deflated.config(place.packaged))
+        RemoteSettingsService(storageDirectory: place.storage, config: try deflated.config(place.packaged))
             .makeClient(collectionName: "\(deflated.id)")
     }
 
@@ -43,7 +43,7 @@ struct RuntimeRows {
                 goal: place.goal)
             table.add(
                 "first `getRecords`: \(place.name)",
-                try Measurement(runs: runs) { try client(place).getRecords()?.count })
+                try Measurement(runs: runs) { try client(place).records?.count })
         }
         let place = try places()[3]
         let warm = try client(place)
@@ -52,7 +52,7 @@ struct RuntimeRows {
         table.add(
             "\(calls) more `getRecords`, each with one look at the cache file",
             try Measurement(runs: runs) { for _ in 0..<calls { _ = try records(warm) } })
-        table.add("another `getRecords`", Measurement(runs: runs) { warm.getRecords()?.count })
+        table.add("another `getRecords`", Measurement(runs: runs) { warm.records?.count })
         for place in try places().prefix(3) {
             let client = try client(place)
             let all = try records(client).filter { $0.attachment != nil }
@@ -95,7 +95,7 @@ struct RuntimeRows {
     }
 
     private func records(_ client: RemoteSettingsClient) throws -> [RemoteSettingsRecord] {
-        guard let records = client.getRecords(), !records.isEmpty else { throw BenchmarkError("\(client.status)") }
+        guard let records = client.records, !records.isEmpty else { throw BenchmarkError("\(client.status)") }
         return records
     }
 }

@@ -37,7 +37,7 @@ enum ConfigProcess {
             config.safeStart = ProcessInfo.processInfo.environment["SAFE_START"] != nil
             return RemoteConfig(
                 collection: arguments[4],
-                service: RemoteSettingsService(storageDir: arguments[1], config: config),
+                service: RemoteSettingsService(storageDirectory: arguments[1], config: config),
                 settings: RemoteConfigSettings(minimumFetchInterval: 0, fetchesPerHour: .max))
         }
 

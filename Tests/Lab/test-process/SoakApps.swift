@@ -25,7 +25,7 @@ struct SoakApps {
         for _ in 0..<starts {
             // Knuth's numbers, so that a seed gives the same run.
             random = random &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
-            let service = RemoteSettingsService(storageDir: storage, config: config)
+            let service = RemoteSettingsService(storageDirectory: storage, config: config)
             let clients = SoakAuthor.names.map { service.makeClient(collectionName: "main/\($0)") }
             for client in clients { Self.report(client) }
             guard random >> 33 % 100 < UInt64(syncPercent) else { continue }
@@ -35,7 +35,7 @@ struct SoakApps {
 
     /// One app that is never started again.
     func reside() async throws {
-        let service = RemoteSettingsService(storageDir: storage, config: config)
+        let service = RemoteSettingsService(storageDirectory: storage, config: config)
         let clients = SoakAuthor.names.map { service.makeClient(collectionName: "main/\($0)") }
         while readLine() != nil {
             for client in clients { Self.report(client) }
@@ -53,7 +53,7 @@ struct SoakApps {
                 say("failed \("\(error)".split(separator: "\n").first ?? "")")
             }
             report(client)
-            for record in client.getRecords() ?? [] where record.attachment != nil && record.id.hasSuffix("7") {
+            for record in client.records ?? [] where record.attachment != nil && record.id.hasSuffix("7") {
                 guard let content = client.localAttachment(for: record) else { continue }
                 if content.bytes.count != record.attachment.map({ Int($0.size) }) {
                     say("wrong attachment of \(record.id)")
@@ -63,8 +63,8 @@ struct SoakApps {
     }
 
     private static func report(_ client: RemoteSettingsClient) {
-        guard let records = client.getRecords(), let timestamp = client.getLastModifiedTimestamp() else {
-            say("none \(client.collectionName()): \(client.status.rejected.map { "\($0)" }.joined(separator: "; "))")
+        guard let records = client.records, let timestamp = client.getLastModifiedTimestamp() else {
+            say("none \(client.collectionName): \(client.status.rejected.map { "\($0)" }.joined(separator: "; "))")
             return
         }
         var hasher = ContentHasher()

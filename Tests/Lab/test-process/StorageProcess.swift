@@ -45,11 +45,11 @@ enum StorageProcess {
 
         var last: UInt64 = 0
         for _ in 0..<rounds {
-            let service = RemoteSettingsService(storageDir: arguments[1], config: config)
+            let service = RemoteSettingsService(storageDirectory: arguments[1], config: config)
             let client = service.makeClient(collectionName: arguments[4])
             do {
                 if config.safeStart {
-                    _ = client.getRecords()
+                    _ = client.records
                     try service.markStartSuccessful()
                 }
                 try await sync(client)
@@ -57,7 +57,7 @@ enum StorageProcess {
                 print("sync failed: \(error)")
                 exit(1)
             }
-            guard let records = client.getRecords(), let timestamp = client.getLastModifiedTimestamp() else {
+            guard let records = client.records, let timestamp = client.getLastModifiedTimestamp() else {
                 print("nothing is held: \(client.status)")
                 exit(1)
             }
@@ -69,9 +69,9 @@ enum StorageProcess {
             print(timestamp, records.count)
         }
         if rounds == 0 {
-            let client = RemoteSettingsService(storageDir: arguments[1], config: config)
+            let client = RemoteSettingsService(storageDirectory: arguments[1], config: config)
                 .makeClient(collectionName: arguments[4])
-            let count = client.getRecords()?.count ?? 0
+            let count = client.records?.count ?? 0
             print(client.getLastModifiedTimestamp() ?? 0, count)
         }
     }

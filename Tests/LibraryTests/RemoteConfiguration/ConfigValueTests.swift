@@ -56,7 +56,7 @@ struct ConfigValueTests {
         let object: Object? = config[decodedValue: "o"]
         #expect(object == Object(list: [1, 2.5, -0.125], text: "🦊"))
         #expect(try config["j"].decoded(as: [String: Int].self) == ["x": 1])
-        #expect(try config["t"].decoded(asType: String.self) == "ü\n\"")
+        #expect(try config["t"].decoded(as: String.self) == "ü\n\"")
         #expect(try config["n"].decoded() == 2.5)
         #expect(try config["b"].decoded(as: Bool.self))
         #expect(try config["n"].decoded(as: Data.self) == Data("2.5".utf8))
@@ -100,7 +100,7 @@ struct ConfigValueTests {
         try await config.fetchAndActivate()
         let expected = Settings(banner: "Hi", price: 2.5, flags: ["a": true], extra: nil)
         #expect(try config.decoded(as: Settings.self) == expected)
-        #expect(try config.decoded(asType: Settings.self) == expected)
+        #expect(try config.decoded(as: Settings.self) == expected)
         #expect(try config.snapshot().decoded() == expected)
         config.setDefaults(nil)
         #expect(throws: DecodingError.self) { try config.decoded(as: Settings.self) }

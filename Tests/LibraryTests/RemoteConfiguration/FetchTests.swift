@@ -22,24 +22,8 @@ struct FetchTests {
         return until.date.timeIntervalSince1970 - Double(place.now.milliseconds) / 1000
     }
 
-    /// Copies are apart, and so is what a remote config was given; a constant can be set as in Firebase.
-    @Test func settingsAreValues() throws {
-        let constant = RemoteConfigSettings()
-        constant.minimumFetchInterval = 5
-        var copy = constant
-        #expect(copy == constant && copy.minimumFetchInterval == 5)
-        copy.fetchTimeout = 7
-        #expect(copy != constant && constant.fetchTimeout == 60)
-        let config = place.start()
-        config.configSettings = constant
-        constant.fetchesPerHour = 3
-        #expect(config.configSettings.fetchesPerHour == 60)
-        config.configSettings.minimumFetchInterval = 9
-        #expect(config.configSettings.minimumFetchInterval == 9 && constant.minimumFetchInterval == 5)
-    }
-
     @Test func defaultsAreFirebases() {
-        let settings = RemoteConfigSettings()
+        var settings = RemoteConfigSettings()
         #expect(settings.minimumFetchInterval == 43_200 && settings.fetchTimeout == 60)
         #expect(settings.fetchesPerHour == 60)
         settings.minimumFetchInterval = -1
@@ -153,7 +137,7 @@ struct FetchTests {
 
     /// A fetch that never got to the server is not throttled for what an earlier request met.
     @Test func anotherRequestsFailureHoldsNothingBack() async throws {
-        let service = RemoteSettingsService(storageDir: place.storage, config: place.config())
+        let service = RemoteSettingsService(storageDirectory: place.storage, config: place.config())
         let config = RemoteConfig(collection: place.collection.name, service: service)
         place.server.inject([Fault("/\(place.collection.name)/", effect: .status(503))])
         _ = try await throttledUntil(config)
@@ -207,7 +191,7 @@ struct FetchTests {
         let asked = place.server.polls.count
         let config = RemoteConfig(
             collection: place.collection.name,
-            service: RemoteSettingsService(storageDir: place.storage, config: place.config()),
+            service: RemoteSettingsService(storageDirectory: place.storage, config: place.config()),
             settings: RemoteConfigSettings(minimumFetchInterval: 0))
         var succeeded = 0
         for _ in 0..<200 where (try? await config.fetch(withExpirationDuration: 0)) != nil { succeeded += 1 }
@@ -273,7 +257,7 @@ struct FetchTests {
 
     /// Any sync of the collection counts as a fetch, kept across starts.
     @Test func otherSyncsCount() async throws {
-        let service = RemoteSettingsService(storageDir: place.storage, config: place.config())
+        let service = RemoteSettingsService(storageDirectory: place.storage, config: place.config())
         let config = RemoteConfig(collection: place.collection.name, service: service)
         try await config.fetch()
         try config.markStale()

@@ -27,7 +27,7 @@ struct ObserverTests {
     /// Listeners are told of any sync that changes a value, with the keys compared to what is active; nothing is
     /// activated.
     @Test func listeners() async throws {
-        let service = RemoteSettingsService(storageDir: place.storage, config: place.config())
+        let service = RemoteSettingsService(storageDirectory: place.storage, config: place.config())
         let config = RemoteConfig(collection: place.collection.name, service: service)
         try await config.fetchAndActivate()
         let updates = Collector<Set<String>>()

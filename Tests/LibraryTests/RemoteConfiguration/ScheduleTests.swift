@@ -55,7 +55,7 @@ struct ScheduleTests {
         let config = start()
         for await _ in config.fetches(every: .seconds(86_400)) { break }
         #expect((try place.index()["schedules"] as? [String: Any])?[place.collection.id] != nil)
-        let service = RemoteSettingsService(storageDir: place.storage, config: place.config())
+        let service = RemoteSettingsService(storageDirectory: place.storage, config: place.config())
         try await service.makeClient(collectionName: place.collection.name).resetStorage()
         #expect((try place.index()["schedules"] as? [String: Any])?[place.collection.id] == nil)
     }

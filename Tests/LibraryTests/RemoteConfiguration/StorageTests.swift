@@ -83,7 +83,7 @@ struct StorageTests {
         let config = place.start { $0.packaged = [packaged] }
         try await config.setCustomSignals(["plan": "pro"])
         #expect(try place.kept() != nil)
-        try await RemoteSettingsService(storageDir: place.storage, config: place.config()).resetStorage()
+        try await RemoteSettingsService(storageDirectory: place.storage, config: place.config()).resetStorage()
         #expect(try place.entry().isEmpty && place.kept() == nil)
     }
 
@@ -295,7 +295,7 @@ struct StorageTests {
         try second.makeCollection(id: place.collection.id).load(
             ["a": #"{"id":"a","key":"a","value":"second","last_modified":1700000000000}"#], files: [],
             timestamp: Timestamp(milliseconds: 1_700_000_000_000))
-        let service = RemoteSettingsService(storageDir: place.storage, config: place.config())
+        let service = RemoteSettingsService(storageDirectory: place.storage, config: place.config())
         let config = RemoteConfig(
             collection: place.collection.name, service: service,
             settings: RemoteConfigSettings(minimumFetchInterval: 0, fetchesPerHour: .max))
@@ -343,7 +343,7 @@ struct StorageTests {
     /// A reset of the collection's storage takes the state with it.
     @Test func reset() async throws {
         try place.put("a", 1)
-        let service = RemoteSettingsService(storageDir: place.storage, config: place.config())
+        let service = RemoteSettingsService(storageDirectory: place.storage, config: place.config())
         let config = RemoteConfig(collection: place.collection.name, service: service)
         try await config.fetchAndActivate()
         try await service.makeClient(collectionName: place.collection.name).resetStorage()
@@ -357,7 +357,7 @@ struct StorageTests {
         let second = try OriginTransport(address: "https://second.test")
         let there = try second.makeCollection(id: place.collection.id)
         try there.put("a", ["key": "a", "value": "second"])
-        let service = RemoteSettingsService(storageDir: place.storage, config: place.config())
+        let service = RemoteSettingsService(storageDirectory: place.storage, config: place.config())
         let config = RemoteConfig(
             collection: place.collection.name, service: service,
             settings: RemoteConfigSettings(minimumFetchInterval: 0, fetchesPerHour: .max))

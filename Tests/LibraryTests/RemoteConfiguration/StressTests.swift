@@ -33,7 +33,7 @@ struct StressTests {
                 $0.appContext = RemoteSettingsContext(channel: channel)
             }
         }
-        let service = RemoteSettingsService(storageDir: place.storage, config: configuration("a"))
+        let service = RemoteSettingsService(storageDirectory: place.storage, config: configuration("a"))
         let config = RemoteConfig(
             collection: place.collection.name, service: service,
             settings: RemoteConfigSettings(minimumFetchInterval: 0, fetchesPerHour: .max))

@@ -105,7 +105,7 @@ struct TextTests {
             shown(read), shown(try? config.decoded(as: Holder<Value>.self).k),
             shown(try? config.decoded(as: [String: Value].self)["k"]), shown(subscripted), shown(property.wrappedValue),
             read == nil && shown(plain.wrappedValue) == shown(fallback) ? "" : shown(plain.wrappedValue),
-            shown((try? config["k"].decoded(asType: Value?.self)) ?? nil),
+            shown((try? config["k"].decoded(as: Value?.self)) ?? nil),
         ]
     }
 

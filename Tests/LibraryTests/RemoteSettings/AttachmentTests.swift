@@ -176,7 +176,7 @@ extension ServerTests {
             }
             // In a storage directory of its own, the package has the earlier one.
             let packaged = RemoteSettingsService(
-                storageDir: place.path("other"), config: place.config { $0.packaged = [.directory(dumps)] }
+                storageDirectory: place.path("other"), config: place.config { $0.packaged = [.directory(dumps)] }
             ).makeClient(collectionName: collection.name)
             try await packaged.sync()
             let stale = try await packaged.attachment(for: record, staleFallback: true)

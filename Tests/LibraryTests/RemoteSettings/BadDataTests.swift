@@ -180,7 +180,7 @@ extension ServerTests {
             await time.pass(.seconds(21))
             let error = await #expect(throws: RemoteSettingsError.self) { try await sync.value }
             #expect(error.map { "\($0)" }?.contains("did not finish within 20") == true)
-            #expect(client.getRecords() == nil)
+            #expect(client.records == nil)
         }
 
         /// An app whose next version understands the state takes it.

@@ -55,11 +55,11 @@ import Testing
     @Test func makingTheService() throws {
         let packaged = PackagedSource.bundleResource(Bundle.main.resourcePath, trusted: true)
         let config = RemoteSettingsConfig(server: .prod, appContext: context, packaged: [packaged])
-        let service = RemoteSettingsService(storageDir: place.storage, config: config)
-        service.setTelemetry(telemetry: GleanTelemetry())
-        #expect(service.clientUrl().hasSuffix("/v2"))
+        let service = RemoteSettingsService(storageDirectory: place.storage, config: config)
+        service.telemetry = GleanTelemetry()
+        #expect(service.serverURL.hasSuffix("/v2"))
         try service.updateConfig(config: RemoteSettingsConfig(server: .stage))
-        #expect(service.clientUrl().contains("allizom"))
+        #expect(service.serverURL.contains("allizom"))
     }
 
     private enum Collection: String {
@@ -81,8 +81,8 @@ import Testing
             break
         }
         try await client.sync()
-        #expect(client.collectionName() == "search-config-icons")
-        #expect(client.getLastModifiedTimestamp() == (try #require(client.getRecords()?.first)).lastModified)
+        #expect(client.collectionName == "search-config-icons")
+        #expect(client.getLastModifiedTimestamp() == (try #require(client.records?.first)).lastModified)
         client.shutdown()
         try await client.resetStorage()
     }
@@ -92,7 +92,7 @@ import Testing
         try await client.sync()
         var images: [String: Data] = [:]
         _ = try await client.downloadAttachments()
-        for record in client.getRecords() ?? [] { images[record.id] = try await client.getAttachment(record: record) }
+        for record in client.records ?? [] { images[record.id] = try await client.getAttachment(record: record) }
         #expect(images == ["a": Data("icon".utf8)])
         #expect(client.recordsByID?.count == 1)
     }

@@ -59,9 +59,9 @@ extension ServerTests {
             try content.write(to: file)
             let reader = client(collection)
             #expect(try await fetches(collection, by: reader) == 0)
-            #expect(reader.getRecords() == nil)
+            #expect(reader.records == nil)
             #expect(try await fetches(collection, by: reader) == 1)
-            #expect(client(collection).getRecords()?.map(\.id) == ["a"])
+            #expect(client(collection).records?.map(\.id) == ["a"])
             try content.write(to: place.files.file(collection.id))
             let now = HTTPEnvironment.system.now
             let tomorrow = client(collection) { $0.environment.now = { now().advanced(by: .seconds(86_500)) } }
@@ -71,7 +71,7 @@ extension ServerTests {
             #expect(try await fetches(collection, by: client(collection)) == 1)
             try FileManager.default.removeItem(at: place.files.file(collection.id))
             #expect(try await fetches(collection, by: client(collection)) == 1)
-            #expect(client(collection).getRecords()?.map(\.id) == ["a"])
+            #expect(client(collection).records?.map(\.id) == ["a"])
         }
 
         /// Puts a file in the place of the stored state, under its right name.
@@ -111,10 +111,10 @@ extension ServerTests {
             }
             let first = client(collection)
             #expect(try await fetches(collection, by: first) == 0)
-            #expect(first.getRecords() == nil)
+            #expect(first.records == nil)
             let next = client(collection)
             #expect(try await fetches(collection, by: next) == 1)
-            #expect(next.getRecords()?.map(\.id) == ["a"])
+            #expect(next.records?.map(\.id) == ["a"])
             #expect(place.files.states.count == 1)
             #expect(try await fetches(collection, by: client(collection)) == 0)
         }
@@ -130,7 +130,7 @@ extension ServerTests {
             }
             let reader = client(collection)
             #expect(try await fetches(collection, by: reader) == 0)
-            #expect(reader.getRecords()?.map(\.id) == ["a"])
+            #expect(reader.records?.map(\.id) == ["a"])
             let schedule = SyncSchedule(every: .seconds(3600))
             #expect(try await pause(after: schedule, reader) > .seconds(3000))
         }
@@ -158,7 +158,7 @@ extension ServerTests {
             }
             try claim(collection, timestamp: collection.timestamp().advanced(by: .milliseconds(1)))
             let reader = client(collection) { $0.packaged = [.directory(dumps)] }
-            #expect(reader.getRecords()?.map(\.id) == ["a"])
+            #expect(reader.records?.map(\.id) == ["a"])
             let schedule = SyncSchedule(every: .seconds(3600))
             #expect(try schedule.pause(reader.collection().session, [reader.collection()]) <= .zero)
             #expect(try await pause(after: schedule, reader) > .seconds(3000))
@@ -188,11 +188,11 @@ extension ServerTests {
             try claim(collection, timestamp: collection.timestamp())
             let reader = client(collection) { $0.packaged = [.directory(dumps)] }
             #expect(try await fetches(collection, by: reader) == 0)
-            #expect(reader.getRecords()?.map(\.id) == ["a"])
+            #expect(reader.records?.map(\.id) == ["a"])
             #expect(reader.status.source != .cached)
             // In the process that has refused it, and in a later one.
             #expect(try await fetches(collection, by: reader) > 0)
-            #expect(reader.getRecords()?.map(\.id) == ["a", "b"])
+            #expect(reader.records?.map(\.id) == ["a", "b"])
         }
 
         /// A state that another root vouches for is not what is held, and is not destroyed by a read.
@@ -209,12 +209,12 @@ extension ServerTests {
             try place.files.replace(collection.id, by: Data(contentsOf: forger.files.file(forged.id)))
             let file = try place.files.file(collection.id).path
             let reader = client(collection)
-            #expect(reader.getRecords() == nil)
+            #expect(reader.records == nil)
             #expect(FileManager.default.fileExists(atPath: file))
             #expect(try await fetches(collection, by: client(collection)) == 1)
-            #expect(client(collection).getRecords()?.map(\.id) == ["a"])
+            #expect(client(collection).records?.map(\.id) == ["a"])
             #expect(try await fetches(collection, by: client(collection)) == 0)
-            #expect(reader.getRecords()?.map(\.id) == ["a"])
+            #expect(reader.records?.map(\.id) == ["a"])
         }
 
         /// The index is not signed: that it knows of a newer state holds an honest server back for a day.
@@ -239,7 +239,7 @@ extension ServerTests {
             }
             let reader = client(collection) { $0.environment.now = { now().advanced(by: .seconds(25 * 3600)) } }
             try await reader.sync()
-            #expect(reader.getRecords()?.map(\.id) == ["a", "b"])
+            #expect(reader.records?.map(\.id) == ["a", "b"])
         }
 
         @Test func claimToBeNewerThanTheServer() async throws {
@@ -250,7 +250,7 @@ extension ServerTests {
             try claim(collection, timestamp: time.advanced(by: .milliseconds(1)))
             let reader = client(collection)
             #expect(try await fetches(collection, by: reader) == 1)
-            #expect(reader.getRecords()?.map(\.id) == ["a"])
+            #expect(reader.records?.map(\.id) == ["a"])
         }
 
         @Test func claimOfAnotherServerOrWithoutASignature() async throws {
@@ -261,12 +261,12 @@ extension ServerTests {
                 StoredState(file: $0.file, size: $0.size, state: $0.state, server: "https://other.test", root: $0.root)
             }
             #expect(try await fetches(collection, by: client(collection)) == 1)
-            #expect(client(collection).getRecords()?.map(\.id) == ["a"])
+            #expect(client(collection).records?.map(\.id) == ["a"])
             try claim(collection) {
                 StoredState(file: $0.file, size: $0.size, state: $0.state, server: $0.server, root: nil)
             }
             try await client(collection).sync()
-            #expect(client(collection).getRecords()?.map(\.id) == ["a"])
+            #expect(client(collection).records?.map(\.id) == ["a"])
         }
 
         /// A bundle of the program that is broken has the server's timestamp. The first sync finds out.
@@ -284,7 +284,7 @@ extension ServerTests {
             try content.write(to: bundle, options: .atomic)
             let reader = client(collection) { $0.packaged = packaged }
             #expect(try await fetches(collection, by: reader) == 1)
-            #expect(reader.getRecords()?.map(\.id) == ["a"])
+            #expect(reader.records?.map(\.id) == ["a"])
             #expect(try await fetches(collection, by: client(collection) { $0.packaged = packaged }) == 0)
         }
 
@@ -298,7 +298,7 @@ extension ServerTests {
             try await follower.sync()
             try collection.put("b")
             try await client(collection).sync()
-            _ = follower.getRecords()
+            _ = follower.records
             var iterator = changes.makeAsyncIterator()
             #expect(await iterator.next()?.created.map(\.id) == ["b"])
         }

@@ -94,7 +94,7 @@ extension ServerTests {
             try await Task.sleep(for: .milliseconds(100))
             close(descriptor)
             _ = try await waiting
-            #expect(client.getRecords()?.count == 1)
+            #expect(client.records?.count == 1)
         }
     }
 }

@@ -45,7 +45,7 @@ extension ServerTests {
             return (own, foreign)
         }
 
-        private func ids(_ client: RemoteSettingsClient) -> [String]? { client.getRecords()?.map(\.id) }
+        private func ids(_ client: RemoteSettingsClient) -> [String]? { client.records?.map(\.id) }
 
         /// A package with an entry that says something else of where it is from.
         private func packaged(_ collection: ServerCollection, from server: String) throws -> PackagedSource {
@@ -67,7 +67,7 @@ extension ServerTests {
                 for server in [place.server, staging] {
                     let client = client(own.id, of: server)
                     _ = try await client.sync()
-                    let record = try #require(client.getRecords()?.first { $0.id == "file" })
+                    let record = try #require(client.records?.first { $0.id == "file" })
                     let isDownloaded = client.localAttachment(for: record) == nil
                     #expect(isDownloaded == (round == 0))
                     _ = try await client.getAttachment(record: record)
@@ -107,7 +107,7 @@ extension ServerTests {
             #expect(place.server.requests.count == asked + 1)
             // Nor is it used in place of a packaged state of production.
             let fresh = RemoteSettingsService(
-                storageDir: place.path("new"),
+                storageDirectory: place.path("new"),
                 config: place.config { $0.packaged = packages + [try! place.server.packaged(own)] })
             #expect(ids(fresh.makeClient(collectionName: own.id)) == ["production"])
         }

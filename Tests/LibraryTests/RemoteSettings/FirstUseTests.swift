@@ -23,14 +23,14 @@ extension ServerTests {
                 $0.packaged = [.directory(dumps, trusted: isTrusted)]
                 $0.server = .custom(url: "https://mirror.example/v1")
             }
-            #expect(service.makeClient(collectionName: collection.name).getRecords()?.count == 1)
+            #expect(service.makeClient(collectionName: collection.name).records?.count == 1)
             // Without its root it does not, and neither does what nobody signed.
             let other = place.service {
                 $0.packaged = [.directory(dumps, trusted: isTrusted)]
                 $0.server = .custom(url: "https://mirror.example/v1")
                 $0.trustRoots = .mozillaProduction
             }
-            #expect(other.makeClient(collectionName: collection.name).getRecords() == nil)
+            #expect(other.makeClient(collectionName: collection.name).records == nil)
         }
 
         @Test func aDamagedChainOfATrustedBundleHurtsNobody() async throws {
@@ -49,9 +49,9 @@ extension ServerTests {
             content[name.upperBound + 20] ^= 0xFF
             try content.write(to: URL(filePath: path))
             let trusted = place.service { $0.packaged = [.directory(dumps, trusted: true)] }
-            #expect(trusted.makeClient(collectionName: collection.name).getRecords()?.count == 1)
+            #expect(trusted.makeClient(collectionName: collection.name).records?.count == 1)
             let service = place.service { $0.packaged = [.directory(dumps)] }
-            #expect(service.makeClient(collectionName: collection.name).getRecords() == nil)
+            #expect(service.makeClient(collectionName: collection.name).records == nil)
         }
 
         @Test func validatingFindsEveryDamagedByte() async throws {
@@ -59,7 +59,7 @@ extension ServerTests {
             for number in 0..<200 { try collection.put("r\(number)", ["text": "\(number) \(UUID())"]) }
             let dumps = try await place.package([collection])
             let config = place.config { $0.packaged = [.directory(dumps)] }
-            _ = try RemoteSettingsService(storageDir: place.storage, validating: config)
+            _ = try RemoteSettingsService(storageDirectory: place.storage, validating: config)
             let path = URL(filePath: "\(dumps)/\(collection.bucket)/\(collection.name).zip")
             let good = try Data(contentsOf: path)
             for position in stride(from: 700, to: good.count, by: good.count / 20) {
@@ -67,7 +67,7 @@ extension ServerTests {
                 content[position] ^= 0x55
                 try content.write(to: path)
                 #expect(throws: RemoteSettingsError.self, "byte \(position)") {
-                    try RemoteSettingsService(storageDir: place.storage, validating: config)
+                    try RemoteSettingsService(storageDirectory: place.storage, validating: config)
                 }
             }
         }

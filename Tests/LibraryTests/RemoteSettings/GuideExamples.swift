@@ -11,12 +11,12 @@ import Testing
         let older = RemoteSettingsConfig(
             server: .custom(url: "https://settings.example.org"),
             trustRoots: try TrustAnchors(parsing: [String(repeating: "ab", count: 32)]))
-        let service = RemoteSettingsService(storageDir: storage, config: config)
-        #expect(service.clientUrl() == "https://firefox.settings.services.allizom.org/v2")
+        let service = RemoteSettingsService(storageDirectory: storage, config: config)
+        #expect(service.serverURL == "https://firefox.settings.services.allizom.org/v2")
         try service.updateConfig(config: older)
-        #expect(service.clientUrl() == "https://settings.example.org/v2")
+        #expect(service.serverURL == "https://settings.example.org/v2")
         try service.updateConfig(config: RemoteSettingsConfig())
-        #expect(service.clientUrl() == "https://firefox.settings.services.mozilla.com/v2")
+        #expect(service.serverURL == "https://firefox.settings.services.mozilla.com/v2")
         #expect(throws: RemoteSettingsError.self) {
             try service.updateConfig(config: RemoteSettingsConfig(server: .custom(url: "http://settings.example.org")))
         }
@@ -26,11 +26,11 @@ import Testing
         var config = RemoteSettingsConfig()
         config.transport = NoTransport()
         config.limits.tries = 1
-        let service = RemoteSettingsService(storageDir: storage, config: config)
+        let service = RemoteSettingsService(storageDirectory: storage, config: config)
         let client = service.makeClient(collectionName: "regions")
         // One report is of the monitor, the other one of the whole service.
         let isNetwork = try await confirmation("reports", expectedCount: 2) { reported in
-            service.setTelemetry(telemetry: Uptake(reported: reported))
+            service.telemetry = Uptake(reported: reported)
             return try await failsToReachTheNetwork(service, client)
         }
         #expect(isNetwork)
@@ -57,9 +57,9 @@ import Testing
 
     /// Names that no collection can have are answered, not trapped.
     @Test func impossibleNames() async {
-        let client = RemoteSettingsService(storageDir: storage, config: RemoteSettingsConfig())
+        let client = RemoteSettingsService(storageDirectory: storage, config: RemoteSettingsConfig())
             .makeClient(collectionName: "../../etc/passwd")
-        #expect(client.getRecords() == nil)
+        #expect(client.records == nil)
         #expect(client.status.source == .noSnapshot)
         await #expect(throws: RemoteSettingsError.self) { try await client.sync() }
         await #expect(throws: RemoteSettingsError.self) { try await client.resetStorage() }

@@ -149,7 +149,7 @@ import Testing
         #expect(cached.source == .staleCached && cached.earlierRecord == old)
         #expect(try await client.attachmentFile(for: new, staleFallback: true).earlierRecord == old)
         let packaged = RemoteSettingsService(
-            storageDir: place.path("other"), config: place.config { $0.packaged = [.directory(dumps)] }
+            storageDirectory: place.path("other"), config: place.config { $0.packaged = [.directory(dumps)] }
         ).makeClient(collectionName: collection.name)
         try await packaged.sync()
         let fallback = try await packaged.attachment(for: new, staleFallback: true)

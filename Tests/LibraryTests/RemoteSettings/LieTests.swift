@@ -27,9 +27,9 @@ extension ServerTests {
         /// - Returns: what the error says.
         private func refusal(of client: RemoteSettingsClient) async -> String {
             let error = await #expect(throws: RemoteSettingsError.self) { try await client.sync() }
-            #expect(client.getRecords()?.map(\.id) == ["a"])
-            let later = place.service().makeClient(collectionName: client.collectionName())
-            #expect(later.getRecords()?.map(\.id) == ["a"])
+            #expect(client.records?.map(\.id) == ["a"])
+            let later = place.service().makeClient(collectionName: client.collectionName)
+            #expect(later.records?.map(\.id) == ["a"])
             return error.map { "\($0)" } ?? ""
         }
 
@@ -54,7 +54,7 @@ extension ServerTests {
                 .makeClient(collectionName: collection.name)
             let error = await #expect(throws: RemoteSettingsError.self) { try await client.sync() }
             #expect(error.map { "\($0)" }?.contains("root") == true)
-            #expect(client.getRecords() == nil)
+            #expect(client.records == nil)
             #expect(
                 client.status.rejected.contains { rejected in
                     if case .notTrusted = rejected.reason { true } else { false }
@@ -80,7 +80,7 @@ extension ServerTests {
                 try serve(answer, as: collection)
                 try await client.sync()
             }
-            #expect(client.getRecords()?.count == 5)
+            #expect(client.records?.count == 5)
             let kept = try FileManager.default.contentsOfDirectory(atPath: "\(place.storage)/chains")
             #expect((1...64).contains(kept.count), "\(kept.count) chains are stored")
         }
@@ -101,7 +101,7 @@ extension ServerTests {
             try serve(answer, as: collection)
             let client = place.service().makeClient(collectionName: collection.name)
             try await client.sync()
-            #expect(client.getRecords()?.count == 1)
+            #expect(client.records?.count == 1)
         }
 
         @Test func tamperedRecord() async throws {
@@ -163,7 +163,7 @@ extension ServerTests {
             try serve(old, as: collection)
             let error = await #expect(throws: RemoteSettingsError.self) { try await client.sync() }
             #expect(error.map { "\($0)" }?.contains("older state") == true)
-            #expect(client.getRecords()?.count == 2)
+            #expect(client.records?.count == 2)
             place.server.inject([])
         }
 
@@ -181,9 +181,9 @@ extension ServerTests {
             let honest = try place.server.makeCollection(id: collection.id)
             try honest.put("a")
             let client = place.service().makeClient(collectionName: collection.name)
-            #expect(client.getRecords() == nil)
+            #expect(client.records == nil)
             try await client.sync()
-            #expect(client.getRecords()?.map(\.id) == ["a"])
+            #expect(client.records?.map(\.id) == ["a"])
         }
 
         /// The high-water mark outlives a cache file whose payload was damaged.
@@ -198,15 +198,15 @@ extension ServerTests {
             content.removeLast(5)
             try content.write(to: file)
             let client = place.service().makeClient(collectionName: collection.name)
-            #expect(client.getRecords() == nil)
+            #expect(client.records == nil)
             try collection.put("c")
             try serve(old, as: collection)
             let error = await #expect(throws: RemoteSettingsError.self) { try await client.sync() }
             place.server.inject([])
             #expect(error.map { "\($0)" }?.contains("older state") == true)
-            #expect(client.getRecords() == nil)
+            #expect(client.records == nil)
             try await client.sync()
-            #expect(client.getRecords()?.count == 3)
+            #expect(client.records?.count == 3)
         }
 
         @Test func missingSignatureOfASignedCollection() async throws {
@@ -245,7 +245,7 @@ extension ServerTests {
             #expect(refusal.contains("\(1 << 20) bytes") == ["endless", "gzip bomb"].contains(fault), "\(refusal)")
             place.server.inject([])
             try await client.sync()
-            #expect(client.getRecords()?.count == 2)
+            #expect(client.records?.count == 2)
         }
 
         /// Whichever byte of a cache file is changed, no other record is served. Every seventeenth byte is tried.
@@ -256,7 +256,7 @@ extension ServerTests {
             try collection.put("b", ["text": "the truth"])
             let first = place.service().makeClient(collectionName: collection.name)
             try await first.sync()
-            let held = try #require(first.getRecords())
+            let held = try #require(first.records)
             let file = try place.files.file(collection.id)
             let good = try Data(contentsOf: file)
             var refused = 0
@@ -266,7 +266,7 @@ extension ServerTests {
                 try bad.write(to: file)
                 let client = place.service { $0.packaged = [.directory(dumps)] }
                     .makeClient(collectionName: collection.name)
-                let records = try #require(client.getRecords())
+                let records = try #require(client.records)
                 if client.status.source == .cached {
                     // What was changed does not matter to the signature, such as the name of the server's metadata.
                     #expect(records == held)
@@ -286,13 +286,13 @@ extension ServerTests {
             try Data(String(decoding: content, as: UTF8.self).replacing("\"id\":\"a\"", with: "\"id\":\"x\"").utf8)
                 .write(to: file)
             let client = place.service().makeClient(collectionName: collection.name)
-            #expect(client.getRecords() == nil)
+            #expect(client.records == nil)
             #expect(
                 client.status.rejected.contains { rejected in
                     if case .notTrusted = rejected.reason { rejected.source == .cached } else { false }
                 })
             try await client.sync()
-            #expect(client.getRecords()?.map(\.id) == ["a", "b"])
+            #expect(client.records?.map(\.id) == ["a", "b"])
             #expect(place.files.states.count == 1)
         }
 
@@ -301,9 +301,9 @@ extension ServerTests {
             let (collection, held) = try await behind()
             let other = place.service { $0.trustRoots = place.server.otherRoot }
                 .makeClient(collectionName: collection.name)
-            #expect(other.getRecords() == nil)
+            #expect(other.records == nil)
             let client = place.service { $0.transport = NoTransport() }.makeClient(collectionName: collection.name)
-            #expect(client.getRecords() == held.getRecords())
+            #expect(client.records == held.records)
         }
 
         /// Another collection's cache file under this one's name.
@@ -313,7 +313,7 @@ extension ServerTests {
             try other.put("evil")
             try await place.service().makeClient(collectionName: other.name).sync()
             try Data(contentsOf: place.files.file(other.id)).write(to: place.files.file(collection.id))
-            #expect(place.service().makeClient(collectionName: collection.name).getRecords() == nil)
+            #expect(place.service().makeClient(collectionName: collection.name).records == nil)
         }
 
         /// A packaged bundle in a directory that others may write to.
@@ -324,7 +324,7 @@ extension ServerTests {
             let file = URL(fileURLWithPath: "\(dumps)/main/\(collection.name).zip")
             let good = try Data(contentsOf: file)
             let service = place.service { $0.packaged = [.directory(dumps)] }
-            let held = try #require(service.makeClient(collectionName: collection.name).getRecords())
+            let held = try #require(service.makeClient(collectionName: collection.name).records)
             var refused = 0
             for offset in stride(from: 0, to: good.count, by: 11) {
                 var bad = good
@@ -333,7 +333,7 @@ extension ServerTests {
                 try bad.write(to: file, options: .atomic)
                 let client = place.service { $0.packaged = [.directory(dumps)] }
                     .makeClient(collectionName: collection.name)
-                if let records = client.getRecords() {
+                if let records = client.records {
                     #expect(records == held)
                 } else {
                     refused += 1
@@ -348,12 +348,12 @@ extension ServerTests {
             let client = place.service { config in
                 config.server = .custom(url: "http://127.0.0.1:1/v1")
             }.makeClient(collectionName: collection.name)
-            #expect(client.getRecords() == nil)
+            #expect(client.records == nil)
             #expect(
                 client.status.rejected.first?.reason
                     == .otherServer(found: place.server.url, expected: "http://127.0.0.1:1"))
             // Nothing is wrong with it: it is used again when its server is configured again.
-            #expect(place.service().makeClient(collectionName: collection.name).getRecords()?.count == 1)
+            #expect(place.service().makeClient(collectionName: collection.name).records?.count == 1)
         }
     }
 }

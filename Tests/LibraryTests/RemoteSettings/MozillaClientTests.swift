@@ -74,7 +74,7 @@ extension ServerTests {
         @Test func test_get_records_none_cached() throws {
             let collection = try place.server.makeCollection()
             try collection.put("a")
-            #expect(client(of: collection).getRecords() == nil)
+            #expect(client(of: collection).records == nil)
             #expect(place.server.requests.isEmpty)
         }
 
@@ -83,7 +83,7 @@ extension ServerTests {
             try collection.put("a")
             let client = client(of: collection)
             #expect(await client.recordsOrSync()?.map(\.id) == ["a"])
-            #expect(client.getRecords()?.map(\.id) == ["a"])
+            #expect(client.records?.map(\.id) == ["a"])
         }
 
         /// Records that are held, an empty list too, are returned, and no request is made.
@@ -94,7 +94,7 @@ extension ServerTests {
             if name.contains("data_empty") { collection.deleteAll() }
             let client = client(of: collection)
             try await client.sync()
-            let held = try #require(client.getRecords())
+            let held = try #require(client.records)
             #expect(held.map(\.id) == (name.contains("data_empty") ? [] : ["a"]))
             let asked = place.server.requests.count
             #expect(await client.recordsOrSync() == held)
@@ -128,9 +128,9 @@ extension ServerTests {
             let service = place.service { $0.appContext = RemoteSettingsContext(country: "US") }
             let client = service.makeClient(collectionName: collection.name)
             try await client.sync()
-            #expect(client.getRecords()?.count == 1)
+            #expect(client.records?.count == 1)
             try service.updateConfig(config: place.config { $0.appContext = RemoteSettingsContext(country: "UK") })
-            #expect(client.getRecords() == [])
+            #expect(client.records == [])
         }
 
         /// In Mozilla's client an update of the configuration once waited for a reader that waited for it.
@@ -147,14 +147,14 @@ extension ServerTests {
                         switch number % 4 {
                         case 0: try service.updateConfig(config: config)
                         case 1: _ = try? await client.sync()
-                        default: _ = client.getRecords()
+                        default: _ = client.records
                         }
                     }
                 }
                 try await group.waitForAll()
             }
             try await client.sync()
-            #expect(client.getRecords()?.map(\.id) == ["a"])
+            #expect(client.records?.map(\.id) == ["a"])
         }
 
         @Test func test_attachment_errors_if_server_not_configured_for_attachments() async throws {
@@ -162,7 +162,7 @@ extension ServerTests {
             try collection.attach(Data("file".utf8), to: "a")
             let client = client(of: collection)
             try await client.sync()
-            let record = try #require(client.getRecords()?.first)
+            let record = try #require(client.records?.first)
             place.server.inject([Fault("/v1/", effect: .body(#"{"capabilities":{"admin":{"version":"2.0.0"}}}"#))])
             let asked = place.server.requests.count
             let error = await #expect(throws: RemoteSettingsError.self) {
@@ -179,10 +179,10 @@ extension ServerTests {
             let dumps = try await place.package([collection])
             try collection.attach(Data("newer".utf8), to: "a")
             let client = client(of: collection) { $0.packaged = [.directory(dumps)] }
-            let packaged = try #require(client.getRecords()?.first)
+            let packaged = try #require(client.records?.first)
             #expect(try await client.attachment(for: packaged).data == Data("packaged".utf8))
             try await client.sync()
-            let newer = try #require(client.getRecords()?.first)
+            let newer = try #require(client.records?.first)
             let found = try await client.attachment(for: newer)
             #expect(found.source == .network && found.data == Data("newer".utf8))
         }
@@ -192,11 +192,11 @@ extension ServerTests {
             try collection.attach(Data("data".utf8), to: "a")
             let client = client(of: collection)
             try await client.sync()
-            let record = try #require(client.getRecords()?.first)
+            let record = try #require(client.records?.first)
             _ = try await client.getAttachment(record: record)
             #expect(client.localAttachment(for: record) != nil)
             try await client.resetStorage()
-            #expect(client.getRecords() == nil && client.localAttachment(for: record) == nil)
+            #expect(client.records == nil && client.localAttachment(for: record) == nil)
         }
 
         /// The delta holds a record too many; the full list is as it was signed.

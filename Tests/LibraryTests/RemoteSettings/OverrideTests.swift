@@ -36,7 +36,7 @@ extension ServerTests {
             let path = try write(text)
             let service = place.service { $0.overrides = [.file(path, of: "regions")] }
             let client = service.makeClient(collectionName: "regions")
-            #expect(client.getRecords()?.map(\.id) == ["a", "b"])
+            #expect(client.records?.map(\.id) == ["a", "b"])
             #expect(client.status.source == .override(path) && client.status.provenance == .unsigned)
             #expect(!client.status.isVerifiedOnDevice)
             #expect(service.inspect().description.contains("OVERRIDDEN for development by \(path)"))
@@ -61,29 +61,29 @@ extension ServerTests {
             )
             try collection.put("later")
             #expect(try await service.sync() == ["other"])
-            #expect(regions.getRecords()?.map(\.id) == ["mine"] && others.getRecords()?.map(\.id) == ["a"])
+            #expect(regions.records?.map(\.id) == ["mine"] && others.records?.map(\.id) == ["a"])
             #expect(try regions.pruneAttachments() == 0)
             #expect(try place.files.index()["main/regions@https://settings.test"] == cached)
             #expect(place.server.requests.count { $0.path.contains("regions/changeset") } == 1)
             try service.updateConfig(config: place.config())
-            #expect(regions.getRecords()?.map(\.id) == ["served"])
+            #expect(regions.records?.map(\.id) == ["served"])
             try await regions.sync()
-            #expect(regions.getRecords()?.map(\.id) == ["later", "served"])
+            #expect(regions.records?.map(\.id) == ["later", "served"])
         }
 
         @Test func anEditedFileIsReadAgain() async throws {
             let path = try write(#"[{"id":"a"}]"#)
             let client = client(.file(path, of: "regions"))
             var changes = client.changes().makeAsyncIterator()
-            #expect(client.getRecords()?.count == 1)
+            #expect(client.records?.count == 1)
             let before = try #require(client.getLastModifiedTimestamp())
             // An editor's half of a file leaves what was there.
             _ = try write(#"[{"id":"a"},{"i"#)
-            #expect(client.getRecords()?.map(\.id) == ["a"])
+            #expect(client.records?.map(\.id) == ["a"])
             let rejected = try #require(client.status.rejected.first)
             #expect("\(rejected)".contains(path) && rejected.source == .override(path))
             _ = try write(#"[{"id":"a"},{"id":"new"}]"#)
-            #expect(client.getRecords()?.map(\.id) == ["a", "new"])
+            #expect(client.records?.map(\.id) == ["a", "new"])
             #expect(client.status.rejected.isEmpty)
             #expect(await changes.next()?.created.map(\.id) == ["new"])
             #expect(try #require(client.getLastModifiedTimestamp()) >= before)
@@ -95,13 +95,13 @@ extension ServerTests {
             ] {
                 let path = try write(text)
                 let client = client(.file(path, of: "regions"))
-                #expect(client.getRecords() == nil, "\(text)")
+                #expect(client.records == nil, "\(text)")
                 #expect(client.status.rejected.contains { "\($0)".contains(path) && "\($0)".contains(said) })
                 let error = await #expect(throws: RemoteSettingsError.self) { try await client.sync() }
                 #expect("\(try #require(error))".contains("RemoteSettingsConfig.overrides"))
             }
             let missing = client(.file(place.path("none.json"), of: "regions"))
-            #expect(missing.getRecords() == nil)
+            #expect(missing.records == nil)
             #expect("\(try #require(missing.status.rejected.first))".contains("none.json"))
         }
 
@@ -111,18 +111,18 @@ extension ServerTests {
             let dumps = try await place.package([try filled("main/icons")])
             try FileManager.default.copyItem(atPath: "\(dumps)/main/icons.zip", toPath: "\(root)/main/icons.zip")
             let service = place.service { $0.overrides = [.directory(root)] }
-            #expect(service.makeClient(collectionName: "regions").getRecords()?.map(\.id) == ["mine"])
+            #expect(service.makeClient(collectionName: "regions").records?.map(\.id) == ["mine"])
             let icons = service.makeClient(collectionName: "icons")
-            let record = try #require(icons.getRecords()?.first)
+            let record = try #require(icons.records?.first)
             let asked = place.server.requests.count
             #expect(try await icons.getAttachment(record: record) == Data("globe".utf8))
             #expect(place.server.requests.count == asked)
             // The rest is as it would be.
             _ = try filled("main/others")
             let others = service.makeClient(collectionName: "others")
-            #expect(others.getRecords() == nil)
+            #expect(others.records == nil)
             try await others.sync()
-            #expect(others.getRecords()?.count == 1 && others.status.source == .cached)
+            #expect(others.records?.count == 1 && others.status.source == .cached)
         }
 
         private func filled(_ id: String) throws -> ServerCollection {
@@ -140,7 +140,7 @@ extension ServerTests {
             let path = try write(list, to: "icons.json")
             let service = place.service { $0.overrides = [.file(path, of: "icons")] }
             let client = service.makeClient(collectionName: "icons")
-            let icon = try #require(client.getRecords()?.first)
+            let icon = try #require(client.records?.first)
             _ = try write("other", to: "icons/globe")
             #expect(client.localAttachment(for: icon) == nil)
             _ = try write("globe", to: "icons/globe")
@@ -155,7 +155,7 @@ extension ServerTests {
         @Test func aLinkIsNotFollowed() throws {
             let path = try write(#"[{"id":"a"}]"#, to: "real.json")
             try FileManager.default.createSymbolicLink(atPath: place.path("link.json"), withDestinationPath: path)
-            #expect(client(.file(place.path("link.json"), of: "regions")).getRecords() == nil)
+            #expect(client(.file(place.path("link.json"), of: "regions")).records == nil)
         }
     }
 }

@@ -38,7 +38,7 @@ extension ServerTests {
                 .bundleResource(place.directory.path),
             ] as [PackagedSource] {
                 let service = try RemoteSettingsService(
-                    storageDir: place.path("nothing"),
+                    storageDirectory: place.path("nothing"),
                     validating: place.config {
                         $0.packaged = [source]
                         $0.transport = NoTransport()
@@ -53,7 +53,7 @@ extension ServerTests {
                     #expect(try await client.attachment(for: record).source == .packaged(source.name))
                 }
                 let absent = service.makeClient(collectionName: "absent")
-                #expect(absent.getRecords() == nil)
+                #expect(absent.records == nil)
                 #expect(await absent.recordsOrSync() == nil)
             }
             // Reading writes nothing.
@@ -82,7 +82,7 @@ extension ServerTests {
             let dumps = try await place.package(collections)
             for source in [.directory(dumps), try embedded(dumps, collections)] as [PackagedSource] {
                 let service = try RemoteSettingsService(
-                    storageDir: place.path("nothing"),
+                    storageDirectory: place.path("nothing"),
                     validating: place.config {
                         $0.packaged = [source]
                         $0.transport = NoTransport()
@@ -92,7 +92,7 @@ extension ServerTests {
                 for collection in collections {
                     let client = service.makeClient(collectionName: collection.id)
                     let server = try collection.state()
-                    let records = try #require(client.getRecords(), "\(client.status)")
+                    let records = try #require(client.records, "\(client.status)")
                     #expect(client.status.records == server.count)
                     #expect(try #require(client.recordsByID).count == records.count)
                     for record in records {
@@ -118,7 +118,7 @@ extension ServerTests {
                     change(&$0)
                 }
                 let client = service.makeClient(collectionName: collection.name)
-                #expect(client.getRecords() == nil)
+                #expect(client.records == nil)
                 return client.status.rejected.first?.reason
             }
             #expect(
@@ -199,13 +199,13 @@ extension ServerTests {
                 .write(to: URL(fileURLWithPath: "\(dumps)/\(bundle)"), options: .atomic)
             let packaged = [PackagedSource.directory(dumps, trusted: trusted)]
             let client = place.service { $0.packaged = packaged }.makeClient(collectionName: collection.id)
-            #expect(client.getRecords() == nil)
+            #expect(client.records == nil)
             let refused = try #require(client.status.rejected.first)
             #expect("\(refused)".contains("as in the lock file") && "\(refused)".contains("rsdump refresh --full"))
             // An app that validates what it packages hears of it at once.
             let error = #expect(throws: RemoteSettingsError.self) {
                 try RemoteSettingsService(
-                    storageDir: place.storage, validating: place.config { $0.packaged = packaged })
+                    storageDirectory: place.storage, validating: place.config { $0.packaged = packaged })
             }
             #expect(error.map { "\($0)" }?.contains("as in the lock file") == true)
         }
@@ -241,7 +241,7 @@ extension ServerTests {
             try write(0)
             // What was verified is what is used, whatever becomes of the file.
             #expect(early.localAttachment(for: record)?.bytes == Bytes(Array(content)))
-            #expect(client().getRecords() == nil)
+            #expect(client().records == nil)
             // Cut short and written again without an end, while others begin to read.
             let writer = Task.detached {
                 for round in 0..<rounds { try write(round % 2 == 0 ? whole.count : round * 37 % whole.count) }
@@ -278,7 +278,7 @@ extension ServerTests {
                 $0.packaged = [.directory(dumps)]
                 $0.transport = NoTransport()
             }.makeClient(collectionName: collection.id)
-            #expect(client.getRecords() == nil)
+            #expect(client.records == nil)
         }
 
         @Test func validationReportsEveryProblem() async throws {
@@ -288,7 +288,7 @@ extension ServerTests {
             func problem(_ change: (inout RemoteSettingsConfig) -> Void = { _ in }) -> String? {
                 do throws(RemoteSettingsError) {
                     _ = try RemoteSettingsService(
-                        storageDir: place.storage,
+                        storageDirectory: place.storage,
                         validating: place.config {
                             $0.packaged = [.directory(dumps)]
                             change(&$0)
@@ -300,9 +300,9 @@ extension ServerTests {
             }
             #expect(problem() == nil)
             // A pinned root vouches for it, whatever server is configured.
-            #expect(problem { $0.server = .prod } == nil)
+            #expect(problem { $0.server = .production } == nil)
             let other = problem {
-                $0.server = .prod
+                $0.server = .production
                 $0.trustRoots = place.server.otherRoot
             }
             #expect(other?.contains("https://firefox.settings.services.mozilla.com") == true)
@@ -322,20 +322,20 @@ extension ServerTests {
             let dumps = try await place.package([collection], acceptsUnsigned: true)
             let strict = place.service { $0.packaged = [.directory(dumps, trusted: true)] }
                 .makeClient(collectionName: collection.id)
-            #expect(strict.getRecords() == nil)
+            #expect(strict.records == nil)
             #expect(strict.status.rejected.map(\.reason) == [.unsigned])
             await #expect(throws: RemoteSettingsError.self) { try await strict.sync() }
             let lax = place.service {
                 $0.packaged = [.directory(dumps)]
                 $0.acceptsUnsigned = true
             }.makeClient(collectionName: collection.id)
-            #expect(lax.getRecords()?.count == 1)
+            #expect(lax.records?.count == 1)
             #expect(lax.status.provenance == .unsigned)
             try collection.put("b")
             try await lax.sync()
-            #expect(lax.getRecords()?.count == 2)
+            #expect(lax.records?.count == 2)
             #expect(lax.status.provenance == .unsigned)
-            #expect(strict.getRecords() == nil)
+            #expect(strict.records == nil)
         }
 
         @Test func theNewestOfSeveralSources() async throws {
@@ -347,7 +347,7 @@ extension ServerTests {
             for sources in [[old, new], [new, old]] {
                 let client = place.service { $0.packaged = sources.map { .directory($0) } }
                     .makeClient(collectionName: collection.name)
-                #expect(client.getRecords()?.count == 2)
+                #expect(client.records?.count == 2)
                 #expect(client.status.source == .packaged(new))
                 #expect(client.status.rejected.map(\.source) == [.packaged(old)])
             }
@@ -379,9 +379,9 @@ extension ServerTests {
             try collection.put("b")
             let client = place.service { $0.packaged = [.directory(dumps)] }.makeClient(collectionName: collection.name)
             try await client.sync()
-            #expect(client.getRecords()?.count == 2)
+            #expect(client.records?.count == 2)
             try await client.resetStorage()
-            #expect(client.getRecords()?.count == 1)
+            #expect(client.records?.count == 1)
             #expect(client.status.source == .packaged(dumps))
         }
 
@@ -410,7 +410,7 @@ extension ServerTests {
             let packaged = client(trusted: true)
             #expect(packaged.status.source == .packaged(dumps))
             #expect(packaged.status.rejected.isEmpty)
-            #expect(packaged.getRecords()?.map(\.id) == ["a"])
+            #expect(packaged.records?.map(\.id) == ["a"])
             let asked = place.server.requests.count
             try await packaged.sync()
             #expect(place.server.requests.count == asked + 1)
@@ -419,7 +419,7 @@ extension ServerTests {
             try collection.put("b")
             try await packaged.sync()
             #expect(packaged.status.source == .cached)
-            #expect(client(trusted: true).getRecords()?.map(\.id) == ["a", "b"])
+            #expect(client(trusted: true).records?.map(\.id) == ["a", "b"])
 
             // If the package cannot serve, the cache does.
             let again = try await place.package([collection])
@@ -427,7 +427,7 @@ extension ServerTests {
             try FileManager.default.removeItem(atPath: bundle)
             let fallback = place.service { $0.packaged = [.directory(again, trusted: true)] }
                 .makeClient(collectionName: collection.name)
-            #expect(fallback.getRecords()?.map(\.id) == ["a", "b"])
+            #expect(fallback.records?.map(\.id) == ["a", "b"])
             #expect(fallback.status.source == .cached)
         }
     }

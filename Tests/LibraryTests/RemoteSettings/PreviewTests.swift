@@ -32,15 +32,15 @@ import Testing
         }
         let client = service.makeClient(collectionName: "regions")
         // What is packaged is published, and so is no preview.
-        #expect(client.getRecords() == nil)
+        #expect(client.records == nil)
         #expect(client.status.rejected.map(\.reason) == [.otherBucket(found: "main")])
         #expect(try await service.sync() == ["regions"])
-        #expect(client.getRecords()?.map(\.id) == ["draft"])
-        #expect(client.collectionName() == "regions" && client.status.collection == "main-preview/regions")
+        #expect(client.records?.map(\.id) == ["draft"])
+        #expect(client.collectionName == "regions" && client.status.collection == "main-preview/regions")
         #expect(service.inspect().isPreview)
         // Back to what is published, with the same client.
         try service.updateConfig(config: place.config { $0.packaged = [.directory(dumps)] })
-        #expect(client.getRecords()?.map(\.id) == ["a"])
+        #expect(client.records?.map(\.id) == ["a"])
     }
 
     @Test func aPreviewHasToBeSignedToo() async throws {
@@ -57,7 +57,7 @@ import Testing
                 #expect(client.status.provenance?.verdict?.signer == "onecrl.content-signature.mozilla.org")
             } else {
                 await #expect(throws: RemoteSettingsError.self) { try await client.sync() }
-                #expect(client.getRecords() == nil)
+                #expect(client.records == nil)
             }
         }
     }
@@ -68,7 +68,7 @@ import Testing
         for (id, filter) in filters { try collection.put(id, ["filter_expression": filter]) }
         let client = place.service { $0.appContext = context }.makeClient(collectionName: collection.name)
         try await client.sync()
-        return client.getRecords()?.map(\.id) ?? []
+        return client.records?.map(\.id) ?? []
     }
 
     @Test func contextOfAnyType() async throws {
@@ -93,7 +93,7 @@ import Testing
     @Test func customAttributesWin() async throws {
         let context = RemoteSettingsContext(
             channel: "release", locale: "de", os: "iOS",
-            customTargettingAttributes: ["channel": "beta", "os": "other"],
+            customTargetingAttributes: ["channel": "beta", "os": "other"],
             attributes: ["channel": .string("nightly"), "locale": .string("fr")])
         let filters = [
             "a": "env.channel == 'beta'", "b": "env.locale == 'fr'", "c": "env.os == 'other'",

@@ -72,7 +72,7 @@ extension ServerTests {
             #expect(client.status.recentFailure != nil)
             bad.sign([SignatureForm()])
             try await client.sync()
-            #expect(client.status.recentFailure == nil && client.getRecords()?.count == 1)
+            #expect(client.status.recentFailure == nil && client.records?.count == 1)
         }
 
         @Test func pausesGrowToAMinuteAndNoFurther() async throws {

@@ -75,11 +75,11 @@ import Testing
         try collection.put("a")
         let received = Received()
         let service = place.service { $0.limits.all.tries = 1 }
-        service.setTelemetry(telemetry: received)
+        service.telemetry = received
         let client = service.makeClient(collectionName: collection.name)
         try await client.sync()
         try collection.put("b")
-        #expect(client.getRecords()?.count == 1)
+        #expect(client.records?.count == 1)
         _ = received.take()
         #expect(try await client.fetchRecords(RecordQuery(sync: .always)).map(\.id) == ["a", "b"])
         #expect(received.take().map(\.trigger) == [.forced, .forced])
@@ -103,7 +103,7 @@ import Testing
         let dumps = try await place.package([collection])
         let client = place.service { $0.packaged = [.directory(dumps)] }.makeClient(collectionName: collection.name)
         let stored = RecordQuery(usesPackaged: false)
-        #expect(client.getRecords()?.count == 2)
+        #expect(client.records?.count == 2)
         #expect(client.records(matching: RecordQuery())?.count == 2)
         // The older one, which a sync has stored.
         #expect(client.records(matching: stored)?.map(\.id) == ["a"])
@@ -134,6 +134,6 @@ import Testing
             $0.packaged = [.directory(dumps)]
         }.makeClient(collectionName: collection.name)
         #expect(client.records(matching: RecordQuery(usesPackaged: false)) == nil)
-        #expect(client.getRecords()?.map(\.id) == ["a"])
+        #expect(client.records?.map(\.id) == ["a"])
     }
 }

@@ -31,7 +31,7 @@ extension ServerTests {
 
         /// The number that a start of the app reads; `nil` if there are no records.
         private func number(_ client: RemoteSettingsClient) -> Int? {
-            client.getRecords()?.first?[field: "n"]?.number?.int64.map { Int($0) }
+            client.records?.first?[field: "n"]?.number?.int64.map { Int($0) }
         }
 
         /// One start of an app that dies of 0 before anything else, and otherwise starts well and syncs.
@@ -184,21 +184,21 @@ extension ServerTests {
             try collection.attach(Data("old".utf8), to: "r")
             let (service, client) = start()
             try await client.sync()
-            _ = client.getRecords()
+            _ = client.records
             try service.markStartSuccessful()
-            let record = try #require(client.getRecords()?.first)
+            let record = try #require(client.records?.first)
             #expect(try await client.attachment(for: record).bytes == Bytes(utf8: "old"))
             let later = start()
-            _ = later.client.getRecords()
+            _ = later.client.records
             try later.service.markStartSuccessful()
             try collection.attach(Data("new".utf8), to: "r")
             try await later.client.sync()
-            let new = try #require(later.client.getRecords()?.first)
+            let new = try #require(later.client.records?.first)
             #expect(try await later.client.attachment(for: new).bytes == Bytes(utf8: "new"))
             _ = try later.client.pruneAttachments()
             try later.client.rollback()
             let offline = start { $0.transport = NoTransport() }.client
-            let back = try #require(offline.getRecords()?.first)
+            let back = try #require(offline.records?.first)
             #expect(try await offline.attachment(for: back).bytes == Bytes(utf8: "old"))
         }
 

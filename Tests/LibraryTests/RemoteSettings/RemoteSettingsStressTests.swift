@@ -66,7 +66,7 @@ extension ServerTests {
                 for _ in 0..<3 {
                     group.addTask {
                         await shared.untilDone {
-                            shared.check(client.getRecords())
+                            shared.check(client.records)
                             if client.recordsByID?.count != 10 { shared.report("a map") }
                             if client.status.records != 10 { shared.report("\(client.status)") }
                         }
@@ -76,7 +76,7 @@ extension ServerTests {
                     // Never reset or configured anew itself: it only goes forward.
                     var last: UInt64 = 0
                     await shared.untilDone {
-                        shared.check(otherClient.getRecords())
+                        shared.check(otherClient.records)
                         let timestamp = otherClient.getLastModifiedTimestamp() ?? 0
                         if timestamp < last { shared.report("from \(last) back to \(timestamp)") }
                         last = timestamp
@@ -89,7 +89,7 @@ extension ServerTests {
                     await shared.untilDone {
                         let dropped = client.changes()
                         let listener = Task { for await changes in client.changes() { shared.check(changes.current) } }
-                        _ = client.getRecords()
+                        _ = client.records
                         withExtendedLifetime(dropped) {}
                         listener.cancel()
                         await listener.value
@@ -111,7 +111,7 @@ extension ServerTests {
                 }
                 group.addTask {
                     await shared.untilDone {
-                        guard let record = filesClient.getRecords()?.first,
+                        guard let record = filesClient.records?.first,
                             filesClient.localAttachment(for: record)?.bytes.text == "content"
                         else { return shared.report("no attachment") }
                         _ = try? await filesClient.attachmentFile(for: record)
@@ -137,7 +137,7 @@ extension ServerTests {
         private func afterTheShutdown(
             _ service: RemoteSettingsService, _ client: RemoteSettingsClient, _ files: RemoteSettingsClient
         ) async throws {
-            #expect(client.getRecords()?.count == 10)
+            #expect(client.records?.count == 10)
             #expect(await client.recordsOrSync()?.count == 10)
             await #expect(throws: RemoteSettingsError.self) { try await client.sync() }
             await #expect(throws: RemoteSettingsError.self) { try await service.sync() }
@@ -147,7 +147,7 @@ extension ServerTests {
             for await changes in client.changes() { Issue.record("\(changes)") }
             let absent = service.makeClient(collectionName: "absent")
             #expect(await absent.recordsOrSync() == nil)
-            let record = try #require(files.getRecords()?.first)
+            let record = try #require(files.records?.first)
             #expect(try await files.getAttachment(record: record) == Data("content".utf8))
             try await client.resetStorage()
             service.shutdown()

@@ -31,8 +31,8 @@ import Testing
         try fine.put("b")
         // The failure is thrown after the other collection is synced.
         for _ in 0..<9 { await #expect(throws: RemoteSettingsError.self) { try await first.sync(trigger: .timer) } }
-        #expect(clients[1].getRecords()?.count == 2)
-        #expect(clients[0].syncFailures?.count == 9 && clients[0].syncFailures?.isBroken == false)
+        #expect(
+            clients[1].records?.count == 2 && clients[0].syncFailures.map { ($0.count, $0.isBroken) }! == (9, false))
         #expect(!received.take().contains { $0.status == .syncBrokenError })
         // The count goes on in the next process, and what is held is served all the time.
         let second = service()
@@ -43,7 +43,7 @@ import Testing
         #expect(failures.attempts.map(\.trigger) == Array(repeating: .timer, count: 9) + [.manual])
         #expect(failures.attempts.allSatisfy { $0.status == .signRetryError && $0.error.contains("signature") })
         #expect("\(failures)".contains("10 syncs failed since"))
-        #expect(later[0].getRecords()?.map(\.id) == ["a"])
+        #expect(later[0].records?.map(\.id) == ["a"])
         #expect(later[1].syncFailures == nil)
         let events = received.take().filter { $0.source == broken.id }
         #expect(events.map(\.status) == [.signRetryError, .syncBrokenError])
@@ -190,12 +190,12 @@ import Testing
         let service = place.service()
         let client = service.makeClient(collectionName: collection.name)
         try await client.sync()
-        #expect(client.getRecords()?.count == 1)
+        #expect(client.records?.count == 1)
         #expect(service.clockSkew != nil)
         collection.sign([SignatureForm(.expired)])
         try collection.put("b")
         await #expect(throws: RemoteSettingsError.self) { try await client.sync() }
-        #expect(place.service().makeClient(collectionName: collection.name).getRecords()?.count == 1)
+        #expect(place.service().makeClient(collectionName: collection.name).records?.count == 1)
         let failed = service.inspect()
         #expect(failed.collections[0].lastError?.isEmpty == false)
         #expect(failed.lastAttempt.map { $0 >= (failed.lastCheck ?? $0) } == true)
@@ -252,9 +252,9 @@ import Testing
         try FileManager.default.createSymbolicLink(atPath: "\(place.storage)/linked", withDestinationPath: outside)
         let service = place.service()
         let client = service.makeClient(collectionName: two.name)
-        #expect(client.getRecords()?.count == 1)
+        #expect(client.records?.count == 1)
         try await service.resetStorage()
-        #expect(client.getRecords() == nil && service.inspect().lastCheck == nil)
+        #expect(client.records == nil && service.inspect().lastCheck == nil)
         let left = try FileManager.default.subpathsOfDirectory(atPath: place.storage).filter {
             !$0.hasSuffix("main") && !$0.hasSuffix("elsewhere") && !$0.hasPrefix("linked") && $0 != "states"
                 && $0 != "index.json"
@@ -262,8 +262,8 @@ import Testing
         #expect(left.sorted() == foreign.sorted())
         #expect(FileManager.default.fileExists(atPath: "\(outside)/y.snapshot"))
         try await client.sync()
-        #expect(client.getRecords()?.count == 1)
-        try await RemoteSettingsService(storageDir: place.path("none"), config: place.config()).resetStorage()
+        #expect(client.records?.count == 1)
+        try await RemoteSettingsService(storageDirectory: place.path("none"), config: place.config()).resetStorage()
     }
 
     /// A reset is no way around what the server asked for.
@@ -298,7 +298,7 @@ import Testing
         let client = place.service { $0.telemetry = received }.makeClient(collectionName: collection.name)
         try await client.sync()
         #expect(received.take().map(\.status) == [.success, .corruptionError, .success])
-        #expect(client.getRecords()?.count == 1)
+        #expect(client.records?.count == 1)
     }
 
     @Test func whatCannotBeCleanedUpIsReported() async throws {
@@ -315,6 +315,6 @@ import Testing
         _ = received.take()
         try await client.sync()
         #expect(received.take().map(\.status) == [.success, .cleanupError, .success])
-        #expect(client.getRecords()?.count == 2)
+        #expect(client.records?.count == 2)
     }
 }

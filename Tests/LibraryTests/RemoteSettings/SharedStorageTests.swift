@@ -57,14 +57,14 @@ extension ServerTests {
             }
             for root in 0..<2 {
                 let offline = client(root, isOffline: true, packaged: [.directory(dumps)])
-                #expect(offline.getRecords()?.map(\.id) == ["a"] && offline.status.source != .cached)
+                #expect(offline.records?.map(\.id) == ["a"] && offline.status.source != .cached)
             }
             for root in 0..<2 {
                 try collection.put("b\(root)")
                 try await client(root, isOffline: false).sync()
                 for reader in 0..<2 {
                     let offline = client(reader, isOffline: true)
-                    #expect(offline.getRecords()?.count == 2 + root && offline.status.source == .cached)
+                    #expect(offline.records?.count == 2 + root && offline.status.source == .cached)
                 }
             }
         }
@@ -79,12 +79,12 @@ extension ServerTests {
             let text = String(decoding: try Data(contentsOf: file), as: UTF8.self)
             let later = text.replacing(#""format":1"#, with: #""format":2,"new":[]"#, maxReplacements: 1)
             try place.files.write(later)
-            #expect(reader(collection).getRecords() == nil)
+            #expect(reader(collection).records == nil)
             let client = place.service().makeClient(collectionName: collection.name)
             for id in ["b", "c"] {
                 try collection.put(id)
                 try await client.sync()
-                #expect(client.getRecords()?.last?.id == id)
+                #expect(client.records?.last?.id == id)
             }
             #expect(try Data(contentsOf: file) == Data(later.utf8))
         }
@@ -94,7 +94,7 @@ extension ServerTests {
             try collection.put("a", ["n": 1])
             let dumps = try await place.package([collection])
             let reader = reader(collection, packaged: [.directory(dumps)])
-            #expect(reader.getRecords()?.map(\.id) == ["a"])
+            #expect(reader.records?.map(\.id) == ["a"])
             var changes = reader.changes().makeAsyncIterator()
             let writer = place.service().makeClient(collectionName: collection.name)
             try collection.put("a", ["n": 2])
@@ -110,9 +110,9 @@ extension ServerTests {
             // And again, from one cached state to the next.
             collection.delete("a")
             try await writer.sync()
-            #expect(reader.getRecords()?.map(\.id) == ["b"])
+            #expect(reader.records?.map(\.id) == ["b"])
             #expect(await changes.next()?.deleted.map(\.id) == ["a"])
-            #expect(reader.getRecords() == reader.getRecords())
+            #expect(reader.records == reader.records)
         }
 
         /// A file that is older, damaged or gone does not take back what a process has seen; a later sync puts it
@@ -132,7 +132,7 @@ extension ServerTests {
             default: try FileManager.default.removeItem(atPath: place.storage)
             }
             for _ in 0..<2 {
-                #expect(client.getRecords()?.map(\.id) == ["a", "b"])
+                #expect(client.records?.map(\.id) == ["a", "b"])
                 #expect(client.status.rejected.count == (what == "gone" ? 0 : 1))
             }
             try collection.put("c")
@@ -153,13 +153,13 @@ extension ServerTests {
             try await client.sync()
             try place.files.replace(collection.id, by: old)
             try service.updateConfig(config: place.config { $0.appContext = RemoteSettingsContext(country: "AT") })
-            #expect(client.getRecords()?.map(\.id) == ["a", "b"])
+            #expect(client.records?.map(\.id) == ["a", "b"])
             try service.updateConfig(config: place.config())
-            #expect(client.getRecords()?.map(\.id) == ["a", "b"])
+            #expect(client.records?.map(\.id) == ["a", "b"])
             try await client.resetStorage()
             try place.files.replace(collection.id, by: old)
             try service.updateConfig(config: place.config())
-            #expect(client.getRecords()?.map(\.id) == ["a"])
+            #expect(client.records?.map(\.id) == ["a"])
         }
 
         /// The explicit way back.
@@ -171,12 +171,12 @@ extension ServerTests {
             let reader = reader(collection, packaged: [.directory(dumps)])
             let writer = place.service { $0.packaged = [.directory(dumps)] }.makeClient(collectionName: collection.name)
             try await writer.sync()
-            #expect(reader.getRecords()?.count == 2)
+            #expect(reader.records?.count == 2)
             try await writer.resetStorage()
-            #expect(writer.getRecords()?.count == 1)
-            #expect(reader.getRecords()?.count == 2)
+            #expect(writer.records?.count == 1)
+            #expect(reader.records?.count == 2)
             try await reader.resetStorage()
-            #expect(reader.getRecords()?.count == 1)
+            #expect(reader.records?.count == 1)
         }
     }
 }

@@ -17,7 +17,7 @@ extension ServerTests {
             try await place.service().makeClient(collectionName: collection.name).sync()
             let gate = GatedTransport(place.server, holding: "/attachments/")
             let client = place.service { $0.transport = gate }.makeClient(collectionName: collection.name)
-            return (client, try #require(client.getRecords()?.first), gate)
+            return (client, try #require(client.records?.first), gate)
         }
 
         private final class ProgressLog: Sendable {
@@ -194,10 +194,10 @@ extension ServerTests {
             let sync = Task { try await client.sync() }
             await gate.hasHeld()
             let log = Log()
-            service.setTelemetry(telemetry: log)
+            service.telemetry = log
             gate.open()
             _ = try await sync.value
-            #expect(client.getRecords()?.map(\.id) == ["a"])
+            #expect(client.records?.map(\.id) == ["a"])
             #expect(log.events.withLock { $0.last?.status } == .success)
         }
     }

@@ -145,11 +145,11 @@ import Testing
         try collection.put("unfiltered", [:])
         let text = String(repeating: "a", count: 60_000)
         let service = place.service {
-            $0.appContext = RemoteSettingsContext(customTargettingAttributes: ["text": text])
+            $0.appContext = RemoteSettingsContext(customTargetingAttributes: ["text": text])
         }
         let client = service.makeClient(collectionName: collection.name)
         try await client.sync()
-        let records = try #require(client.getRecords())
+        let records = try #require(client.records)
         let status = try #require(service.inspect().collections.first).status
         #expect(records.contains { $0.id == "unfiltered" } && records.count > 10)
         #expect(status.unevaluatedRecords == 301 - records.count && status.unevaluatedRecords > 0)
@@ -303,7 +303,7 @@ import Testing
         try Data("x".utf8).write(to: URL(fileURLWithPath: place.path("file")))
         for storage in [place.path("none"), "\(place.path("file"))/storage", ":memory:"] {
             let service = RemoteSettingsService(
-                storageDir: storage, config: place.config { $0.transport = NoTransport() })
+                storageDirectory: storage, config: place.config { $0.transport = NoTransport() })
             let client = service.makeClient(collectionName: collection.name)
             await #expect(throws: RemoteSettingsError.self) { try await client.sync() }
             let offline = service.inspect()

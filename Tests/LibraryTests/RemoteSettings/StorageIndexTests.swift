@@ -102,23 +102,23 @@ extension ServerTests {
                 }.makeClient(collectionName: collection.name)
             }
             let early = widget()
-            #expect(early.getRecords() == nil)
+            #expect(early.records == nil)
             try await early.sync()
-            #expect(early.getRecords()?.count == 1 && !FileManager.default.fileExists(atPath: place.storage))
+            #expect(early.records?.count == 1 && !FileManager.default.fileExists(atPath: place.storage))
             let app = place.service().makeClient(collectionName: collection.name)
             try await app.sync()
             let reader = widget { $0.transport = NoTransport() }
-            #expect(reader.getRecords()?.count == 1)
+            #expect(reader.records?.count == 1)
             try collection.put("b")
             try await app.sync()
-            #expect(reader.getRecords()?.count == 2 && early.getRecords()?.count == 2)
+            #expect(reader.records?.count == 2 && early.records?.count == 2)
             let before = try FileManager.default.subpathsOfDirectory(atPath: place.storage).sorted()
             let lock = try #require(try DirectoryLock(place.storage))
             try collection.put("c")
             let later = widget { $0.safeStart = true }
-            #expect(later.getRecords()?.count == 2)
+            #expect(later.records?.count == 2)
             try await later.sync()
-            #expect(later.getRecords()?.count == 3)
+            #expect(later.records?.count == 3)
             withExtendedLifetime(lock) {}
             let record = try #require(later.recordsByID?["r"])
             await #expect(throws: RemoteSettingsError.self) { try await later.getAttachment(record: record) }
@@ -133,8 +133,10 @@ extension ServerTests {
             let group = place.path("group/app/storage")
             #expect(try RemoteSettingsService.moveStorage(from: place.storage, to: group))
             #expect(!FileManager.default.fileExists(atPath: place.storage))
-            let client = RemoteSettingsService(storageDir: group, config: place.config { $0.transport = NoTransport() })
-                .makeClient(collectionName: collection.name)
+            let client = RemoteSettingsService(
+                storageDirectory: group, config: place.config { $0.transport = NoTransport() }
+            )
+            .makeClient(collectionName: collection.name)
             #expect(number(client) == 1)
             // The next start asks for it again. Nothing is there, or something else is: nothing is done.
             #expect(try !RemoteSettingsService.moveStorage(from: place.storage, to: group))

@@ -47,7 +47,7 @@ extension ServerTests {
             try pass(off: other, as: collection)
             let client = place.service().makeClient(collectionName: collection.name)
             #expect(await refusal(of: client).contains("remote-settings.content-signature.mozilla.org"))
-            #expect(client.getRecords() == nil)
+            #expect(client.records == nil)
         }
 
         @Test func thePackagedTimestampIsAFloor() async throws {
@@ -55,7 +55,7 @@ extension ServerTests {
             try pass(off: other, as: collection)
             let client = place.service { $0.packaged = [.directory(dumps)] }.makeClient(collectionName: collection.name)
             #expect(await refusal(of: client).contains("older state"))
-            #expect(client.getRecords()?.map(\.id) == ["a"])
+            #expect(client.records?.map(\.id) == ["a"])
         }
 
         /// What was stored once is a floor, though the file be damaged since.
@@ -68,7 +68,7 @@ extension ServerTests {
             try pass(off: other, as: collection)
             let client = place.service().makeClient(collectionName: collection.name)
             #expect(await refusal(of: client).contains("older state"))
-            #expect(client.getRecords() == nil)
+            #expect(client.records == nil)
         }
 
         /// The lock says which bundle is whose, and each bundle says which collection it is of.
@@ -81,7 +81,7 @@ extension ServerTests {
             for isTrusted in [false, true] {
                 let client = place.service { $0.packaged = [.directory(dumps, trusted: isTrusted)] }
                     .makeClient(collectionName: collection.name)
-                #expect(client.getRecords() == nil)
+                #expect(client.records == nil)
                 guard case .damaged(let why)? = client.status.rejected.first?.reason else {
                     Issue.record("\(client.status)")
                     return
@@ -98,7 +98,7 @@ extension ServerTests {
             let client = place.service { $0.packaged = [.directory(dumps)] }.makeClient(collectionName: collection.name)
             try await client.sync()
             place.server.inject([])
-            #expect(client.getRecords()?.contains { $0.id == "evil" } == true)
+            #expect(client.records?.contains { $0.id == "evil" } == true)
         }
 
         /// A monitor that knows of an older state than what is held is no rollback: there is nothing new.
@@ -111,7 +111,7 @@ extension ServerTests {
             try collection.put("d")
             place.server.inject([Fault("monitor/collections/changes", effect: .body(monitor))])
             try await client.sync()
-            #expect(client.getRecords()?.count == 3)
+            #expect(client.records?.count == 3)
             place.server.inject([])
             try await client.sync()
             #expect(try state(of: client) == collection.state())

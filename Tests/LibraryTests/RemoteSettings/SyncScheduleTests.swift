@@ -62,7 +62,7 @@ extension ServerTests {
             let began = clock.now
             var count = 0
             for await result in service.syncs(every: Self.day) {
-                #expect(try result.get().map(\.collection) == [client.collectionName()].map { "main/\($0)" })
+                #expect(try result.get().map(\.collection) == [client.collectionName].map { "main/\($0)" })
                 count += 1
                 if count == 5 { break }
             }
@@ -83,7 +83,7 @@ extension ServerTests {
                 if case .success = result { break }
             }
             #expect(pauses.map(\.components.seconds) == [0, 60, 120, 240, 480, 960, 1920, 3600, 3600, 3600])
-            #expect(client.getRecords()?.count == 1)
+            #expect(client.records?.count == 1)
             clock.move(.seconds(3599))
             #expect(try await service.syncIfDue(every: .seconds(3600)) == nil)
             clock.move(.seconds(1))
@@ -165,7 +165,7 @@ extension ServerTests {
                 Issue.record("\(results)")
                 return
             }
-            #expect(results.last?.first?.isSynced == true && client.getRecords()?.isEmpty == false)
+            #expect(results.last?.first?.isSynced == true && client.records?.isEmpty == false)
             #expect(clock.now.elapsed(since: began) < .seconds(120))
             #expect(try await service.syncIfDue(every: Self.day) == nil)
         }
@@ -197,7 +197,7 @@ extension ServerTests {
                 $0.network = .never
             }
             let client = service.makeClient(collectionName: collection.name)
-            #expect(client.getRecords()?.count == 1)
+            #expect(client.records?.count == 1)
             for call in [
                 { try await client.sync() }, { _ = try await service.sync() },
                 { _ = try await service.inspectWithServer() },
@@ -222,7 +222,7 @@ extension ServerTests {
             #expect(results.filter(\.isSynced).map(\.collection) == [other.id])
             #expect(!place.server.requests.contains { $0.path.contains(own.name) })
             await #expect(throws: RemoteSettingsError.self) { try await clients[0].sync() }
-            #expect(clients[1].getRecords()?.count == 1)
+            #expect(clients[1].records?.count == 1)
         }
 
         @Test func aSyncEndsInTime() async throws {
@@ -236,7 +236,7 @@ extension ServerTests {
             }
             let client = service.makeClient(collectionName: collection.name)
             try await client.sync(timeout: .seconds(600))
-            #expect(client.getRecords()?.count == 1)
+            #expect(client.records?.count == 1)
             place.server.inject([Fault(delay: .seconds(3600))])
             let error = await #expect(throws: RemoteSettingsError.self) { try await service.sync(timeout: .seconds(1)) }
             #expect("\(error as Any)".contains("within 1.0 seconds"), "\(error as Any)")

@@ -18,7 +18,7 @@ extension ServerTests {
             let collection = try place.server.makeCollection()
             for id in ["a", "b", "c"] { try collection.put(id, ["n": 1]) }
             let client = place.service().makeClient(collectionName: collection.name)
-            #expect(client.getRecords() == nil)
+            #expect(client.records == nil)
             #expect(client.status.source == .noSnapshot)
             try await client.sync()
             #expect(try state(of: client) == collection.state())
@@ -26,7 +26,7 @@ extension ServerTests {
             try collection.put("d", ["n": 1])
             collection.delete("a")
             try await client.sync()
-            #expect(client.getRecords()?.map(\.id) == ["b", "c", "d"])
+            #expect(client.records?.map(\.id) == ["b", "c", "d"])
             #expect(try state(of: client) == collection.state())
             #expect(try client.getLastModifiedTimestamp() == collection.timestamp().milliseconds)
             // The same in a process that starts later, offline.
@@ -55,11 +55,11 @@ extension ServerTests {
             try await client.sync()
             collection.deleteAll()
             try await client.sync()
-            #expect(client.getRecords() == [])
+            #expect(client.records == [])
             #expect(try client.getLastModifiedTimestamp() == collection.timestamp().milliseconds)
             try collection.put("z")
             try await client.sync()
-            #expect(client.getRecords()?.map(\.id) == ["z"])
+            #expect(client.records?.map(\.id) == ["z"])
             collection.deleteCollection()
             try collection.create()
             try collection.put("y")
@@ -75,11 +75,11 @@ extension ServerTests {
             try collection.put("d")
             collection.forgetOlderStates()
             let client = place.service { $0.packaged = [.directory(dumps)] }.makeClient(collectionName: collection.name)
-            #expect(client.getRecords()?.count == 3)
+            #expect(client.records?.count == 3)
             let asked = place.server.requests.count
             try await client.sync()
             #expect(place.server.requests.dropFirst(asked).contains { $0.status == 307 })
-            #expect(client.getRecords()?.map(\.id) == ["a", "c", "d"])
+            #expect(client.records?.map(\.id) == ["a", "c", "d"])
             #expect(try state(of: client) == collection.state())
         }
 
@@ -92,7 +92,7 @@ extension ServerTests {
             collection.delete("a")
             try await client.sync()
             place.server.setTombstoneTimestamps(true)
-            #expect(client.getRecords()?.map(\.id) == ["b"])
+            #expect(client.records?.map(\.id) == ["b"])
         }
 
         @Test func signatureRefreshChangesNothing() async throws {
@@ -122,10 +122,10 @@ extension ServerTests {
             collection.sign(signatures)
             try collection.put("b")
             try await client.sync()
-            #expect(client.getRecords()?.map(\.id) == ["a", "b"])
+            #expect(client.records?.map(\.id) == ["a", "b"])
             // It is verified again from the storage directory, in a process that starts later.
             let later = place.service { $0.transport = NoTransport() }.makeClient(collectionName: collection.name)
-            #expect(later.getRecords()?.map(\.id) == ["a", "b"])
+            #expect(later.records?.map(\.id) == ["a", "b"])
         }
 
         /// Version 2 of the protocol: a `_since` it never gave is answered in full, and tombstones have no timestamp.
@@ -138,17 +138,17 @@ extension ServerTests {
                 $0.packaged = [.directory(dumps)]
             }.makeClient(collectionName: collection.name)
             // What was packaged from version 1 of the server is the server's.
-            #expect(client.getRecords()?.count == 2)
+            #expect(client.records?.count == 2)
             collection.delete("a")
             try collection.put("c")
             let asked = place.server.requests.count
             try await client.sync()
             #expect(place.server.requests.dropFirst(asked).contains { $0.path.hasPrefix("/v2/") })
-            #expect(client.getRecords()?.map(\.id) == ["b", "c"])
+            #expect(client.records?.map(\.id) == ["b", "c"])
             collection.delete("b")
             collection.forgetOlderStates()
             try await client.sync()
-            #expect(client.getRecords()?.map(\.id) == ["c"])
+            #expect(client.records?.map(\.id) == ["c"])
         }
 
         /// What the server no longer has stays, and the sync says so.
@@ -161,7 +161,7 @@ extension ServerTests {
             collection.deleteCollection()
             let error = await #expect(throws: RemoteSettingsError.self) { try await client.sync() }
             #expect(error.map { "\($0)" }?.contains(collection.name) == true)
-            #expect(client.getRecords()?.map(\.id) == ["a"])
+            #expect(client.records?.map(\.id) == ["a"])
             #expect(try await service.syncCollections().map(\.isSynced) == [false])
         }
 
@@ -176,7 +176,7 @@ extension ServerTests {
             let new = try await place.package([collection], as: "new")
             // The app's upgrade.
             let upgraded = place.service { $0.packaged = [.directory(new)] }.makeClient(collectionName: collection.name)
-            #expect(upgraded.getRecords()?.count == 3)
+            #expect(upgraded.records?.count == 3)
             #expect(upgraded.status.source == .packaged(new))
             #expect(upgraded.status.rejected.map(\.reason) == [.older])
             try collection.put("d")
@@ -185,7 +185,7 @@ extension ServerTests {
             // The app's downgrade: what was synced is newer than what is packaged.
             let downgraded = place.service { $0.packaged = [.directory(old)] }
                 .makeClient(collectionName: collection.name)
-            #expect(downgraded.getRecords()?.count == 4)
+            #expect(downgraded.records?.count == 4)
             #expect(downgraded.status.source == .cached)
         }
 
@@ -221,8 +221,8 @@ extension ServerTests {
             place.server.inject([])
             #expect(results.filter(\.isSynced).map(\.collection) == [good.id])
             #expect(place.server.requests.dropFirst(asked).filter { $0.path.contains("monitor") }.count == 1)
-            #expect(goodClient.getRecords()?.count == 1)
-            #expect(badClient.getRecords() == nil)
+            #expect(goodClient.records?.count == 1)
+            #expect(badClient.records == nil)
             // The other one is up to date.
             #expect(try await service.sync() == [bad.name])
             withExtendedLifetime([goodClient, badClient]) {}
@@ -298,7 +298,7 @@ extension ServerTests {
             collection.delete("gone")
             try await client.sync()
             let told = try #require(await changes.next())
-            #expect(told.current == client.getRecords())
+            #expect(told.current == client.records)
             #expect(told.created == told.current.filter { $0.id == "a" })
             #expect(told.updated.map(\.new) == told.current.filter { $0.id == "kept" })
             #expect(told.updated.first.map { "\($0.old.fields)" }?.contains("1") == true)

@@ -45,7 +45,7 @@ extension ServerTests {
             try collection.put("a")
             let received = Received()
             let service = place.service { $0.limits.all.tries = 1 }
-            service.setTelemetry(telemetry: received)
+            service.telemetry = received
             let client = service.makeClient(collectionName: collection.name)
             try await client.sync()
             _ = received.take()

@@ -79,13 +79,13 @@ extension ServerTests {
             try forgeUnsigned(collection, from: snapshotFile(collection))
             for source in [PackagedSource.directory(dumps), .directory(dumps, trusted: true)] {
                 let client = client(collection, [source])
-                #expect(client.getRecords()?.map(\.id) == ["a"])
+                #expect(client.records?.map(\.id) == ["a"])
                 #expect(client.status.source == .packaged(dumps))
                 #expect(client.status.rejected.map(\.reason) == [.signatureLost])
             }
             // Even if the package itself cannot serve.
             let untrusting = client(collection, [.directory(dumps)]) { $0.trustRoots = place.server.otherRoot }
-            #expect(untrusting.getRecords() == nil)
+            #expect(untrusting.records == nil)
             // The next sync puts a signed state in its place.
             let next = client(collection, [.directory(dumps)])
             try await next.sync()
@@ -99,13 +99,13 @@ extension ServerTests {
             try await withoutSignatures(collection) {
                 let client = client(collection, [.directory(dumps)])
                 #expect(await refusal(of: client).contains("no signature"))
-                #expect(client.getRecords()?.map(\.id) == ["a"])
+                #expect(client.records?.map(\.id) == ["a"])
                 // Even if the package itself cannot serve.
                 let untrusting = self.client(collection, [.directory(dumps)]) {
                     $0.trustRoots = place.server.otherRoot
                 }
                 #expect(await refusal(of: untrusting).contains("no signature"))
-                #expect(untrusting.getRecords() == nil)
+                #expect(untrusting.records == nil)
             }
         }
 
@@ -122,7 +122,7 @@ extension ServerTests {
             func fresh() -> RemoteSettingsClient {
                 client(collection) { if how != "damaged" { $0.trustRoots = place.server.otherRoot } }
             }
-            #expect(fresh().getRecords() == nil)
+            #expect(fresh().records == nil)
             try collection.put("b")
             try await withoutSignatures(collection) {
                 // Twice: the first one has set a damaged file aside.
@@ -131,7 +131,7 @@ extension ServerTests {
                 try await client.resetStorage()
                 try await client.sync()
                 #expect(client.status.provenance == .unsigned)
-                #expect(client.getRecords()?.map(\.id) == ["a", "b"])
+                #expect(client.records?.map(\.id) == ["a", "b"])
             }
         }
 
@@ -144,15 +144,15 @@ extension ServerTests {
                 try await place.package([collection], as: "unsigned", acceptsUnsigned: true)
             }
             let others = client(collection, [.directory(dumps)])
-            #expect(others.getRecords()?.map(\.id) == ["a"])
+            #expect(others.records?.map(\.id) == ["a"])
             #expect(others.status.rejected.map(\.reason) == [.signatureLost])
             let programs = client(collection, [.directory(dumps, trusted: true)])
-            #expect(programs.getRecords()?.map(\.id) == ["a", "b"])
+            #expect(programs.records?.map(\.id) == ["a", "b"])
             #expect(programs.status.provenance == .unsigned)
             // And from then on the server's word without signature is enough.
             try collection.put("c")
             _ = try await withoutSignatures(collection) { try await programs.sync() }
-            #expect(client(collection, [.directory(dumps, trusted: true)]).getRecords()?.count == 3)
+            #expect(client(collection, [.directory(dumps, trusted: true)]).records?.count == 3)
         }
 
         @Test func unsignedBecomesSigned() async throws {
@@ -168,7 +168,7 @@ extension ServerTests {
             }
             try collection.put("c")
             try await withoutSignatures(collection) { #expect(await refusal(of: signed).contains("no signature")) }
-            #expect(signed.getRecords()?.map(\.id) == ["a", "b"])
+            #expect(signed.records?.map(\.id) == ["a", "b"])
         }
     }
 }

@@ -17,7 +17,7 @@ struct RemoteSettingsProviderTests {
         collection = try server.makeCollection()
         var config = server.config
         config.log = { _ in }
-        service = RemoteSettingsService(storageDir: ":memory:", config: config)
+        service = RemoteSettingsService(config: config)
     }
 
     @available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)

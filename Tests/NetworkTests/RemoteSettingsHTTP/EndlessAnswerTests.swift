@@ -48,7 +48,8 @@ struct EndlessAnswerTests {
         limits.tries = 2
         change(&limits)
         return ServerClient(
-            server: .prod, transport: transport, userAgent: UserAgent(name: "tests", version: "1"), limits: limits,
+            server: .production, transport: transport, userAgent: UserAgent(name: "tests", version: "1"),
+            limits: limits,
             environment: clock.environment(random: 0))
     }
 
@@ -123,7 +124,7 @@ struct EndlessAnswerTests {
         {
             $0.downloadSeconds = 1000
         }
-        let base = try AttachmentsURL("https://cdn.example/", of: .prod)
+        let base = try AttachmentsURL("https://cdn.example/", of: .production)
         #expect(
             await reason { try await client.attachment("a", at: base, size: .max, digest: nothing) { _ in } }
                 == .timeout(.answer, seconds: 1000))
@@ -133,7 +134,7 @@ struct EndlessAnswerTests {
     @Test func aReaderThatTakesItsTimeIsNotATrickle() async throws {
         struct DiskFull: Error {}
         let client = client(EndlessTransport(clock: clock, piece: [1, 2, 3, 4], every: .milliseconds(1)))
-        let base = try AttachmentsURL("https://cdn.example/", of: .prod)
+        let base = try AttachmentsURL("https://cdn.example/", of: .production)
         var received = 0
         await #expect(throws: DiskFull.self) {
             try await client.attachment("a", at: base, size: .max, digest: nothing) { part in
@@ -181,7 +182,8 @@ struct ExtremeNumberTests {
         limits.attachmentBytes = .max
         limits.rootDocumentBytes = .max
         return ServerClient(
-            server: .prod, transport: transport, userAgent: UserAgent(name: "tests", version: "1"), limits: limits,
+            server: .production, transport: transport, userAgent: UserAgent(name: "tests", version: "1"),
+            limits: limits,
             environment: RecordingClock().environment(random: 0))
     }
 
@@ -193,7 +195,7 @@ struct ExtremeNumberTests {
                 HTTPHeaders.Field($0, $0 == "Content-Range" ? value : number)
             }
             let client = client(ScriptedTransport([.answer(status, fields, body: "x"), .answer(status, fields)]))
-            let base = try AttachmentsURL("https://cdn.example/", of: .prod)
+            let base = try AttachmentsURL("https://cdn.example/", of: .production)
             _ = try? await client.rootDocument()
             for offset in [0, 1, Int.max] {
                 _ = try? await client.startingRun().attachment(
@@ -208,9 +210,9 @@ struct ExtremeNumberTests {
     @Test(arguments: numbers) func holdsOfAnEarlierRun(_ number: String) async throws {
         let until = Timestamp(number) ?? Timestamp(milliseconds: .max)
         let client = ServerClient(
-            server: .prod, transport: ScriptedTransport([.answer(200)]),
+            server: .production, transport: ScriptedTransport([.answer(200)]),
             userAgent: UserAgent(name: "tests", version: "1"), environment: RecordingClock().environment(random: 0),
-            backoff: BackoffState([.init(origin: ServerURL.prod.url.origin, until: until)]))
+            backoff: BackoffState([.init(origin: ServerURL.production.url.origin, until: until)]))
         _ = try await client.rootDocument()
     }
 }

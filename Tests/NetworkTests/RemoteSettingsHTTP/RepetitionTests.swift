@@ -69,7 +69,8 @@ struct RepetitionTests {
     let clock = RecordingClock()
 
     func client(
-        _ transport: ScriptedTransport, server: ServerURL = .prod, random: Double = 0.5, limits: Limits = Limits(),
+        _ transport: ScriptedTransport, server: ServerURL = .production, random: Double = 0.5,
+        limits: Limits = Limits(),
         backoff: BackoffState = BackoffState(), onEvent: @escaping @Sendable (HTTPEvent) -> Void = { _ in }
     ) -> ServerClient {
         ServerClient(
@@ -245,7 +246,7 @@ struct RepetitionTests {
 
     @Test func holdFromAClockThatWasWrongIsForgotten() async {
         let held = BackoffState(
-            [.init(origin: ServerURL.prod.url.origin, until: clock.now.advanced(by: .seconds(9_000_000)))])
+            [.init(origin: ServerURL.production.url.origin, until: clock.now.advanced(by: .seconds(9_000_000)))])
         let transport = ScriptedTransport([.answer(200)])
         #expect(await reason(of: client(transport, backoff: held)) == nil)
     }
@@ -278,7 +279,7 @@ struct RepetitionTests {
         let events = Mutex<[HTTPEvent]>([])
         let transport = ScriptedTransport([.failure(.unreachable("x")), .answer(200)])
         _ = await reason(of: client(transport, random: 0) { event in events.withLock { $0.append(event) } })
-        let error = Failure(ServerURL.prod.root, .unreachable("x"))
+        let error = Failure(ServerURL.production.root, .unreachable("x"))
         #expect(events.withLock { $0 } == [.retry(error, attempt: 1, after: .zero)])
     }
 

@@ -59,7 +59,7 @@ struct ServerURLTests {
         ("a/b:c", "a/b:c"), ("...", "..."), ("a..b/c", "a..b/c"), ("a//b", "a//b"), ("a/", "a/"),
     ])
     func location(_ location: String, _ expected: String) throws {
-        let base = try AttachmentsURL("https://cdn.example/base", of: .prod)
+        let base = try AttachmentsURL("https://cdn.example/base", of: .production)
         #expect(try base.attachment(location).description == "https://cdn.example/base/" + expected)
     }
 
@@ -69,7 +69,7 @@ struct ServerURLTests {
         "a%0d%0ab", "a?b", "a#b", "a%", "a%4", "a%gg", String(repeating: "a", count: 2049),
     ])
     func locationRefused(_ location: String) throws {
-        let base = try AttachmentsURL("https://cdn.example/base/", of: .prod)
+        let base = try AttachmentsURL("https://cdn.example/base/", of: .production)
         let error = #expect(throws: Failure.self) { try base.attachment(location) }
         guard error?.code == .usage else {
             Issue.record("\(String(describing: error))")

@@ -24,7 +24,7 @@ struct TableTransport: HTTPTransport {
 struct TableTransportTests {
     static func client(_ documents: [String: [UInt8]]) -> ServerClient {
         ServerClient(
-            server: .prod, transport: TableTransport(documents: documents),
+            server: .production, transport: TableTransport(documents: documents),
             userAgent: UserAgent(name: "tests", version: "1"))
     }
 

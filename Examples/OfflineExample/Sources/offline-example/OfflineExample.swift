@@ -39,12 +39,12 @@ enum OfflineExample {
             server: .custom(url: "http://127.0.0.1:8888/v1"), packaged: [.embeddedDumps],
             trustRoots: try TrustAnchors(parsing: ["5818235eb231115e79222218da42beb14420c474a3862cc809136801f9fcec63"]))
         guard arguments.count == 3 else {
-            printRecords(try RemoteSettingsService(storageDir: storage, validating: config))
+            printRecords(try RemoteSettingsService(storageDirectory: storage, validating: config))
             return
         }
         config.server = .custom(url: arguments[1])
         config.trustRoots = try TrustAnchors(parsing: [arguments[2]])
-        let service = RemoteSettingsService(storageDir: storage, config: config)
+        let service = RemoteSettingsService(storageDirectory: storage, config: config)
         let clients = printRecords(service)
         try await sync(service, clients)
     }
@@ -55,7 +55,7 @@ enum OfflineExample {
         ["regions", "search-hints"].map { name in
             let client = service.makeClient(collectionName: name)
             let snapshot = client.status
-            if let records = client.getRecords() {
+            if let records = client.records {
                 print("\(name): \(records.count) records, \(snapshot.source)")
                 for record in records { print("  \(record.id) \(record.fields)") }
             } else {
@@ -67,8 +67,8 @@ enum OfflineExample {
     }
 
     static func sync(_ service: RemoteSettingsService, _ clients: [RemoteSettingsClient]) async throws {
-        let streams = clients.map { ($0.collectionName(), $0.changes()) }
-        print("sync with \(service.clientUrl())")
+        let streams = clients.map { ($0.collectionName, $0.changes()) }
+        print("sync with \(service.serverURL)")
         for result in try await service.syncCollections() {
             switch result.result {
             case .success(.upToDate(let timestamp)): print("\(result.collection): up to date, \(timestamp.rfc3339)")

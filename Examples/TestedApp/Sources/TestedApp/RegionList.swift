@@ -36,8 +36,8 @@ public final class RegionList: Sendable {
     }
 
     public func flag(of id: String) async -> Data? {
-        guard let record = client.getRecords()?.first(where: { $0.id == id }) else { return nil }
-        return try? await client.getAttachment(record: record)
+        guard let record = client.records?.first(where: { $0.id == id }) else { return nil }
+        return try? await client.attachment(for: record).data
     }
 
     /// The names, each time that they change.

@@ -106,7 +106,7 @@ extension DumpsConfiguration {
     private func roots(file: String) throws -> TrustAnchors {
         if !trust.roots.isEmpty { return TrustAnchors(trust.roots) }
         let url = try serverURL()
-        if url.isSameServer(as: .prod) { return .mozillaProduction }
+        if url.isSameServer(as: .production) { return .mozillaProduction }
         if url.isSameServer(as: .stage) || url.isSameServer(as: .dev) { return .mozillaStaging }
         if trust.acceptsUnsigned { return TrustAnchors([]) }
         throw Failure(

@@ -84,7 +84,7 @@ public final class RemoteConfig: RemoteConfigReading, Sendable {
     ) {
         collectionName = collection
         client = service.makeClient(collectionName: collection)
-        self.settings = Mutex(settings.copy)
+        self.settings = Mutex(settings)
         self.activation = activation
         givenInstallation = installationID
         store = ConfigStore(installation: installationID)
@@ -137,7 +137,7 @@ public final class RemoteConfig: RemoteConfigReading, Sendable {
     /// The fetch interval and the time limit of a fetch. A change takes effect at the next fetch.
     public var configSettings: RemoteConfigSettings {
         get { settings.withLock { $0 } }
-        set { settings.withLock { $0 = newValue.copy } }
+        set { settings.withLock { $0 = newValue } }
     }
 
     /// Returns the value of a key, from the active remote or packaged state, or else from the app's defaults. If

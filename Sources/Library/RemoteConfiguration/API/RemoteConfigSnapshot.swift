@@ -137,13 +137,6 @@ extension RemoteConfigReading {
         try ParametersDecoder(layers: snapshot().layers, options: decoder).decode(type)
     }
 
-    /// Decodes all parameters, exactly like ``decoded(as:decoder:)``.
-    public func decoded<Value: Decodable>(
-        asType type: Value.Type, decoder: JSONDecoder = JSONDecoder()
-    ) throws -> Value {
-        try decoded(as: type, decoder: decoder)
-    }
-
     private func found(_ key: String) -> RemoteConfigValue? {
         let value = configValue(forKey: key)
         return value.source == .static ? nil : value

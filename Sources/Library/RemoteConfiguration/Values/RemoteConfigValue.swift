@@ -149,13 +149,6 @@ public struct RemoteConfigValue: Sendable {
         try ParameterDecoder(value: self, options: decoder).decode(type)
     }
 
-    /// Decodes the value, exactly like ``decoded(as:decoder:)``.
-    public func decoded<Value: Decodable>(
-        asType type: Value.Type, decoder: JSONDecoder = JSONDecoder()
-    ) throws -> Value {
-        try decoded(as: type, decoder: decoder)
-    }
-
     /// The bytes of the object or array that the value or its string contains; `nil` if there is none.
     ///
     /// For a string, only its first character was checked, so the bytes may not be valid JSON.

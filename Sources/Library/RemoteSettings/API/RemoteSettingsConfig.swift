@@ -91,7 +91,7 @@ public struct RemoteSettingsConfig: Sendable {
     /// - Parameters:
     ///   - collection: the collection, as `bucket/collection`.
     ///   - old: the current records; `nil` if there are none.
-    ///   - new: the records that ``RemoteSettingsClient/getRecords()`` would return.
+    ///   - new: the records that ``RemoteSettingsClient/records`` would return.
     public var validate:
         (
             @Sendable (
@@ -103,8 +103,8 @@ public struct RemoteSettingsConfig: Sendable {
 
     /// Creates a configuration. Each parameter sets the property of the same name; all other properties have a default.
     ///
-    /// Does no I/O and checks nothing. ``RemoteSettingsService/init(storageDir:validating:)-(String,_)`` throws if the
-    /// configuration is not valid.
+    /// Does no I/O and checks nothing. ``RemoteSettingsService/init(storageDirectory:validating:)-(String,_)`` throws
+    /// if the configuration is not valid.
     public init(
         server: RemoteSettingsServer? = nil, bucketName: String? = nil, appContext: RemoteSettingsContext? = nil,
         packaged: [PackagedSource] = [], trustRoots: TrustAnchors? = nil
@@ -133,8 +133,8 @@ extension RemoteSettingsConfig {
 
     /// The root of the configured Mozilla server; `nil` for any other server.
     private var mozillaRoots: TrustAnchors? {
-        guard let url = try? (server ?? .prod).serverURL(allowPlainHTTP: allowsPlainHTTP) else { return nil }
-        if url.isSameServer(as: .prod) { return .mozillaProduction }
+        guard let url = try? (server ?? .production).serverURL(allowPlainHTTP: allowsPlainHTTP) else { return nil }
+        if url.isSameServer(as: .production) { return .mozillaProduction }
         return [ServerURL.stage, .dev].contains { $0.isSameServer(as: url) } ? .mozillaStaging : nil
     }
 
@@ -143,7 +143,7 @@ extension RemoteSettingsConfig {
     /// - Throws: an error if the server's URL is not valid, or if there are no roots and ``acceptsUnsigned`` is not
     ///   set.
     func check() throws(RemoteSettingsError) {
-        let url = try (server ?? .prod).serverURL(allowPlainHTTP: allowsPlainHTTP)
+        let url = try (server ?? .production).serverURL(allowPlainHTTP: allowsPlainHTTP)
         guard trustRoots == nil, mozillaRoots == nil, !acceptsUnsigned else { return }
         throw .other(
             reason: "RemoteSettingsConfig.trustRoots: no root certificate is pinned for \(url); set it to the SHA-256 "
@@ -157,7 +157,7 @@ extension RemoteSettingsConfig {
 /// Closed: no version adds a case.
 public enum RemoteSettingsServer: Hashable, Sendable {
     /// Mozilla's production server.
-    case prod
+    case production
     /// Mozilla's staging server.
     case stage
     /// Mozilla's development server.
@@ -171,7 +171,7 @@ public enum RemoteSettingsServer: Hashable, Sendable {
 
     func serverURL(allowPlainHTTP: Bool) throws(RemoteSettingsError) -> ServerURL {
         switch self {
-        case .prod: return .prod
+        case .production: return .production
         case .stage: return .stage
         case .dev: return .dev
         case .custom(let url):

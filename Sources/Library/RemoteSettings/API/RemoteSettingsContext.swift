@@ -23,7 +23,7 @@ public struct RemoteSettingsContext: Hashable, Sendable {
     /// The app's version; `env.version`.
     public var appVersion: String?
     /// The app's identifier; `env.appinfo.ID`.
-    public var appId: String?
+    public var appID: String?
     /// The user's locale; `env.locale`.
     public var locale: String?
     /// The operating system; `env.appinfo.OS`, `env.appinfo.os.name` and `env.os.name`. It also determines
@@ -41,12 +41,12 @@ public struct RemoteSettingsContext: Hashable, Sendable {
     ///
     /// A member with the name of a property above replaces that property, as in Mozilla's client. For example, filters
     /// see `["channel": "beta"]` as `env.channel`, and `["os": "x"]` removes `env.os.name`.
-    public var customTargettingAttributes: [String: String]?
+    public var customTargetingAttributes: [String: String]?
     /// Additional members of `env` of any type, such as the rest of Gecko's environment: `isDefaultBrowser`,
     /// `memoryMB`, `syncSetup`.
     ///
-    /// Like ``customTargettingAttributes``, they replace the properties above. If both contain the same name, the value
-    /// in ``customTargettingAttributes`` is used.
+    /// Like ``customTargetingAttributes``, they replace the properties above. If both contain the same name, the value
+    /// in ``customTargetingAttributes`` is used.
     public var attributes: [String: RemoteSettingsJSON]
     /// The app's preferences.
     public var preferences: Preferences
@@ -54,30 +54,30 @@ public struct RemoteSettingsContext: Hashable, Sendable {
     /// Creates a context. Each parameter sets the property of the same name. Properties that are `nil` are undefined in
     /// filters.
     public init(
-        channel: String? = nil, appVersion: String? = nil, appId: String? = nil, locale: String? = nil,
+        channel: String? = nil, appVersion: String? = nil, appID: String? = nil, locale: String? = nil,
         os: String? = nil, osVersion: String? = nil, formFactor: String? = nil, country: String? = nil,
-        distribution: String? = nil, customTargettingAttributes: [String: String]? = nil,
+        distribution: String? = nil, customTargetingAttributes: [String: String]? = nil,
         attributes: [String: RemoteSettingsJSON] = [:], preferences: Preferences = Preferences()
     ) {
         self.channel = channel
         self.appVersion = appVersion
-        self.appId = appId
+        self.appID = appID
         self.locale = locale
         self.os = os
         self.osVersion = osVersion
         self.formFactor = formFactor
         self.country = country
         self.distribution = distribution
-        self.customTargettingAttributes = customTargettingAttributes
+        self.customTargetingAttributes = customTargetingAttributes
         self.attributes = attributes
         self.preferences = preferences
     }
 
     package var filterContext: FilterContext {
-        let texts = (customTargettingAttributes ?? [:]).mapValues(FilterValue.string)
+        let texts = (customTargetingAttributes ?? [:]).mapValues(FilterValue.string)
         return .app(
             channel: channel, version: appVersion, locale: locale, formFactor: formFactor, country: country,
-            distribution: distribution, appID: appId, os: os, osVersion: osVersion,
+            distribution: distribution, appID: appID, os: os, osVersion: osVersion,
             custom: Dictionary(attributes.mapValues { FilterValue($0) }).merging(Dictionary(texts)) { $1 },
             preferences: FilterPreferences(
                 values: Dictionary(preferences.values.mapValues { FilterValue($0) }),

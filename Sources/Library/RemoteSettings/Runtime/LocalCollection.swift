@@ -13,7 +13,7 @@ import TargetFilter
 /// | a state of a different server | any | the packaged one |
 /// | a state | an imported state, or one of a different server | the stored one, regardless of their timestamps |
 /// | any | an unsigned state, while a signed one is known | the stored one |
-/// | none | no usable state | none: `getRecords` returns `nil`, and ``status`` gives the reason |
+/// | none | no usable state | none: `records` is `nil`, and ``status`` gives the reason |
 ///
 /// With an override, the overriding file is used.
 ///
@@ -36,7 +36,12 @@ package final class LocalCollection: Sendable {
         var generation = 0
 
         mutating func replace(_ current: CurrentState?) {
-            (known, isOutdated, answer, unevaluated) = (current, false, nil, 0)
+            (known, isOutdated) = (current, false)
+            filterAgain()
+        }
+
+        mutating func filterAgain() {
+            (answer, unevaluated) = (nil, 0)
             generation += 1
         }
     }
@@ -275,9 +280,11 @@ extension LocalCollection {
 }
 
 extension LocalCollection {
-    /// Notifies listeners of the records that a change of the app's context has added or removed. Does I/O like a read.
+    /// Filters the records anew after a change of the app's context, and notifies listeners of those that it has added
+    /// or removed. Does I/O like a read if there are listeners.
     func sendChanges(ofContextAfter old: FilterContext) {
-        guard let table = current().snapshot?.records else { return }
+        state.withLock { $0.filterAgain() }
+        guard session.changes.hasListeners(id), let table = current().snapshot?.records else { return }
         var before = RecordFilter(context: old)
         var after = RecordFilter(context: session.filterContext)
         var changes = RecordChanges([], current: filtered(table)) { _ in true }

@@ -85,7 +85,7 @@ public struct RecordQuery: Hashable, Sendable {
 extension RemoteSettingsClient {
     /// Returns the records that match a query and this app's context.
     ///
-    /// Uses the network only as required by the query's `sync`. Does I/O like ``getRecords()``.
+    /// Uses the network only as required by the query's `sync`. Does I/O like ``records``.
     ///
     /// - Throws: ``RemoteSettingsError`` if the sync fails or there are no records, depending on the query's fallback.
     public func fetchRecords(_ query: RecordQuery) async throws(RemoteSettingsError) -> [RemoteSettingsRecord] {
@@ -117,7 +117,7 @@ extension RemoteSettingsClient {
 
     /// Returns the local records that match a query; `nil` if there are no local records at all.
     ///
-    /// Never uses the network: the query's `sync` is ignored. Does I/O like ``getRecords()``.
+    /// Never uses the network: the query's `sync` is ignored. Does I/O like ``records``.
     public func records(matching query: RecordQuery) -> [RemoteSettingsRecord]? {
         guard let records = try? collection().records(usesPackaged: query.usesPackaged) else { return nil }
         return query.selection(of: records)

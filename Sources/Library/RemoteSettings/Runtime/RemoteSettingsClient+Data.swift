@@ -13,14 +13,14 @@ extension RemoteSettingsClient {
     /// Returns a record's attachment. Downloads and stores it if it is neither stored nor packaged.
     ///
     /// - Throws: ``RemoteSettingsError``, also if the record has no attachment.
-    public func getAttachment(record: RemoteSettingsRecord) async throws(RemoteSettingsError) -> Data {
+    package func getAttachment(record: RemoteSettingsRecord) async throws(RemoteSettingsError) -> Data {
         try await attachment(for: record).data
     }
 
     /// Returns the attachment of the record that states this location for it. See `getAttachment(record:)`.
     ///
     /// - Throws: ``RemoteSettingsError``, also if no record has an attachment at this location.
-    public func getAttachment(location: String) async throws(RemoteSettingsError) -> Data {
+    package func getAttachment(location: String) async throws(RemoteSettingsError) -> Data {
         let collection = try collection()
         return try await collection.content(try collection.wanted(location: location), staleFallback: false).data
     }
@@ -169,21 +169,21 @@ extension RemoteSettingsClient {
 }
 
 extension RemoteSettingsClient {
-    /// Returns the records of ``getRecords()``, decoded as a type of the app; `nil` if there is no local state. Never
-    /// uses the network; does I/O like ``getRecords()``.
+    /// Returns the records of ``records``, decoded as a type of the app; `nil` if there is no local state. Never
+    /// uses the network; does I/O like ``records``.
     ///
     /// - Throws: ``RecordDecodingError`` for the first record that cannot be decoded.
     public func records<Value: Decodable>(
         as type: Value.Type = Value.self, decoder: JSONDecoder = JSONDecoder()
     ) throws(RecordDecodingError) -> [Value]? {
-        guard let records = getRecords() else { return nil }
+        guard let records = records else { return nil }
         var values: [Value] = []
         values.reserveCapacity(records.count)
         for record in records { values.append(try decode(record, decoder)) }
         return values
     }
 
-    /// Returns the records of ``getRecords()`` that can be decoded as a type of the app; `nil` if there is no local
+    /// Returns the records of ``records`` that can be decoded as a type of the app; `nil` if there is no local
     /// state.
     ///
     /// - Parameters:
@@ -194,7 +194,7 @@ extension RemoteSettingsClient {
         as type: Value.Type = Value.self, decoder: JSONDecoder = JSONDecoder(),
         onError: (RecordDecodingError) -> Void
     ) -> [Value]? {
-        getRecords()?.compactMap { record in
+        records?.compactMap { record in
             do throws(RecordDecodingError) { return try decode(record, decoder) as Value } catch {
                 onError(error)
                 return nil
@@ -206,7 +206,7 @@ extension RemoteSettingsClient {
         _ record: RemoteSettingsRecord, _ decoder: JSONDecoder
     ) throws(RecordDecodingError) -> Value {
         do { return try record.decode(decoder: decoder) } catch {
-            throw RecordDecodingError(collection: collectionName(), record: record.id, problem: "\(error)")
+            throw RecordDecodingError(collection: collectionName, record: record.id, problem: "\(error)")
         }
     }
 }

@@ -26,26 +26,24 @@ public final class RemoteSettingsClient: Sendable {
     /// - Throws: an error if the client's name is not a valid collection name.
     package func collection() throws(RemoteSettingsError) -> LocalCollection { try service.collection(name) }
 
-    /// Returns the name that the client was created with.
-    public func collectionName() -> String { name }
+    /// The name that the client was created with.
+    public var collectionName: String { name }
 
-    /// Returns the records that match this app's context, sorted by id; `nil` if there is no local state. All belong to
+    /// The records that match this app's context, sorted by id; `nil` if there is no local state. All belong to
     /// one state of the collection.
     ///
     /// Never uses the network. The first call in a process does I/O: it reads the newest local state and verifies it if
     /// necessary. Each later call only checks with one `lstat` whether another process has stored a newer state.
-    public func getRecords() -> [RemoteSettingsRecord]? {
-        try? collection().records()
-    }
+    public var records: [RemoteSettingsRecord]? { try? collection().records() }
 
     /// Returns the collection's timestamp, in milliseconds since 1970; `nil` if there is no local state.
     ///
-    /// Never uses the network. Does I/O like ``getRecords()``.
-    public func getLastModifiedTimestamp() -> UInt64? { (try? collection())?.current().timestamp?.milliseconds }
+    /// Never uses the network. Does I/O like ``records``.
+    package func getLastModifiedTimestamp() -> UInt64? { (try? collection())?.current().timestamp?.milliseconds }
 
     /// The source, age and trust of the records, and the snapshots that are not used.
     ///
-    /// Never uses the network. Does I/O like ``getRecords()``.
+    /// Never uses the network. Does I/O like ``records``.
     public var status: CollectionStatus {
         do throws(RemoteSettingsError) { return try collection().status } catch {
             return CollectionStatus(
@@ -61,11 +59,11 @@ public final class RemoteSettingsClient: Sendable {
     /// element: a sync that finishes in the meantime is either a separate element or part of the first one. If the
     /// reader is slow, only the newest of the unread states is delivered.
     ///
-    /// Does I/O like ``getRecords()``, and opens the update channel like ``changes()``. Each call creates a new stream,
+    /// Does I/O like ``records``, and opens the update channel like ``changes()``. Each call creates a new stream,
     /// which finishes when the client is shut down or released.
     public func recordUpdates() -> AsyncStream<[RemoteSettingsRecord]> {
         let changes = changes()
-        let first = Mutex<[RemoteSettingsRecord]?>(getRecords() ?? [])
+        let first = Mutex<[RemoteSettingsRecord]?>(records ?? [])
         return AsyncStream {
             if let first = first.withLock({ first in
                 defer { first = nil }

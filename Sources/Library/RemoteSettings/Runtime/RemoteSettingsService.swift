@@ -1,6 +1,7 @@
 import RemoteSettingsHTTP
 import RemoteSettingsModel
 import SnapshotBundle
+import TargetFilter
 
 #if canImport(FoundationEssentials)
 import FoundationEssentials
@@ -13,9 +14,9 @@ import Foundation
 /// Clients can read without the network. Records come from the newest snapshot, which was either stored by a sync or
 /// packaged with the app.
 ///
-///     let service = RemoteSettingsService(storageDir: path, config: RemoteSettingsConfig())
+///     let service = RemoteSettingsService(storageDirectory: path, config: RemoteSettingsConfig())
 ///     let client = service.makeClient(collectionName: "regions")
-///     let records = client.getRecords()
+///     let records = client.records
 public final class RemoteSettingsService: Sendable {
     private struct State {
         var session: Session
@@ -43,14 +44,21 @@ public final class RemoteSettingsService: Sendable {
     /// Creates a service. Does no I/O.
     ///
     /// An error in the configuration is logged at once, and every sync throws it.
-    /// ``init(storageDir:validating:)-(String,_)`` throws it directly.
+    /// ``init(storageDirectory:validating:)-(String,_)`` throws it directly.
     ///
     /// - Parameters:
-    ///   - storageDir: the path of a directory for synced data. It is created when it is first needed. Several
+    ///   - storageDirectory: the path of a directory for synced data. It is created when it is first needed. Several
     ///     processes may share one.
     ///   - config: the configuration, such as the server, the packaged snapshots and the trusted roots.
-    public init(storageDir: String, config: RemoteSettingsConfig) {
-        let storage = StorageDirectory(path: storageDir, isReadOnly: config.storageAccess == .readOnly)
+    public convenience init(storageDirectory: String, config: RemoteSettingsConfig) {
+        self.init(StorageDirectory(path: storageDirectory, isReadOnly: config.storageAccess == .readOnly), config)
+    }
+
+    /// Creates a service that stores its data in a private temporary directory, which is deleted with the service. Does
+    /// I/O.
+    public convenience init(config: RemoteSettingsConfig) { self.init(StorageDirectory(path: nil), config) }
+
+    private init(_ storage: StorageDirectory, _ config: RemoteSettingsConfig) {
         let session = Session(config, storage: storage, changes: changes, trials: StateTrials(storage, config))
         state = Mutex(State(session: session))
         updates = UpdateChannel { [changes] in changes.hasListeners }
@@ -71,21 +79,24 @@ public final class RemoteSettingsService: Sendable {
     /// have a chain to a pinned root; an unsigned one must be accepted by the configuration. Every byte is read.
     ///
     /// - Throws: ``RemoteSettingsError`` with all problems found.
-    public convenience init(storageDir: String, validating config: RemoteSettingsConfig) throws(RemoteSettingsError) {
-        self.init(storageDir: storageDir, config: config)
+    public convenience init(storageDirectory: String, validating config: RemoteSettingsConfig)
+        throws(RemoteSettingsError)
+    {
+        self.init(storageDirectory: storageDirectory, config: config)
         if let problem = session.configurationProblem { throw problem }
         try session.choice.validatePackaged()
     }
 
-    /// Creates a service with a storage directory given by URL. See ``init(storageDir:config:)-(String,_)``.
-    public convenience init(storageDir: URL, config: RemoteSettingsConfig) {
-        self.init(storageDir: storageDir.path, config: config)
+    /// Creates a service with a storage directory given by URL. See ``init(storageDirectory:config:)-(String,_)``.
+    public convenience init(storageDirectory: URL, config: RemoteSettingsConfig) {
+        self.init(storageDirectory: storageDirectory.path, config: config)
     }
 
     /// Creates a validated service with a storage directory given by URL. See
-    /// ``init(storageDir:validating:)-(String,_)``.
-    public convenience init(storageDir: URL, validating config: RemoteSettingsConfig) throws(RemoteSettingsError) {
-        try self.init(storageDir: storageDir.path, validating: config)
+    /// ``init(storageDirectory:validating:)-(String,_)``.
+    public convenience init(storageDirectory: URL, validating config: RemoteSettingsConfig) throws(RemoteSettingsError)
+    {
+        try self.init(storageDirectory: storageDirectory.path, validating: config)
     }
 
     /// The session of the current configuration.
@@ -149,7 +160,7 @@ public final class RemoteSettingsService: Sendable {
         guard !session.isClosed else { throw .closed }
         guard !liveClients.isEmpty else { throw .noClient }
         let names = Dictionary(
-            liveClients.map { ((try? session.collectionID($0.collectionName()))?.description, $0.collectionName()) }
+            liveClients.map { ((try? session.collectionID($0.collectionName))?.description, $0.collectionName) }
         ) { $0.utf8.count < $1.utf8.count ? $0 : $1 }
         let results = try await syncCollections(trigger: trigger, timeout: timeout)
         return (results.filter(\.isChanged).map { names[$0.collection] ?? $0.collection }.sorted(), results)
@@ -187,7 +198,7 @@ public final class RemoteSettingsService: Sendable {
     var clientCollections: [LocalCollection] {
         var collections: [CollectionID: LocalCollection] = [:]
         for client in liveClients {
-            guard let collection = try? collection(client.collectionName()) else { continue }
+            guard let collection = try? collection(client.collectionName) else { continue }
             collections[collection.id] = collection
         }
         return collections.values.sorted { $0.id < $1.id }
@@ -220,27 +231,38 @@ public final class RemoteSettingsService: Sendable {
             return (replaced, goesOn, state.isShutDown)
         }
         replaced.close()
-        if goesOn { sendChanges(from: replaced, to: session) }
+        if goesOn, replaced.filterContext != session.filterContext {
+            sendChanges(ofContextAfter: replaced.filterContext)
+        }
         if isShutDown { session.close() }
         updates.use(session, of: self)
     }
 
     /// Notifies listeners of the records that a change of the app's context has added or removed.
-    private func sendChanges(from old: Session, to new: Session) {
-        guard old.filterContext != new.filterContext else { return }
-        for collection in state.withLock({ Array($0.collections.values) }) where changes.hasListeners(collection.id) {
-            collection.sendChanges(ofContextAfter: old.filterContext)
+    private func sendChanges(ofContextAfter old: FilterContext) {
+        for collection in state.withLock({ Array($0.collections.values) }) {
+            collection.sendChanges(ofContextAfter: old)
         }
     }
 
-    /// Returns the server's base URL; empty if the configured one is not valid.
-    public func clientUrl() -> String {
-        (try? session.server.get()).map { "\($0)" } ?? ""
+    /// What the app says about itself, for filters. A change cancels nothing: the next read filters anew, and listeners
+    /// receive the records that were added or removed.
+    public var appContext: RemoteSettingsContext? {
+        get { session.appContext }
+        set {
+            let session = session
+            let old = session.use(newValue)
+            if old != session.filterContext { sendChanges(ofContextAfter: old) }
+        }
     }
 
-    /// Sets the receiver of sync outcomes, including those of running syncs.
-    public func setTelemetry(telemetry: any RemoteSettingsTelemetry) {
-        session.telemetry = telemetry
+    /// The server's base URL; empty if the configured one is not valid.
+    public var serverURL: String { (try? session.server.get()).map { "\($0)" } ?? "" }
+
+    /// The receiver of sync outcomes, including those of running syncs.
+    public var telemetry: (any RemoteSettingsTelemetry)? {
+        get { session.telemetry }
+        set { session.telemetry = newValue }
     }
 
     /// Cancels running syncs and finishes every stream of changes. Reads still work; syncs fail from now on.

@@ -18,6 +18,8 @@ package final class Session: Sendable {
         var choice: SnapshotChoice?
         var client: ServerClient?
         var telemetry: (any RemoteSettingsTelemetry)?
+        var context: RemoteSettingsContext?
+        var filterContext: FilterContext
         var isClosed = false
         /// Whether unused files have already been removed.
         var hasTidied = false
@@ -42,7 +44,6 @@ package final class Session: Sendable {
     let changes: ChangeHub
     /// The record of how well the app has started with each state.
     package let trials: StateTrials
-    package let filterContext: FilterContext
     package let logger: ServiceLog
     /// The base URL of the server's attachments. It is requested when first needed, and again after a failed download.
     let attachmentsURL = AttachmentsURLSource()
@@ -70,7 +71,7 @@ package final class Session: Sendable {
         self.config = config
         self.storage = storage
         self.changes = changes
-        let server = config.server ?? .prod
+        let server = config.server ?? .production
         self.server = Result { () throws(RemoteSettingsError) in
             try server.serverURL(allowPlainHTTP: config.allowsPlainHTTP)
         }
@@ -84,10 +85,26 @@ package final class Session: Sendable {
         failures = RecentFailures(config.environment)
         trust = config.trustPolicy
         logger = ServiceLog(config.log)
-        filterContext = config.appContext?.filterContext ?? .empty
-        state = Mutex(State(telemetry: config.telemetry ?? telemetry))
+        state = Mutex(
+            State(
+                telemetry: config.telemetry ?? telemetry, context: config.appContext,
+                filterContext: config.appContext?.filterContext ?? .empty))
         if let configurationProblem { logger.error("\(configurationProblem)") }
         for override in config.overrides { logger.warning("\(override)") }
+    }
+
+    var appContext: RemoteSettingsContext? { state.withLock { $0.context } }
+    package var filterContext: FilterContext { state.withLock { $0.filterContext } }
+
+    /// Replaces the app's context.
+    ///
+    /// - Returns: the context of filters before the change.
+    func use(_ context: RemoteSettingsContext?) -> FilterContext {
+        state.withLock { state in
+            let old = state.filterContext
+            (state.context, state.filterContext) = (context, context?.filterContext ?? .empty)
+            return old
+        }
     }
 
     /// The object that chooses and verifies snapshots. The first access reads the lock files of packaged sources.
@@ -319,7 +336,7 @@ extension Session {
         case .eventStream(let url): return (url, EventStreamSource(session: self, url: url))
         case .automatic:
             guard let server = try? server.get(),
-                ![ServerURL.prod, .stage, .dev].contains(where: { $0.isSameServer(as: server) })
+                ![ServerURL.production, .stage, .dev].contains(where: { $0.isSameServer(as: server) })
             else { return nil }
             return ("\(server.updates)", EventStreamSource(session: self, url: nil))
         }

@@ -72,13 +72,13 @@ public struct TypedClient<Record: TypedRecord>: Sendable {
     /// This is the newest trusted state among the embedded one and the stored ones. If no other state can be used, it
     /// is the embedded one, even if the configuration would not accept it. A record that does not have the form of
     /// `Record` is left out and logged once per state. Never uses the network. Does I/O like
-    /// ``RemoteSettingsClient/getRecords()``.
+    /// ``RemoteSettingsClient/records``.
     public var records: [Record] {
-        let records = client.getRecords() ?? embedded.records
+        let records = client.records ?? embedded.records
         return (records as? [Record])
             ?? decoded.records(of: records) { record, error in
                 embedded.report(
-                    "\(client.collectionName()): the record \(record.id) was omitted because it cannot be decoded as "
+                    "\(client.collectionName): the record \(record.id) was omitted because it cannot be decoded as "
                         + "\(Record.self): \(VisibleText.excerpt("\(error)"))")
             }
     }
@@ -114,9 +114,9 @@ public struct TypedClient<Record: TypedRecord>: Sendable {
     }
 
     private func untyped(_ record: Record) throws(RemoteSettingsError) -> RemoteSettingsRecord {
-        guard let raw = (client.getRecords() ?? embedded.records).first(where: { $0.id == record.id }) else {
+        guard let raw = (client.records ?? embedded.records).first(where: { $0.id == record.id }) else {
             throw .other(
-                reason: "\(client.collectionName()): the record \(VisibleText.quote(record.id)) no longer exists")
+                reason: "\(client.collectionName): the record \(VisibleText.quote(record.id)) no longer exists")
         }
         return raw
     }
@@ -159,7 +159,7 @@ extension RemoteSettingsService {
     /// Call it when an app starts whose collections are packaged as resources or in a directory. In a test that runs
     /// before a release, pass the environment as well, so that no data of a staging server is shipped:
     ///
-    ///     try service.require(["regions"], environment: .prod)
+    ///     try service.require(["regions"], environment: .production)
     ///
     /// - Parameters:
     ///   - names: the collections' names in the configured bucket, or as `bucket/name`.

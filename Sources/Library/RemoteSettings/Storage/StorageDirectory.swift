@@ -57,16 +57,14 @@ package final class StorageDirectory: Sendable {
 
     /// Creates a storage directory.
     ///
-    /// - Parameter path: a directory's path, or `:memory:` for a private, temporary directory that is deleted with the
-    ///   service.
-    init(path: String, isReadOnly: Bool = false) {
+    /// - Parameter path: a directory's path; `nil` for a private, temporary directory that is deleted with the service.
+    init(path: String?, isReadOnly: Bool = false) {
         self.isReadOnly = isReadOnly
-        let isTemporary = path == ":memory:"
-        temporary = isTemporary ? try? TemporaryDirectory() : nil
+        temporary = path == nil ? try? TemporaryDirectory() : nil
         // The owner of the temporary directory holds a lock on it. The storage needs a separate lock, so it is a
         // subdirectory. If there is no temporary directory, later writes fail with errors that contain this path.
-        self.path = isTemporary ? "\(temporary?.path ?? "/dev/null")/storage" : path
-        if isTemporary { try? FileStore.makeDirectories(self.path) }
+        self.path = path ?? "\(temporary?.path ?? "/dev/null")/storage"
+        if path == nil { try? FileStore.makeDirectories(self.path) }
     }
 
     var indexPath: String { "\(path)/index.json" }

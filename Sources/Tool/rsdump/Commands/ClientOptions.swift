@@ -39,7 +39,7 @@ struct ClientOptions: ParsableArguments {
         config.userAgent = "rsdump/\(RSDump.version)"
         config.log = { _ in }
         config.skipsRejected = true
-        return RemoteSettingsService(storageDir: storage, config: config)
+        return RemoteSettingsService(storageDirectory: storage, config: config)
     }
 }
 
@@ -55,14 +55,14 @@ func appContext(_ context: [String]) throws(ValidationError) -> RemoteSettingsCo
         switch try property(pair[..<equals]) {
         case "channel": app.channel = value
         case "version": app.appVersion = value
-        case "appId": app.appId = value
+        case "appId": app.appID = value
         case "locale": app.locale = value
         case "os": app.os = value
         case "osVersion": app.osVersion = value
         case "formFactor": app.formFactor = value
         case "country": app.country = value
         case let key:
-            app.customTargettingAttributes = (app.customTargettingAttributes ?? [:]).merging([key: value]) { $1 }
+            app.customTargetingAttributes = (app.customTargetingAttributes ?? [:]).merging([key: value]) { $1 }
         }
     }
     return app

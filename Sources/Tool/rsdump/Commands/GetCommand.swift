@@ -46,9 +46,9 @@ struct GetCommand: AsyncParsableCommand {
         let unsynced = sync ? try await sync(service) : nil
         var absences: [CommandFailure] = []
         for client in clients {
-            var records = client.getRecords()
+            var records = client.records
             // If `status` finds a snapshot now, the first attempt failed only temporarily, so try again.
-            if records == nil, client.status.source != .noSnapshot { records = client.getRecords() }
+            if records == nil, client.status.source != .noSnapshot { records = client.records }
             if explain { Console.error(SnapshotExplanation(status: client.status).text) }
             guard let records else {
                 let why = SnapshotExplanation(status: client.status).absence
@@ -75,7 +75,7 @@ struct GetCommand: AsyncParsableCommand {
         do throws(RemoteSettingsError) {
             results = try await service.syncCollections()
         } catch {
-            let failure = CommandFailure(error, service.clientUrl())
+            let failure = CommandFailure(error, service.serverURL)
             Console.error(failure)
             return failure.status
         }

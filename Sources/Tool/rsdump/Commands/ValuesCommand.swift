@@ -58,12 +58,12 @@ struct ValuesCommand: AsyncParsableCommand {
 
     private func filterContext() throws -> FilterContext {
         var app = try appContext(context.pairs) ?? RemoteSettingsContext()
-        for (key, text) in app.customTargettingAttributes ?? [:] {
+        for (key, text) in app.customTargetingAttributes ?? [:] {
             guard let json = try? JSONValue(parsing: Bytes(utf8: text)) else { continue }
             switch json {
             case .number, .bool:
                 app.attributes[key] = json
-                app.customTargettingAttributes?[key] = nil
+                app.customTargetingAttributes?[key] = nil
             default: break
             }
         }

@@ -240,23 +240,23 @@ struct FirebaseTests {
         },
         row("ValueTests.testStrongTypingViaDecoder", .holds) {
             let config = try await FirebaseConsole().config
-            #expect(try config["myString"].decoded(asType: String.self) == "string contents")
-            #expect(try config["myInt"].decoded(asType: Int.self) == 123)
-            #expect(try config["myInt"].decoded(asType: Int8.self) == 123)
-            #expect(try config["myInt"].decoded(asType: Int16.self) == 123)
-            #expect(try config["myInt"].decoded(asType: Int32.self) == 123)
-            #expect(try config["myInt"].decoded(asType: Int64.self) == 123)
-            #expect(try config["myInt"].decoded(asType: UInt.self) == 123)
-            #expect(try config["myInt"].decoded(asType: UInt8.self) == 123)
-            #expect(try config["myInt"].decoded(asType: UInt16.self) == 123)
-            #expect(try config["myInt"].decoded(asType: UInt32.self) == 123)
-            #expect(try config["myInt"].decoded(asType: UInt64.self) == 123)
-            #expect(try config["myFloat"].decoded(asType: Decimal.self) == Decimal(42.75))
-            #expect(try config["myFloat"].decoded(asType: Float.self) == 42.75)
-            #expect(try config["myFloat"].decoded(asType: Double.self) == 42.75)
-            #expect(try config["myTrue"].decoded(asType: Bool.self))
-            #expect(try !config["myFalse"].decoded(asType: Bool.self))
-            #expect(try config["myString"].decoded(asType: Data.self) == Data("string contents".utf8))
+            #expect(try config["myString"].decoded(as: String.self) == "string contents")
+            #expect(try config["myInt"].decoded(as: Int.self) == 123)
+            #expect(try config["myInt"].decoded(as: Int8.self) == 123)
+            #expect(try config["myInt"].decoded(as: Int16.self) == 123)
+            #expect(try config["myInt"].decoded(as: Int32.self) == 123)
+            #expect(try config["myInt"].decoded(as: Int64.self) == 123)
+            #expect(try config["myInt"].decoded(as: UInt.self) == 123)
+            #expect(try config["myInt"].decoded(as: UInt8.self) == 123)
+            #expect(try config["myInt"].decoded(as: UInt16.self) == 123)
+            #expect(try config["myInt"].decoded(as: UInt32.self) == 123)
+            #expect(try config["myInt"].decoded(as: UInt64.self) == 123)
+            #expect(try config["myFloat"].decoded(as: Decimal.self) == Decimal(42.75))
+            #expect(try config["myFloat"].decoded(as: Float.self) == 42.75)
+            #expect(try config["myFloat"].decoded(as: Double.self) == 42.75)
+            #expect(try config["myTrue"].decoded(as: Bool.self))
+            #expect(try !config["myFalse"].decoded(as: Bool.self))
+            #expect(try config["myString"].decoded(as: Data.self) == Data("string contents".utf8))
         },
         row("ValueTests.testStringFails", .holds) {
             let config = try await FirebaseConsole(isFetched: false).config
@@ -271,7 +271,7 @@ struct FirebaseTests {
         row("ValueTests.testDateDecodingNotYetSupported", .differs("a Date can be decoded")) {
             let config = try await FirebaseConsole().config
             #expect(throws: DecodingError.self) { let _: Date = try config["myString"].decoded() }
-            #expect(try config["myInt"].decoded(asType: Date.self) == Date(timeIntervalSinceReferenceDate: 123))
+            #expect(try config["myInt"].decoded(as: Date.self) == Date(timeIntervalSinceReferenceDate: 123))
         },
     ]
 
@@ -284,12 +284,12 @@ struct FirebaseTests {
     private static let structures: [Row] = [
         row("CodableTests.testFetchAndActivateWithCodable", .holds) {
             let config = try await FirebaseConsole().config
-            #expect(try config["Recipe"].decoded(asType: FirebaseConsole.Recipe.self) == .sandwich)
+            #expect(try config["Recipe"].decoded(as: FirebaseConsole.Recipe.self) == .sandwich)
         },
         row("CodableTests.testFetchAndActivateWithCodableBadJson", .differs("the text of the error")) {
             let config = try await FirebaseConsole().config
             let error = #expect(throws: DecodingError.self) {
-                try config["notJSON"].decoded(asType: FirebaseConsole.Recipe.self)
+                try config["notJSON"].decoded(as: FirebaseConsole.Recipe.self)
             }
             guard case .typeMismatch(_, let context)? = error else { throw try #require(error) }
             #expect(context.debugDescription == #"expected an object, found the value "notJSON""#)
@@ -484,7 +484,7 @@ struct FirebaseTests {
         let _: Bool = value.boolValue
         let _: Any? = value.jsonValue
         let source: RemoteConfigSource = value.source
-        let settings = RemoteConfigSettings()
+        var settings = RemoteConfigSettings()
         settings.minimumFetchInterval = TimeInterval(100)
         settings.fetchTimeout = TimeInterval(100)
         let _: RemoteConfigSettings = config.configSettings
@@ -505,9 +505,9 @@ struct FirebaseTests {
         struct MyEncodableValue: Encodable {}
         let _: MyDecodableValue? = config[decodedValue: ""]
         let _: MyDecodableValue = try value.decoded()
-        let _: MyDecodableValue = try value.decoded(asType: MyDecodableValue.self)
+        let _: MyDecodableValue = try value.decoded(as: MyDecodableValue.self)
         let _: MyDecodableValue? = try config.decoded()
-        let _: MyDecodableValue? = try config.decoded(asType: MyDecodableValue.self)
+        let _: MyDecodableValue? = try config.decoded(as: MyDecodableValue.self)
         let _: Void = try config.setDefaults(from: MyEncodableValue())
         do {
             throw RemoteConfigError.cancelled

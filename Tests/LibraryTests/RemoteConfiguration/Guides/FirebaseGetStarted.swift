@@ -22,7 +22,7 @@ private final class GuideViewController {
         RemoteConfig.configure(collection: collection, service: service)
 
         remoteConfig = RemoteConfig.remoteConfig()
-        let settings = RemoteConfigSettings()
+        var settings = RemoteConfigSettings()
         settings.minimumFetchInterval = 0
         remoteConfig.configSettings = settings
     }
@@ -132,7 +132,7 @@ struct FirebaseGetStarted {
         try plist.write(to: place.directory.appending(path: "RemoteConfigDefaults.plist"))
         try place.put(all: ["welcome_message": "Hello", "welcome_message_caps": true])
         let controller = GuideViewController()
-        let service = RemoteSettingsService(storageDir: place.storage, config: place.config())
+        let service = RemoteSettingsService(storageDirectory: place.storage, config: place.config())
         controller.configure(collection: place.collection.name, service: service)
         try controller.setDefaults(directory: place.directory.path)
         controller.displayWelcome()
@@ -158,7 +158,7 @@ struct FirebaseGetStarted {
         // Where the guide casts jsonValue to [String: Any].
         let object = try #require(config["recipe"].jsonObject)
         #expect(object["name"] as? String == "Tea" && object["ingredients"] as? [String] == ["water"])
-        #expect(try config["recipe"].decoded(asType: Recipe.self).name == "Tea")
+        #expect(try config["recipe"].decoded(as: Recipe.self).name == "Tea")
         let view = ContentView()
         #expect(view.cardColor == "#f05138" && view.items == ["a", "b"])
     }

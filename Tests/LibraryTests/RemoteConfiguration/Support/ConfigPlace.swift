@@ -132,7 +132,7 @@ final class ConfigPlace: Sendable {
     ) -> RemoteConfig {
         RemoteConfig(
             collection: collection.name,
-            service: RemoteSettingsService(storageDir: storage, config: config(change)),
+            service: RemoteSettingsService(storageDirectory: storage, config: config(change)),
             settings: RemoteConfigSettings(minimumFetchInterval: interval, fetchesPerHour: perHour),
             activation: activation, installationID: installationID)
     }

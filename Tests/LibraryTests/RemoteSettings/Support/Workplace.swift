@@ -37,7 +37,7 @@ final class Workplace: Sendable {
 
     /// A service as a process that has just started has it.
     func service(_ change: (inout RemoteSettingsConfig) -> Void = { _ in }) -> RemoteSettingsService {
-        RemoteSettingsService(storageDir: storage, config: config(change))
+        RemoteSettingsService(storageDirectory: storage, config: config(change))
     }
 
     /// Packages collections in their present state, as `rsdump refresh` does.
@@ -79,7 +79,7 @@ struct NoTransport: HTTPTransport {
 extension RemoteSettingsClient {
     /// The records by their ids.
     var recordsByID: [String: RemoteSettingsRecord]? {
-        getRecords().map { Dictionary($0.map { ($0.id, $0) }) { first, _ in first } }
+        records.map { Dictionary($0.map { ($0.id, $0) }) { first, _ in first } }
     }
 
     /// The records, after a sync if nothing is held; `nil` if there are none.
