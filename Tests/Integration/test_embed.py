@@ -185,7 +185,7 @@ final class Screen {
 def test_the_code_that_keys_create_prints(tmp_path):
     for arguments in ((), ("--signer", "settings.example.org")):
         outcome = rsdump.run("keys", "create", tmp_path / f"keys{len(arguments)}", *arguments)
-        code = re.search(r"In the app:\n(.*?)\n\n", outcome.out, re.DOTALL)[1].replace("…", ".prod")
+        code = re.search(r"In the app:\n(.*?)\n\n", outcome.out, re.DOTALL)[1].replace("…", ".production")
         source = tmp_path / "Printed.swift"
         source.write_text(f"import RemoteSettings\nfunc printed() throws -> RemoteSettingsConfig {{\n{code}\nreturn config\n}}\n")
         assert compiler("-typecheck", "-parse-as-library", "-swift-version", "6", *OUTSIDE, source) == []
