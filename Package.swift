@@ -194,7 +194,8 @@ let package = Package(
 
         // MARK: Tests
         .target(
-            name: "FaultyServer", dependencies: ["RemoteSettingsModel", "RemoteSettingsHTTP", "CZlib"],
+            name: "FaultyServer",
+            dependencies: ["RemoteSettingsModel", "SnapshotBundle", "RemoteSettingsHTTP", "CZlib"],
             path: "Tests/FaultyServer"),
         .testTarget(
             name: "FormatTests",

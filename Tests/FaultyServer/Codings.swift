@@ -1,6 +1,5 @@
 import RemoteSettingsHTTP
 import RemoteSettingsModel
-import SnapshotBundle
 
 /// One way in which a server, or a CDN before it, sends an attachment, and what has to come of it.
 ///
