@@ -18,25 +18,27 @@ let package = Package(
         .executable(name: "rsdump", targets: ["rsdump"]),
     ],
     traits: [
-        .default(enabledTraits: []),
-        .trait(name: "Server", description: "The command rsdump serve, which needs NIO and Hummingbird."),
+        .default(enabledTraits: ["Tool"]),
+        .trait(
+            name: "Tool",
+            description: "The program rsdump and its plugins. An app that only links the libraries needs no trait."),
         .trait(
             name: "RemoteSettingsConfiguration",
             description: "The product of this name, a provider for swift-configuration."),
         .trait(
             name: "Lab", description: "Fuzzers, benchmarks, the soak, and the processes that tests start.",
-            enabledTraits: ["RemoteSettingsConfiguration"]),
+            enabledTraits: ["Tool", "RemoteSettingsConfiguration"]),
     ],
     dependencies: [
         .package(url: "https://github.com/apple/swift-crypto.git", from: "4.5.2"),
         .package(url: "https://github.com/apple/swift-certificates.git", from: "1.21.1"),
         .package(url: "https://github.com/apple/swift-asn1.git", from: "1.7.4"),
         .package(url: "https://github.com/apple/swift-log.git", from: "1.16.2"),
-        .package(url: "https://github.com/apple/swift-argument-parser.git", from: "1.8.2"),
-        .package(url: "https://github.com/swiftlang/swift-subprocess.git", from: "1.0.2", traits: []),
         // Resolved only with the trait RemoteSettingsConfiguration.
         .package(url: "https://github.com/apple/swift-configuration.git", from: "1.4.0", traits: []),
-        // Resolved only with the trait Server.
+        // Resolved only with the trait Tool.
+        .package(url: "https://github.com/apple/swift-argument-parser.git", from: "1.8.2"),
+        .package(url: "https://github.com/swiftlang/swift-subprocess.git", from: "1.0.2", traits: []),
         .package(url: "https://github.com/apple/swift-nio.git", from: "2.101.2"),
         .package(url: "https://github.com/hummingbird-project/hummingbird.git", from: "2.28.1", traits: []),
         .package(url: "https://github.com/apple/swift-http-types.git", from: "1.8.0", traits: []),
@@ -165,16 +167,16 @@ let package = Package(
             ],
             path: "Sources/Publish/Publish"),
 
-        // MARK: Server: the only module with NIO, empty without the trait Server
+        // MARK: Server: the only module with NIO
         .target(
             name: "SnapshotServer",
             dependencies: [
                 "RemoteSettingsModel", "SnapshotBundle", "ContentSigning", "RemoteSettingsHTTP", "SnapshotOrigin",
                 "ConfigParameters", "Dumps", "DumpsExchange", "CMappedFaults", .logging,
-                .server("HTTPTypes", "swift-http-types"), .server("Hummingbird", "hummingbird"),
-                .server("HummingbirdCore", "hummingbird"), .server("NIOCore", "swift-nio"),
-                .server("NIOHTTP1", "swift-nio"), .server("NIOPosix", "swift-nio"),
-                .server("ServiceLifecycle", "swift-service-lifecycle"),
+                .tool("HTTPTypes", "swift-http-types"), .tool("Hummingbird", "hummingbird"),
+                .tool("HummingbirdCore", "hummingbird"), .tool("NIOCore", "swift-nio"),
+                .tool("NIOHTTP1", "swift-nio"), .tool("NIOPosix", "swift-nio"),
+                .tool("ServiceLifecycle", "swift-service-lifecycle"),
             ],
             path: "Sources/Server/SnapshotServer"),
 
@@ -184,8 +186,7 @@ let package = Package(
             dependencies: [
                 "RemoteSettingsModel", "SnapshotBundle", "ContentSigning", "TargetFilter", "RemoteSettingsHTTP",
                 "CurlTransport", "SnapshotOrigin", "RemoteSettings", "ConfigParameters", "Dumps", "DumpsExchange",
-                "Job", "Publish", "CMappedFaults", .argumentParser, .logging,
-                .target(name: "SnapshotServer", condition: .when(traits: ["Server"])),
+                "Job", "Publish", "SnapshotServer", "CMappedFaults", .argumentParser, .logging,
             ],
             path: "Sources/Tool/rsdump",
             // By default, a program that links Swift's libraries statically exports 40,000 symbols, which slows its
@@ -237,8 +238,8 @@ let package = Package(
             name: "SnapshotServerTests",
             dependencies: [
                 "RemoteSettingsModel", "SnapshotBundle", "RemoteSettingsHTTP", "SnapshotServer",
-                .logging, .server("HTTPTypes", "swift-http-types"), .server("NIOCore", "swift-nio"),
-                .server("NIOEmbedded", "swift-nio"), .server("NIOHTTP1", "swift-nio"), .lab("rsfuzz"),
+                .logging, .tool("HTTPTypes", "swift-http-types"), .tool("NIOCore", "swift-nio"),
+                .tool("NIOEmbedded", "swift-nio"), .tool("NIOHTTP1", "swift-nio"), .lab("rsfuzz"),
             ]),
 
         // MARK: Examples
@@ -248,7 +249,7 @@ let package = Package(
             name: "flag-server",
             dependencies: [
                 "RemoteSettings", "RemoteSettingsConfiguration", .logging, .configuration("Configuration"),
-                .server("Hummingbird", "hummingbird"), .server("ServiceLifecycle", "swift-service-lifecycle"),
+                .tool("Hummingbird", "hummingbird"), .tool("ServiceLifecycle", "swift-service-lifecycle"),
             ],
             path: "Examples/FlagServer"),
         .target(name: "EmbeddedSampleDumps", path: "Examples/SampleApp/EmbeddedSampleDumps"),
@@ -268,7 +269,7 @@ let package = Package(
             dependencies: [
                 .lab("RemoteSettingsModel"), .lab("SnapshotBundle"), .lab("TargetFilter"), .lab("RemoteSettingsHTTP"),
                 .lab("Dumps"), .lab("DumpsExchange"), .lab("SnapshotServer"), .crypto, .asn1,
-                .server("HTTPTypes", "swift-http-types"), .server("NIOHTTP1", "swift-nio"),
+                .tool("HTTPTypes", "swift-http-types"), .tool("NIOHTTP1", "swift-nio"),
             ],
             path: "Tests/Lab/FuzzTargets"),
         .executableTarget(
@@ -319,15 +320,15 @@ for target in package.targets where target.name == "SnapshotBundle" {
 }
 
 extension Target.Dependency {
-    static let argumentParser = product(name: "ArgumentParser", package: "swift-argument-parser")
+    static let argumentParser = tool("ArgumentParser", "swift-argument-parser")
     static let asn1 = product(name: "SwiftASN1", package: "swift-asn1")
     static let crypto = product(name: "Crypto", package: "swift-crypto")
     static let logging = product(name: "Logging", package: "swift-log")
-    static let subprocess = product(name: "Subprocess", package: "swift-subprocess")
+    static let subprocess = tool("Subprocess", "swift-subprocess")
     static let x509 = product(name: "X509", package: "swift-certificates")
 
-    static func server(_ product: String, _ package: String) -> Self {
-        .product(name: product, package: package, condition: .when(traits: ["Server"]))
+    static func tool(_ product: String, _ package: String) -> Self {
+        .product(name: product, package: package, condition: .when(traits: ["Tool"]))
     }
 
     static func configuration(_ product: String) -> Self {

@@ -5,7 +5,7 @@
 //
 // It listens on a free port of 127.0.0.1, which it prints. `GET /?user=NAME` answers with the flag `greeting`.
 
-#if Server && RemoteSettingsConfiguration
+#if RemoteSettingsConfiguration
 import Configuration
 import Foundation
 import Hummingbird
@@ -63,6 +63,6 @@ struct Following: Service {
 #else
 @main
 enum FlagServer {
-    static func main() { print("flag-server was built without its traits; try: swift build --traits Server,Lab") }
+    static func main() { print("flag-server was built without its trait; try: swift build --traits Lab") }
 }
 #endif

@@ -7,7 +7,7 @@ let strict: [SwiftSetting] = [.strictMemorySafety(), .treatAllWarnings(as: .erro
 let package = Package(
     name: "OfflineExample",
     platforms: [.macOS(.v15)],
-    dependencies: [.package(name: "swift-remote-settings", path: "../..")],
+    dependencies: [.package(name: "swift-remote-settings", path: "../..", traits: [])],
     targets: [
         .target(name: "EmbeddedDumps"),
         .executableTarget(

@@ -6,7 +6,7 @@ import PackageDescription
 let package = Package(
     name: "TestedApp",
     platforms: [.macOS(.v15)],
-    dependencies: [.package(name: "swift-remote-settings", path: "../..")],
+    dependencies: [.package(name: "swift-remote-settings", path: "../..", traits: [])],
     targets: [
         .target(
             name: "TestedApp",

@@ -13,9 +13,9 @@ import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 MOST = {
-    "lines of code": 51_136, "lines of tests": 46_844, "error types": 12, "commands of `rsdump`": 25, "options of `rsdump`": 125,
+    "lines of code": 51_082, "lines of tests": 46_719, "error types": 12, "commands of `rsdump`": 25, "options of `rsdump`": 124,
 }
-ERROR_TYPE = (r"^\s*(?:(?:public|package|private|fileprivate|indirect|final) )*(?:struct|enum|class|extension) "
+ERROR_TYPE = (r"^\s*(?:(?:@nonexhaustive|public|package|private|fileprivate|indirect|final) )*(?:struct|enum|class|extension) "
               r"[\w.]+\s*:[^{]*\b(?:Error)\b[^{]*\{")
 
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """scripts/check promises [--accept]: compares what users rely on with the texts kept in Tests/Promises.
 
-It fails for a public enumeration whose documentation does not say whether it is open or closed. What users rely on is the public API
+It fails for a public enumeration that is neither @nonexhaustive nor documented as closed. What users rely on is the public API
 of the libraries' modules, the names and options of the commands, and the members of the JSON documents that
 commands print. A text that differs fails the check, which prints the difference; --accept writes the texts of this build,
 so that a change of the promises shows in the commit that makes it. The article Commands.md, which is made from the help
@@ -67,8 +67,13 @@ def public_api(module, graphs):
     return "".join(f"{line}\n" for line in sorted(lines))
 
 
+def line_of(symbol):
+    place = symbol["location"]
+    return pathlib.Path(place["uri"].removeprefix("file://")).read_text().splitlines()[place["position"]["line"]]
+
+
 def undecided_enums(graphs):
-    """The public enumerations whose documentation does not say whether they are open, as CHANGELOG.md promises."""
+    """The public enumerations that are neither @nonexhaustive nor documented as closed, as CHANGELOG.md promises."""
     for module in MODULES:
         symbols = json.loads((graphs / f"{module}.symbols.json").read_text())["symbols"]
         # An enumeration without cases is a name for what is in it.
@@ -76,7 +81,7 @@ def undecided_enums(graphs):
         for symbol in symbols:
             text = " ".join(line["text"] for line in symbol.get("docComment", {"lines": []})["lines"])
             if symbol["kind"]["identifier"] == "swift.enum" and tuple(symbol["pathComponents"]) in owners and not re.search(
-                    r"Open: a later version may add cases|Closed: no version adds a case", text):
+                    r"Closed: no version adds a case", text) and "@nonexhaustive" not in line_of(symbol):
                 yield ".".join([module, *symbol["pathComponents"]])
 
 
@@ -194,8 +199,8 @@ def texts():
     with tempfile.TemporaryDirectory() as graphs:
         found = {f"api/{module}.txt": public_api(module, pathlib.Path(graphs)) for module in MODULES}
         if undecided := list(undecided_enums(pathlib.Path(graphs))):
-            sys.exit("check promises: write 'Open: a later version may add cases, so a `switch` needs a `default`.' or 'Closed: no "
-                     f"version adds a case.' into the documentation of {', '.join(undecided)}")
+            sys.exit("check promises: declare as @nonexhaustive, or write 'Closed: no version adds a case.' into the documentation of: "
+                     f"{', '.join(undecided)}")
     return {**found, "options.txt": options(), "json.txt": json_members(), COMMANDS: reference()}
 
 
@@ -214,7 +219,7 @@ def differences(found, kept=KEPT):
 
 def main():
     if not pathlib.Path(RSDUMP).exists() or "serve" not in subcommands():
-        sys.exit(f"check promises: {RSDUMP} is missing or was built without the trait Server; run scripts/test build")
+        sys.exit(f"check promises: {RSDUMP} is missing; run scripts/test build")
     found = texts()
     if sys.argv[1:] == ["--accept"]:
         for name, text in found.items():

@@ -11,7 +11,7 @@ func product(_ name: String) -> Target.Dependency { .product(name: name, package
 let package = Package(
     name: "ConfigConsumer",
     platforms: [.macOS(.v15)],
-    dependencies: [.package(name: "swift-remote-settings", path: "../..")],
+    dependencies: [.package(name: "swift-remote-settings", path: "../..", traits: ["RemoteSettingsConfiguration"])],
     targets: [
         .executableTarget(
             name: "first", dependencies: [product("FirefoxDumps"), product("RemoteSettings")], swiftSettings: strict),

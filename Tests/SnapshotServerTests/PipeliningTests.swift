@@ -1,4 +1,3 @@
-#if Server
 import Logging
 import NIOCore
 import NIOEmbedded
@@ -93,4 +92,3 @@ import Testing
         #expect(unanswered.answered.count == 4 && answering.answered.count == 40)
     }
 }
-#endif

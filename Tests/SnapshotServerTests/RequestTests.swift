@@ -1,4 +1,3 @@
-#if Server
 import HTTPTypes
 import NIOCore
 import NIOHTTP1
@@ -163,4 +162,3 @@ import Testing
         #expect(try network("::1") != network("192.0.2.7"))
     }
 }
-#endif

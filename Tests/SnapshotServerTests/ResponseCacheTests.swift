@@ -1,4 +1,3 @@
-#if Server
 import RemoteSettingsModel
 import Testing
 
@@ -25,4 +24,3 @@ import Testing
         #expect((small.buffer != nil) == isKept)
     }
 }
-#endif

@@ -1,4 +1,3 @@
-#if Server
 import Testing
 
 @testable import SnapshotServer
@@ -38,4 +37,3 @@ import Testing
         #expect(untaken.add(UntakenBytes.uncounted + 1, for: 2) == nil)
     }
 }
-#endif

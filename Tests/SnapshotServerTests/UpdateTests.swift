@@ -1,4 +1,3 @@
-#if Server
 import NIOCore
 import NIOEmbedded
 import RemoteSettingsHTTP
@@ -229,4 +228,3 @@ import Testing
         #expect(announcement.change.plain == announcement.present.plain)
     }
 }
-#endif

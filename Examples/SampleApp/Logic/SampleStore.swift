@@ -76,7 +76,7 @@ public final class SampleStore: Sendable {
                 case .noSnapshot: "none yet"
                 default: "from elsewhere"
                 }
-            let count = status.records ?? 0
+            let count = status.recordCount ?? 0
             return Served(
                 id: status.collection, records: "\(count) \(count == 1 ? "record" : "records"), \(source)",
                 since: status.timestamp.map { String($0.rfc3339.prefix(10)) }, error: collection.lastError)

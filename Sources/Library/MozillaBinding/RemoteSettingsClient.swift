@@ -79,7 +79,7 @@ open class RemoteSettingsClient: RemoteSettingsClientProtocol, @unchecked Sendab
         if let records = client.records { return records }
         guard syncIfEmpty else { return nil }
         return try? blockingCall { () async throws(RemoteSettings.RemoteSettingsError) in
-            try await client.fetchRecords(RecordQuery(sync: .ifEmpty))
+            try await client.fetchRecords(.init(sync: .ifEmpty))
         }
     }
 

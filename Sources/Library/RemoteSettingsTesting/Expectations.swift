@@ -30,7 +30,7 @@ extension RemoteSettingsClient {
     /// - Throws: ``UnmetExpectation`` with the missing records and the unexpected ones.
     public func expectRecords(_ ids: [String]) throws {
         guard let found = records?.map(\.id) else {
-            let reasons = status.rejected.map { "; \($0)" } + [status.recentFailure.map { "; \($0.error)" } ?? ""]
+            let reasons = status.unused.map { "; \($0)" } + [status.recentFailure.map { "; \($0.error)" } ?? ""]
             throw UnmetExpectation(
                 "\(status.collection): expected the records \(Self.list(ids)), but the collection has no state"
                     + reasons.joined())

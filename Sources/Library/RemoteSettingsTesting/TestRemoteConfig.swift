@@ -16,7 +16,7 @@ public final class TestRemoteConfig: RemoteConfigReading, Sendable {
     }
 
     private let state: Mutex<State>
-    private let observation = ValuesObservation()
+    private let observed = ObservedState()
 
     /// Creates a remote config.
     ///
@@ -31,23 +31,15 @@ public final class TestRemoteConfig: RemoteConfigReading, Sendable {
         state = Mutex(State(values: values, defaults: defaults))
     }
 
-    /// A property that represents all values for Observation.
-    private var observed: Bool { true }
-
     /// Sets a value as if it came from the server; `nil` removes it, so that the default is used.
     public func set(_ value: (any RemoteConfigDefault)?, forKey key: String) {
         let value = value.map { RemoteConfigValue($0) }
-        guard #available(iOS 17, macOS 14, tvOS 17, watchOS 10, visionOS 1, *) else {
-            return state.withLock { $0.values[key] = value }
-        }
-        observation.registrar.withMutation(of: self, keyPath: \.observed) { state.withLock { $0.values[key] = value } }
+        observed.change { state.withLock { $0.values[key] = value } }
     }
 
     /// Returns a snapshot of the current values.
     public func snapshot() -> RemoteConfigSnapshot {
-        if #available(iOS 17, macOS 14, tvOS 17, watchOS 10, visionOS 1, *) {
-            observation.registrar.access(self, keyPath: \.observed)
-        }
+        observed.willRead()
         let state = state.withLock { $0 }
         return RemoteConfigSnapshot(values: state.values, defaults: state.defaults)
     }

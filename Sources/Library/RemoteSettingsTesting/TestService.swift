@@ -44,7 +44,7 @@ public final class TestService: Sendable {
             config.environment = time.environment
             origin.wait = time.environment.sleep
         }
-        if let updates { config.updates = UpdatePolicy(source: updates) }
+        if let updates { config.updates = .init(source: updates) }
         configure(&config)
         self.origin = origin
         service = RemoteSettingsService(config: config)

@@ -1,4 +1,3 @@
-#if Server
 import Dumps
 import RemoteSettingsModel
 
@@ -14,4 +13,3 @@ extension Failure {
         Self(problem: "\(host.contains(":") ? "[\(host)]" : host):\(port) \(problem)", remedy: remedy)
     }
 }
-#endif

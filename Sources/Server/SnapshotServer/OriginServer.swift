@@ -1,4 +1,3 @@
-#if Server
 import CMappedFaults
 import Dumps
 import Hummingbird
@@ -186,4 +185,3 @@ extension Logger {
     /// A logger that drops the frameworks' messages, which are useless or duplicate this package's own messages.
     fileprivate static var silent: Logger { Logger(label: "server") { _ in SwiftLogNoOpLogHandler() } }
 }
-#endif

@@ -38,7 +38,7 @@ struct FirefoxDumpsTests {
         for source in [trusted, untrusted] {
             let client = client("password-rules", source)
             #expect(client.records == nil)
-            #expect(client.status.rejected.map(\.reason) == [.unsigned])
+            #expect(client.status.unused.map(\.reason) == [.unsigned])
         }
     }
 }

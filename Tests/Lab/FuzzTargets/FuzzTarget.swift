@@ -62,7 +62,7 @@ package struct FuzzTarget: Sendable {
     /// All targets, the fastest first.
     package static let all: [FuzzTarget] = [
         .events, .compressed, .lock, .filter, .pattern, .json, .changeset, .delta, .bundle, .serverZIP, .fileDelta,
-        .configuration, .redoLog, .archive, .pem, .chain,
+        .configuration, .redoLog, .archive, .pem, .chain, .head,
     ]
 }
 
@@ -77,11 +77,4 @@ package struct Finding: Error, CustomStringConvertible {
 package func require(_ holds: Bool, _ what: @autoclosure () -> String) throws(Finding) {
     guard holds else { throw Finding(what()) }
 }
-
-#if !Server
-extension FuzzTarget {
-    /// Those of the server are there with its trait.
-    package static let server: [FuzzTarget] = []
-}
-#endif
 #endif

@@ -1,7 +1,7 @@
 #if Lab
 // `Tests/Faults/fuzz` builds this with the fuzzer's runtime, which has a `main` and calls the functions below.
 
-private let program = FuzzProgram(FuzzTarget.all + FuzzTarget.server)
+private let program = FuzzProgram(FuzzTarget.all)
 
 #if FUZZING
 @_silgen_name("LLVMFuzzerMutate")

@@ -34,7 +34,7 @@ enum ConfigProcess {
         func start() -> RemoteConfig {
             var config = RemoteSettingsConfig(server: .custom(url: arguments[2]), trustRoots: roots)
             config.log = { _ in }
-            config.safeStart = ProcessInfo.processInfo.environment["SAFE_START"] != nil
+            config.usesSafeStart = ProcessInfo.processInfo.environment["SAFE_START"] != nil
             return RemoteConfig(
                 collection: arguments[4],
                 service: RemoteSettingsService(storageDirectory: arguments[1], config: config),

@@ -64,7 +64,7 @@ struct SoakApps {
 
     private static func report(_ client: RemoteSettingsClient) {
         guard let records = client.records, let timestamp = client.getLastModifiedTimestamp() else {
-            say("none \(client.collectionName): \(client.status.rejected.map { "\($0)" }.joined(separator: "; "))")
+            say("none \(client.collectionName): \(client.status.unused.map { "\($0)" }.joined(separator: "; "))")
             return
         }
         var hasher = ContentHasher()

@@ -26,7 +26,7 @@ enum StorageProcess {
         var config = RemoteSettingsConfig(
             server: .custom(url: arguments[2]), trustRoots: try TrustAnchors(parsing: [arguments[3]]))
         config.log = { _ in }
-        config.safeStart = ProcessInfo.processInfo.environment["SAFE_START"] != nil
+        config.usesSafeStart = ProcessInfo.processInfo.environment["SAFE_START"] != nil
 
         /// The test server writes a record first and signs then: an answer in between has no valid signature, and is
         /// refused as
@@ -48,7 +48,7 @@ enum StorageProcess {
             let service = RemoteSettingsService(storageDirectory: arguments[1], config: config)
             let client = service.makeClient(collectionName: arguments[4])
             do {
-                if config.safeStart {
+                if config.usesSafeStart {
                     _ = client.records
                     try service.markStartSuccessful()
                 }

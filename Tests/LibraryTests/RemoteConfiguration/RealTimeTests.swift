@@ -20,7 +20,7 @@ struct RealTimeTests {
     private func start() -> RemoteConfig {
         place.start(interval: 43_200) { config in
             config.environment = time.environment
-            config.updates = UpdatePolicy(source: source)
+            config.updates = .init(source: source)
         }
     }
 

@@ -17,7 +17,7 @@ import Testing
         _ change: (inout RemoteSettingsConfig) -> Void = { _ in }
     ) -> RemoteConfig {
         let config = place.start(activation: activation, installationID: installationID) {
-            $0.safeStart = true
+            $0.usesSafeStart = true
             change(&$0)
         }
         config.setDefaults(["interval": 99])

@@ -143,7 +143,7 @@ extension ServerTests {
             #expect(error.map { "\($0)" }?.contains("the app's check failed") == true)
             #expect(state(of: client) == good)
             #expect(received.lines().contains("\(collection.id) rejected_error manual"))
-            #expect("\(client.status.rejected)".contains("the app's check failed"))
+            #expect("\(client.status.unused)".contains("the app's check failed"))
             // It is not asked for again, not by a later process either.
             let later = self.client(checking)
             for client in [client, later] {
@@ -151,7 +151,7 @@ extension ServerTests {
                 await #expect(throws: RemoteSettingsError.self) { try await client.sync() }
                 #expect(place.server.requests.dropFirst(asked).map(\.path).allSatisfy { $0.contains("/monitor/") })
                 #expect(state(of: client) == good)
-                #expect("\(client.status.rejected)".contains("the app's check failed"))
+                #expect("\(client.status.unused)".contains("the app's check failed"))
             }
             try publish(BadData.repaired)
             try await later.sync()

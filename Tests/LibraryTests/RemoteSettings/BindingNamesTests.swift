@@ -106,7 +106,7 @@ import Testing
         let client = Collection.icons.makeClient(try service())
         let decoder = JSONDecoder()
         decoder.keyDecodingStrategy = .convertFromSnakeCase
-        let records = try await client.fetchRecords(RecordQuery(where: ["fromLang": .string("de")], sync: .ifEmpty))
+        let records = try await client.fetchRecords(.init(where: ["fromLang": .string("de")], sync: .ifEmpty))
         let models = try records.map { try $0.decode(as: Model.self, decoder: decoder) }
         #expect(models.map(\.fileType) == ["lex"])
         let file = try await client.attachmentFile(for: records[0]) { progress in #expect(progress.received > 0) }

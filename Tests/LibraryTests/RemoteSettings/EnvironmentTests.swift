@@ -78,7 +78,7 @@ extension ServerTests {
             #expect(ids(other) == ["file", "staging"])
             #expect(place.files.states.count == 2)
             // What is newer than what is served is named.
-            let rejected = client(own.id, isOffline: true).status.rejected + other.status.rejected
+            let rejected = client(own.id, isOffline: true).status.unused + other.status.unused
             #expect(rejected.count == 1 && "\(rejected)".contains("but the configuration specifies"), "\(rejected)")
             // A lost index is made again for both.
             try FileManager.default.removeItem(atPath: "\(place.storage)/index.json")
@@ -99,7 +99,7 @@ extension ServerTests {
             let later = client(own.id, packaged: packages)
             #expect(ids(later) == ["production"])
             #expect(
-                later.status.rejected.map(\.reason) == [
+                later.status.unused.map(\.reason) == [
                     .otherServer(found: staging.url, expected: "https://settings.test")
                 ])
             let asked = place.server.requests.count

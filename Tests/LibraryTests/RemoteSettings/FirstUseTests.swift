@@ -1,4 +1,5 @@
 import Foundation
+import Observation
 import RemoteSettings
 import RemoteSettingsModel
 import RemoteSettingsTesting
@@ -12,7 +13,7 @@ extension ServerTests {
 
         init() throws { place = try Workplace() }
 
-        private func reasons(_ client: RemoteSettingsClient) -> [String] { client.status.rejected.map { "\($0)" } }
+        private func reasons(_ client: RemoteSettingsClient) -> [String] { client.status.unused.map { "\($0)" } }
 
         @Test(arguments: [true, false])
         func whatIsPackagedAndSignedServesWhateverServerIsConfigured(isTrusted: Bool) async throws {
@@ -90,6 +91,48 @@ extension ServerTests {
             var left: [String] = []
             #expect(client.records(as: Region.self) { left.append($0.record) }?.map(\.name) == ["Germany"])
             #expect(left == ["fr"])
+        }
+
+        private static let decodings = Mutex(0)
+
+        @Test func recordsAreDecodedOncePerState() async throws {
+            struct Counted: Decodable {
+                init(from decoder: any Decoder) { FirstUseTests.decodings.withLock { $0 += 1 } }
+            }
+            let collection = try place.server.makeCollection()
+            try collection.put("a")
+            let client = place.service().makeClient(collectionName: collection.name)
+            try await client.sync()
+            for _ in 0..<3 { #expect(try client.records(as: Counted.self)?.count == 1) }
+            #expect(Self.decodings.withLock { $0 } == 1)
+            try collection.put("b")
+            try await client.sync()
+            for _ in 0..<3 { #expect(try client.records(as: Counted.self)?.count == 2) }
+            #expect(Self.decodings.withLock { $0 } == 3)
+        }
+
+        /// A view that reads records is updated by a sync and by a change of context.
+        @Test func recordsAreObservable() async throws {
+            let collection = try place.server.makeCollection()
+            try collection.put("all")
+            try collection.put("beta", ["filter_expression": "env.channel == 'beta'"])
+            let service = place.service()
+            let client = service.makeClient(collectionName: collection.name)
+            let changes = Collector<Int>()
+            func watch() -> Int? {
+                withObservationTracking {
+                    client.records?.count
+                } onChange: {
+                    changes.add(1)
+                }
+            }
+            #expect(watch() == nil)
+            try await client.sync()
+            #expect(changes.all.count == 1 && watch() == 1)
+            try await client.sync()
+            #expect(changes.all.count == 1)
+            try service.updateConfig(config: place.config { $0.appContext = RemoteSettingsContext(channel: "beta") })
+            #expect(changes.all.count == 2 && watch() == 2)
         }
 
         @Test func updatesBeginWithWhatIsHeldAndTellOfContexts() async throws {

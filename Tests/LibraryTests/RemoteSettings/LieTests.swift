@@ -56,7 +56,7 @@ extension ServerTests {
             #expect(error.map { "\($0)" }?.contains("root") == true)
             #expect(client.records == nil)
             #expect(
-                client.status.rejected.contains { rejected in
+                client.status.unused.contains { rejected in
                     if case .notTrusted = rejected.reason { true } else { false }
                 })
         }
@@ -273,7 +273,7 @@ extension ServerTests {
                 } else {
                     refused += 1
                     #expect(records.map(\.id) == ["a"])
-                    #expect(client.status.rejected.contains { $0.source == .cached })
+                    #expect(client.status.unused.contains { $0.source == .cached })
                 }
             }
             #expect(refused > 0)
@@ -288,7 +288,7 @@ extension ServerTests {
             let client = place.service().makeClient(collectionName: collection.name)
             #expect(client.records == nil)
             #expect(
-                client.status.rejected.contains { rejected in
+                client.status.unused.contains { rejected in
                     if case .notTrusted = rejected.reason { rejected.source == .cached } else { false }
                 })
             try await client.sync()
@@ -337,7 +337,7 @@ extension ServerTests {
                     #expect(records == held)
                 } else {
                     refused += 1
-                    #expect(client.status.rejected.count == 1)
+                    #expect(client.status.unused.count == 1)
                 }
             }
             #expect(refused > 0)
@@ -350,7 +350,7 @@ extension ServerTests {
             }.makeClient(collectionName: collection.name)
             #expect(client.records == nil)
             #expect(
-                client.status.rejected.first?.reason
+                client.status.unused.first?.reason
                     == .otherServer(found: place.server.url, expected: "http://127.0.0.1:1"))
             // Nothing is wrong with it: it is used again when its server is configured again.
             #expect(place.service().makeClient(collectionName: collection.name).records?.count == 1)

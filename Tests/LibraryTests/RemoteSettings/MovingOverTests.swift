@@ -106,7 +106,7 @@ import Testing
         #expect(client.records?.map(\.id) == ["a", "b"] && client.status.provenance == .imported)
         #expect(try await client.sync() as SyncOutcome == .updated(Timestamp(milliseconds: 1_700_000_000_000)))
         #expect(client.records?.map(\.id) == ["a"] && start().records?.map(\.id) == ["a"])
-        #expect(start().status.rejected.map(\.reason) == [.signatureLost])
+        #expect(start().status.unused.map(\.reason) == [.signatureLost])
         let asked = place.server.requests.count
         #expect(try await start().sync() as SyncOutcome == .upToDate(Timestamp(milliseconds: 1_700_000_000_000)))
         #expect(place.server.requests.count == asked + 1)
@@ -240,7 +240,7 @@ import Testing
         try setVerifiedAt(collection) { $0 - 90_000_000 }
         let client = place.service().makeClient(collectionName: collection.name)
         #expect(client.records == nil)
-        guard case .notTrusted(let why)? = client.status.rejected.first?.reason else {
+        guard case .notTrusted(let why)? = client.status.unused.first?.reason else {
             Issue.record("\(client.status)")
             return
         }

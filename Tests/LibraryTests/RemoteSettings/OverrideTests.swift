@@ -43,7 +43,7 @@ extension ServerTests {
             // Nothing is asked for, and nothing is stored.
             try await client.sync()
             #expect(await client.recordsOrSync()?.count == 2)
-            #expect(try await client.fetchRecords(RecordQuery(sync: .always, usesPackaged: false)).count == 2)
+            #expect(try await client.fetchRecords(.init(sync: .always, usesPackaged: false)).count == 2)
             #expect(place.server.requests.isEmpty)
             #expect(!FileManager.default.fileExists(atPath: place.storage))
         }
@@ -80,11 +80,11 @@ extension ServerTests {
             // An editor's half of a file leaves what was there.
             _ = try write(#"[{"id":"a"},{"i"#)
             #expect(client.records?.map(\.id) == ["a"])
-            let rejected = try #require(client.status.rejected.first)
+            let rejected = try #require(client.status.unused.first)
             #expect("\(rejected)".contains(path) && rejected.source == .override(path))
             _ = try write(#"[{"id":"a"},{"id":"new"}]"#)
             #expect(client.records?.map(\.id) == ["a", "new"])
-            #expect(client.status.rejected.isEmpty)
+            #expect(client.status.unused.isEmpty)
             #expect(await changes.next()?.created.map(\.id) == ["new"])
             #expect(try #require(client.getLastModifiedTimestamp()) >= before)
         }
@@ -96,13 +96,13 @@ extension ServerTests {
                 let path = try write(text)
                 let client = client(.file(path, of: "regions"))
                 #expect(client.records == nil, "\(text)")
-                #expect(client.status.rejected.contains { "\($0)".contains(path) && "\($0)".contains(said) })
+                #expect(client.status.unused.contains { "\($0)".contains(path) && "\($0)".contains(said) })
                 let error = await #expect(throws: RemoteSettingsError.self) { try await client.sync() }
                 #expect("\(try #require(error))".contains("RemoteSettingsConfig.overrides"))
             }
             let missing = client(.file(place.path("none.json"), of: "regions"))
             #expect(missing.records == nil)
-            #expect("\(try #require(missing.status.rejected.first))".contains("none.json"))
+            #expect("\(try #require(missing.status.unused.first))".contains("none.json"))
         }
 
         @Test func aDirectoryHasTheCollectionsThatAreInIt() async throws {

@@ -93,7 +93,7 @@ extension ServerTests {
                     let client = service.makeClient(collectionName: collection.id)
                     let server = try collection.state()
                     let records = try #require(client.records, "\(client.status)")
-                    #expect(client.status.records == server.count)
+                    #expect(client.status.recordCount == server.count)
                     #expect(try #require(client.recordsByID).count == records.count)
                     for record in records {
                         #expect(server[record.id] == record.lastModified)
@@ -111,15 +111,14 @@ extension ServerTests {
             let collection = try place.server.makeCollection()
             try collection.put("a")
             let dumps = try await place.package([collection])
-            func reason(_ change: (inout RemoteSettingsConfig) -> Void = { _ in }) -> CollectionStatus.Rejected.Reason?
-            {
+            func reason(_ change: (inout RemoteSettingsConfig) -> Void = { _ in }) -> CollectionStatus.Unused.Reason? {
                 let service = place.service {
                     $0.packaged = [.directory(dumps)]
                     change(&$0)
                 }
                 let client = service.makeClient(collectionName: collection.name)
                 #expect(client.records == nil)
-                return client.status.rejected.first?.reason
+                return client.status.unused.first?.reason
             }
             #expect(
                 reason {
@@ -200,7 +199,7 @@ extension ServerTests {
             let packaged = [PackagedSource.directory(dumps, trusted: trusted)]
             let client = place.service { $0.packaged = packaged }.makeClient(collectionName: collection.id)
             #expect(client.records == nil)
-            let refused = try #require(client.status.rejected.first)
+            let refused = try #require(client.status.unused.first)
             #expect("\(refused)".contains("as in the lock file") && "\(refused)".contains("rsdump refresh --full"))
             // An app that validates what it packages hears of it at once.
             let error = #expect(throws: RemoteSettingsError.self) {
@@ -323,7 +322,7 @@ extension ServerTests {
             let strict = place.service { $0.packaged = [.directory(dumps, trusted: true)] }
                 .makeClient(collectionName: collection.id)
             #expect(strict.records == nil)
-            #expect(strict.status.rejected.map(\.reason) == [.unsigned])
+            #expect(strict.status.unused.map(\.reason) == [.unsigned])
             await #expect(throws: RemoteSettingsError.self) { try await strict.sync() }
             let lax = place.service {
                 $0.packaged = [.directory(dumps)]
@@ -349,7 +348,7 @@ extension ServerTests {
                     .makeClient(collectionName: collection.name)
                 #expect(client.records?.count == 2)
                 #expect(client.status.source == .packaged(new))
-                #expect(client.status.rejected.map(\.source) == [.packaged(old)])
+                #expect(client.status.unused.map(\.source) == [.packaged(old)])
             }
         }
 
@@ -365,7 +364,7 @@ extension ServerTests {
             let snapshot = client.status
             #expect(snapshot.timestamp == timestamp)
             #expect(snapshot.age == .seconds(90))
-            #expect(snapshot.records == 1)
+            #expect(snapshot.recordCount == 1)
             let verdict = try #require(snapshot.provenance?.verdict, "\(snapshot)")
             #expect(verdict.signer == "remote-settings.content-signature.mozilla.org")
             #expect(place.server.root.roots == [verdict.root])
@@ -409,7 +408,7 @@ extension ServerTests {
             #expect(client(trusted: false).status.source == .cached)
             let packaged = client(trusted: true)
             #expect(packaged.status.source == .packaged(dumps))
-            #expect(packaged.status.rejected.isEmpty)
+            #expect(packaged.status.unused.isEmpty)
             #expect(packaged.records?.map(\.id) == ["a"])
             let asked = place.server.requests.count
             try await packaged.sync()

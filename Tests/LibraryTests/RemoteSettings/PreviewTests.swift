@@ -33,7 +33,7 @@ import Testing
         let client = service.makeClient(collectionName: "regions")
         // What is packaged is published, and so is no preview.
         #expect(client.records == nil)
-        #expect(client.status.rejected.map(\.reason) == [.otherBucket(found: "main")])
+        #expect(client.status.unused.map(\.reason) == [.otherBucket(found: "main")])
         #expect(try await service.sync() == ["regions"])
         #expect(client.records?.map(\.id) == ["draft"])
         #expect(client.collectionName == "regions" && client.status.collection == "main-preview/regions")

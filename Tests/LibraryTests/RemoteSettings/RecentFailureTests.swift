@@ -41,7 +41,7 @@ extension ServerTests {
             #expect(await client.recordsOrSync() == nil)
             #expect(await other.recordsOrSync() == nil)
             let error = await #expect(throws: RemoteSettingsError.self) {
-                try await other.fetchRecords(RecordQuery(sync: .ifEmpty, fallback: .error))
+                try await other.fetchRecords(.init(sync: .ifEmpty, fallback: .error))
             }
             #expect(asked == tries)
             let failure = try #require(client.status.recentFailure)
@@ -101,7 +101,7 @@ extension ServerTests {
             for sync in [
                 { _ = try await client.sync() }, { _ = try await client.sync(trigger: .timer) },
                 { _ = try await service.sync() },
-                { _ = try await client.fetchRecords(RecordQuery(sync: .always, fallback: .error)) },
+                { _ = try await client.fetchRecords(.init(sync: .always, fallback: .error)) },
             ] {
                 let tries = asked
                 await #expect(throws: RemoteSettingsError.self) { try await sync() }

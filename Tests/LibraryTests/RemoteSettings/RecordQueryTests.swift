@@ -21,21 +21,25 @@ import Testing
     private static func number(_ number: Int) -> JSONValue { .number(JSONNumber(number)) }
 
     @Test(arguments: [
-        (RecordQuery(), "abcdefg"), (RecordQuery(where: ["os": .string("ios")]), "ac"),
-        (RecordQuery(where: ["n": number(2)]), "ac"), (RecordQuery(where: ["n": .string("2")]), "f"),
-        (RecordQuery(where: ["n": .null]), "d"), (RecordQuery(where: ["none": .null]), ""),
-        (RecordQuery(where: ["os": .array([.string("ios"), .bool(false)])]), "acf"),
-        (RecordQuery(where: ["os": .array([])]), ""),
-        (RecordQuery(where: ["os": .string("ios"), "n": number(10)]), ""),
-        (RecordQuery(where: ["tags": .object([.init(key: "x", value: number(1))])]), "a"),
-        (RecordQuery(where: ["tags": .object([])]), "ac"), (RecordQuery(where: ["id": .string("e")]), "e"),
-        (RecordQuery(where: ["n": number(9_007_199_254_740_992)]), ""),
+        (RemoteSettingsClient.Query(), "abcdefg"), (RemoteSettingsClient.Query(where: ["os": .string("ios")]), "ac"),
+        (RemoteSettingsClient.Query(where: ["n": number(2)]), "ac"),
+        (RemoteSettingsClient.Query(where: ["n": .string("2")]), "f"),
+        (RemoteSettingsClient.Query(where: ["n": .null]), "d"),
+        (RemoteSettingsClient.Query(where: ["none": .null]), ""),
+        (RemoteSettingsClient.Query(where: ["os": .array([.string("ios"), .bool(false)])]), "acf"),
+        (RemoteSettingsClient.Query(where: ["os": .array([])]), ""),
+        (RemoteSettingsClient.Query(where: ["os": .string("ios"), "n": number(10)]), ""),
+        (RemoteSettingsClient.Query(where: ["tags": .object([.init(key: "x", value: number(1))])]), "a"),
+        (RemoteSettingsClient.Query(where: ["tags": .object([])]), "ac"),
+        (RemoteSettingsClient.Query(where: ["id": .string("e")]), "e"),
+        (RemoteSettingsClient.Query(where: ["n": number(9_007_199_254_740_992)]), ""),
         // Missing, null, numbers, texts; equal ones by id.
-        (RecordQuery(order: .ascending("n")), "edacbgf"), (RecordQuery(order: .descending("n")), "fgbacde"),
-        (RecordQuery(order: .ascending("os")), "gfdbace"),
-        (RecordQuery(where: ["os": .string("ios")], order: .descending("id")), "ca"),
+        (RemoteSettingsClient.Query(order: .ascending("n")), "edacbgf"),
+        (RemoteSettingsClient.Query(order: .descending("n")), "fgbacde"),
+        (RemoteSettingsClient.Query(order: .ascending("os")), "gfdbace"),
+        (RemoteSettingsClient.Query(where: ["os": .string("ios")], order: .descending("id")), "ca"),
     ])
-    func filtersAndOrders(_ query: RecordQuery, _ ids: String) {
+    func filtersAndOrders(_ query: RemoteSettingsClient.Query, _ ids: String) {
         #expect(query.selection(of: records()).map(\.id).joined() == ids)
     }
 
@@ -46,9 +50,10 @@ import Testing
             RemoteSettingsRecord(id: "\(index)", lastModified: 1, fields: "{\"name\": \"\(text)\", \"\(text)\": 1}")
         }
         for (id, text) in [("0", one), ("1", two)] {
-            #expect(RecordQuery(where: ["name": .string(text)]).selection(of: records).map(\.id) == [id])
-            #expect(RecordQuery(where: ["name": [.string(text)]]).selection(of: records).map(\.id) == [id])
-            #expect(RecordQuery(where: [text: 1]).selection(of: records).map(\.id) == [id])
+            #expect(RemoteSettingsClient.Query(where: ["name": .string(text)]).selection(of: records).map(\.id) == [id])
+            #expect(
+                RemoteSettingsClient.Query(where: ["name": [.string(text)]]).selection(of: records).map(\.id) == [id])
+            #expect(RemoteSettingsClient.Query(where: [text: 1]).selection(of: records).map(\.id) == [id])
         }
     }
 
@@ -57,16 +62,16 @@ import Testing
         try collection.put("a", ["n": 1])
         try collection.put("b", ["n": 2])
         let client = place.service().makeClient(collectionName: collection.name)
-        #expect(client.records(matching: RecordQuery(sync: .always)) == nil)
+        #expect(client.records(matching: .init(sync: .always)) == nil)
         #expect(place.server.requests.isEmpty)
-        await #expect(throws: RemoteSettingsError.self) { try await client.fetchRecords(RecordQuery()) }
-        #expect(try await client.fetchRecords(RecordQuery(fallback: .emptyList)) == [])
+        await #expect(throws: RemoteSettingsError.self) { try await client.fetchRecords(.init()) }
+        #expect(try await client.fetchRecords(.init(fallback: .emptyList)) == [])
         #expect(place.server.requests.isEmpty)
-        let query = RecordQuery(order: .descending("n"), sync: .ifEmpty)
+        let query = RemoteSettingsClient.Query(order: .descending("n"), sync: .ifEmpty)
         #expect(try await client.fetchRecords(query).map(\.id) == ["b", "a"])
         let asked = place.server.requests.count
         #expect(try await client.fetchRecords(query).count == 2)
-        #expect(client.records(matching: RecordQuery(where: ["n": Self.number(1)]))?.map(\.id) == ["a"])
+        #expect(client.records(matching: .init(where: ["n": Self.number(1)]))?.map(\.id) == ["a"])
         #expect(place.server.requests.count == asked)
     }
 
@@ -81,18 +86,18 @@ import Testing
         try collection.put("b")
         #expect(client.records?.count == 1)
         _ = received.take()
-        #expect(try await client.fetchRecords(RecordQuery(sync: .always)).map(\.id) == ["a", "b"])
+        #expect(try await client.fetchRecords(.init(sync: .always)).map(\.id) == ["a", "b"])
         #expect(received.take().map(\.trigger) == [.forced, .forced])
         // If it fails, what is held answers; or nothing, if the caller says so.
         try collection.put("c")
         place.server.inject([Fault("monitor", effect: .status(500))])
-        #expect(try await client.fetchRecords(RecordQuery(sync: .always)).count == 2)
+        #expect(try await client.fetchRecords(.init(sync: .always)).count == 2)
         await #expect(throws: RemoteSettingsError.self) {
-            try await client.fetchRecords(RecordQuery(sync: .always, fallback: .error))
+            try await client.fetchRecords(.init(sync: .always, fallback: .error))
         }
         let empty = service.makeClient(collectionName: try place.server.makeCollection().name)
-        await #expect(throws: RemoteSettingsError.self) { try await empty.fetchRecords(RecordQuery(sync: .ifEmpty)) }
-        #expect(try await empty.fetchRecords(RecordQuery(sync: .always, fallback: .emptyList)) == [])
+        await #expect(throws: RemoteSettingsError.self) { try await empty.fetchRecords(.init(sync: .ifEmpty)) }
+        #expect(try await empty.fetchRecords(.init(sync: .always, fallback: .emptyList)) == [])
     }
 
     @Test func packagedRecordsCanBeLeftOut() async throws {
@@ -102,22 +107,22 @@ import Testing
         try collection.put("b")
         let dumps = try await place.package([collection])
         let client = place.service { $0.packaged = [.directory(dumps)] }.makeClient(collectionName: collection.name)
-        let stored = RecordQuery(usesPackaged: false)
+        let stored = RemoteSettingsClient.Query(usesPackaged: false)
         #expect(client.records?.count == 2)
-        #expect(client.records(matching: RecordQuery())?.count == 2)
+        #expect(client.records(matching: .init())?.count == 2)
         // The older one, which a sync has stored.
         #expect(client.records(matching: stored)?.map(\.id) == ["a"])
         #expect(try await client.fetchRecords(stored).map(\.id) == ["a"])
         // A sync confirms what is packaged as the server's present state.
-        #expect(try await client.fetchRecords(RecordQuery(sync: .always, usesPackaged: false)).count == 2)
+        #expect(try await client.fetchRecords(.init(sync: .always, usesPackaged: false)).count == 2)
         #expect(client.status.source == .packaged(dumps))
         // If it does not, what is packaged does not count.
         try await client.resetStorage()
         #expect(client.records(matching: stored) == nil)
         place.server.inject([Fault("monitor", effect: .status(404))])
-        let query = RecordQuery(sync: .always, usesPackaged: false)
+        let query = RemoteSettingsClient.Query(sync: .always, usesPackaged: false)
         await #expect(throws: RemoteSettingsError.self) { try await client.fetchRecords(query) }
-        #expect(try await client.fetchRecords(RecordQuery(sync: .always)).count == 2)
+        #expect(try await client.fetchRecords(.init(sync: .always)).count == 2)
     }
 
     /// A signed package protects from a cache without signature, whether or not its records are wanted.
@@ -133,7 +138,7 @@ import Testing
             $0.acceptsUnsigned = true
             $0.packaged = [.directory(dumps)]
         }.makeClient(collectionName: collection.name)
-        #expect(client.records(matching: RecordQuery(usesPackaged: false)) == nil)
+        #expect(client.records(matching: .init(usesPackaged: false)) == nil)
         #expect(client.records?.map(\.id) == ["a"])
     }
 }

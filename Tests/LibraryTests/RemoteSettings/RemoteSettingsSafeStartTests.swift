@@ -23,7 +23,7 @@ extension ServerTests {
             _ change: (inout RemoteSettingsConfig) -> Void = { _ in }
         ) -> (service: RemoteSettingsService, client: RemoteSettingsClient) {
             let service = place.service {
-                $0.safeStart = true
+                $0.usesSafeStart = true
                 change(&$0)
             }
             return (service, service.makeClient(collectionName: collection.name))
@@ -63,7 +63,7 @@ extension ServerTests {
             let (_, client) = start()
             #expect(number(client) == 24)
             #expect(client.status.source == .cached)
-            #expect("\(client.status.rejected)".contains("(3 attempts)"))
+            #expect("\(client.status.unused)".contains("(3 attempts)"))
             // It is not asked for again.
             let asked = place.server.requests.count
             await #expect(throws: RemoteSettingsError.self) { try await client.sync() }
@@ -145,7 +145,7 @@ extension ServerTests {
             #expect(number(client) == 3)
             try client.rejectState()
             #expect(number(client) == 1)
-            #expect("\(client.status.rejected)".contains("the app rejected it"))
+            #expect("\(client.status.unused)".contains("the app rejected it"))
             #expect(number(start().client) == 1)
         }
 
@@ -175,7 +175,7 @@ extension ServerTests {
             #expect(number(client) == 1)
             try await client.sync()
             #expect(number(client) == 1 && place.server.requests.count == asked)
-            #expect(client.status.rejected.map(\.reason) == [.packagedOnly])
+            #expect(client.status.unused.map(\.reason) == [.packagedOnly])
             #expect(number(place.service().makeClient(collectionName: collection.name)) == 2)
         }
 

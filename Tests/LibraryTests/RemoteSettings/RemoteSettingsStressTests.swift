@@ -68,7 +68,7 @@ extension ServerTests {
                         await shared.untilDone {
                             shared.check(client.records)
                             if client.recordsByID?.count != 10 { shared.report("a map") }
-                            if client.status.records != 10 { shared.report("\(client.status)") }
+                            if client.status.recordCount != 10 { shared.report("\(client.status)") }
                         }
                     }
                 }

@@ -133,7 +133,7 @@ extension ServerTests {
             }
             for _ in 0..<2 {
                 #expect(client.records?.map(\.id) == ["a", "b"])
-                #expect(client.status.rejected.count == (what == "gone" ? 0 : 1))
+                #expect(client.status.unused.count == (what == "gone" ? 0 : 1))
             }
             try collection.put("c")
             try await client.sync()

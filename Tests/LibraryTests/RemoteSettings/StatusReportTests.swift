@@ -16,16 +16,17 @@ import Testing
         let attempt = SyncFailures.Attempt(at: day, trigger: .timer, status: .networkError, error: "no route")
         let words = CollectionStatus(
             collection: "main/words", source: .packaged("dumps"), timestamp: day, age: .milliseconds(90_500),
-            records: 2,
+            recordCount: 2,
             provenance: .signed(verdict), isVerifiedOnDevice: true,
-            rejected: [
+            unused: [
                 .init(source: .cached, timestamp: day, reason: .older),
                 .init(source: .noSnapshot, timestamp: nil, reason: .failedInApp("the app's check refused it")),
             ],
             recentFailure: RecentFailure(error: .backoff(.seconds(30)), nextTry: day))
         let regions = CollectionStatus(
-            collection: "main/regions", source: .noSnapshot, timestamp: nil, age: nil, records: nil, provenance: nil,
-            rejected: [], recentFailure: nil)
+            collection: "main/regions", source: .noSnapshot, timestamp: nil, age: nil, recordCount: nil,
+            provenance: nil,
+            unused: [], recentFailure: nil)
         return ServiceInspection(
             server: "https://settings.test/v1", isPreview: false, storage: "storage",
             lastCheck: day, clockSkew: .milliseconds(-1500), backoffUntil: day.advanced(by: .seconds(30)),
@@ -45,7 +46,7 @@ import Testing
           "clockSkewSeconds": -1.5, "backoffUntil": 1800000030123,
           "collections": [
             {
-              "collection": "main/regions", "source": {"kind": "none"}, "verifiedOnDevice": false, "rejected": [],
+              "collection": "main/regions", "source": {"kind": "none"}, "verifiedOnDevice": false, "unused": [],
               "pinned": false, "hasClient": false
             },
             {
@@ -60,7 +61,7 @@ import Testing
                 }
               },
               "verifiedOnDevice": true,
-              "rejected": [
+              "unused": [
                 {
                   "source": {"kind": "cached"}, "timestamp": 1800000000123,
                   "reason": {"code": "older", "text": "a newer snapshot exists"}
@@ -113,7 +114,7 @@ import Testing
 
     @Test func whatIsEncodedIsDecodedEqual() throws {
         #expect(try Self.decoded(Self.inspection) == Self.inspection)
-        let reasons: [CollectionStatus.Rejected.Reason] = [
+        let reasons: [CollectionStatus.Unused.Reason] = [
             .older, .otherServer(found: "a", expected: "b"), .otherBucket(found: "a"), .unsigned, .signatureLost,
             .notTrusted("a"), .notFound,
             .invalidName("a"), .damaged("a"), .failedInApp("a"), .packagedOnly, .unreadableSource("a"), .unknown("a"),
@@ -241,7 +242,7 @@ import Testing
         }
         let words = try #require(try Self.decode(text).collections.last)
         #expect(words.status.source == .unknown("peer"))
-        #expect(words.status.rejected.first?.reason == .unknown("a newer snapshot exists"))
+        #expect(words.status.unused.first?.reason == .unknown("a newer snapshot exists"))
         #expect(
             words.status.recentFailure?.error
                 == .other(reason: "the server asked clients to wait; try again in 30 s"))
@@ -251,7 +252,7 @@ import Testing
         #expect("\(try Self.decode(text))".contains("the cached snapshot"))
         #expect(try Self.decoded(words) == words)
         let nameless = #"{"code": "stale"}"#
-        let reason = try JSONDecoder().decode(CollectionStatus.Rejected.Reason.self, from: Data(nameless.utf8))
+        let reason = try JSONDecoder().decode(CollectionStatus.Unused.Reason.self, from: Data(nameless.utf8))
         #expect(reason == .unknown("stale"))
     }
 

@@ -115,7 +115,7 @@ extension ServerTests {
             let before = try FileManager.default.subpathsOfDirectory(atPath: place.storage).sorted()
             let lock = try #require(try DirectoryLock(place.storage))
             try collection.put("c")
-            let later = widget { $0.safeStart = true }
+            let later = widget { $0.usesSafeStart = true }
             #expect(later.records?.count == 2)
             try await later.sync()
             #expect(later.records?.count == 3)

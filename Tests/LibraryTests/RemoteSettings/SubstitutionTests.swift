@@ -82,7 +82,7 @@ extension ServerTests {
                 let client = place.service { $0.packaged = [.directory(dumps, trusted: isTrusted)] }
                     .makeClient(collectionName: collection.name)
                 #expect(client.records == nil)
-                guard case .damaged(let why)? = client.status.rejected.first?.reason else {
+                guard case .damaged(let why)? = client.status.unused.first?.reason else {
                     Issue.record("\(client.status)")
                     return
                 }

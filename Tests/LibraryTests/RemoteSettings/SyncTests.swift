@@ -178,7 +178,7 @@ extension ServerTests {
             let upgraded = place.service { $0.packaged = [.directory(new)] }.makeClient(collectionName: collection.name)
             #expect(upgraded.records?.count == 3)
             #expect(upgraded.status.source == .packaged(new))
-            #expect(upgraded.status.rejected.map(\.reason) == [.older])
+            #expect(upgraded.status.unused.map(\.reason) == [.older])
             try collection.put("d")
             try await upgraded.sync()
             #expect(try state(of: upgraded) == collection.state())

@@ -81,7 +81,7 @@ extension ServerTests {
                 let client = client(collection, [source])
                 #expect(client.records?.map(\.id) == ["a"])
                 #expect(client.status.source == .packaged(dumps))
-                #expect(client.status.rejected.map(\.reason) == [.signatureLost])
+                #expect(client.status.unused.map(\.reason) == [.signatureLost])
             }
             // Even if the package itself cannot serve.
             let untrusting = client(collection, [.directory(dumps)]) { $0.trustRoots = place.server.otherRoot }
@@ -145,7 +145,7 @@ extension ServerTests {
             }
             let others = client(collection, [.directory(dumps)])
             #expect(others.records?.map(\.id) == ["a"])
-            #expect(others.status.rejected.map(\.reason) == [.signatureLost])
+            #expect(others.status.unused.map(\.reason) == [.signatureLost])
             let programs = client(collection, [.directory(dumps, trusted: true)])
             #expect(programs.records?.map(\.id) == ["a", "b"])
             #expect(programs.status.provenance == .unsigned)

@@ -24,7 +24,7 @@ struct UpdateChannelTests {
     private func service(_ change: (inout RemoteSettingsConfig) -> Void = { _ in }) -> RemoteSettingsService {
         place.service { config in
             config.environment = time.environment
-            config.updates = UpdatePolicy(source: source)
+            config.updates = .init(source: source)
             change(&config)
         }
     }
@@ -61,7 +61,7 @@ struct UpdateChannelTests {
     /// A channel that cannot be is told, and not taken for one that nobody has configured.
     @Test(arguments: ["not a URL", "ftp://example.org/updates", ""])
     func anEventStreamWithoutAURLIsTold(_ url: String) async throws {
-        let service = service { $0.updates = UpdatePolicy(channel: .eventStream(url: url)) }
+        let service = service { $0.updates = .init(channel: .eventStream(url: url)) }
         let told = Mutex<[(kind: UpdateEnd.Kind, status: UpdateStatus?)]>([])
         let listening = service.makeClient(collectionName: collection.id).listenForUpdates { [weak service] problem in
             guard case .noConnection(let error) = problem else { return }
@@ -302,7 +302,7 @@ struct UpdateChannelTests {
         try service.updateConfig(
             config: place.config { config in
                 config.environment = time.environment
-                config.updates = UpdatePolicy(source: other)
+                config.updates = .init(source: other)
             })
         await time.settle()
         #expect(source.open == 0 && other.open == 1)

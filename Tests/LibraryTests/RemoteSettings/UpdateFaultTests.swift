@@ -54,7 +54,7 @@ struct UpdateFaultTests {
                 now: { start.advanced(by: passed()) }, sleep: { try await Task.sleep(for: $0 / Self.fast) },
                 random: { Double.random(in: 0..<1) }, uptime: passed)
             config.transport = Split(server: server)
-            config.updates = UpdatePolicy(channel: .eventStream(url: events.url))
+            config.updates = .init(channel: .eventStream(url: events.url))
         }
         client = service.makeClient(collectionName: collection.id)
     }

@@ -1,4 +1,3 @@
-#if Server
 import RemoteSettingsModel
 import SnapshotServer
 import Testing
@@ -119,4 +118,3 @@ struct HostileContentTests {
         #expect(long.contains("Only the first 64.0 KiB are shown") || long.contains("Only the first 64 KiB are shown"))
     }
 }
-#endif

@@ -1,4 +1,3 @@
-#if Server
 import Foundation
 import RemoteSettingsModel
 import SnapshotBundle
@@ -93,4 +92,3 @@ extension PageAnswer {
         }
     }
 }
-#endif

@@ -1,4 +1,3 @@
-#if Server
 import Foundation
 import RemoteSettingsModel
 import SnapshotServer
@@ -155,4 +154,3 @@ struct PageTests {
         return fixture
     }
 }
-#endif

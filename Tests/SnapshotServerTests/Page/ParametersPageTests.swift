@@ -1,4 +1,3 @@
-#if Server
 import RemoteSettingsModel
 import SnapshotServer
 import Testing
@@ -71,4 +70,3 @@ import Testing
         #expect(page.contains("600 parameters; this page shows the first 500"))
     }
 }
-#endif

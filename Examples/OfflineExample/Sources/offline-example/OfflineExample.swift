@@ -61,7 +61,7 @@ enum OfflineExample {
             } else {
                 print("\(name): no records")
             }
-            for rejected in snapshot.rejected { print("  \(rejected)") }
+            for unused in snapshot.unused { print("  \(unused)") }
             return client
         }
     }
@@ -69,14 +69,7 @@ enum OfflineExample {
     static func sync(_ service: RemoteSettingsService, _ clients: [RemoteSettingsClient]) async throws {
         let streams = clients.map { ($0.collectionName, $0.changes()) }
         print("sync with \(service.serverURL)")
-        for result in try await service.syncCollections() {
-            switch result.result {
-            case .success(.upToDate(let timestamp)): print("\(result.collection): up to date, \(timestamp.rfc3339)")
-            case .success(.updated(let timestamp)): print("\(result.collection): updated, \(timestamp.rfc3339)")
-            case .success(.notAsked(let timestamp)): print("\(result.collection): packaged, \(timestamp.rfc3339)")
-            case .failure(let error): print("\(result.collection): \(error)")
-            }
-        }
+        for result in try await service.syncCollections() { print(result) }
         // This ends the streams, which have all changes up to now.
         service.shutdown()
         for (name, stream) in streams {

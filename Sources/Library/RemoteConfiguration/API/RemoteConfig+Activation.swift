@@ -5,7 +5,7 @@ import SnapshotBundle
 import TargetFilter
 
 extension RemoteConfig {
-    /// Returns the state that is active when the app starts. If `RemoteSettingsConfig.safeStart` is set, this also
+    /// Returns the state that is active when the app starts. If `RemoteSettingsConfig.usesSafeStart` is set, this also
     /// counts the start.
     func startingLayer() -> (layer: ParameterLayer?, problems: [String]) {
         var chosen = newestLayer()
@@ -33,7 +33,7 @@ extension RemoteConfig {
         let activated = collection.session.storage.index()[collection.activated.key].activated
         let subject = trial(collection) == nil ? nil : trialSubject(collection)
         let kept = collection.newest(of: activated, subject)
-        var problems = kept.rejected.filter { $0.reason != .older }.map(\.description)
+        var problems = kept.unused.filter { $0.reason != .older }.map(\.description)
         var candidates = [kept]
         if activation == .onNextStart {
             let current = collection.current()

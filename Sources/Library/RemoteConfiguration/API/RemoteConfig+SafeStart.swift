@@ -43,7 +43,7 @@ extension RemoteConfig {
     /// Their state is not activated again, but a newer one can be. From now on, the last values that the app started
     /// successfully with are active. If there are none, the packaged values are used, or else the app's defaults.
     ///
-    /// - Throws: ``RemoteConfigError/storage(reason:)`` if `RemoteSettingsConfig.safeStart` is not set, if only
+    /// - Throws: ``RemoteConfigError/storage(reason:)`` if `RemoteSettingsConfig.usesSafeStart` is not set, if only
     ///   defaults are in use, or if the rejection cannot be stored. In the last case, the rejection is still effective
     ///   in this process.
     public func rejectState() throws(RemoteConfigError) {

@@ -66,7 +66,7 @@ public final class RemoteConfig: RemoteConfigReading, Sendable {
     let hub = ObserverHub()
     let fetches = SharedWork<RemoteConfigFetchKey, RemoteConfigFetchOutcome, Never>()
     private let settings: Mutex<RemoteConfigSettings>
-    private let observation = ValuesObservation()
+    private let observed = ObservedState()
 
     /// Creates a separate remote config, which ``remoteConfig()`` does not return. Does no I/O.
     ///
@@ -156,13 +156,8 @@ public final class RemoteConfig: RemoteConfigReading, Sendable {
     /// Reads and verifies the stored or packaged state in advance, so that the first read of a value does no I/O.
     public func ensureInitialized() async throws(RemoteConfigError) { _ = layers() }
 
-    /// A property that represents all values for Observation.
-    private var observed: Bool { true }
-
     func layers() -> ConfigLayers {
-        if #available(iOS 17, macOS 14, tvOS 17, watchOS 10, visionOS 1, *) {
-            observation.registrar.access(self, keyPath: \.observed)
-        }
+        observed.willRead()
         if let layers = state.withLock({ $0.layers }) { return layers }
         return load()
     }
@@ -179,10 +174,7 @@ public final class RemoteConfig: RemoteConfigReading, Sendable {
 
     /// Replaces the layers that values are read from, and notifies observers.
     func replaceLayers(_ change: (inout State) -> Void) {
-        guard #available(iOS 17, macOS 14, tvOS 17, watchOS 10, visionOS 1, *) else {
-            return state.withLock { change(&$0) }
-        }
-        observation.registrar.withMutation(of: self, keyPath: \.observed) { state.withLock { change(&$0) } }
+        observed.change { state.withLock { change(&$0) } }
     }
 }
 

@@ -51,9 +51,7 @@ public struct RemoteConfigSettings: Hashable, Sendable {
 }
 
 /// When fetched values take effect.
-///
-/// Open: a later version may add cases, so a `switch` needs a `default`.
-public enum RemoteConfigActivation: Hashable, Sendable {
+@nonexhaustive public enum RemoteConfigActivation: Hashable, Sendable {
     /// When the app calls ``RemoteConfig/activate()``, in this run of the app or a later one.
     case onRequest
     /// At the app's next start, so that no value changes while the app runs. This corresponds to Flurry's simple mode.

@@ -2,9 +2,7 @@ import RemoteSettings
 import RemoteSettingsModel
 
 /// An event of a ``RemoteConfig``.
-///
-/// Open: a later version may add cases, so a `switch` needs a `default`.
-public enum RemoteConfigEvent: Sendable {
+@nonexhaustive public enum RemoteConfigEvent: Sendable {
     /// A fetch has succeeded, and an activation would change these keys.
     case fetched(updatedKeys: Set<String>)
     /// A fetch has succeeded, and an activation would change nothing.

@@ -14,9 +14,7 @@ public let RemoteConfigErrorDomain = "com.google.remoteconfig.ErrorDomain"
 public let RemoteConfigThrottledEndTimeInSecondsKey = "error_throttled_end_time_seconds"
 
 /// The reason that a call of ``RemoteConfig`` failed. Values can still be read as before.
-///
-/// Open: a later version may add cases, so a `switch` needs a `default`.
-public enum RemoteConfigError: Error, Hashable, Sendable {
+@nonexhaustive public enum RemoteConfigError: Error, Hashable, Sendable {
     /// No request is made before `until`.
     ///
     /// The server has requested a backoff or has failed, or the app has already made all requests that

@@ -8,9 +8,7 @@ import Foundation
 #endif
 
 /// The source of a value.
-///
-/// Open: a later version may add cases, so a `switch` needs a `default`.
-public enum RemoteConfigSource: String, Hashable, Sendable, CaseIterable {
+@nonexhaustive public enum RemoteConfigSource: String, Hashable, Sendable, CaseIterable {
     /// The value was fetched from the server and activated.
     case remote
     /// The value was packaged with the app. It is used unless a newer state has been activated.

@@ -37,9 +37,7 @@ public struct RemoteSettingsAttachment: Codable, Hashable, Sendable {
 }
 
 /// The place that an attachment's bytes came from.
-///
-/// Open: a later version may add cases, so a `switch` needs a `default`.
-public enum AttachmentSource: Hashable, Sendable {
+@nonexhaustive public enum AttachmentSource: Hashable, Sendable {
     /// The storage directory.
     case cached
     /// The packaged bundle in the ``PackagedSource`` with this name.
@@ -66,24 +64,6 @@ public struct AttachmentContent: Sendable {
 
     /// The attachment's bytes as `Data`, backed by the same memory as ``bytes``, without a copy.
     public var data: Data { bytes.data }
-}
-
-/// An attachment as a file, verified against the size and SHA-256 in its record.
-public struct AttachmentFile: Sendable {
-    /// The URL of a file in the storage directory. Do not write to it.
-    ///
-    /// Do not keep the URL for long: once no record refers to the file, a sync may remove it.
-    public let url: URL
-    /// The place that the bytes came from.
-    public let source: AttachmentSource
-    /// The earlier version of the record that the file belongs to; `nil` if it belongs to the requested record.
-    public var earlierRecord: RemoteSettingsRecord?
-
-    init(path: String, source: AttachmentSource, earlierRecord: RemoteSettingsRecord? = nil) {
-        url = URL(filePath: path, directoryHint: .notDirectory)
-        self.source = source
-        self.earlierRecord = earlierRecord
-    }
 }
 
 /// The progress of a download.

@@ -3,9 +3,7 @@ import RemoteSettingsModel
 /// The source, age and trust of a collection's records, and the snapshots that are not used.
 public struct CollectionStatus: Hashable, Sendable {
     /// The place that records come from.
-    ///
-    /// Open: a later version may add cases, so a `switch` needs a `default`.
-    public enum Source: Hashable, Sendable {
+    @nonexhaustive public enum Source: Hashable, Sendable {
         /// The storage directory, written by a sync.
         case cached
         /// The packaged source with this name, shipped with the app (``PackagedSource``).
@@ -14,18 +12,16 @@ public struct CollectionStatus: Hashable, Sendable {
         ///
         /// For development only: the file is not verified, and the collection is not synced.
         case override(String)
-        /// No source: there are no records. ``CollectionStatus/rejected`` lists the unusable snapshots.
+        /// No source: there are no records. ``CollectionStatus/unused`` lists the unusable snapshots.
         case noSnapshot
         /// A source that this version of the library does not know, with its name. It occurs only in a decoded status.
         case unknown(String)
     }
 
     /// A snapshot that was found but is not used, and the reason.
-    public struct Rejected: Codable, Hashable, Sendable, CustomStringConvertible {
+    public struct Unused: Codable, Hashable, Sendable, CustomStringConvertible {
         /// The reason that a snapshot is not used. Its description is a sentence that can be shown to users.
-        ///
-        /// Open: a later version may add cases, so a `switch` needs a `default`.
-        public enum Reason: Hashable, Sendable {
+        @nonexhaustive public enum Reason: Hashable, Sendable {
             /// A newer snapshot is used instead.
             case older
             /// The snapshot comes from a different server than the configured one, such as a staging server.
@@ -74,7 +70,7 @@ public struct CollectionStatus: Hashable, Sendable {
     /// The time since ``timestamp``, by this device's clock; `nil` if there are no records.
     public var age: Duration?
     /// The number of records before the app's filters are applied; `nil` if there is no snapshot.
-    public var records: Int?
+    public var recordCount: Int?
     /// The basis of trust in the records, such as a signature; `nil` if there are no records.
     public var provenance: Provenance?
     /// Whether the signature was verified in this process.
@@ -83,16 +79,25 @@ public struct CollectionStatus: Hashable, Sendable {
     /// that was verified when it was packaged.
     public var isVerifiedOnDevice = false
     /// The snapshots that are not used, each with its reason.
-    public var rejected: [Rejected]
-    /// The failure of the last sync, with the time from which a read with ``RecordQuery/Sync/ifEmpty`` may use the
-    /// network again; `nil` if such a read may use it now.
+    public var unused: [Unused]
+    /// The failure of the last sync, with the time from which a read with ``RemoteSettingsClient/Query/Sync/ifEmpty``
+    /// may use the network again; `nil` if such a read may use it now.
     public var recentFailure: RecentFailure?
     /// The number of records that the last read omitted because evaluating the filters of the collection takes more
     /// than 20,000,000 steps; 0 if there was no such read.
     public var unevaluatedRecords = 0
 }
 
-extension CollectionStatus.Rejected {
+extension CollectionStatus: CustomStringConvertible {
+    /// A line with the state that the records belong to, followed by the snapshots that are not used.
+    public var description: String {
+        let count = recordCount.map { "\(Counted.text($0, "record")) of " } ?? ""
+        let state = timestamp.map { "\(count)\($0.rfc3339), \(source)" } ?? "no data"
+        return (["\(collection): \(state)"] + unused.map { "\($0)" }).joined(separator: "; ")
+    }
+}
+
+extension CollectionStatus.Unused {
     public var description: String {
         switch reason {
         case .notFound, .invalidName: return "\(reason)"
@@ -110,7 +115,7 @@ extension CollectionStatus.Rejected {
     }
 }
 
-extension CollectionStatus.Rejected.Reason: CustomStringConvertible {
+extension CollectionStatus.Unused.Reason: CustomStringConvertible {
     public var description: String {
         switch self {
         case .older: "a newer snapshot exists"

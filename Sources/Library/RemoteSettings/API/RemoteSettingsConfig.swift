@@ -69,7 +69,7 @@ public struct RemoteSettingsConfig: Sendable {
     /// If it is set, each start is counted until ``RemoteSettingsService/markStartSuccessful()`` is called, and the
     /// previous state is stored beside the current one. The value is read when a service is created; later changes have
     /// no effect. See <doc:Guide#Bad-states>.
-    public var safeStart = false
+    public var usesSafeStart = false
     /// Whether the service writes to its storage directory. The value is read when a service is created; later changes
     /// have no effect.
     public var storageAccess = StorageAccess.readWrite
@@ -83,7 +83,7 @@ public struct RemoteSettingsConfig: Sendable {
     /// the state.
     ///
     /// If it throws, the current records remain in use, the sync fails, telemetry receives
-    /// ``UptakeEvent/Status/rejectedError``, and ``CollectionStatus/rejected`` lists the state. The state is not
+    /// ``UptakeEvent/Status/rejectedError``, and ``CollectionStatus/unused`` lists the state. The state is not
     /// fetched again until the server has a newer one, or until the app's version (``userAgent``,
     /// ``RemoteSettingsContext/appVersion``) or build changes. The check runs on a thread of this package and may block
     /// it.
@@ -182,31 +182,29 @@ public enum RemoteSettingsServer: Hashable, Sendable {
     }
 }
 
-/// The collections that may use the network.
-///
-/// Without network access, reads use packaged and stored records, and every call that would send a request fails at
-/// once with ``RemoteSettingsError/notAllowed(reason:)``. If no collection may use the network, the service never opens
-/// a connection.
-///
-/// Open: a later version may add cases, so a `switch` needs a `default`.
-public enum NetworkAccess: Hashable, Sendable {
-    /// All collections.
-    case allowed
-    /// All collections except these, each given by its name in the configured bucket or as `bucket/name`.
-    case allowedExcept(Set<String>)
-    /// No collections.
-    case never
-}
-
-/// Whether a service writes to its storage directory.
-///
-/// Open: a later version may add cases, so a `switch` needs a `default`.
-public enum StorageAccess: Hashable, Sendable {
-    /// The service reads and writes.
-    case readWrite
-    /// The service only reads and acquires no lock, for a widget or an extension that shares its app's directory.
+extension RemoteSettingsConfig {
+    /// The collections that may use the network.
     ///
-    /// It uses everything that the app stores. Data that the service fetches itself is verified and kept in memory,
-    /// until the process exits or the app stores new data.
-    case readOnly
+    /// Without network access, reads use packaged and stored records, and every call that would send a request fails at
+    /// once with ``RemoteSettingsError/notAllowed(reason:)``. If no collection may use the network, the service never
+    /// opens a connection.
+    @nonexhaustive public enum NetworkAccess: Hashable, Sendable {
+        /// All collections.
+        case allowed
+        /// All collections except these, each given by its name in the configured bucket or as `bucket/name`.
+        case allowedExcept(Set<String>)
+        /// No collections.
+        case never
+    }
+
+    /// Whether a service writes to its storage directory.
+    @nonexhaustive public enum StorageAccess: Hashable, Sendable {
+        /// The service reads and writes.
+        case readWrite
+        /// The service only reads and acquires no lock, for a widget or an extension that shares its app's directory.
+        ///
+        /// It uses everything that the app stores. Data that the service fetches itself is verified and kept in memory,
+        /// until the process exits or the app stores new data.
+        case readOnly
+    }
 }

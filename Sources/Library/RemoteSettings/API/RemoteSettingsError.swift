@@ -11,9 +11,7 @@ import Foundation
 /// The reason that a call failed. The current records remain available in all cases.
 ///
 /// The string in `reason` names the file or URL, describes the problem and suggests what to do.
-///
-/// Open: a later version may add cases, so a `switch` needs a `default`.
-public enum RemoteSettingsError: Error, Hashable, Sendable {
+@nonexhaustive public enum RemoteSettingsError: Error, Hashable, Sendable {
     /// The calling task was cancelled.
     case cancelled
     /// The client or the service was shut down, or the configuration was replaced, before the call finished.

@@ -26,6 +26,11 @@ public struct RemoteSettingsLogEntry: Hashable, Sendable {
     public var message: String
 }
 
+extension RemoteSettingsLogEntry: CustomStringConvertible {
+    /// A line such as `warning: main/regions: …`.
+    public var description: String { "\(level): \(message)" }
+}
+
 /// The destination of a service's log.
 package struct ServiceLog: Sendable {
     let receive: @Sendable (RemoteSettingsLogEntry) -> Void

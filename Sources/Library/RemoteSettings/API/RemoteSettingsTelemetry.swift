@@ -9,9 +9,7 @@ public protocol RemoteSettingsTelemetry: Sendable {
 /// The outcome of one attempt to fetch something from the server.
 public struct UptakeEvent: Hashable, Sendable {
     /// The result of an attempt, named as in Firefox's uptake telemetry.
-    ///
-    /// Open: a later version may add cases, so a `switch` needs a `default`.
-    public enum Status: String, Hashable, Sendable, CaseIterable {
+    @nonexhaustive public enum Status: String, Hashable, Sendable, CaseIterable {
         /// The server has nothing newer than the current state.
         case upToDate = "up_to_date"
         /// The server's state was stored.
@@ -58,9 +56,7 @@ public struct UptakeEvent: Hashable, Sendable {
     }
 
     /// The cause of an attempt.
-    ///
-    /// Open: a later version may add cases, so a `switch` needs a `default`.
-    public enum Trigger: String, Hashable, Sendable {
+    @nonexhaustive public enum Trigger: String, Hashable, Sendable {
         /// A call of `RemoteSettingsService.sync()` or `RemoteSettingsClient.sync()`.
         case manual
         /// ``RemoteSettingsService/syncs(every:)``, or the app's own timer.

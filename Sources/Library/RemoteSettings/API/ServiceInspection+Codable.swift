@@ -65,7 +65,7 @@ extension ServiceInspection.Collection: Codable {
 
 extension CollectionStatus: Codable {
     private enum CodingKeys: String, CodingKey {
-        case collection, source, timestamp, ageSeconds, records, provenance, verifiedOnDevice, rejected
+        case collection, source, timestamp, ageSeconds, records, provenance, verifiedOnDevice, unused
         case recentFailure, unevaluatedRecords
     }
 
@@ -76,10 +76,10 @@ extension CollectionStatus: Codable {
         source = try members.decode(Source.self, forKey: .source)
         timestamp = try members.decodeIfPresent(Timestamp.self, forKey: .timestamp)
         age = try members.decodeSeconds(forKey: .ageSeconds)
-        records = try members.decodeIfPresent(Int.self, forKey: .records)
+        recordCount = try members.decodeIfPresent(Int.self, forKey: .records)
         provenance = try members.decodeIfPresent(Provenance.self, forKey: .provenance)
         isVerifiedOnDevice = try members.decode(Bool.self, forKey: .verifiedOnDevice)
-        rejected = try members.decode([Rejected].self, forKey: .rejected)
+        unused = try members.decode([Unused].self, forKey: .unused)
         recentFailure = try members.decodeIfPresent(RecentFailure.self, forKey: .recentFailure)
         unevaluatedRecords = try members.decodeIfPresent(Int.self, forKey: .unevaluatedRecords) ?? 0
     }
@@ -88,7 +88,7 @@ extension CollectionStatus: Codable {
     public func encode(to encoder: any Encoder) throws {
         try encoder.encode(members: [
             "collection": collection, "source": source, "timestamp": timestamp, "ageSeconds": age?.inSeconds,
-            "records": records, "provenance": provenance, "verifiedOnDevice": isVerifiedOnDevice, "rejected": rejected,
+            "records": recordCount, "provenance": provenance, "verifiedOnDevice": isVerifiedOnDevice, "unused": unused,
             "recentFailure": recentFailure, "unevaluatedRecords": unevaluatedRecords > 0 ? unevaluatedRecords : nil,
         ])
     }
@@ -123,7 +123,7 @@ extension CollectionStatus.Source: Codable {
     }
 }
 
-extension CollectionStatus.Rejected.Reason: Codable {
+extension CollectionStatus.Unused.Reason: Codable {
     private enum CodingKeys: String, CodingKey { case code, found, expected, why, text }
 
     /// Decodes a reason. A reason that only a later version has is decoded as ``unknown(_:)``.

@@ -78,7 +78,7 @@ extension ServiceInspection: CustomStringConvertible {
             let served = collection.serverTimestamp.map { "; on the server \($0.rfc3339)" } ?? ""
             lines.append("\(status.collection): \(current)\(served)")
             if case .override(let path) = status.source { lines.append("  OVERRIDDEN for development by \(path)") }
-            lines += status.rejected.filter { $0.reason != .older }.map { "  \($0)" }
+            lines += status.unused.filter { $0.reason != .older }.map { "  \($0)" }
             if status.unevaluatedRecords > 0 {
                 let omitted = Counted.text(status.unevaluatedRecords, "record")
                 lines.append("  \(omitted) omitted, because evaluating all filters takes too much work")

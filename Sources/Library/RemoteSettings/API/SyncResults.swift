@@ -40,6 +40,20 @@ public struct CollectionSyncResult: Hashable, Sendable {
     }
 }
 
+extension CollectionSyncResult: CustomStringConvertible {
+    /// A line such as `main/regions: updated to 2026-11-29T06:00:00.000Z`.
+    public var description: String {
+        let outcome =
+            switch result {
+            case .success(.upToDate(let timestamp)): "up to date, \(timestamp.rfc3339)"
+            case .success(.updated(let timestamp)): "updated to \(timestamp.rfc3339)"
+            case .success(.notAsked(let timestamp)): "not asked, \(timestamp.rfc3339)"
+            case .failure(let error): "failed: \(error)"
+            }
+        return "\(collection): \(outcome)"
+    }
+}
+
 /// The outcome of a sync in terms of telemetry, for code that decides when to contact the server again.
 package struct SyncUptake: Hashable, Sendable {
     package let status: UptakeEvent.Status
@@ -151,7 +165,7 @@ extension Optional {
 /// A sync that has just failed. A read that syncs only if there are no local records does not repeat it before
 /// ``nextTry``.
 ///
-/// Such a read is ``RemoteSettingsClient/fetchRecords(_:)`` with ``RecordQuery/Sync/ifEmpty``.
+/// Such a read is ``RemoteSettingsClient/fetchRecords(_:)`` with ``RemoteSettingsClient/Query/Sync/ifEmpty``.
 public struct RecentFailure: Codable, Hashable, Sendable {
     /// The reason for the failure.
     public var error: RemoteSettingsError

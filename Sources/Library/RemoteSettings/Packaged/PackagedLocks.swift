@@ -5,7 +5,7 @@ import SnapshotBundle
 struct PackagedLocks: Sendable {
     private var locks: [(source: PackagedSource, text: Bytes)] = []
     /// The sources that cannot be used at all.
-    private(set) var problems: [CollectionStatus.Rejected] = []
+    private(set) var problems: [CollectionStatus.Unused] = []
 
     /// Reads the content of the lock files. Does I/O for sources that are directories.
     init(_ sources: [PackagedSource]) {
@@ -24,7 +24,7 @@ struct PackagedLocks: Sendable {
     /// read.
     ///
     /// - Parameter problems: an array to which unreadable lock files are appended.
-    func bundles(of id: CollectionID, problems: inout [CollectionStatus.Rejected]) -> [PackagedBundle] {
+    func bundles(of id: CollectionID, problems: inout [CollectionStatus.Unused]) -> [PackagedBundle] {
         var bundles: [PackagedBundle] = []
         for (source, text) in locks {
             do throws(Failure) {
@@ -108,7 +108,7 @@ struct PackagedLocks: Sendable {
     ///   - problems: an array to which unreadable lock files are appended.
     ///   - isWanted: a closure that selects the collections to return.
     func allBundles(
-        problems: inout [CollectionStatus.Rejected], where isWanted: (CollectionID) -> Bool = { _ in true }
+        problems: inout [CollectionStatus.Unused], where isWanted: (CollectionID) -> Bool = { _ in true }
     ) -> [PackagedBundle] {
         var all: [PackagedBundle] = []
         for (source, text) in locks {
@@ -124,8 +124,8 @@ struct PackagedLocks: Sendable {
         return all
     }
 
-    private static func unreadable(_ source: PackagedSource, _ error: any Error) -> CollectionStatus.Rejected {
-        CollectionStatus.Rejected(source: .packaged(source.name), timestamp: nil, reason: .unreadableSource("\(error)"))
+    private static func unreadable(_ source: PackagedSource, _ error: any Error) -> CollectionStatus.Unused {
+        CollectionStatus.Unused(source: .packaged(source.name), timestamp: nil, reason: .unreadableSource("\(error)"))
     }
 }
 

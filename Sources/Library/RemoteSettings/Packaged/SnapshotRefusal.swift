@@ -3,9 +3,9 @@ import SnapshotBundle
 
 /// The reason that a snapshot is not used.
 struct SnapshotRefusal: Error {
-    let reason: CollectionStatus.Rejected.Reason
+    let reason: CollectionStatus.Unused.Reason
 
-    init(_ reason: CollectionStatus.Rejected.Reason) { self.reason = reason }
+    init(_ reason: CollectionStatus.Unused.Reason) { self.reason = reason }
 
     /// Creates the refusal for an error during reading or verification.
     init(_ error: any Error) {

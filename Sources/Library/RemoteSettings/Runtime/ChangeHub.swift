@@ -8,6 +8,7 @@ final class ChangeHub: Sendable {
         /// Sends an element whenever a different state comes into use, even if none of its records matches the app's
         /// context.
         let stores = Broadcast<Void>()
+        let observed = ObservedState()
 
         func finish() {
             changes.finish()
@@ -48,6 +49,9 @@ final class ChangeHub: Sendable {
     func stores(of id: CollectionID) -> AsyncStream<Void> { collection(id).stores.stream() }
 
     func sendStore(of id: CollectionID) { known(id)?.stores.send(()) }
+
+    /// Returns the state that reads of the collection are reported to, for Observation.
+    func observed(_ id: CollectionID) -> ObservedState { collection(id).observed }
 
     func send(_ changes: RecordChanges, of id: CollectionID) { known(id)?.changes.send(changes) }
 

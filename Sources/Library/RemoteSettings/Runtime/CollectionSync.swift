@@ -175,7 +175,7 @@ struct CollectionSync {
     private var subject: StateTrials.Subject { collection.subject }
 
     func reportDamage(of current: CurrentState) {
-        for rejected in current.rejected where rejected.source == .cached {
+        for rejected in current.unused where rejected.source == .cached {
             guard case .damaged(let problem) = rejected.reason else { continue }
             report(.corruptionError, RemoteSettingsError.storage(reason: problem))
         }
@@ -209,9 +209,9 @@ extension CurrentState {
     /// Returns this state with its snapshot replaced by a verified one from the server.
     func replaced(by snapshot: Snapshot) -> CurrentState {
         var new = self
-        new.rejected.removeAll { $0.source == .cached || $0.reason == .notFound }
+        new.unused.removeAll { $0.source == .cached || $0.reason == .notFound }
         if case .packaged = source {
-            new.rejected.append(.init(source: source, timestamp: timestamp, reason: .older))
+            new.unused.append(.init(source: source, timestamp: timestamp, reason: .older))
         }
         new.serve(snapshot, from: .cached, isVerifiedOnDevice: true)
         new.isKnownSigned = isKnownSigned || snapshot.provenance.isSigned

@@ -12,7 +12,7 @@ package struct CurrentState: Sendable {
     private(set) var isVerifiedOnDevice = false
     /// What matters for whether another state replaces the snapshot; `nil` if there is none.
     package private(set) var standing: Standing?
-    package var rejected: [CollectionStatus.Rejected] = []
+    package var unused: [CollectionStatus.Unused] = []
     /// Whether unsigned states are refused because the collection is known to be signed.
     var isKnownSigned = false
     /// The stored states that the snapshot was chosen from.

@@ -78,26 +78,27 @@ extension LocalCollection {
     /// Returns an attachment as a file in the storage directory. Uses the network if it is neither stored nor packaged.
     func file(
         _ wanted: WantedAttachment, staleFallback: Bool, progress: (@Sendable (AttachmentProgress) -> Void)?
-    ) async throws(RemoteSettingsError) -> AttachmentFile {
+    ) async throws(RemoteSettingsError) -> RemoteSettingsClient.AttachmentFile {
         let path = session.storage.attachmentPath(id, wanted.digest)
-        if isCached(wanted) { return AttachmentFile(path: path, source: .cached) }
+        if isCached(wanted) { return RemoteSettingsClient.AttachmentFile(path: path, source: .cached) }
         if let overriding, let bytes = overriding.attachment(wanted), (try? keep(bytes, as: wanted.digest)) != nil {
-            return AttachmentFile(path: path, source: .packaged(overriding.path))
+            return RemoteSettingsClient.AttachmentFile(path: path, source: .packaged(overriding.path))
         }
         for bundle in current().bundles {
             guard let reader = try? bundle.reader(), reader.contains(wanted.digest) else { continue }
             // If the extraction fails, try the next bundle and then the network.
             if (try? extract(wanted, from: reader)) == true {
-                return AttachmentFile(path: path, source: .packaged(bundle.sourceName))
+                return RemoteSettingsClient.AttachmentFile(path: path, source: .packaged(bundle.sourceName))
             }
         }
         do throws(RemoteSettingsError) {
-            return AttachmentFile(path: try await download(wanted, progress: progress), source: .network)
+            return RemoteSettingsClient.AttachmentFile(
+                path: try await download(wanted, progress: progress), source: .network)
         } catch {
             guard staleFallback, let stale = stale(wanted) else { throw error }
             let digest = SHA256Digest(hashing: stale.bytes)
             if case .stalePackaged = stale.source, (try? keep(stale.bytes, as: digest)) == nil { throw error }
-            return AttachmentFile(
+            return RemoteSettingsClient.AttachmentFile(
                 path: session.storage.attachmentPath(id, digest), source: stale.source,
                 earlierRecord: stale.earlierRecord)
         }

@@ -29,6 +29,8 @@ package final class LocalCollection: Sendable {
         /// for again.
         var isOutdated = false
         var answer: [RemoteSettingsRecord]?
+        /// ``answer``, decoded.
+        var decoded = DecodedRecords()
         /// The number of records that the last read omitted because of ``FilterLimits/readSteps``.
         var unevaluated = 0
         /// A number that increases whenever a different state comes into use, so that results computed from an older
@@ -41,7 +43,7 @@ package final class LocalCollection: Sendable {
         }
 
         mutating func filterAgain() {
-            (answer, unevaluated) = (nil, 0)
+            (answer, decoded, unevaluated) = (nil, DecodedRecords(), 0)
             generation += 1
         }
     }
@@ -53,6 +55,7 @@ package final class LocalCollection: Sendable {
     /// The overriding file that was found when the collection was first used; the outer optional is `nil` before that.
     private let override = Mutex<OverridingFile??>(nil)
     private let state = Mutex(State())
+    private let observed: ObservedState
 
     /// Creates a collection.
     ///
@@ -61,6 +64,7 @@ package final class LocalCollection: Sendable {
         self.id = id
         self.session = session
         key = session.key(of: id)
+        observed = session.changes.observed(id)
         let served = earlier?.state.withLock { $0.known?.source == .cached ? $0.known : nil }
         if let served { state.withLock { ($0.known, $0.isOutdated) = (served, true) } }
     }
@@ -83,6 +87,7 @@ package final class LocalCollection: Sendable {
     /// The first call in a process reads and verifies it, and so does the first call after another process has stored a
     /// different state, which is detected with one `lstat` of the index. Two concurrent calls may both do this.
     package func current() -> CurrentState {
+        observed.willRead()
         if let overriding { return current(overriding) }
         let slot = session.storage.index()[key].synced
         let (known, isOutdated, generation) = state.withLock { ($0.known, $0.isOutdated, $0.generation) }
@@ -143,7 +148,10 @@ package final class LocalCollection: Sendable {
     /// Returns the records that match the app's context, all of one snapshot; `nil` if there is no local state.
     func records() -> [RemoteSettingsRecord]? { recordsAndState().records }
 
-    /// Returns the state to use, after counting this start of the app if ``RemoteSettingsConfig/safeStart`` is set.
+    /// The records of the state in use, as far as they have been decoded.
+    var decoded: DecodedRecords { state.withLock { $0.decoded } }
+
+    /// Returns the state to use, after counting this start of the app if ``RemoteSettingsConfig/usesSafeStart`` is set.
     private func counted(_ current: CurrentState) -> CurrentState {
         let trials = session.trials
         guard trials.isSafeStart, overriding == nil, let snapshot = current.snapshot else { return current }
@@ -207,21 +215,21 @@ package final class LocalCollection: Sendable {
     /// The current status, for reports.
     var status: CollectionStatus {
         let current = self.current()
-        var rejected = current.rejected
+        var unused = current.unused
         if current.snapshot == nil, case .failure(let error) = session.server {
-            rejected.append(.init(source: .noSnapshot, timestamp: nil, reason: .unreadableSource("\(error)")))
+            unused.append(.init(source: .noSnapshot, timestamp: nil, reason: .unreadableSource("\(error)")))
         }
         // Add the rejected states that are newer than the current one and were not stored.
         for aside in trial.rejected where current.timestamp.map({ $0 < aside.state.timestamp }) ?? true {
-            guard !rejected.contains(where: { $0.timestamp == aside.state.timestamp }) else { continue }
-            rejected.append(
+            guard !unused.contains(where: { $0.timestamp == aside.state.timestamp }) else { continue }
+            unused.append(
                 .init(source: .noSnapshot, timestamp: aside.state.timestamp, reason: .failedInApp(aside.reason)))
         }
         return CollectionStatus(
             collection: "\(id)", source: current.source, timestamp: current.timestamp,
-            age: current.timestamp.map { session.now.elapsed(since: $0) }, records: current.snapshot?.records.count,
+            age: current.timestamp.map { session.now.elapsed(since: $0) }, recordCount: current.snapshot?.records.count,
             provenance: current.snapshot?.provenance, isVerifiedOnDevice: current.isVerifiedOnDevice,
-            rejected: rejected, recentFailure: session.failures.standing(id),
+            unused: unused, recentFailure: session.failures.standing(id),
             unevaluatedRecords: state.withLock { $0.unevaluated })
     }
 
@@ -248,7 +256,7 @@ package final class LocalCollection: Sendable {
     }
 
     /// Discards the known state, so that the next call reads it again.
-    func forget() { state.withLock { $0.replace(nil) } }
+    func forget() { observed.change { state.withLock { $0.replace(nil) } } }
 }
 
 extension LocalCollection {
@@ -270,6 +278,7 @@ extension LocalCollection {
 
     /// Notifies listeners of the changes that are visible to this app, if any.
     func sendChanges(from old: CurrentState, to new: CurrentState) {
+        observed.change {}
         session.changes.sendStore(of: id)
         guard let records = new.snapshot?.records, session.changes.hasListeners(id) else { return }
         var filter = RecordFilter(context: session.filterContext)
@@ -283,7 +292,7 @@ extension LocalCollection {
     /// Filters the records anew after a change of the app's context, and notifies listeners of those that it has added
     /// or removed. Does I/O like a read if there are listeners.
     func sendChanges(ofContextAfter old: FilterContext) {
-        state.withLock { $0.filterAgain() }
+        observed.change { state.withLock { $0.filterAgain() } }
         guard session.changes.hasListeners(id), let table = current().snapshot?.records else { return }
         var before = RecordFilter(context: old)
         var after = RecordFilter(context: session.filterContext)
@@ -312,10 +321,10 @@ extension CurrentState {
         }
         var kept = known
         (kept.slot, kept.bundles) = (slot, bundles)
-        kept.rejected.removeAll { $0.source == .cached }
-        kept.rejected += rejected.filter { $0.source == .cached && $0.reason != .older }
+        kept.unused.removeAll { $0.source == .cached }
+        kept.unused += unused.filter { $0.source == .cached && $0.reason != .older }
         if source == .cached {
-            kept.rejected.append(.init(source: .cached, timestamp: timestamp, reason: .older))
+            kept.unused.append(.init(source: .cached, timestamp: timestamp, reason: .older))
         }
         return kept
     }

@@ -68,7 +68,7 @@ final class OverridingFile: Sendable {
         } catch {
             session.logger.error("\(id): OVERRIDDEN, but the file cannot be used: \(error)")
             var current = known?.current ?? CurrentState()
-            current.rejected = [.init(source: .override(path), timestamp: nil, reason: .damaged("\(error)"))]
+            current.unused = [.init(source: .override(path), timestamp: nil, reason: .damaged("\(error)"))]
             return State(identity: identity, current: current, bundle: known?.bundle)
         }
     }

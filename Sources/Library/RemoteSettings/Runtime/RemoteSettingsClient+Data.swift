@@ -10,6 +10,24 @@ import Foundation
 /// Attachments are read from the storage directory, a packaged bundle, or the network, in this order. In all cases,
 /// their size and SHA-256 are checked against the record. Concurrent calls for the same attachment share one download.
 extension RemoteSettingsClient {
+    /// An attachment as a file, verified against the size and SHA-256 in its record.
+    public struct AttachmentFile: Sendable {
+        /// The URL of a file in the storage directory. Do not write to it.
+        ///
+        /// Do not keep the URL for long: once no record refers to the file, a sync may remove it.
+        public let url: URL
+        /// The place that the bytes came from.
+        public let source: AttachmentSource
+        /// The earlier version of the record that the file belongs to; `nil` if it belongs to the requested record.
+        public var earlierRecord: RemoteSettingsRecord?
+
+        init(path: String, source: AttachmentSource, earlierRecord: RemoteSettingsRecord? = nil) {
+            url = URL(filePath: path, directoryHint: .notDirectory)
+            self.source = source
+            self.earlierRecord = earlierRecord
+        }
+    }
+
     /// Returns a record's attachment. Downloads and stores it if it is neither stored nor packaged.
     ///
     /// - Throws: ``RemoteSettingsError``, also if the record has no attachment.
@@ -165,48 +183,5 @@ extension RemoteSettingsClient {
         }()
         for await value in values { progress(value) }
         return try await result.get()
-    }
-}
-
-extension RemoteSettingsClient {
-    /// Returns the records of ``records``, decoded as a type of the app; `nil` if there is no local state. Never
-    /// uses the network; does I/O like ``records``.
-    ///
-    /// - Throws: ``RecordDecodingError`` for the first record that cannot be decoded.
-    public func records<Value: Decodable>(
-        as type: Value.Type = Value.self, decoder: JSONDecoder = JSONDecoder()
-    ) throws(RecordDecodingError) -> [Value]? {
-        guard let records = records else { return nil }
-        var values: [Value] = []
-        values.reserveCapacity(records.count)
-        for record in records { values.append(try decode(record, decoder)) }
-        return values
-    }
-
-    /// Returns the records of ``records`` that can be decoded as a type of the app; `nil` if there is no local
-    /// state.
-    ///
-    /// - Parameters:
-    ///   - type: the type to decode each record as.
-    ///   - decoder: the decoder for the records.
-    ///   - onError: a closure that receives the error of each record that is left out.
-    public func records<Value: Decodable>(
-        as type: Value.Type = Value.self, decoder: JSONDecoder = JSONDecoder(),
-        onError: (RecordDecodingError) -> Void
-    ) -> [Value]? {
-        records?.compactMap { record in
-            do throws(RecordDecodingError) { return try decode(record, decoder) as Value } catch {
-                onError(error)
-                return nil
-            }
-        }
-    }
-
-    private func decode<Value: Decodable>(
-        _ record: RemoteSettingsRecord, _ decoder: JSONDecoder
-    ) throws(RecordDecodingError) -> Value {
-        do { return try record.decode(decoder: decoder) } catch {
-            throw RecordDecodingError(collection: collectionName, record: record.id, problem: "\(error)")
-        }
     }
 }

@@ -1,10 +1,13 @@
+import Observation
 import RemoteSettingsHTTP
 import RemoteSettingsModel
 
 /// A client that reads and syncs one collection. Create it with ``RemoteSettingsService/makeClient(collectionName:)``.
 /// It can be used from any thread.
 ///
-/// Reads use the newest trusted local state: one that was stored by a sync or packaged with the app.
+/// Reads use the newest trusted local state: one that was stored by a sync or packaged with the app. The class is
+/// `Observable`, on Apple systems since iOS 17 and macOS 14: a SwiftUI view that reads records is updated when they
+/// change.
 public final class RemoteSettingsClient: Sendable {
     private let name: String
     let service: RemoteSettingsService
@@ -19,7 +22,10 @@ public final class RemoteSettingsClient: Sendable {
         self.service = service
     }
 
-    deinit { service.changes.finish(owner) }
+    deinit {
+        if !isShutDown { service.session.logger.debug("\(name): its client was released, so it is no longer synced") }
+        service.changes.finish(owner)
+    }
 
     /// Returns the client's collection.
     ///
@@ -48,7 +54,7 @@ public final class RemoteSettingsClient: Sendable {
         do throws(RemoteSettingsError) { return try collection().status } catch {
             return CollectionStatus(
                 collection: name, source: .noSnapshot,
-                rejected: [.init(source: .noSnapshot, timestamp: nil, reason: .invalidName("\(error)"))])
+                unused: [.init(source: .noSnapshot, timestamp: nil, reason: .invalidName("\(error)"))])
         }
     }
 
@@ -78,10 +84,11 @@ public final class RemoteSettingsClient: Sendable {
 
     /// Returns a stream of the changes made by future syncs, after the app's filters are applied.
     ///
-    /// The stream counts as a listener: it opens the service's update channel (``UpdatePolicy``) if that is not open
-    /// yet. Each call creates a new stream. If another process that shares the storage directory stores a change, the
-    /// stream delivers it when a read or a sync in this process notices it. Unread changes are merged into one, which
-    /// leads to the current records. The stream finishes when the client is shut down or released.
+    /// The stream counts as a listener: it opens the service's update channel (``RemoteSettingsConfig/UpdatePolicy``)
+    /// if that is not open yet. Each call creates a new stream. If another process that shares the storage directory
+    /// stores a change, the stream delivers it when a read or a sync in this process notices it. Unread changes are
+    /// merged into one, which leads to the current records. The stream finishes when the client is shut down or
+    /// released.
     public func changes() -> AsyncStream<RecordChanges> {
         guard let id = try? collection().id else { return AsyncStream<RecordChanges> { $0.finish() } }
         return service.changes.changes(of: id, owner: owner)
@@ -138,3 +145,6 @@ public final class RemoteSettingsClient: Sendable {
         service.changes.finish(owner)
     }
 }
+
+@available(iOS 17, macOS 14, tvOS 17, watchOS 10, visionOS 1, *)
+extension RemoteSettingsClient: Observable {}

@@ -3,8 +3,8 @@ import RemoteSettingsModel
 extension RemoteSettingsService {
     /// Keeps the update channel open until ``stopUpdates()``, even without listeners.
     ///
-    /// Call it in an app that reads current records without observing changes. Does nothing if ``UpdatePolicy/off`` is
-    /// configured.
+    /// Call it in an app that reads current records without observing changes. Does nothing if
+    /// ``RemoteSettingsConfig/UpdatePolicy/off`` is configured.
     public func startUpdates() { updates.set(isStarted: true) }
 
     /// Undoes ``startUpdates()``. The connection is closed unless there are listeners.
@@ -33,7 +33,7 @@ extension RemoteSettingsService {
     /// Handles the payload of a push message, and starts a sync if it announces new data.
     ///
     /// The sync covers the collections that have clients. This method returns at once; the sync starts after a random
-    /// part of ``UpdatePolicy/jitter`` and uses the network. No update channel is needed.
+    /// part of ``RemoteSettingsConfig/UpdatePolicy/jitter`` and uses the network. No update channel is needed.
     ///
     /// An app that the system has woken for the message must report when it is done. Such an app should parse the
     /// message with ``RemoteSettingsPushMessage`` and await `syncCollections(expecting:)` instead.

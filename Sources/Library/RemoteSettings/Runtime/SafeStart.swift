@@ -2,7 +2,7 @@ import RemoteSettingsModel
 
 extension RemoteSettingsService {
     /// Marks this start of the app as successful with all states that it has read, by clients and by remote configs.
-    /// Does I/O. It does nothing unless ``RemoteSettingsConfig/safeStart`` is set.
+    /// Does I/O. It does nothing unless ``RemoteSettingsConfig/usesSafeStart`` is set.
     ///
     /// Call it once the app has passed the point where a bad state would stop it, for example when it shows its first
     /// screen. A state that was read in three consecutive starts without this call is rejected. A background start
@@ -25,7 +25,7 @@ extension RemoteSettingsClient {
     /// From now on, the last state that the app started successfully with is used; if there is none, the packaged one.
     /// The rejected state is not fetched again, but a newer one is.
     ///
-    /// - Throws: ``RemoteSettingsError`` if there is no current state, if ``RemoteSettingsConfig/safeStart`` is not
+    /// - Throws: ``RemoteSettingsError`` if there is no current state, if ``RemoteSettingsConfig/usesSafeStart`` is not
     ///   set, or if the rejection cannot be stored. In the last case it is still effective in this process.
     public func rejectState() throws(RemoteSettingsError) {
         try collection().leaveState(because: "the app rejected it", toPrevious: false)
@@ -41,7 +41,7 @@ extension RemoteSettingsClient {
 
 extension RemoteSettingsError {
     package static let safeStartIsOff = RemoteSettingsError.other(
-        reason: "RemoteSettingsConfig.safeStart is off; turn it on before you create the service")
+        reason: "RemoteSettingsConfig.usesSafeStart is off; turn it on before you create the service")
 
     package static func nothingToGoBackTo(_ collection: String) -> RemoteSettingsError {
         .notFound(reason: "\(collection): there is no previous state to go back to; one is kept from the next sync on")

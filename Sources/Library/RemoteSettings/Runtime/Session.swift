@@ -134,7 +134,7 @@ package final class Session: Sendable {
     }
 
     /// Replaces the current state in a slot. The old one is kept if the app may have to roll back to it
-    /// (``RemoteSettingsConfig/safeStart``).
+    /// (``RemoteSettingsConfig/usesSafeStart``).
     ///
     /// - Parameters:
     ///   - keepsOld: whether some of the old state's attachments may still be useful.

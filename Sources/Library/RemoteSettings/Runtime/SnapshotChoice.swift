@@ -70,7 +70,7 @@ struct SnapshotChoice: Sendable {
         accepting accept: (Snapshot, CollectionStatus.Source) throws -> Void = { _, _ in }
     ) -> CurrentState {
         var current = CurrentState(from: slot)
-        var unreadable: [CollectionStatus.Rejected] = []
+        var unreadable: [CollectionStatus.Unused] = []
         let bundles = packaged.bundles(of: id, problems: &unreadable)
         if let problem = storage.readIndex().problem {
             refuse(.init(source: .cached, timestamp: nil, reason: .damaged("\(problem)")), of: id, &current)
@@ -161,7 +161,7 @@ struct SnapshotChoice: Sendable {
             ? Standing(standing.timestamp, .unsigned, isOwn: standing.isOwn) : standing
     }
 
-    private func whyItYields(_ candidate: Candidate) -> CollectionStatus.Rejected.Reason {
+    private func whyItYields(_ candidate: Candidate) -> CollectionStatus.Unused.Reason {
         guard case .packaged(let bundle) = candidate, bundle.lock.trust.isSigned else { return .signatureLost }
         return .otherServer(found: bundle.lock.server, expected: server.description)
     }
@@ -172,10 +172,10 @@ struct SnapshotChoice: Sendable {
             guard !isServed(by: stored.server),
                 current.timestamp.map({ $0 < stored.timestamp }) ?? true
             else { continue }
-            let reason = CollectionStatus.Rejected.Reason.otherServer(
+            let reason = CollectionStatus.Unused.Reason.otherServer(
                 found: stored.server, expected: server.description)
-            let rejected = CollectionStatus.Rejected(source: .cached, timestamp: stored.timestamp, reason: reason)
-            if !current.rejected.contains(rejected) { refuse(rejected, of: id, &current) }
+            let rejected = CollectionStatus.Unused(source: .cached, timestamp: stored.timestamp, reason: reason)
+            if !current.unused.contains(rejected) { refuse(rejected, of: id, &current) }
         }
     }
 
@@ -307,8 +307,8 @@ extension SnapshotChoice {
         }
     }
 
-    private func refuse(_ rejected: CollectionStatus.Rejected, of id: CollectionID, _ current: inout CurrentState) {
-        current.rejected.append(rejected)
+    private func refuse(_ rejected: CollectionStatus.Unused, of id: CollectionID, _ current: inout CurrentState) {
+        current.unused.append(rejected)
         switch rejected.reason {
         // Most collections are not found before their first sync, so this is not worth a warning. If a collection does
         // not exist on the server, its sync fails.
@@ -320,17 +320,17 @@ extension SnapshotChoice {
     /// Adds the likely reasons that no snapshot is in use: other buckets with a collection of this name, and sources
     /// that could not be read.
     private func explainAbsence(
-        _ id: CollectionID, _ problems: [CollectionStatus.Rejected], _ current: inout CurrentState
+        _ id: CollectionID, _ problems: [CollectionStatus.Unused], _ current: inout CurrentState
     ) {
         for problem in packaged.problems + problems { refuse(problem, of: id, &current) }
         defer {
-            if current.rejected.isEmpty {
+            if current.unused.isEmpty {
                 refuse(.init(source: .noSnapshot, timestamp: nil, reason: .notFound), of: id, &current)
             }
         }
         // An unreadable lock file does not explain why a collection in another source is missing, so it is ignored
         // here.
-        var otherProblems: [CollectionStatus.Rejected] = []
+        var otherProblems: [CollectionStatus.Unused] = []
         for bundle in packaged.allBundles(problems: &otherProblems, where: { $0.name == id.name && $0 != id }) {
             refuse(
                 .init(

@@ -29,7 +29,7 @@ package final class StateTrials: Sendable {
     private let storage: StorageDirectory
     private let userAgent: String
     private let isOnlooker: Bool
-    /// Whether starts are counted and earlier states are kept (``RemoteSettingsConfig/safeStart``).
+    /// Whether starts are counted and earlier states are kept (``RemoteSettingsConfig/usesSafeStart``).
     package let isSafeStart: Bool
     private let known = Mutex<[Subject: Known]>([:])
     /// A lock that is acquired while a start is counted, so that other first reads wait for the result.
@@ -51,9 +51,9 @@ package final class StateTrials: Sendable {
     init(_ storage: StorageDirectory, _ config: RemoteSettingsConfig) {
         self.storage = storage
         userAgent = "\(config.userAgent) \(config.appContext?.appVersion ?? "")"
-        isSafeStart = config.safeStart
+        isSafeStart = config.usesSafeStart
         isOnlooker = config.skipsRejected
-        asked = Mutex(config.safeStart || isOnlooker)
+        asked = Mutex(config.usesSafeStart || isOnlooker)
     }
 
     func ask() { asked.withLock { $0 = true } }

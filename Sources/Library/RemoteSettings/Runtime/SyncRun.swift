@@ -41,7 +41,7 @@ extension LocalCollection {
         let current = self.current()
         session.logger.warning("\(id): OVERRIDDEN by \(overriding.path); not synced")
         if let timestamp = current.timestamp { return .success(.notAsked(timestamp)) }
-        let problems = current.rejected.map { "\($0)" }.joined(separator: "; ")
+        let problems = current.unused.map { "\($0)" }.joined(separator: "; ")
         return .failure(
             .storage(reason: "\(id): \(problems); fix the file, or remove it from RemoteSettingsConfig.overrides"))
     }

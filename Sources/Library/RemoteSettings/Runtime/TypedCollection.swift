@@ -59,11 +59,9 @@ public struct TypedClient<Record: TypedRecord>: Sendable {
     /// The untyped client of the collection. Use it to sync.
     public let client: RemoteSettingsClient
     private let embedded: EmbeddedRecords
-    private let decoded: DecodedRecords<Record>
+    private let decoded: DecodedRecords
 
-    init(_ client: RemoteSettingsClient, _ embedded: EmbeddedRecords) { self.init(client, embedded, DecodedRecords()) }
-
-    private init(_ client: RemoteSettingsClient, _ embedded: EmbeddedRecords, _ decoded: DecodedRecords<Record>) {
+    init(_ client: RemoteSettingsClient, _ embedded: EmbeddedRecords, _ decoded: DecodedRecords = DecodedRecords()) {
         (self.client, self.embedded, self.decoded) = (client, embedded, decoded)
     }
 
@@ -73,14 +71,29 @@ public struct TypedClient<Record: TypedRecord>: Sendable {
     /// is the embedded one, even if the configuration would not accept it. A record that does not have the form of
     /// `Record` is left out and logged once per state. Never uses the network. Does I/O like
     /// ``RemoteSettingsClient/records``.
-    public var records: [Record] {
-        let records = client.records ?? embedded.records
-        return (records as? [Record])
-            ?? decoded.records(of: records) { record, error in
-                embedded.report(
-                    "\(client.collectionName): the record \(record.id) was omitted because it cannot be decoded as "
-                        + "\(Record.self): \(VisibleText.excerpt("\(error)"))")
+    public var records: [Record] { typed(client.records ?? embedded.records, decoded) }
+
+    /// Returns the local records that match a query. See ``RemoteSettingsClient/records(matching:)``.
+    public func records(matching query: RemoteSettingsClient.Query) -> [Record] {
+        typed(client.records(matching: query) ?? query.selection(of: embedded.records))
+    }
+
+    /// Returns the records that match a query, after a sync if the query requires one. The errors are those of
+    /// ``RemoteSettingsClient/fetchRecords(_:)``.
+    public func fetchRecords(_ query: RemoteSettingsClient.Query) async throws(RemoteSettingsError) -> [Record] {
+        typed(try await client.fetchRecords(query))
+    }
+
+    private func typed(_ records: [RemoteSettingsRecord], _ decoded: DecodedRecords = DecodedRecords()) -> [Record] {
+        if let records = records as? [Record] { return records }
+        return decoded.content(of: records) { record throws(RecordDecodingError) in
+            do { return try Record(record) } catch {
+                let failure = RecordDecodingError(
+                    collection: client.collectionName, record: record.id, problem: "\(Record.self): \(error)")
+                embedded.report("\(failure); it is left out")
+                throw failure
             }
+        }.values
     }
 
     /// Returns a record's attachment. Downloads and stores it if it is neither stored nor packaged.
@@ -99,7 +112,7 @@ public struct TypedClient<Record: TypedRecord>: Sendable {
     public func attachmentFile(
         for record: Record, staleFallback: Bool = false, isolation: isolated (any Actor)? = #isolation,
         progress: ((AttachmentProgress) -> Void)? = nil
-    ) async throws(RemoteSettingsError) -> AttachmentFile {
+    ) async throws(RemoteSettingsError) -> RemoteSettingsClient.AttachmentFile {
         try await client.attachmentFile(for: untyped(record), staleFallback: staleFallback, progress: progress)
     }
 
@@ -119,23 +132,6 @@ public struct TypedClient<Record: TypedRecord>: Sendable {
                 reason: "\(client.collectionName): the record \(VisibleText.quote(record.id)) no longer exists")
         }
         return raw
-    }
-}
-
-/// The records of one state, decoded once.
-private final class DecodedRecords<Record: TypedRecord>: Sendable {
-    private let known = Mutex<(raw: [RemoteSettingsRecord], decoded: [Record])?>(nil)
-
-    func records(of raw: [RemoteSettingsRecord], _ report: (RemoteSettingsRecord, any Error) -> Void) -> [Record] {
-        if let known = known.withLock({ $0 }), known.raw == raw { return known.decoded }
-        let decoded = raw.compactMap { record -> Record? in
-            do { return try Record(record) } catch {
-                report(record, error)
-                return nil
-            }
-        }
-        known.withLock { $0 = (raw, decoded) }
-        return decoded
     }
 }
 
@@ -179,7 +175,7 @@ extension RemoteSettingsService {
         for name in names {
             let status = makeClient(collectionName: name).status
             guard status.timestamp == nil else { continue }
-            let reasons = status.rejected.map { "\($0)" }
+            let reasons = status.unused.map { "\($0)" }
             problems.append(
                 "\(name): "
                     + (reasons.isEmpty ? "it is neither packaged nor cached" : reasons.joined(separator: "; ")))

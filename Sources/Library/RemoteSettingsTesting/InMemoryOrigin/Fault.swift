@@ -4,29 +4,40 @@ import RemoteSettingsModel
 /// A fault in some of the responses of an ``OriginTransport``.
 public struct Fault: Sendable {
     /// The effect of the fault on a response.
-    ///
-    /// Open: a later version may add cases, so a `switch` needs a `default`.
-    public enum Effect: Sendable {
+    public struct Effect: Sendable {
+        enum Kind: Sendable {
+            case reply(OriginTransport.Reply), redirectLoop, endless, corrupted, truncated(Int), unreachable, none
+        }
+
+        let kind: Kind
+
         /// Sends this status instead of the response, with an empty JSON object as the body.
-        case status(Int)
+        public static func status(_ status: Int) -> Self { .reply(.init(status: status, body: Array("{}".utf8))) }
         /// Sends 200 with this body instead of the response.
-        case body(String)
+        public static func body(_ text: String) -> Self { .bytes(Array(text.utf8)) }
         /// Sends 200 with these bytes instead of the response.
-        case bytes([UInt8])
-        /// Redirects to the requested URL itself.
-        case redirectLoop
-        /// Sends an endless body of spaces.
-        case endless
-        /// Sends 200 with a small body, encoded with gzip, that decompresses to this many bytes, rounded down to MiB.
-        case gzipBomb(Int)
+        public static func bytes(_ bytes: [UInt8]) -> Self { .reply(.init(status: 200, body: bytes)) }
         /// Changes the first byte of the body.
-        case corrupted
+        public static let corrupted = Self(kind: .corrupted)
         /// Drops the connection after this many bytes of the body.
-        case truncated(Int)
+        public static func truncated(_ bytes: Int) -> Self { Self(kind: .truncated(bytes)) }
         /// Makes the server unreachable.
-        case unreachable
+        public static let unreachable = Self(kind: .unreachable)
         /// Sends the response unchanged, for faults that only delay it or add headers.
-        case none
+        public static let none = Self(kind: .none)
+        /// Redirects to the requested URL itself.
+        package static let redirectLoop = Self(kind: .redirectLoop)
+        /// Sends an endless body of spaces.
+        package static let endless = Self(kind: .endless)
+        /// Sends 200 with a small body, encoded with gzip, that decompresses to this many bytes, rounded down to MiB.
+        package static func gzipBomb(_ size: Int) -> Self {
+            let spaces = Bytes([UInt8](repeating: UInt8(ascii: " "), count: 1 << 20))
+            let bomb = GzipMember.compress(Array(repeating: spaces, count: max(0, size >> 20)), level: 9)?.array ?? []
+            return .reply(
+                .init(status: 200, headers: HTTPHeaders([.init("Content-Encoding", "gzip")]), body: bomb))
+        }
+
+        private static func reply(_ reply: OriginTransport.Reply) -> Self { Self(kind: .reply(reply)) }
     }
 
     let texts: [String]
@@ -58,25 +69,12 @@ public struct Fault: Sendable {
 
     /// Returns the response that replaces the server's; `nil` if the server's response is used.
     func ownReply(to url: HTTPURL) -> OriginTransport.Reply? {
-        switch effect {
-        case .status(let status): .init(status: status, body: Array("{}".utf8))
-        case .body(let text): .init(status: 200, body: Array(text.utf8))
-        case .bytes(let bytes): .init(status: 200, body: bytes)
+        switch effect.kind {
+        case .reply(let reply): reply
         case .redirectLoop: .init(status: 302, headers: HTTPHeaders([.init("Location", "\(url)")]))
         case .endless: .init(status: 200)
-        case .gzipBomb(let size):
-            .init(
-                status: 200, headers: HTTPHeaders([.init("Content-Encoding", "gzip")]),
-                body: Self.compressedSpaces(size >> 20))
         case .corrupted, .truncated, .unreachable, .none: nil
         }
-    }
-}
-
-extension Fault {
-    private static func compressedSpaces(_ mebibytes: Int) -> [UInt8] {
-        let spaces = Bytes([UInt8](repeating: UInt8(ascii: " "), count: 1 << 20))
-        return GzipMember.compress(Array(repeating: spaces, count: max(0, mebibytes)), level: 9)?.array ?? []
     }
 }
 
@@ -99,7 +97,7 @@ struct ReplyBody: HTTPBody {
     init(_ bytes: [UInt8], of url: HTTPURL, _ fault: Fault?) {
         self.url = url
         var bytes = bytes
-        switch fault?.effect {
+        switch fault?.effect.kind {
         case .corrupted where !bytes.isEmpty: bytes[0] ^= 1
         case .truncated(let count) where count < bytes.count:
             failure = Failure(url, .truncated(expected: bytes.count, received: count))

@@ -118,7 +118,7 @@ public final class OriginTransport: HTTPTransport {
         if let delay = fault?.delay {
             do { try await wait(delay) } catch { throw Failure(request.url, .cancelled) }
         }
-        if case .unreachable = fault?.effect {
+        if case .unreachable = fault?.effect.kind {
             throw Failure(request.url, .unreachable("this test is offline"))
         }
         var reply: Reply

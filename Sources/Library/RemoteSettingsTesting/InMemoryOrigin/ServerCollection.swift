@@ -156,13 +156,13 @@ public struct ServerCollection: Sendable {
     public func create() throws { _ = try server.makeCollection(id: id) }
 
     /// Signs the same data again, as a server does from time to time.
-    public func signAgain() { change { authored, _ in authored.signAgain() } }
+    package func signAgain() { change { authored, _ in authored.signAgain() } }
 
     /// Changes the signatures of the current data and of later writes.
     public func sign(_ signatures: [SignatureForm]) { change { authored, _ in authored.sign(signatures) } }
 
     /// Removes tombstones and older states. A delta is then possible only from the current state.
-    public func forgetOlderStates() { change { authored, _ in authored.forgetOlderStates() } }
+    package func forgetOlderStates() { change { authored, _ in authored.forgetOlderStates() } }
 
     /// Creates the ZIP file of the attachments, like ``AuthoredCollection/buildZip(omit:corrupt:)``.
     package func buildZip(omit: [String] = [], corrupt: [String] = []) throws {

@@ -6,9 +6,7 @@ import SnapshotBundle
 /// The form of a signature in a collection's metadata. By default, the signature is valid.
 public struct SignatureForm: Sendable, Hashable {
     /// The signing key, which also determines the certificate chain.
-    ///
-    /// Open: a later version may add cases, so a `switch` needs a `default`.
-    public enum Signer: Sendable, Hashable, CaseIterable {
+    @nonexhaustive public enum Signer: Sendable, Hashable, CaseIterable {
         /// The key that is in use.
         case current
         /// The key of the next rotation.

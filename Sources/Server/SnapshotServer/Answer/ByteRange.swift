@@ -1,4 +1,3 @@
-#if Server
 /// The byte range requested by a `Range` header (RFC 9110 §14).
 package enum ByteRange: Equatable {
     /// The whole representation, because the request has no range, an invalid range, or several ranges, which a server
@@ -32,4 +31,3 @@ package enum ByteRange: Equatable {
         }
     }
 }
-#endif

@@ -1,4 +1,3 @@
-#if Server
 import NIOCore
 import NIOPosix
 import RemoteSettingsModel
@@ -62,4 +61,3 @@ func slowly<Value>(forPeople: Bool = false, _ work: () async -> Value) async -> 
     guard #available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *) else { return await work() }
     return await withTaskExecutorPreference(forPeople ? SlowWorkExecutor.pages : .shared, operation: work)
 }
-#endif

@@ -1,4 +1,3 @@
-#if Server
 import HTTPTypes
 import RemoteSettingsHTTP
 import RemoteSettingsModel
@@ -83,4 +82,3 @@ extension String {
         String(drop { $0 == " " }.reversed().drop { $0 == " " }.reversed())
     }
 }
-#endif

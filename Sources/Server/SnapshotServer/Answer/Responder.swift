@@ -1,4 +1,3 @@
-#if Server
 import HTTPTypes
 import Hummingbird
 import NIOCore
@@ -255,4 +254,3 @@ extension SocketAddress {
         return text == "::1" || text.hasPrefix("127.") || text.hasPrefix("::ffff:127.")
     }
 }
-#endif

@@ -1,4 +1,3 @@
-#if Server
 import Dumps
 import Hummingbird
 import RemoteSettingsModel
@@ -84,4 +83,3 @@ struct DemoControl: Sendable {
             body: ResponseBody(byteBuffer: ByteBuffer(bytes: json)))
     }
 }
-#endif

@@ -1,4 +1,3 @@
-#if Server
 import Dumps
 import NIOCore
 import RemoteSettingsModel
@@ -79,4 +78,3 @@ final class ConnectionDeadline {
         if time > .now() { schedule() } else { missed(refusal) }
     }
 }
-#endif

@@ -1,4 +1,3 @@
-#if Server
 import HummingbirdCore
 import Logging
 import NIOCore
@@ -79,4 +78,3 @@ struct GuardedChannel: ServerChildChannel {
         }
     }
 }
-#endif

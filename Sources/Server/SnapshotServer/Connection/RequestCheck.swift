@@ -1,4 +1,3 @@
-#if Server
 import NIOHTTP1
 import RemoteSettingsModel
 
@@ -111,4 +110,3 @@ extension HTTPRequestHead {
     /// one does.
     var endsParsing: Bool { method == .CONNECT || headers.contains(name: "upgrade") }
 }
-#endif

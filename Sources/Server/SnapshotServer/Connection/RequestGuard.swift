@@ -1,4 +1,3 @@
-#if Server
 import Dumps
 import Logging
 import NIOCore
@@ -454,4 +453,3 @@ extension RequestGuard {
         endWhenTaken()
     }
 }
-#endif

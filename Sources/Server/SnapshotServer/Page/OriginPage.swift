@@ -1,4 +1,3 @@
-#if Server
 import RemoteSettingsModel
 import SnapshotBundle
 
@@ -86,4 +85,3 @@ package struct OriginPage: Sendable {
         }
     }
 }
-#endif

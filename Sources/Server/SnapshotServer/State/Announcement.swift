@@ -1,4 +1,3 @@
-#if Server
 import NIOCore
 import RemoteSettingsHTTP
 import RemoteSettingsModel
@@ -61,4 +60,3 @@ package struct Announcement: Sendable {
         self.init(number: number, timestamp: new.monitorTimestamp, changed: changed)
     }
 }
-#endif

@@ -1,4 +1,3 @@
-#if Server
 import NIOCore
 import RemoteSettingsModel
 
@@ -143,4 +142,3 @@ extension ConnectionTable.State {
         return nil
     }
 }
-#endif

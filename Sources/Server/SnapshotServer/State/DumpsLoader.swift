@@ -1,4 +1,3 @@
-#if Server
 import CMappedFaults
 import Dumps
 import RemoteSettingsModel
@@ -222,4 +221,3 @@ actor DumpsLoader {
 
     private var bytesInMemory: Int { historyBytes.values.saturatingSum { $0.values.saturatingSum { $0 } } }
 }
-#endif

@@ -1,4 +1,3 @@
-#if Server
 import NIOCore
 import NIOHTTP1
 import RemoteSettingsHTTP
@@ -152,4 +151,3 @@ package final class EventStreamHandler: ChannelInboundHandler {
         place = nil
     }
 }
-#endif

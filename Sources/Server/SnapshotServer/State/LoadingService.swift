@@ -1,4 +1,3 @@
-#if Server
 import Dumps
 import Logging
 import RemoteSettingsModel
@@ -68,4 +67,3 @@ struct LoadingService: Service {
         }
     }
 }
-#endif

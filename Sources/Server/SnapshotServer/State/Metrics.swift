@@ -1,4 +1,3 @@
-#if Server
 import RemoteSettingsModel
 import SnapshotOrigin
 
@@ -173,4 +172,3 @@ enum ServerRoute: Hashable, Sendable {
 
     static let all: [ServerRoute] = OriginRoute.allCases.map { .origin($0) } + [.metrics, .page, .refused, .updates]
 }
-#endif

@@ -1,4 +1,3 @@
-#if Server
 import CMappedFaults
 import Dumps
 import HTTPTypes
@@ -220,4 +219,3 @@ extension ByteBuffer {
         unsafe bytes.withUnsafeBytes { _ = unsafe writeBytes($0) }
     }
 }
-#endif

@@ -1,4 +1,3 @@
-#if Server
 import CMappedFaults
 import RemoteSettingsModel
 import SnapshotBundle
@@ -70,4 +69,3 @@ final class StateBox: Sendable {
         }
     }
 }
-#endif

@@ -1,4 +1,3 @@
-#if Server
 /// The limits that `rsdump serve` applies to its clients.
 package struct ServerLimits: Sendable, Hashable {
     /// The maximum number of concurrent connections. When 15/16 of them are open, each new connection replaces the one
@@ -63,4 +62,3 @@ package struct ServerLimits: Sendable, Hashable {
     /// Creates the default limits.
     package init() {}
 }
-#endif

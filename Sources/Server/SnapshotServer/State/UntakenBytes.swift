@@ -1,4 +1,3 @@
-#if Server
 import RemoteSettingsModel
 
 /// Counts the unsent bytes in memory for responses to individual clients, and limits them.
@@ -65,4 +64,3 @@ final class UntakenBytes: Sendable {
         }
     }
 }
-#endif

@@ -1,4 +1,3 @@
-#if Server
 import NIOCore
 import RemoteSettingsHTTP
 import RemoteSettingsModel
@@ -213,4 +212,3 @@ final class LoopStreams {
         for stream in slots[second].values { stream.beat() }
     }
 }
-#endif

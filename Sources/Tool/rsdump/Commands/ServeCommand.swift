@@ -1,4 +1,3 @@
-#if Server
 import ArgumentParser
 import Dumps
 import Logging
@@ -116,22 +115,3 @@ private struct ConsoleLog: LogHandler {
         Console.error(Console.visible("rsdump: \(event.message)"))
     }
 }
-#else
-import ArgumentParser
-
-/// `rsdump serve` in a program built without the `Server` trait.
-struct ServeCommand: ParsableCommand {
-    static let configuration = CommandConfiguration(
-        commandName: "serve", abstract: "Serve bundles as a Remote Settings server (not in this program).")
-
-    @Argument(parsing: .captureForPassthrough, help: .hidden)
-    var arguments: [String] = []
-
-    func run() throws {
-        throw CommandFailure(
-            .usage,
-            "this rsdump was built without serve; build it with swift build --traits Server --product rsdump, or "
-                + "install an rsdump package")
-    }
-}
-#endif

@@ -18,7 +18,7 @@ struct SnapshotExplanation {
         if let age = status.age {
             lines.append("age         \(Counted.text(age.components.seconds / 86_400, "day")) since the last change")
         }
-        if let records = status.records { lines.append("records     \(records) before filters") }
+        if let records = status.recordCount { lines.append("records     \(records) before filters") }
         switch status.provenance {
         case .signed(let verdict):
             lines.append(
@@ -28,13 +28,13 @@ struct SnapshotExplanation {
         case .imported: lines.append("signature   none, imported")
         case nil: break
         }
-        lines += status.rejected.map { "not used    \($0)" }
+        lines += status.unused.map { "not used    \($0)" }
         return lines.map(Console.visible).joined(separator: "\n")
     }
 
     /// The reason why there are no records.
     var absence: String {
-        let reasons = status.rejected.map { "\($0)" }
+        let reasons = status.unused.map { "\($0)" }
         let why = reasons.isEmpty ? "nothing is stored or packaged" : reasons.joined(separator: "; ")
         return "\(status.collection): no records: \(why); fetch them with --sync"
     }

@@ -83,7 +83,7 @@ extension RemoteSettingsClient {
     }
 
     /// The records, after a sync if nothing is held; `nil` if there are none.
-    func recordsOrSync() async -> [RemoteSettingsRecord]? { try? await fetchRecords(RecordQuery(sync: .ifEmpty)) }
+    func recordsOrSync() async -> [RemoteSettingsRecord]? { try? await fetchRecords(.init(sync: .ifEmpty)) }
 }
 
 /// The ids of what a client holds with their `last_modified`, for comparison with the server's state.

@@ -1,4 +1,3 @@
-#if Server
 import RemoteSettingsModel
 import SnapshotBundle
 
@@ -46,4 +45,3 @@ enum AttachmentPreview {
         return String(validating: start, as: UTF8.self)
     }
 }
-#endif

@@ -1,4 +1,3 @@
-#if Server
 import RemoteSettingsModel
 import SnapshotBundle
 
@@ -53,4 +52,3 @@ struct PageAttachment {
         return "attachment; filename*=UTF-8''" + PercentEncoding.component(name)
     }
 }
-#endif

@@ -1,4 +1,3 @@
-#if Server
 import RemoteSettingsModel
 
 /// A picture format that browsers show.
@@ -44,4 +43,3 @@ enum PictureType: String {
                 && start.contains("<svg")
     }
 }
-#endif

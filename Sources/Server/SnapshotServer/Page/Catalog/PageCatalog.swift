@@ -1,4 +1,3 @@
-#if Server
 import RemoteSettingsModel
 import SnapshotBundle
 
@@ -59,4 +58,3 @@ package struct PageCatalog: Sendable {
 
     subscript(id: CollectionID) -> Collection? { collections.first { $0.id == id } }
 }
-#endif

@@ -1,4 +1,3 @@
-#if Server
 /// An attribute of an element. The set is closed: no attribute can run a script, and every URL is a ``PageLink``.
 struct Attribute {
     let name: StaticString
@@ -48,4 +47,3 @@ struct Attribute {
     /// Isolates text from the writing direction of the surrounding text.
     static let ownDirection = Attribute("dir", "auto")
 }
-#endif

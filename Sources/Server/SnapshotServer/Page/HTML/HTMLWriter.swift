@@ -1,4 +1,3 @@
-#if Server
 /// Writes HTML and prevents markup injection.
 ///
 /// Text from records cannot become markup: the names of elements and attributes are closed sets, and all text and
@@ -111,4 +110,3 @@ struct HTMLWriter {
         }
     }
 }
-#endif

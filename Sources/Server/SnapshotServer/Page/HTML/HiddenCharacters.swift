@@ -1,4 +1,3 @@
-#if Server
 import RemoteSettingsModel
 
 /// Invisible characters, and characters that reorder text (Unicode TR 36, §2.5 and UAX 9).
@@ -49,4 +48,3 @@ enum HiddenCharacters {
         return result
     }
 }
-#endif

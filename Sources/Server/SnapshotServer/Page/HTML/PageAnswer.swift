@@ -1,4 +1,3 @@
-#if Server
 import RemoteSettingsModel
 import SnapshotBundle
 
@@ -61,4 +60,3 @@ package struct PageAnswer: Sendable {
         Header("Cross-Origin-Resource-Policy", "same-origin"), Header("Cross-Origin-Opener-Policy", "same-origin"),
     ]
 }
-#endif

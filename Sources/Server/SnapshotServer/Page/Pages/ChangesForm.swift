@@ -1,4 +1,3 @@
-#if Server
 import RemoteSettingsModel
 
 /// The form for choosing an older snapshot to compare with.
@@ -27,4 +26,3 @@ struct ChangesForm {
         }
     }
 }
-#endif

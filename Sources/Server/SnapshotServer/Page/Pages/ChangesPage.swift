@@ -1,4 +1,3 @@
-#if Server
 import Dumps
 import RemoteSettingsModel
 import SnapshotBundle
@@ -111,4 +110,3 @@ struct ChangesPage {
         }
     }
 }
-#endif

@@ -1,4 +1,3 @@
-#if Server
 import RemoteSettingsModel
 import SnapshotBundle
 
@@ -53,4 +52,3 @@ struct CollectionFacts {
         }
     }
 }
-#endif

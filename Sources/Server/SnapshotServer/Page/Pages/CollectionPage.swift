@@ -1,4 +1,3 @@
-#if Server
 import RemoteSettingsModel
 import SnapshotBundle
 
@@ -143,4 +142,3 @@ struct CollectionPage {
         }
     }
 }
-#endif

@@ -1,4 +1,3 @@
-#if Server
 import RemoteSettingsModel
 import SnapshotBundle
 
@@ -156,4 +155,3 @@ extension HTMLWriter {
         }
     }
 }
-#endif

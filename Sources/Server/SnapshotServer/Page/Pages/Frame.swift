@@ -1,4 +1,3 @@
-#if Server
 import RemoteSettingsModel
 
 /// The header, footer and navigation around the content of every document.
@@ -60,4 +59,3 @@ enum Frame {
         }
     }
 }
-#endif

@@ -1,4 +1,3 @@
-#if Server
 import ConfigParameters
 import RemoteSettingsModel
 import SnapshotBundle
@@ -81,4 +80,3 @@ struct ParametersPage {
         }
     }
 }
-#endif

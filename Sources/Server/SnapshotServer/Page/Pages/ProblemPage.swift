@@ -1,4 +1,3 @@
-#if Server
 import RemoteSettingsModel
 
 /// Responses that explain why a page cannot be shown.
@@ -28,4 +27,3 @@ enum ProblemPage {
         }
     }
 }
-#endif

@@ -1,4 +1,3 @@
-#if Server
 import RemoteSettingsModel
 import SnapshotBundle
 
@@ -87,4 +86,3 @@ struct RecordPage {
         }
     }
 }
-#endif

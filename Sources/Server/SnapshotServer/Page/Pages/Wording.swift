@@ -1,4 +1,3 @@
-#if Server
 import RemoteSettingsModel
 import SnapshotBundle
 
@@ -59,4 +58,3 @@ extension HTMLWriter {
         text(id.name)
     }
 }
-#endif

@@ -1,4 +1,3 @@
-#if Server
 import RemoteSettingsModel
 
 /// Writes a JSON value as indented HTML, with different colors for names and values. No value becomes a link, for
@@ -53,4 +52,3 @@ enum JSONView {
         }
     }
 }
-#endif

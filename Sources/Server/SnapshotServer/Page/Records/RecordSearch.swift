@@ -1,4 +1,3 @@
-#if Server
 import RemoteSettingsModel
 import SnapshotBundle
 
@@ -21,4 +20,3 @@ struct RecordSearch {
         words.isEmpty || record.json.withSpan { json in words.allSatisfy { $0.first(in: json) != nil } }
     }
 }
-#endif

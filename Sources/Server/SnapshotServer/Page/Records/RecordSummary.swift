@@ -1,4 +1,3 @@
-#if Server
 import RemoteSettingsModel
 
 /// The few fields that help people tell records apart.
@@ -50,4 +49,3 @@ struct RecordSummary {
         return line.count > valueLength ? line.dropLast() + "…" : String(line)
     }
 }
-#endif

@@ -1,4 +1,3 @@
-#if Server
 import RemoteSettingsModel
 
 /// Parses the query that a form sends (application/x-www-form-urlencoded, WHATWG URL §5).
@@ -13,4 +12,3 @@ enum FormText {
         return nil
     }
 }
-#endif

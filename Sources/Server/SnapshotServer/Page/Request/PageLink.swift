@@ -1,4 +1,3 @@
-#if Server
 import RemoteSettingsModel
 
 /// An address in the web UI: an encoded path and query on the same origin. The type cannot express any other address.
@@ -48,4 +47,3 @@ struct PageLink: Equatable {
 
     static func changes(_ id: CollectionID) -> PageLink { PageLink(["collections", id.bucket, id.name, "changes"]) }
 }
-#endif

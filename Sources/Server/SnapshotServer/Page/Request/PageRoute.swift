@@ -1,4 +1,3 @@
-#if Server
 import RemoteSettingsModel
 
 /// The part of the web UI that a path refers to.
@@ -48,4 +47,3 @@ enum PageRoute: Equatable {
         }
     }
 }
-#endif

@@ -1,4 +1,3 @@
-#if Server
 /// The choice of the records that a collection's page shows: a search and a page number.
 struct RecordListing: Equatable {
     static let pageSize = 100
@@ -40,4 +39,3 @@ struct RecordListing: Equatable {
 
     private var size: Int { isLarge ? Self.largePageSize : Self.pageSize }
 }
-#endif

@@ -1,4 +1,3 @@
-#if Server
 import RemoteSettingsModel
 
 /// The web UI's icon: a stack of two sheets.
@@ -12,4 +11,3 @@ enum Icon {
 
     static let answer = PageAnswer.file([.init("Content-Type", "image/svg+xml")], .bytes(Bytes(utf8: text)))
 }
-#endif

@@ -1,4 +1,3 @@
-#if Server
 import RemoteSettingsModel
 import SnapshotBundle
 
@@ -138,4 +137,3 @@ enum StyleSheet {
     /// The source expression for `style-src`: `sha256-` and base64.
     static let hash = "sha256-" + Data(SHA256Digest(hashing: Bytes(utf8: "\(text)")).bytes).base64EncodedString()
 }
-#endif

@@ -1,14 +1,11 @@
-#if Lab && Server
+#if Lab
 import HTTPTypes
 import NIOHTTP1
 import RemoteSettingsModel
 import SnapshotServer
 
 extension FuzzTarget {
-    /// The targets of what needs NIO and Hummingbird.
-    package static let server = [head]
-
-    private static let head = FuzzTarget(
+    static let head = FuzzTarget(
         "head", "a request's head as NIO hands it on; what is taken fulfils RFC 9112, and a range is that of RFC 9110",
         longest: 1024,
         words: [
