@@ -5,6 +5,7 @@ The origin is nginx over plain files on loopback, so that no server's own speed 
 URLs that rsdump asked for and does nothing else with them.
 """
 import argparse
+import json
 import os
 import pathlib
 import shutil
@@ -91,8 +92,9 @@ class RefreshBenchmark:
     def app_unchanged(self, runs):
         """An app's sync that finds everything up to date, in a process that has read nothing before."""
         def app(source, storage):
-            collection = "main/sites-classification"
-            return [RSDUMP.with_name("rsbench-app"), source, self.refreshed, storage, self.root, collection]
+            lock = json.loads((self.refreshed / "dumps.lock.json").read_text())["collections"]
+            server = next(iter(lock.values()))["server"]
+            return [RSDUMP.with_name("rsbench-app"), source, self.refreshed, storage, self.root, server, *lock]
         storage = self.scratch / "synced"
         subprocess.run(app("sync", storage), check=True, stdout=subprocess.DEVNULL)
         curl = self.curl(self.warm_urls, 8)

@@ -45,7 +45,7 @@ class RuntimeBenchmark:
         return [self.rsdump, "get", COLLECTION, "--sync", "--storage", storage, "--packaged", self.packaged]
 
     def reading(self, source, dumps, storage=None):
-        return [self.app, source, dumps, storage or self.scratch / "none", self.server.root, COLLECTION]
+        return [self.app, source, dumps, storage or self.scratch / "none", self.server.root, self.server.url, COLLECTION]
 
     def row(self, name, source, dumps, storage=None):
         return Row(name, lambda folder: self.reading(source, dumps, storage))

@@ -147,7 +147,7 @@ class Scale:
         self.measure("verify", RSDUMP, "verify", "--dumps", copy)
         if APP.exists():
             for source, name in [("directory", "first read, packaged"), ("cache", "first read, synced")]:
-                self.measure(name, APP, source, copy, storage, self.root, self.name)
+                self.measure(name, APP, source, copy, storage, self.root, self.url, self.name)
         records = subprocess.run(
             [RSDUMP, "records", self.name, "--dumps", copy], check=True, capture_output=True, text=True).stdout
         identifier = json.loads(records.splitlines()[-1])["id"]

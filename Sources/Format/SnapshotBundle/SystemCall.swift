@@ -18,22 +18,11 @@ private let mostAtOnce = 1 << 30
 func readFully(
     _ descriptor: Int32, into buffer: UnsafeMutableRawBufferPointer, at offset: Int? = nil
 ) -> Int? {
-    var filled = 0
-    while filled < buffer.count {
-        let address = unsafe buffer.baseAddress.map { unsafe $0 + filled }
-        let count = min(buffer.count - filled, mostAtOnce)
-        let step =
-            if let offset {
-                unsafe pread(descriptor, address, count, off_t(offset + filled))  // bounded: by the file
-            } else {
-                unsafe read(descriptor, address, count)
-            }
-        if step < 0, errno == EINTR { continue }
-        guard step >= 0 else { return nil }
-        if step == 0 { break }
-        filled += step
+    transferred(buffer.count) { done, count in
+        let address = unsafe buffer.baseAddress.map { unsafe $0 + done }
+        guard let offset else { return unsafe read(descriptor, address, count) }
+        return unsafe pread(descriptor, address, count, off_t(offset + done))  // bounded: by the file
     }
-    return filled
 }
 
 /// Writes all of `buffer`.
@@ -41,19 +30,24 @@ func readFully(
 /// - Parameter offset: the position in the file; `nil` for the descriptor's current position.
 /// - Returns: whether it succeeded. If not, the reason is in `errno`.
 func writeFully(_ descriptor: Int32, _ buffer: UnsafeRawBufferPointer, at offset: Int? = nil) -> Bool {
-    var written = 0
-    while written < buffer.count {
-        let address = unsafe buffer.baseAddress.map { unsafe $0 + written }
-        let count = min(buffer.count - written, mostAtOnce)
-        let step =
-            if let offset {
-                unsafe pwrite(descriptor, address, count, off_t(offset + written))  // bounded: by the file
-            } else {
-                unsafe write(descriptor, address, count)
-            }
-        if step < 0, errno == EINTR { continue }
-        guard step > 0 else { return false }
-        written += step
+    let written = transferred(buffer.count) { done, count in
+        let address = unsafe buffer.baseAddress.map { unsafe $0 + done }
+        guard let offset else { return unsafe write(descriptor, address, count) }
+        return unsafe pwrite(descriptor, address, count, off_t(offset + done))  // bounded: by the file
     }
-    return true
+    return written == buffer.count
+}
+
+/// Repeats a system call until it has transferred `size` bytes or transfers none; returns the number, or `nil` after a
+/// failure.
+private func transferred(_ size: Int, _ call: (_ done: Int, _ count: Int) -> Int) -> Int? {
+    var done = 0
+    while done < size {
+        let step = call(done, min(size - done, mostAtOnce))
+        if step < 0, errno == EINTR { continue }
+        guard step >= 0 else { return nil }
+        if step == 0 { break }
+        done += step
+    }
+    return done
 }

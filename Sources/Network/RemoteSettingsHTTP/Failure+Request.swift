@@ -62,9 +62,6 @@ extension Failure {
         }
     }
 
-    /// Whether no response arrived: there was no connection, or the head of the response did not arrive in time.
-    package var isUnanswered: Bool { code == .unreachable || phase == .connect || phase == .head }
-
     /// The time until which the server asked clients to send no requests, and the number of seconds until then; `nil`
     /// if it did not ask.
     package var hold: (until: Timestamp, seconds: Int)? {

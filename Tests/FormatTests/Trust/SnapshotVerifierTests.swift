@@ -14,8 +14,10 @@ struct SnapshotVerifierTests {
         verifier = SnapshotVerifier(TrustPolicy(roots: try made.anchors))
     }
 
-    private func snapshot(of timestamp: Timestamp, signedBy chain: TestChain) throws -> UnverifiedSnapshot {
-        let payload = Bytes(utf8: #"{"data":[{"id":"a"}],"last_modified":"\#(timestamp)"}"#)
+    private func snapshot(
+        of timestamp: Timestamp = TestPKI.now, signedBy chain: TestChain, text: String = ""
+    ) throws -> UnverifiedSnapshot {
+        let payload = Bytes(utf8: #"{"data":[{"id":"a","text":"\#(text)"}],"last_modified":"\#(timestamp)"}"#)
         let signature = try chain.signature(over: payload)
         let metadata = #"{"signature":{"signature":"\#(signature)","mode":"p384ecdsa","x5u":"u"}}"#
         return UnverifiedSnapshot(
@@ -38,6 +40,32 @@ struct SnapshotVerifierTests {
             #expect(throws: Failure.newerThanVerification(collection, timestamp: timestamp, time: TestPKI.now)) {
                 try verify(timestamp, at: TestPKI.now)
             }
+        }
+    }
+
+    /// A large payload is hashed on a second thread, beside the chain.
+    @Test(arguments: [true, false])
+    func largePayload(isIntact: Bool) throws {
+        let text = String(repeating: "y", count: 200_000)
+        let signed = try snapshot(signedBy: made, text: text)
+        let given = isIntact ? signed : try snapshot(signedBy: made, text: text + "z")
+        let claim = UnverifiedSnapshot(collection: collection, payload: given.payload, metadata: signed.metadata)
+        let result = Result { try verifier.believe(claim, .kept(try made.pem, verifiedAt: TestPKI.now)) }
+        #expect((try? result.get())?.provenance.isSigned == (isIntact ? true : nil))
+    }
+
+    /// The pin authenticates the root. Whether the root has signed itself is checked before a chain is kept.
+    @Test func pinnedCertificateThatIsNoRoot() throws {
+        var pki = TestPKI()
+        pki.root.forger = pki.intermediate.key
+        let made = try pki.issue()
+        let (snapshot, pem) = (try snapshot(of: TestPKI.now, signedBy: made), try made.pem)
+        let policy = TrustPolicy(roots: try made.anchors)
+        #expect(throws: Never.self) {
+            try SnapshotVerifier(policy, checksRoots: false).believe(snapshot, .kept(pem, verifiedAt: TestPKI.now))
+        }
+        #expect(throws: Failure.self) {
+            try SnapshotVerifier(policy).believe(snapshot, .kept(pem, verifiedAt: TestPKI.now))
         }
     }
 

@@ -1,12 +1,12 @@
 // What an app does at its start, alone in a process, for whole-process measurements: makes a service, gets records
 // twice, and attachments. It links what an app links, no more.
 //
-//     rsbench-app SOURCE DUMPS STORAGE ROOT COLLECTION
+//     rsbench-app SOURCE DUMPS STORAGE ROOT SERVER COLLECTION...
 //
 // SOURCE is `nothing` (an empty process), `embedded` (the bundle as memory of the program), `directory` or `cache`; or
-// `sync`, an app's first sync of all collections of DUMPS, of which it has none yet, into STORAGE; or `unchanged`, a
-// sync after that one, which finds all of them up to date. The server is the one that the lock names. Prints one line
-// of JSON, times in milliseconds.
+// `sync`, an app's first sync of the collections, of which it has none yet, into STORAGE; or `unchanged`, a sync after
+// that one, which finds all of them up to date. Other sources read the first collection. Prints one line of JSON, times
+// in milliseconds, and exits without freeing the service.
 
 #if Lab
 import RemoteSettings
@@ -26,27 +26,26 @@ func fail(_ reason: String) -> Never {
 
 let arguments = CommandLine.arguments
 let sources = ["nothing", "embedded", "directory", "cache", "sync", "unchanged"]
-guard arguments.count == 6, sources.contains(arguments[1]) else {
-    fail("usage: rsbench-app \(sources.joined(separator: "|")) DUMPS STORAGE ROOT COLLECTION")
+guard arguments.count > 6, sources.contains(arguments[1]) else {
+    fail("usage: rsbench-app \(sources.joined(separator: "|")) DUMPS STORAGE ROOT SERVER COLLECTION...")
 }
-let (source, dumps, id) = (arguments[1], arguments[2], try CollectionID(arguments[5]))
+/// The content of a file. The pages of a mapped file come from the page cache, as those of the program's own file do.
+func mapped(_ path: String) throws(Failure) -> Bytes { try MappedFile(path: path).bytes }
+
+let (source, dumps, id) = (arguments[1], arguments[2], arguments[6])
 
 if source == "nothing" {
     print("{}")
 } else {
-    // The pages of a mapped file come from the page cache, as those of the program's own file do.
-    let lock = try MappedFile(path: "\(dumps)/dumps.lock.json").bytes
-    let entries = try LockFile(parsing: lock, path: dumps).collections
-    guard let entry = entries[id] else { fail("\(dumps) has no \(id)") }
     let packaged: [PackagedSource] =
         switch source {
         case "embedded":
-            [.embedded(lock: lock, bundles: ["\(id)": try MappedFile(path: "\(dumps)/\(entry.bundle.path)").bytes])]
+            [.embedded(lock: try mapped("\(dumps)/dumps.lock.json"), bundles: [id: try mapped("\(dumps)/\(id).zip")])]
         case "directory": [.directory(dumps)]
         default: []
         }
     var config = RemoteSettingsConfig(
-        server: .custom(url: entry.server), packaged: packaged,
+        server: .custom(url: arguments[5]), packaged: packaged,
         trustRoots: try TrustAnchors(parsing: [arguments[4]]))
     config.allowsPlainHTTP = ["sync", "unchanged"].contains(source)
 
@@ -56,7 +55,7 @@ if source == "nothing" {
     let start = clock.now
     let service = RemoteSettingsService(storageDirectory: arguments[3], config: config)
     if ["sync", "unchanged"].contains(source) {
-        let clients = entries.keys.map { service.makeClient(collectionName: "\($0)") }
+        let clients = arguments[6...].map { service.makeClient(collectionName: $0) }
         let updated = try syncedNow(service)
         guard updated.count == (source == "sync" ? clients.count : 0) else {
             fail("\(updated.count) of \(clients.count) collections were updated")
@@ -64,7 +63,7 @@ if source == "nothing" {
         print("{\"first\": \(milliseconds(clock.now - start))}")
         exit(0)
     }
-    let client = service.makeClient(collectionName: "\(id)")
+    let client = service.makeClient(collectionName: id)
     let records = client.records
     let first = clock.now - start
     guard let records else { fail("\(client.status)") }
@@ -85,6 +84,7 @@ if source == "nothing" {
     print(
         "{\"first\": \(milliseconds(first)), \"second\": \(milliseconds(second)), \"attachment\": "
             + "\(milliseconds(attachment)), \"another\": \(milliseconds(another)), \"records\": \(count)}")
+    exit(0)
 }
 #else
 print("rsbench-app was built without its trait; try: swift build --traits Lab --product rsbench-app")

@@ -49,9 +49,9 @@ struct ConfigValueTests {
         #expect(config["i"].numberValue.int64Value == 9_007_199_254_740_993 && config.text("i") == "9007199254740993")
         #expect(config["z"].source == .remote && config["z"].jsonValue == .null && config.text("z") == "")
         #expect(config.text("o") == #"{"list":[1,2.5,-0.125],"text":"🦊"}"#)
-        #expect(config[jsonValue: "o"]?["text"]?.string == "🦊")
-        #expect(config[jsonValue: "j"]?["x"]?.number?.int64 == 1, "text is read as a document, as in Firebase")
-        #expect(config[jsonValue: "t"] == nil && config[jsonValue: "none"] == nil)
+        #expect(config["o"].jsonValue?["text"]?.string == "🦊")
+        #expect(config["j"].jsonValue?["x"]?.number?.int64 == 1, "text is read as a document, as in Firebase")
+        #expect(config["t"].jsonValue == nil && config["none"].jsonValue == nil)
         struct Object: Decodable, Equatable { let list: [Double], text: String }
         let object: Object? = config[decodedValue: "o"]
         #expect(object == Object(list: [1, 2.5, -0.125], text: "🦊"))
@@ -178,7 +178,7 @@ struct ConfigValueTests {
         let config = place.start()
         try config.setDefaults(from: Defaults())
         #expect(config.text("banner") == "x" && config.text("colours") == #"["red"]"#)
-        #expect(config[jsonValue: "nested"]?["a"]?.number?.int64 == 1)
+        #expect(config["nested"].jsonValue?["a"]?.number?.int64 == 1)
         #expect(throws: RemoteConfigError.self) { try config.setDefaults(from: ["no", "dictionary"]) }
         #expect(throws: RemoteConfigError.self) { try config.setDefaults(from: 5) }
         #expect(config.text("banner") == "x", "what was set stays")

@@ -211,7 +211,7 @@ extension ServerTests {
 
         /// Whoever can write to a directory that is not trusted can shorten a bundle while it is read. A mapped file
         /// would end the process (SIGBUS).
-        @Test(arguments: [(100_000, 200), (Limits.copiedBundleBytes + 1, 20)])
+        @Test(arguments: [(100_000, 200), (16 << 20, 20)])
         func aBundleThatIsShortenedWhileItIsRead(size: Int, rounds: Int) async throws {
             let collection = try place.server.makeCollection()
             try collection.put("a")
@@ -238,8 +238,8 @@ extension ServerTests {
             let early = client()
             let record = try #require(early.recordsByID?["b"])
             try write(0)
-            // What was verified is what is used, whatever becomes of the file.
-            #expect(early.localAttachment(for: record)?.bytes == Bytes(Array(content)))
+            // The records that were verified are used, whatever becomes of the file; an attachment is copied from it.
+            #expect(early.recordsByID?["b"] == record && early.localAttachment(for: record) == nil)
             #expect(client().records == nil)
             // Cut short and written again without an end, while others begin to read.
             let writer = Task.detached {

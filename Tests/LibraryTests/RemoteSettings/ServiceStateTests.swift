@@ -2,6 +2,7 @@ import Foundation
 import RemoteSettingsHTTP
 import RemoteSettingsModel
 import RemoteSettingsTesting
+import SnapshotBundle
 import Testing
 @testable import RemoteSettings
 
@@ -180,6 +181,24 @@ import Testing
             _ = try? await client.sync()
             #expect(service.clockSkew == .seconds(-10))
         }
+    }
+
+    /// A sync that finds nothing new writes nothing, unless the time of the last one is ten minutes old.
+    @Test func syncWithoutNewsWritesNothing() async throws {
+        let collection = try place.server.makeCollection()
+        try collection.put("a")
+        let now = Mutex(Timestamp(milliseconds: 1_800_000_000_000))
+        let service = place.service { $0.environment.now = { now.withLock { $0 } } }
+        let client = service.makeClient(collectionName: collection.name)
+        func index() throws -> FileIdentity? { try FileStore.identity("\(place.storage)/index.json") }
+        try await client.sync()
+        let first = try index()
+        now.withLock { $0 = $0.advanced(by: .seconds(599)) }
+        #expect(try await service.sync() == [])
+        #expect(try index() == first && service.lastCheck == now.withLock { $0 })
+        now.withLock { $0 = $0.advanced(by: .seconds(1)) }
+        try await service.sync()
+        #expect(try index() != first && place.service().lastCheck == now.withLock { $0 })
     }
 
     @Test(arguments: ["Thu, 01 Jan 1970 00:00:00 GMT", "Fri, 31 Dec 9999 23:59:59 GMT"])

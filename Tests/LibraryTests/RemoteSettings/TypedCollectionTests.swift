@@ -79,19 +79,6 @@ extension ServerTests {
             #expect(try await client.fetchRecords(query).map(\.value) == [3, 2, 1])
         }
 
-        @Test func itsFiltersAreTheAppsOwn() throws {
-            let collection = try place.server.makeCollection()
-            try collection.put("for-beta", ["filter_expression": "env.channel == 'beta'"])
-            try collection.put("for-all")
-            let source = try place.server.packaged(collection)
-            let embedded = TypedCollection(collection.id, in: source)
-            let service = place.service {
-                $0.packaged = [source]
-                $0.server = .custom(url: "https://elsewhere.example")
-            }
-            #expect(service.makeClient(embedded).records.map(\.id) == ["for-all"])
-        }
-
         @Test func theFallbackFollowsTheAppsContext() throws {
             let collection = try place.server.makeCollection()
             try collection.put("for-beta", ["filter_expression": "env.channel == 'beta'"])

@@ -286,11 +286,4 @@ extension Failure {
     package func facts<Value>(as type: Value.Type = Value.self) -> Value? {
         if case .facts(let facts)? = cause { facts.value as? Value } else { nil }
     }
-
-    /// Returns the same failure with a cause.
-    package func caused(by cause: Cause) -> Self {
-        var copy = self
-        copy.cause = cause
-        return copy
-    }
 }

@@ -78,9 +78,6 @@ package struct Limits: Sendable, Hashable {
     package static let metadataBytes = 1 << 20
     /// The maximum size of a bundle's `manifest.json`, in bytes.
     package static let manifestBytes = 128 << 20
-    /// The maximum size, in bytes, of a bundle that is copied to memory. A bundle that other users can modify is copied
-    /// before it is read. A larger copy is an unnamed file in the temporary directory.
-    package static let copiedBundleBytes = 16 << 20
     /// The maximum number of signatures to check in a collection's metadata.
     package static let signatures = 16
     /// The longest wait in seconds while another process is writing to the same storage directory.

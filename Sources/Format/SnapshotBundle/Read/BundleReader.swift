@@ -23,11 +23,24 @@ package struct BundleReader: Sendable {
         try self.init(MappedFile(path: path))
     }
 
-    /// Copies a file that other users may modify while it is read, and reads the copy's ZIP directory. Does I/O.
+    /// Reads a file that other users may modify while it is read. Does I/O.
+    ///
+    /// Everything but the attachments is copied to memory. The file stays open: an attachment is copied when it is
+    /// read.
     ///
     /// - Throws: the errors of ``init(path:)``.
     package init(copying path: String) throws(Failure) {
-        try self.init(MappedFile(copying: path))
+        let copy = try MappedFile(copying: path) { (bytes, load) throws(Failure) in
+            try load(max(0, bytes.count - ZIPLayout.mostEnd)..<bytes.count)
+            do throws(Failure) {
+                try load(bytes.withRawSpan { (raw) throws(Failure) in try ZIPEnd(raw, file: path).directory })
+                try load(0..<ZIPDirectory(bytes, file: path).startOfAttachments())
+            } catch {
+                // The reader of the whole file says what is wrong with it.
+                try load(0..<bytes.count)
+            }
+        }
+        try self.init(copy)
     }
 
     /// Reads the ZIP directory of a file that is already mapped, even if its path leads to another file by now.
@@ -44,7 +57,10 @@ package struct BundleReader: Sendable {
     package var size: UInt64 { UInt64(file.count) }
 
     /// The SHA-256 of the whole file. Reads every byte.
-    package var fileDigest: SHA256Digest { mapping?.digest() ?? SHA256Digest(hashing: file) }
+    package func fileDigest() throws(Failure) -> SHA256Digest {
+        guard let mapping else { return SHA256Digest(hashing: file) }
+        return mapping.isCopy ? try FileStore.digest(of: mapping.path) : mapping.digest()
+    }
 
     private init(_ bytes: Bytes, name: String, mapping: MappedFile?) throws(Failure) {
         let head: BundleHead

@@ -158,8 +158,8 @@ extension BundleReader {
             }
             try verify(start + offset, size: file.size, sha256: file.sha256, with: inflater)
             // Pages that were read count toward the memory of the process until they are released.
-            let data = try directory.open(start + offset).data
-            let range = (read?.lowerBound ?? data.lowerBound)..<data.upperBound
+            let entry = try directory.range(of: start + offset)
+            let range = (read?.lowerBound ?? entry.lowerBound)..<entry.upperBound
             let isLarge = range.count >= 1 << 20 || offset == files.count - 1
             if isLarge { mapping?.discard(range) }
             read = isLarge ? nil : range
@@ -169,8 +169,9 @@ extension BundleReader {
     /// Checks that nothing except its data descriptor follows the data of each entry.
     private func checkPlaces() throws(Failure) {
         for index in 0..<directory.count {
-            let (entry, data, end) = try directory.open(index)
-            try directory.bytes.withRawSpan { (raw) throws(Failure) in
+            let bytes = try bytes(of: index)
+            let (entry, data, end) = try directory.open(index, in: bytes)
+            try bytes.withRawSpan { (raw) throws(Failure) in
                 try LocalHeader.checkDescriptor(of: entry, in: raw, data.upperBound..<end, file: name)
             }
         }

@@ -1,16 +1,16 @@
 import RemoteSettingsModel
 
-/// The bytes of a regular file, read-only: the file itself mapped into memory, or a private copy of it.
+/// The bytes of a regular file, read-only: the file itself mapped into memory, or a private copy of parts of it.
 ///
 /// They are valid as long as this object or any slice of its ``bytes`` exists. If the mapped file is truncated, a
 /// process that reads the bytes crashes (SIGBUS). Therefore programs and tools replace a bundle only by renaming a
 /// complete file, which does not affect an existing mapping. For files that other users may modify, use
-/// ``init(copying:)``.
+/// ``init(copying:parts:)``.
 package final class MappedFile: Sendable {
     package let path: String
     package let bytes: Bytes
-    /// Whether discarded pages can be read from the file again.
-    private let isBacked: Bool
+    /// The open file that parts are copied from; `nil` for a mapped file.
+    private let source: Int32?
 
     /// Opens, maps and closes the file. Does I/O, but does not read the file's contents yet.
     ///
@@ -19,30 +19,49 @@ package final class MappedFile: Sendable {
         let file = try Failure.reading { () throws(Failure) in try ReadableFile(path) }
         defer { withExtendedLifetime(file) {} }
         self.path = path
-        isBacked = true
+        source = nil
         bytes = try Self.map(file.descriptor, size: file.size, path)
     }
 
-    /// Copies a file that other users may modify or truncate while it is read, so that the bytes that are verified are
-    /// the same as those that are used. The copy is in memory. If it is larger than ``Limits/copiedBundleBytes``, it is
-    /// a file without a name in the temporary directory. Does I/O.
+    /// Copies parts of a file that other users may modify or truncate while it is read, so that the bytes that are
+    /// verified are the same as those that are used. Does I/O.
     ///
-    /// - Throws: an `unreadable` ``Failure`` with the system's message.
-    package init(copying path: String) throws(Failure) {
+    /// - Parameters:
+    ///   - path: the file, which stays open.
+    ///   - parts: copies the parts that are needed, with a function that copies a range into the bytes. All other bytes
+    ///     of ``bytes`` are zero and need no memory; ``copy(_:)`` copies them later.
+    /// - Throws: an `unreadable` ``Failure`` with the system's message, or the error of `parts`.
+    init(
+        copying path: String, parts: (Bytes, (Range<Int>) throws(Failure) -> Void) throws(Failure) -> Void
+    ) throws(Failure) {
         let file = try Failure.reading { () throws(Failure) in try ReadableFile(path) }
         defer { withExtendedLifetime(file) {} }
         self.path = path
-        if file.size > Limits.copiedBundleBytes, let copy = try? FileStore.makeUnnamedFile() {
-            defer { close(copy) }
-            if Self.copy(file, to: copy) {
-                bytes = try Self.map(copy, size: file.size, path)
-                isBacked = true
-                return
-            }
+        let source = fcntl(file.descriptor, F_DUPFD_CLOEXEC, 0)
+        guard source >= 0 else { throw Self.failure(path, lastSystemError()) }
+        self.source = source
+        let (address, memory) = try unsafe Self.makeMemory(max(1, file.size), path)
+        bytes = memory[0..<file.size]
+        try parts(bytes) { (range) throws(Failure) in
+            try unsafe Self.read(range.clamped(to: 0..<file.size), of: source, path, to: address)
         }
-        // If the temporary directory is full, try to copy the file to memory.
-        bytes = try Self.read(file)
-        isBacked = false
+    }
+
+    deinit { if let source { close(source) } }
+
+    /// Whether the bytes are a private copy.
+    var isCopy: Bool { source != nil }
+
+    /// Returns bytes in which these ranges have the content of the file: those of a mapped file, or a new copy.
+    ///
+    /// A copy has the size of the file, and only the ranges need memory.
+    func copy(_ ranges: [Range<Int>]) throws(Failure) -> Bytes {
+        guard let source else { return bytes }
+        let (address, copy) = try unsafe Self.makeMemory(bytes.count, path)
+        for range in ranges {
+            try unsafe Self.read(range.clamped(to: 0..<bytes.count), of: source, path, to: address)
+        }
+        return copy
     }
 
     private static func failure(_ path: String, _ found: String) -> Failure {
@@ -56,60 +75,27 @@ package final class MappedFile: Sendable {
         return unsafe owned(address, size)
     }
 
-    /// Reads a whole file into memory that is private to this process.
-    private static func read(_ file: ReadableFile) throws(Failure) -> Bytes {
-        let size = file.size
-        guard size > 0 else { return Bytes() }
-        guard let (address, bytes) = unsafe makeMemory(size) else { throw failure(file.path, lastSystemError()) }
-        let memory = unsafe UnsafeMutableRawBufferPointer(start: address, count: size)
-        guard let count = unsafe readFully(file.descriptor, into: memory, at: 0) else {
-            throw failure(file.path, lastSystemError())
+    /// Reads a range of a file to the same place behind an address.
+    private static func read(
+        _ range: Range<Int>, of source: Int32, _ path: String, to address: UnsafeMutableRawPointer
+    ) throws(Failure) {
+        guard !range.isEmpty else { return }
+        let memory = unsafe UnsafeMutableRawBufferPointer(start: address + range.lowerBound, count: range.count)
+        guard let count = unsafe readFully(source, into: memory, at: range.lowerBound) else {
+            throw failure(path, lastSystemError())
         }
-        guard count == size else {
+        guard count == range.count else {
             throw failure(
-                file.path, "the file was truncated while it was being read: only \(count) of \(size) bytes were read")
+                path, "the file was truncated while it was being read: \(range.count - count) bytes are missing")
         }
-        return bytes
     }
 
-    /// Allocates memory for a copy. With pages of 4 KiB, this would take ten times as long as copying the bytes, so it
-    /// uses pages of 2 MiB if the system supports them. The last one of them may be half empty.
-    private static func makeMemory(_ size: Int) -> (address: UnsafeMutableRawPointer, bytes: Bytes)? {
-        #if os(Linux)
-        let page = 2 << 20
-        let inLargePages = size.saturatingAdding(page / 2) / page * page
-        #else
-        let (page, inLargePages) = (0, 0)
-        #endif
-        let mapped = inLargePages == 0 ? size : max(size, inLargePages).saturatingAdding(page)
-        let start = unsafe mmap(nil, mapped, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)
-        guard let start = unsafe start, unsafe start != MAP_FAILED else { return nil }
-        var address = unsafe start
-        #if os(Linux)
-        if inLargePages > 0 {
-            unsafe address = unsafe start.alignedUp(toMultipleOf: page)
-            // If the system ignores this advice, the copy has small pages.
-            _ = unsafe madvise(address, inLargePages, MADV_HUGEPAGE)
-        }
-        #endif
-        // The unused memory before and after the copy is never accessed, so it costs nothing.
-        let offset = unsafe address - start
-        return unsafe (address, owned(start, mapped)[offset..<offset + size])
-    }
-
-    /// Copies the file to an open descriptor.
-    ///
-    /// - Returns: whether all bytes were copied.
-    private static func copy(_ file: ReadableFile, to copy: Int32) -> Bool {
-        var piece = [UInt8](repeating: 0, count: 1 << 20)
-        var offset = 0
-        while offset < file.size {
-            guard let count = try? file.next(into: &piece), count > 0,
-                unsafe piece.span.extracting(0..<count).withUnsafeBytes({ unsafe writeFully(copy, $0, at: offset) })
-            else { return false }
-            offset += count
-        }
-        return true
+    private static func makeMemory(
+        _ size: Int, _ path: String
+    ) throws(Failure) -> (address: UnsafeMutableRawPointer, bytes: Bytes) {
+        let start = unsafe mmap(nil, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)
+        guard let start = unsafe start, unsafe start != MAP_FAILED else { throw failure(path, lastSystemError()) }
+        return unsafe (start, owned(start, size))
     }
 
     private static func owned(_ address: UnsafeMutableRawPointer, _ size: Int) -> Bytes {
@@ -134,7 +120,7 @@ package final class MappedFile: Sendable {
     /// Releases the pages in `range`, so that only a small part of a large file is in memory while it is read from
     /// start to end. The system reads the pages from the file again when they are needed.
     func discard(_ range: Range<Int>) {
-        guard isBacked, !bytes.isEmpty else { return }
+        guard !isCopy, !bytes.isEmpty else { return }
         unsafe bytes.withUnsafeBytes { whole in
             let page = Int(getpagesize())
             let start = (range.lowerBound + page - 1) / page * page

@@ -14,9 +14,12 @@ extension CertificateChain {
     ///   - signer: the name that the leaf must have as a DNS subject alternative name.
     ///   - time: the time at which every certificate must be valid. The first and the last moment of a validity period
     ///     are included.
+    ///   - checksRoot: whether the root must have signed itself. The pin already authenticates every byte of the root;
+    ///     this detects that someone has pinned a certificate that is not a root, so it is checked before a chain is
+    ///     packaged or stored, and not in each read.
     /// - Throws: ``Failure`` with the first violated rule and the certificate that violates it.
     package func verified(
-        anchors: TrustAnchors, signer: SignerName, at time: Timestamp
+        anchors: TrustAnchors, signer: SignerName, at time: Timestamp, checksRoot: Bool = true
     ) throws(Failure) -> VerifiedChain {
         try ChainOrder(certificates: certificates).check()
         guard anchors.roots.contains(root) else { throw .untrustedRoot(found: root, pinned: anchors.roots) }
@@ -35,9 +38,7 @@ extension CertificateChain {
         for (certificate, issuer) in zip(certificates, issuers) {
             try certificate.checkSignature(by: issuer)
         }
-        // The pin already authenticates every byte of the root. This check detects that someone has pinned a
-        // certificate that is not a root.
-        if let last = certificates.last { try last.checkSignature(by: last) }
+        if checksRoot, let last = certificates.last { try last.checkSignature(by: last) }
 
         return VerifiedChain(
             pem: pem, signer: signer, root: root,

@@ -1,3 +1,4 @@
+import Dispatch
 import RemoteSettingsModel
 
 /// What speaks for a state that is not trusted yet.
@@ -37,10 +38,18 @@ package final class SnapshotVerifier: Sendable {
     package static let mostChains = 64
 
     package let policy: TrustPolicy
+    private let checksRoots: Bool
     private let chains = Mutex<[Key: VerifiedChain]>([:])
 
-    package init(_ policy: TrustPolicy) {
+    /// The size of a payload in bytes from which its hash is computed on a second thread, beside the chain.
+    private static let leastShared = 128 << 10
+
+    /// Creates a verifier.
+    ///
+    /// - Parameter checksRoots: see ``CertificateChain/verified(anchors:signer:at:checksRoot:)``.
+    package init(_ policy: TrustPolicy, checksRoots: Bool = true) {
         self.policy = policy
+        self.checksRoots = checksRoots
     }
 
     /// Turns an unverified state into a trusted ``Snapshot``. Nothing else does.
@@ -82,11 +91,25 @@ package final class SnapshotVerifier: Sendable {
             throw .newerThanVerification(state.collection, timestamp: state.timestamp, time: time)
         }
         let signer = policy.signer(for: state.collection)
-        let message = SignedMessage(state.payload.bytes)
+        let payload = state.payload.bytes
+        let chains = Mutex<[Result<VerifiedChain, Failure>]>([])
+        let hash = Mutex<SignedMessage?>(nil)
+        @Sendable func run(_ part: Int) {
+            guard part == 0 else { return hash.withLock { $0 = SignedMessage(payload) } }
+            let verified = KeptChains(text: pem).chains.map { kept in
+                Result { () throws(Failure) in try verifiedChain(kept, signer: signer, at: time) }
+            }
+            chains.withLock { $0 = verified }
+        }
+        if payload.count < Self.leastShared {
+            for part in 0...1 { run(part) }
+        } else {
+            DispatchQueue.concurrentPerform(iterations: 2, execute: run)
+        }
+        let message = hash.withLock { $0 } ?? SignedMessage(payload)
         var newest: VerifiedChain?
         var failure: Failure?
-        for kept in KeptChains(text: pem).chains {
-            let chain = Result { () throws(Failure) in try verifiedChain(kept, signer: signer, at: time) }
+        for chain in chains.withLock({ $0 }) {
             do throws(Failure) {
                 let found = try state.newestChain(of: state.chains(chain), signer: signer, message)
                 if newest.map({ $0.leafNotBefore < found.leafNotBefore }) ?? true { newest = found }
@@ -106,7 +129,8 @@ package final class SnapshotVerifier: Sendable {
         _ pem: Bytes, signer: SignerName, at time: Timestamp
     ) throws(Failure) -> VerifiedChain {
         if let known = chains.withLock({ $0[Key(pem: pem, signer: signer)] })?.valid(at: time) { return known }
-        let chain = try CertificateChain(pem: pem).verified(anchors: policy.roots, signer: signer, at: time)
+        let chain = try CertificateChain(pem: pem).verified(
+            anchors: policy.roots, signer: signer, at: time, checksRoot: checksRoots)
         chains.withLock { chains in
             // Empty the cache when it is full: a process that runs for years encounters a new chain every few weeks.
             if chains.count >= Self.mostChains { chains = [:] }

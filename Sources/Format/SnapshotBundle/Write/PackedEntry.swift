@@ -134,11 +134,18 @@ extension BundleReader {
         return directory.isDeflated(at: 1) ? .deflate : .storedRecords
     }
 
+    /// Returns bytes in which an entry is at its place: those of the whole file, or a copy of an attachment.
+    func bytes(of index: Int) throws(Failure) -> Bytes {
+        guard let mapping, index >= directory.fixedCount else { return directory.bytes }
+        return try mapping.copy([directory.range(of: index), directory.recordRange(of: index)])
+    }
+
     func entry(_ index: Int) throws(Failure) -> PackedEntry {
-        let (entry, place, _) = try directory.open(index)
+        let bytes = try bytes(of: index)
+        let (entry, place, _) = try directory.open(index, in: bytes)
         return PackedEntry(
-            size: entry.size, crc: entry.crc, isDeflated: entry.method == ZIPLayout.deflated,
-            bytes: directory.bytes[place], file: name, name: directory.name(at: index), mapping: mapping,
+            size: entry.size, crc: entry.crc, isDeflated: entry.method == ZIPLayout.deflated, bytes: bytes[place],
+            file: name, name: directory.name(at: index), mapping: mapping,
             start: place.lowerBound)
     }
 

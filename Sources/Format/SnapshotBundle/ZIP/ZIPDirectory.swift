@@ -91,13 +91,31 @@ struct ZIPDirectory: Sendable {
 
     /// Returns an entry's record, and the position of its data according to its local header, which must match the
     /// record.
-    func open(_ index: Int) throws(Failure) -> (entry: ZIPEntry, data: Range<Int>, end: Int) {
+    ///
+    /// - Parameter bytes: bytes in which the entry is at its place.
+    func open(_ index: Int, in bytes: Bytes) throws(Failure) -> (entry: ZIPEntry, data: Range<Int>, end: Int) {
         let entry = try record(index)
-        let end = try index + 1 < count ? record(index + 1).headerOffset : range.lowerBound
+        let end = try range(of: index).upperBound
         let data = try bytes.withRawSpan { (raw) throws(Failure) -> Range<Int> in
             try LocalHeader.data(of: entry, in: raw, end: end, file: file)
         }
         return (entry, data, end)
+    }
+
+    /// Returns the range of an entry in the file, with its local header.
+    func range(of index: Int) throws(Failure) -> Range<Int> {
+        let start = try record(index).headerOffset
+        return try start..<max(start, index + 1 < count ? record(index + 1).headerOffset : range.lowerBound)
+    }
+
+    /// Returns the range of an entry's record in the directory, with which its local header is compared.
+    func recordRange(of index: Int) -> Range<Int> {
+        records[index]..<(index + 1 < count ? records[index + 1] : range.upperBound)
+    }
+
+    /// Returns the place in the file at which the attachments begin.
+    func startOfAttachments() throws(Failure) -> Int {
+        try attachmentCount > 0 ? record(fixedCount).headerOffset : range.lowerBound
     }
 
     private func record(_ index: Int) throws(Failure) -> ZIPEntry {

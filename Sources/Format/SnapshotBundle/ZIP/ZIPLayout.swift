@@ -14,6 +14,8 @@ enum ZIPLayout {
     static let zip64EndSize = 56
     static let zip64LocatorSize = 20
     static let endSize = 22
+    /// The size of the end of a file that says where the directory is.
+    static let mostEnd = zip64EndSize + zip64LocatorSize + endSize
     static let descriptorSize = 16
     static let zip64DescriptorSize = 24
 

@@ -106,14 +106,6 @@ extension RemoteConfigReading {
         return keys.filter { $0.utf8.starts(with: prefix.utf8) }
     }
 
-    /// Returns the value of a key as JSON; `nil` if it is not JSON. See ``RemoteConfigValue/jsonValue``.
-    public subscript(jsonValue key: String) -> RemoteSettingsJSON? { configValue(forKey: key).jsonValue }
-
-    /// Returns the members of a key's value if it is an object; see ``RemoteConfigValue/jsonObject``.
-    @available(*, deprecated, message: "use configValue(forKey:).jsonObject; config[jsonValue:] is a JSONValue")
-    @_disfavoredOverload
-    public subscript(jsonValue key: String) -> [String: AnyHashable]? { configValue(forKey: key).jsonObject }
-
     /// Returns the value of a key decoded as a type of the app; `nil` if ``RemoteConfigValue/decoded(as:decoder:)``
     /// throws.
     public subscript<Value: Decodable>(

@@ -125,48 +125,48 @@ extension CollectionStatus.Source: Codable {
 
 extension CollectionStatus.Unused.Reason: Codable {
     private enum CodingKeys: String, CodingKey { case code, found, expected, why, text }
+    private typealias Members = (CodingKeys) throws -> String
+
+    private static let codes: [(code: String, make: @Sendable (Members) throws -> Self)] = [
+        ("older", { _ in .older }),
+        ("otherServer", { .otherServer(found: try $0(.found), expected: try $0(.expected)) }),
+        ("otherBucket", { .otherBucket(found: try $0(.found)) }),
+        ("unsigned", { _ in .unsigned }),
+        ("signatureLost", { _ in .signatureLost }),
+        ("notTrusted", { .notTrusted(try $0(.why)) }),
+        ("notFound", { _ in .notFound }),
+        ("invalidName", { .invalidName(try $0(.why)) }),
+        ("damaged", { .damaged(try $0(.why)) }),
+        ("failedInApp", { .failedInApp(try $0(.why)) }),
+        ("packagedOnly", { _ in .packagedOnly }),
+        ("unreadableSource", { .unreadableSource(try $0(.why)) }),
+    ]
 
     /// Decodes a reason. A reason that only a later version has is decoded as ``unknown(_:)``.
     public init(from decoder: any Decoder) throws {
         let members = try decoder.container(keyedBy: CodingKeys.self)
-        func member(_ key: CodingKeys) throws -> String { try members.decode(String.self, forKey: key) }
-        switch try member(.code) {
-        case "older": self = .older
-        case "otherServer": self = .otherServer(found: try member(.found), expected: try member(.expected))
-        case "otherBucket": self = .otherBucket(found: try member(.found))
-        case "unsigned": self = .unsigned
-        case "signatureLost": self = .signatureLost
-        case "notTrusted": self = .notTrusted(try member(.why))
-        case "notFound": self = .notFound
-        case "invalidName": self = .invalidName(try member(.why))
-        case "damaged": self = .damaged(try member(.why))
-        case "failedInApp": self = .failedInApp(try member(.why))
-        case "packagedOnly": self = .packagedOnly
-        case "unreadableSource": self = .unreadableSource(try member(.why))
-        case let code: self = .unknown(try members.decodeIfPresent(String.self, forKey: .text) ?? code)
-        }
+        let code = try members.decode(String.self, forKey: .code)
+        let known = Self.codes.first { $0.code == code }
+        self =
+            try known?.make { try members.decode(String.self, forKey: $0) }
+            ?? .unknown(try members.decodeIfPresent(String.self, forKey: .text) ?? code)
     }
 
     /// Encodes the reason's code, its associated values, and its description.
     public func encode(to encoder: any Encoder) throws {
-        let (code, found, expected, why): (String, String?, String?, String?) =
+        let values: [CodingKeys: String] =
             switch self {
-            case .older: ("older", nil, nil, nil)
-            case .otherServer(let found, let expected): ("otherServer", found, expected, nil)
-            case .otherBucket(let found): ("otherBucket", found, nil, nil)
-            case .unsigned: ("unsigned", nil, nil, nil)
-            case .signatureLost: ("signatureLost", nil, nil, nil)
-            case .notTrusted(let why): ("notTrusted", nil, nil, why)
-            case .notFound: ("notFound", nil, nil, nil)
-            case .invalidName(let why): ("invalidName", nil, nil, why)
-            case .damaged(let why): ("damaged", nil, nil, why)
-            case .failedInApp(let why): ("failedInApp", nil, nil, why)
-            case .packagedOnly: ("packagedOnly", nil, nil, nil)
-            case .unreadableSource(let why): ("unreadableSource", nil, nil, why)
-            case .unknown: ("unknown", nil, nil, nil)
+            case .otherServer(let found, let expected): [.found: found, .expected: expected]
+            case .otherBucket(let found): [.found: found]
+            case .notTrusted(let why), .invalidName(let why), .damaged(let why), .failedInApp(let why),
+                .unreadableSource(let why):
+                [.why: why]
+            default: [:]
             }
+        let known = try Self.codes.first { known in try known.make { values[$0] ?? "" } == self }
         try encoder.encode(members: [
-            "code": code, "found": found, "expected": expected, "why": why, "text": description,
+            "code": known?.code ?? "unknown", "found": values[.found], "expected": values[.expected],
+            "why": values[.why], "text": description,
         ])
     }
 }
@@ -174,51 +174,32 @@ extension CollectionStatus.Unused.Reason: Codable {
 extension RemoteSettingsError: Codable {
     private enum CodingKeys: String, CodingKey { case code, seconds, text }
 
+    private static let codes: [(code: String, make: @Sendable (_ text: String, _ pause: Duration) -> Self)] = [
+        ("cancelled", { _, _ in .cancelled }), ("closed", { _, _ in .closed }), ("noClient", { _, _ in .noClient }),
+        ("backoff", { _, pause in .backoff(pause) }), ("offline", { text, _ in .offline(reason: text) }),
+        ("unavailable", { text, _ in .unavailable(reason: text) }),
+        ("timedOut", { text, _ in .timedOut(reason: text) }), ("notAllowed", { text, _ in .notAllowed(reason: text) }),
+        ("untrusted", { text, _ in .untrusted(reason: text) }), ("rejected", { text, _ in .rejected(reason: text) }),
+        ("storage", { text, _ in .storage(reason: text) }), ("invalidName", { text, _ in .invalidName(reason: text) }),
+        ("notFound", { text, _ in .notFound(reason: text) }), ("other", { text, _ in .other(reason: text) }),
+    ]
+
     /// Decodes an error. An error that only a later version has is decoded as ``other(reason:)``.
     public init(from decoder: any Decoder) throws {
         let members = try decoder.container(keyedBy: CodingKeys.self)
         let text = try members.decode(String.self, forKey: .text)
-        switch try members.decode(String.self, forKey: .code) {
-        case "cancelled": self = .cancelled
-        case "closed": self = .closed
-        case "noClient": self = .noClient
-        case "backoff": self = .backoff(try members.decodeSeconds(forKey: .seconds) ?? .zero)
-        case "offline": self = .offline(reason: text)
-        case "unavailable": self = .unavailable(reason: text)
-        case "timedOut": self = .timedOut(reason: text)
-        case "notAllowed": self = .notAllowed(reason: text)
-        case "untrusted": self = .untrusted(reason: text)
-        case "rejected": self = .rejected(reason: text)
-        case "storage": self = .storage(reason: text)
-        case "invalidName": self = .invalidName(reason: text)
-        case "notFound": self = .notFound(reason: text)
-        default: self = .other(reason: text)
-        }
+        let code = try members.decode(String.self, forKey: .code)
+        let pause = try members.decodeSeconds(forKey: .seconds) ?? .zero
+        self = Self.codes.first { $0.code == code }?.make(text, pause) ?? .other(reason: text)
     }
 
     /// Encodes the error's code and description, and the duration of a backoff.
     public func encode(to encoder: any Encoder) throws {
         let pause: Duration? = if case .backoff(let pause) = self { pause } else { nil }
-        try encoder.encode(members: ["code": code, "seconds": pause?.inSeconds, "text": description])
-    }
-
-    private var code: String {
-        switch self {
-        case .cancelled: "cancelled"
-        case .closed: "closed"
-        case .noClient: "noClient"
-        case .offline: "offline"
-        case .unavailable: "unavailable"
-        case .timedOut: "timedOut"
-        case .notAllowed: "notAllowed"
-        case .backoff: "backoff"
-        case .untrusted: "untrusted"
-        case .rejected: "rejected"
-        case .storage: "storage"
-        case .invalidName: "invalidName"
-        case .notFound: "notFound"
-        case .other: "other"
-        }
+        let known = Self.codes.first { $0.make(description, pause ?? .zero) == self }
+        try encoder.encode(members: [
+            "code": known?.code ?? "other", "seconds": pause?.inSeconds, "text": description,
+        ])
     }
 }
 

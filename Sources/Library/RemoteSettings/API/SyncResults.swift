@@ -43,14 +43,12 @@ public struct CollectionSyncResult: Hashable, Sendable {
 extension CollectionSyncResult: CustomStringConvertible {
     /// A line such as `main/regions: updated to 2026-11-29T06:00:00.000Z`.
     public var description: String {
-        let outcome =
-            switch result {
-            case .success(.upToDate(let timestamp)): "up to date, \(timestamp.rfc3339)"
-            case .success(.updated(let timestamp)): "updated to \(timestamp.rfc3339)"
-            case .success(.notAsked(let timestamp)): "not asked, \(timestamp.rfc3339)"
-            case .failure(let error): "failed: \(error)"
-            }
-        return "\(collection): \(outcome)"
+        switch result {
+        case .success(.upToDate(let timestamp)): "\(collection): up to date, \(timestamp.rfc3339)"
+        case .success(.updated(let timestamp)): "\(collection): updated to \(timestamp.rfc3339)"
+        case .success(.notAsked(let timestamp)): "\(collection): not asked, \(timestamp.rfc3339)"
+        case .failure(let error): "\(collection): failed: \(error)"
+        }
     }
 }
 

@@ -204,11 +204,6 @@ public final class RemoteSettingsService: Sendable {
         return collections.values.sorted { $0.id < $1.id }
     }
 
-    /// Discards the loaded records of every collection, so that the next read loads them from disk.
-    func forgetCollections() {
-        for collection in state.withLock({ Array($0.collections.values) }) { collection.forget() }
-    }
-
     /// Replaces the configuration, for existing clients as well. Running syncs are cancelled.
     ///
     /// The telemetry receiver is kept unless `config` contains one.
@@ -220,6 +215,7 @@ public final class RemoteSettingsService: Sendable {
         let session = Session(
             config, storage: old.storage, changes: changes, trials: old.trials, telemetry: old.telemetry)
         session.service = self
+        if session.serverIdentity == old.serverIdentity { session.notes.withLock { $0 = old.notes.withLock { $0 } } }
         if let problem = session.configurationProblem { throw problem }
         _ = try session.collectionID("x")
         let (replaced, goesOn, isShutDown) = state.withLock { state in
@@ -321,7 +317,8 @@ extension RemoteSettingsService {
     }
 
     /// The start time of the last successful sync of this process or an earlier one, by this device's clock; `nil` if
-    /// there was none. Reads the index of the storage directory, which is not verified.
+    /// there was none. A sync that changed nothing is stored for later processes if the stored time is ten minutes old.
+    /// Reads the index of the storage directory, which is not verified.
     public var lastCheck: RemoteSettingsTimestamp? { session.journal.lastCheck }
 
     /// The difference between this device's clock and the server's at the last sync of this process or an earlier one;
@@ -377,7 +374,7 @@ extension RemoteSettingsService {
         } catch {
             throw RemoteSettingsError(error)
         }
-        forgetCollections()
+        for collection in state.withLock({ Array($0.collections.values) }) { collection.forget() }
     }
 }
 

@@ -55,8 +55,8 @@ package final class Session: Sendable {
     /// The current downloads, by the path of the file they write.
     let downloads = SharedWork<String, Void, AttachmentProgress>()
     private let state: Mutex<State>
-    /// The collections whose successful syncs are not yet recorded in the index, with the start time of the run.
-    let successes = Mutex<[CollectionID: Timestamp]>([:])
+    /// What this process knows of its syncs, of which the index may have an earlier state.
+    let notes = Mutex(SyncNotes())
 
     package var limits: Limits { config.limits.all }
     package var isClosed: Bool { state.withLock { $0.isClosed } }
@@ -111,7 +111,7 @@ package final class Session: Sendable {
     var choice: SnapshotChoice {
         if let known = state.withLock({ $0.choice }) { return known }
         let choice = SnapshotChoice(
-            server: serverIdentity, verifier: SnapshotVerifier(trust), storage: storage,
+            server: serverIdentity, verifier: SnapshotVerifier(trust, checksRoots: false), storage: storage,
             packaged: PackagedLocks(config.packaged), isPackagedOnly: config.isPackagedOnly, logger: logger,
             now: config.environment.now)
         return state.withLock { state in

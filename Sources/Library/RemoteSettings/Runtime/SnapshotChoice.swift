@@ -283,7 +283,7 @@ extension SnapshotChoice {
                 try reader.verifyContents()
                 _ = try bundle.snapshot(verifier, isKnownSigned: false)
                 // The content hash does not cover some bytes of the file, such as the times in the ZIP directory.
-                let (found, expected) = (reader.fileDigest, bundle.lock.bundle.sha256)
+                let (found, expected) = (try reader.fileDigest(), bundle.lock.bundle.sha256)
                 guard found == expected else {
                     throw Failure(
                         .damaged, file: reader.name, expected: "SHA-256 \(expected), as in the lock file",

@@ -16,7 +16,7 @@ extension LocalCollection {
         let result = await session.syncs.run(
             id, expected: expected, owner: owner, outlivesCaller: outlivesCaller
         ) { [self] _ in
-            defer { session.keepSuccesses() }
+            defer { session.keepNotes() }
             do {
                 return .success(try await SyncRun(session, expected: expected, trigger: trigger).sync(self))
             } catch {
@@ -82,7 +82,7 @@ extension Session {
         _ collections: [LocalCollection], expected: Timestamp?, trigger: UptakeEvent.Trigger
     ) async -> Result<[CollectionSyncResult], any Error> {
         let began = now
-        defer { keepSuccesses() }
+        defer { keepNotes() }
         do {
             let run = try await SyncRun(self, expected: expected, trigger: trigger)
             let results = await collections.concurrentMap(width: Self.width) { collection in
@@ -122,6 +122,8 @@ struct SyncRun: Sendable {
     let monitor: MonitorChangeset
     /// The start time of the run.
     let began: Timestamp
+    /// What is called after a successful sync of a collection.
+    private let observers: [(CollectionID, @Sendable (_ began: Timestamp) async -> Void)]
     /// The monitor's own timestamp.
     var timestamp: Timestamp { monitor.timestamp }
 
@@ -134,6 +136,11 @@ struct SyncRun: Sendable {
         client = try session.startingRun()
         fetcher = session.fetcher(client)
         began = session.now
+        observers = (session.service?.liveClients ?? []).compactMap { client in
+            guard let observer = client.syncObserver.withLock({ $0 }), let id = try? client.collection().id
+            else { return nil }
+            return (id, observer)
+        }
         // Read the index and the lock files here, while libcurl is being loaded.
         _ = (session.choice, session.storage.index())
         let serverTime: Timestamp?
@@ -191,11 +198,7 @@ struct SyncRun: Sendable {
             session.report("\(id)", status, trigger, timestamp: outcome.timestamp, since: began)
             session.failures.recordSuccess(of: id)
             session.recordSuccess(of: id, in: self.began)
-            for client in session.service?.liveClients ?? [] {
-                guard let observer = client.syncObserver.withLock({ $0 }), (try? client.collection())?.id == id
-                else { continue }
-                await observer(began)
-            }
+            for (observed, observer) in observers where observed == id { await observer(began) }
             return CollectionSyncResult(id, .success(outcome), SyncUptake(status, nil))
         case .failure(let error):
             let status = UptakeEvent.Status(error, wasRetried: wasRetried())
@@ -221,8 +224,13 @@ struct SyncRun: Sendable {
 }
 
 extension Session {
-    /// The journal of the configured server. The journal of a different server is treated as empty.
-    var journal: SyncJournal { journal(in: storage.index()) }
+    /// The journal of the configured server, with what this process has not stored yet. The journal of a different
+    /// server is treated as empty.
+    var journal: SyncJournal {
+        var journal = journal(in: storage.index())
+        notes.withLock { $0.complete(&journal) }
+        return journal
+    }
 
     private func journal(in index: StorageIndex) -> SyncJournal {
         let server = serverIdentity.description
@@ -233,24 +241,22 @@ extension Session {
     func recordAnswer(serverTime: Timestamp?) {
         guard let serverTime else { return }
         let (mine, theirs) = (Int64(clamping: now.milliseconds), Int64(clamping: serverTime.milliseconds))
-        changeJournal { $0.clockSkew = mine - theirs }
+        notes.withLock { $0.clockSkew = mine - theirs }
     }
 
-    /// Records a successful sync. ``keepSuccesses()`` stores its time.
+    /// Records a successful sync. ``keepNotes()`` stores its time.
     ///
     /// - Parameter began: the start time of the run that synced the collection.
     func recordSuccess(of id: CollectionID, in began: Timestamp) {
-        successes.withLock { $0[id] = began }
-        changeJournal { $0.failures[id] = nil }
+        notes.withLock { $0.successes[id] = began }
+        if journal(in: storage.index()).failures[id] != nil { changeJournal { $0.failures[id] = nil } }
     }
 
-    /// Stores the times of all successes since the last call, so that a run of many collections writes the index once.
-    func keepSuccesses() {
-        let new = successes.withLock { successes in
-            defer { successes = [:] }
-            return successes
-        }
-        changeJournal { $0.successes.merge(new) { _, new in new } }
+    /// Stores the times and the clock skew of this process's syncs if ``SyncNotes/isDue(after:)`` says so, so that a
+    /// run of many collections writes the index at most once, and a run that finds nothing new usually does not.
+    func keepNotes() {
+        let notes = notes.withLock { $0 }
+        if notes.isDue(after: journal(in: storage.index())) { changeJournal { notes.complete(&$0) } }
     }
 
     func record(_ attempt: SyncFailures.Attempt, of id: CollectionID) -> SyncFailures {
@@ -259,7 +265,7 @@ extension Session {
 
     @discardableResult
     private func changeJournal<Value>(_ change: (inout SyncJournal) -> Value) -> Value {
-        let old = journal
+        let old = journal(in: storage.index())
         var new = old
         let value = change(&new)
         guard new != old, server.isValid else { return value }

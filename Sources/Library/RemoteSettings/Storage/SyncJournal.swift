@@ -28,6 +28,34 @@ package struct SyncJournal: Hashable, Sendable {
     init(of server: String) { self.server = server }
 }
 
+/// What a process knows of its own syncs: the journal's times that may wait to be stored.
+struct SyncNotes: Sendable {
+    var successes: [CollectionID: Timestamp] = [:]
+    var clockSkew: Int64?
+    private var clockSkewDuration: Duration? { clockSkew.map { .milliseconds($0) } }
+
+    /// The time after which a later success is worth a write.
+    private static let mostDelay = Duration.seconds(600)
+    /// The changes of the clock skew that are not worth a write.
+    private static let smallSkews = Duration.seconds(-1)...Duration.seconds(1)
+
+    func complete(_ journal: inout SyncJournal) {
+        journal.successes.merge(successes) { _, own in own }
+        journal.clockSkew = clockSkew ?? journal.clockSkew
+    }
+
+    /// Returns whether these notes must be stored: a success is the first one or ten minutes later than the stored one,
+    /// the clock was set back, or it has changed against the server's by more than a second.
+    func isDue(after stored: SyncJournal) -> Bool {
+        if let skew = clockSkewDuration {
+            guard let known = stored.clockSkewDuration, Self.smallSkews.contains(skew - known) else { return true }
+        }
+        return successes.contains { id, time in
+            stored.successes[id].map { time < $0 || time.elapsed(since: $0) >= Self.mostDelay } ?? true
+        }
+    }
+}
+
 extension SyncJournal {
     init?(_ json: JSONValue) {
         guard let server = json["server"]?.string else { return nil }

@@ -27,9 +27,7 @@ struct CheckCommand: AsyncParsableCommand {
     @OptionGroup var source: ParameterSource
 
     @Option(
-        help: ArgumentHelp(
-            "Also compare with the app's defaults (plist, JSON or Android XML).",
-            valueName: "file"))
+        help: ArgumentHelp("Also compare with the app's defaults (plist, JSON or Android XML).", valueName: "file"))
     var defaults: String?
 
     @Option(

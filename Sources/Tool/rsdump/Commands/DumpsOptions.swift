@@ -189,9 +189,7 @@ struct OpenDumps {
 /// An argument that specifies a bundle by its path, or by its collection in the dumps directory, now or at a commit.
 struct BundleArgument: ParsableArguments {
     @Argument(
-        help: ArgumentHelp(
-            "A path, BUCKET/COLLECTION, or git:REV:NAME for a bundle in a commit.",
-            valueName: "bundle"))
+        help: ArgumentHelp("A path, BUCKET/COLLECTION, or git:REV:NAME for a bundle in a commit.", valueName: "bundle"))
     var bundle: String
 
     @OptionGroup var dumps: DumpsOptions

@@ -43,9 +43,7 @@ struct ExportCommand: AsyncParsableCommand {
     var update = false
 
     @Option(
-        help: ArgumentHelp(
-            "For mirror: the URL at which clients reach it.",
-            valueName: "url"))
+        help: ArgumentHelp("For mirror: the URL at which clients reach it.", valueName: "url"))
     var url: String?
 
     @OptionGroup var older: HistoryOption

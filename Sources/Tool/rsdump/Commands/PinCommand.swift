@@ -26,9 +26,7 @@ struct PinCommand: AsyncParsableCommand {
     var remove = false
 
     @Option(
-        help: ArgumentHelp(
-            "The state to pin: a timestamp, a date or time in UTC, or a commit.",
-            valueName: "state"))
+        help: ArgumentHelp("The state to pin: a timestamp, a date or time in UTC, or a commit.", valueName: "state"))
     var at: PinRequest?
 
     @Option(

@@ -235,7 +235,7 @@ struct FirebaseTests {
             #expect(config[decodedValue: "myFloat"] == 42.75)
             #expect(config[decodedValue: "myTrue"] == true && config[decodedValue: "myFalse"] == false)
             #expect(config[decodedValue: "myString"] == Data("string contents".utf8))
-            // config[jsonValue:] as a dictionary compiles with a warning that names this.
+            // The compiler does not know config[jsonValue:].
             #expect(config["Recipe"].jsonObject == recipe)
         },
         row("ValueTests.testStrongTypingViaDecoder", .holds) {
@@ -266,7 +266,7 @@ struct FirebaseTests {
         },
         row("ValueTests.testJSONFails", .holds) {
             let config = try await FirebaseConsole().config
-            #expect(config[jsonValue: "UndefinedKey"] == nil && config[jsonValue: "myString"] == nil)
+            #expect(config["UndefinedKey"].jsonValue == nil && config["myString"].jsonValue == nil)
         },
         row("ValueTests.testDateDecodingNotYetSupported", .differs("a Date can be decoded")) {
             let config = try await FirebaseConsole().config
@@ -515,14 +515,6 @@ struct FirebaseTests {
         } catch let error as RemoteConfigError where error.code == .internalError {
         } catch {
         }
-    }
-
-    /// The form of Firebase's tests compiles, with a warning that names another.
-    @available(*, deprecated, message: "It tests what is deprecated.")
-    @Test func jsonAsDictionary() async throws {
-        let config = try await FirebaseConsole().config
-        let object: [String: AnyHashable]? = config[jsonValue: "Recipe"]
-        #expect(object == Self.recipe)
     }
 
     @Test func numbersAndCodes() {
