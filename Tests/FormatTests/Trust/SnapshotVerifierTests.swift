@@ -43,17 +43,6 @@ struct SnapshotVerifierTests {
         }
     }
 
-    /// A large payload is hashed on a second thread, beside the chain.
-    @Test(arguments: [true, false])
-    func largePayload(isIntact: Bool) throws {
-        let text = String(repeating: "y", count: 200_000)
-        let signed = try snapshot(signedBy: made, text: text)
-        let given = isIntact ? signed : try snapshot(signedBy: made, text: text + "z")
-        let claim = UnverifiedSnapshot(collection: collection, payload: given.payload, metadata: signed.metadata)
-        let result = Result { try verifier.believe(claim, .kept(try made.pem, verifiedAt: TestPKI.now)) }
-        #expect((try? result.get())?.provenance.isSigned == (isIntact ? true : nil))
-    }
-
     /// The pin authenticates the root. Whether the root has signed itself is checked before a chain is kept.
     @Test func pinnedCertificateThatIsNoRoot() throws {
         var pki = TestPKI()

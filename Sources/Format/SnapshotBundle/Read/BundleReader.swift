@@ -124,7 +124,8 @@ package struct BundleReader: Sendable {
 
     /// Returns an attachment's size in bytes, uncompressed; `nil` if the bundle does not contain it.
     package func attachmentSize(_ digest: SHA256Digest) throws(Failure) -> Int? {
-        try packedAttachment(digest)?.size
+        guard let index = directory.index(of: digest) else { return nil }
+        return try directory.size(of: index)
     }
 
     /// Returns an attachment's bytes: a slice of the file if it is stored, otherwise inflated bytes.

@@ -1,4 +1,3 @@
-import Dispatch
 import RemoteSettingsModel
 
 /// What speaks for a state that is not trusted yet.
@@ -40,9 +39,6 @@ package final class SnapshotVerifier: Sendable {
     package let policy: TrustPolicy
     private let checksRoots: Bool
     private let chains = Mutex<[Key: VerifiedChain]>([:])
-
-    /// The size of a payload in bytes from which its hash is computed on a second thread, beside the chain.
-    private static let leastShared = 128 << 10
 
     /// Creates a verifier.
     ///
@@ -91,25 +87,11 @@ package final class SnapshotVerifier: Sendable {
             throw .newerThanVerification(state.collection, timestamp: state.timestamp, time: time)
         }
         let signer = policy.signer(for: state.collection)
-        let payload = state.payload.bytes
-        let chains = Mutex<[Result<VerifiedChain, Failure>]>([])
-        let hash = Mutex<SignedMessage?>(nil)
-        @Sendable func run(_ part: Int) {
-            guard part == 0 else { return hash.withLock { $0 = SignedMessage(payload) } }
-            let verified = KeptChains(text: pem).chains.map { kept in
-                Result { () throws(Failure) in try verifiedChain(kept, signer: signer, at: time) }
-            }
-            chains.withLock { $0 = verified }
-        }
-        if payload.count < Self.leastShared {
-            for part in 0...1 { run(part) }
-        } else {
-            DispatchQueue.concurrentPerform(iterations: 2, execute: run)
-        }
-        let message = hash.withLock { $0 } ?? SignedMessage(payload)
+        let message = SignedMessage(state.payload.bytes)
         var newest: VerifiedChain?
         var failure: Failure?
-        for chain in chains.withLock({ $0 }) {
+        for kept in KeptChains(text: pem).chains {
+            let chain = Result { () throws(Failure) in try verifiedChain(kept, signer: signer, at: time) }
             do throws(Failure) {
                 let found = try state.newestChain(of: state.chains(chain), signer: signer, message)
                 if newest.map({ $0.leafNotBefore < found.leafNotBefore }) ?? true { newest = found }

@@ -62,6 +62,8 @@ struct ZIPDirectory: Sendable {
         }
     }
 
+    func size(of index: Int) throws(Failure) -> Int { try record(index).size }
+
     func isDeflated(at index: Int) -> Bool { (try? record(index).method) == ZIPLayout.deflated }
 
     /// Returns the hash in the name of the attachment at `index` of the directory.

@@ -59,6 +59,10 @@ extension RemoteConfig {
         return (firstLayer(of: [active]), problems)
     }
 
+    /// The name of ``activate()`` in earlier versions of Firebase.
+    @available(*, unavailable, renamed: "activate()")
+    public func activateFetched() -> Bool { false }
+
     /// Activates fetched values, changed signals and a changed context. Does I/O; never uses the network.
     ///
     /// Activated values remain active after a restart, and are verified again at each start.

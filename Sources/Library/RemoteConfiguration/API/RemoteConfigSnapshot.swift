@@ -134,6 +134,14 @@ extension RemoteConfigReading {
         return value.source == .static ? nil : value
     }
 
+    /// Flurry's name of ``string(forKey:default:)``.
+    @available(*, unavailable, renamed: "string(forKey:default:)")
+    public func getString(forKey key: String, withDefault fallback: String) -> String { fallback }
+
+    /// Flurry's name of ``boolUnlessZero(forKey:default:)``.
+    @available(*, unavailable, renamed: "boolUnlessZero(forKey:default:)")
+    public func getBool(forKey key: String, withDefault fallback: Bool) -> Bool { fallback }
+
     /// Returns the value of a key as a string, or `default` if the key has no value. It corresponds to Flurry's
     /// `getString(forKey:withDefault:)`.
     public func string(forKey key: String, default fallback: String) -> String { found(key)?.stringValue ?? fallback }

@@ -125,6 +125,10 @@ public struct RemoteConfigValue: Sendable {
         if case .array(let elements)? = jsonValue { elements.map(\.plain) } else { nil }
     }
 
+    /// Firebase's name of ``decoded(as:decoder:)``.
+    @available(*, unavailable, renamed: "decoded(as:)")
+    public func decoded<Value: Decodable>(asType type: Value.Type) throws -> Value { try decoded(as: type) }
+
     /// Decodes the value as a type of the app.
     ///
     /// The type alone decides how the value is decoded, regardless of which method is called and of whether the value

@@ -86,7 +86,8 @@ public struct RemoteSettingsConfig: Sendable {
     /// ``UptakeEvent/Status/rejectedError``, and ``CollectionStatus/unused`` lists the state. The state is not
     /// fetched again until the server has a newer one, or until the app's version (``userAgent``,
     /// ``RemoteSettingsContext/appVersion``) or build changes. The check runs on a thread of this package and may block
-    /// it.
+    /// it. In a module whose types are isolated to the main actor by default, declare a type that it decodes as
+    /// `nonisolated`.
     ///
     /// - Parameters:
     ///   - collection: the collection, as `bucket/collection`.
