@@ -3,7 +3,7 @@ import PackageDescription
 
 // The layers, from the bottom up: Format, Network, Library, Dumps and Job, then Tool, Publish and Server. Tool, Publish
 // and Server are independent of each other except in the program rsdump. A module is in Sources/LAYER/MODULE and
-// depends only on modules of its own layer and of the layers below. `scripts/check layers` checks this.
+// depends only on modules of its own layer and of the layers below. `scripts/check sources` checks this.
 
 let package = Package(
     name: "swift-remote-settings",
@@ -18,16 +18,13 @@ let package = Package(
         .executable(name: "rsdump", targets: ["rsdump"]),
     ],
     traits: [
-        .default(enabledTraits: ["Tool"]),
+        .default(enabledTraits: ["Tool", "RemoteSettingsConfiguration"]),
         .trait(
             name: "Tool",
             description: "The program rsdump and its plugins. An app that only links the libraries needs no trait."),
         .trait(
             name: "RemoteSettingsConfiguration",
             description: "The product of this name, a provider for swift-configuration."),
-        .trait(
-            name: "Lab", description: "Fuzzers, benchmarks, the soak, and the processes that tests start.",
-            enabledTraits: ["Tool", "RemoteSettingsConfiguration"]),
     ],
     dependencies: [
         .package(url: "https://github.com/apple/swift-crypto.git", from: "4.5.2"),
@@ -219,7 +216,7 @@ let package = Package(
                 .target(name: "URLSessionTransport", condition: .when(platforms: .apple)),
                 .target(name: "CurlTransport", condition: .when(platforms: .withCurl)),
                 .configuration("Configuration"), .configuration("ConfigurationTesting"),
-                .lab("test-process"),
+                "test-process",
             ]),
         .testTarget(
             name: "DumpsTests",
@@ -239,7 +236,7 @@ let package = Package(
             dependencies: [
                 "RemoteSettingsModel", "SnapshotBundle", "RemoteSettingsHTTP", "SnapshotServer",
                 .logging, .tool("HTTPTypes", "swift-http-types"), .tool("NIOCore", "swift-nio"),
-                .tool("NIOEmbedded", "swift-nio"), .tool("NIOHTTP1", "swift-nio"), .lab("rsfuzz"),
+                .tool("NIOEmbedded", "swift-nio"), .tool("NIOHTTP1", "swift-nio"), "rsfuzz",
             ]),
 
         // MARK: Examples
@@ -263,35 +260,35 @@ let package = Package(
             name: "SampleAppTests", dependencies: ["RemoteConfiguration", "RemoteSettingsTesting", "SampleAppLogic"],
             path: "Examples/SampleApp/Tests"),
 
-        // MARK: Lab: fuzzers, benchmarks, the soak test, and helper processes for tests; empty without the trait Lab
+        // MARK: Lab: fuzzers, benchmarks, the soak test, and helper processes for tests
         .executableTarget(
             name: "rsfuzz",
             dependencies: [
-                .lab("RemoteSettingsModel"), .lab("SnapshotBundle"), .lab("TargetFilter"), .lab("RemoteSettingsHTTP"),
-                .lab("Dumps"), .lab("DumpsExchange"), .lab("SnapshotServer"), .crypto, .asn1,
+                "RemoteSettingsModel", "SnapshotBundle", "TargetFilter", "RemoteSettingsHTTP",
+                "Dumps", "DumpsExchange", "SnapshotServer", .crypto, .asn1,
                 .tool("HTTPTypes", "swift-http-types"), .tool("NIOHTTP1", "swift-nio"),
             ],
             path: "Tests/Lab/FuzzTargets"),
         .executableTarget(
             name: "rsbench",
             dependencies: [
-                .lab("RemoteSettingsModel"), .lab("SnapshotBundle"), .lab("RemoteSettings"),
+                "RemoteSettingsModel", "SnapshotBundle", "RemoteSettings",
             ],
             path: "Tests/Lab/rsbench"),
         .executableTarget(
             name: "rsbench-app",
             dependencies: [
-                .lab("RemoteSettingsModel"), .lab("SnapshotBundle"), .lab("RemoteSettings"),
-                .lab("RemoteSettingsBlocking"),
+                "RemoteSettingsModel", "SnapshotBundle", "RemoteSettings",
+                "RemoteSettingsBlocking",
             ],
             path: "Tests/Lab/rsbench-app"),
         .executableTarget(
             name: "test-process",
             dependencies: [
-                .lab("RemoteSettingsModel"), .lab("SnapshotBundle"), .lab("ContentSigning"),
-                .lab("RemoteSettingsHTTP"), .lab("RemoteSettings"), .lab("RemoteSettingsBlocking"),
-                .lab("RemoteConfiguration"), .lab("RemoteSettingsTesting"),
-                .target(name: "CurlTransport", condition: .when(platforms: .withCurl, traits: ["Lab"])),
+                "RemoteSettingsModel", "SnapshotBundle", "ContentSigning",
+                "RemoteSettingsHTTP", "RemoteSettings", "RemoteSettingsBlocking",
+                "RemoteConfiguration", "RemoteSettingsTesting",
+                .target(name: "CurlTransport", condition: .when(platforms: .withCurl)),
             ],
             path: "Tests/Lab/test-process"),
     ],
@@ -336,7 +333,6 @@ extension Target.Dependency {
             name: product, package: "swift-configuration", condition: .when(traits: ["RemoteSettingsConfiguration"]))
     }
 
-    static func lab(_ module: String) -> Self { .target(name: module, condition: .when(traits: ["Lab"])) }
 }
 
 extension [Platform] {

@@ -5,7 +5,6 @@
 //
 // It listens on a free port of 127.0.0.1, which it prints. `GET /?user=NAME` answers with the flag `greeting`.
 
-#if RemoteSettingsConfiguration
 import Configuration
 import Foundation
 import Hummingbird
@@ -60,9 +59,3 @@ struct Following: Service {
         settings.shutdown()
     }
 }
-#else
-@main
-enum FlagServer {
-    static func main() { print("flag-server was built without its trait; try: swift build --traits Lab") }
-}
-#endif

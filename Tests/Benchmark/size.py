@@ -110,7 +110,7 @@ def empty(folder):
 
 def main():
     scratch = ".build-size"
-    options = ["--traits", "Lab", "-Xswiftc", "-Osize", "-Xlinker", "--no-export-dynamic"]
+    options = ["-Xswiftc", "-Osize", "-Xlinker", "--no-export-dynamic"]
     with tempfile.TemporaryDirectory() as folder:
         nothing = empty(folder)
         tables = {}

@@ -18,6 +18,8 @@ import subprocess
 import sys
 import tempfile
 
+import config_consumer
+
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 SCRATCH = ROOT / ".build-consumer"
 TOOL_PACKAGES = {
@@ -150,7 +152,7 @@ def main():
     for problem in problems:
         print(f"check consumer: {problem}")
     print(f"check consumer: {len(problems)} problems")
-    sys.exit(1 if problems else 0)
+    sys.exit(1 if config_consumer.main() or problems else 0)
 
 
 main()

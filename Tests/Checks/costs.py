@@ -4,16 +4,15 @@
 A line counts if it is neither empty nor only a comment. The limits of lines are those of the last landing, and only fall: lower
 them with each change that removes code.
 """
-import json
 import pathlib
 import re
-import subprocess
 import sys
-import tempfile
+
+import sources
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 MOST = {
-    "lines of code": 51_075, "lines of tests": 46_699, "error types": 12, "commands of `rsdump`": 25, "options of `rsdump`": 124,
+    "lines of code": 51_075, "lines of tests": 46_587, "error types": 12, "commands of `rsdump`": 25, "options of `rsdump`": 124,
 }
 ERROR_TYPE = (r"^\s*(?:(?:@nonexhaustive|public|package|private|fileprivate|indirect|final) )*(?:struct|enum|class|extension) "
               r"[\w.]+\s*:[^{]*\b(?:Error)\b[^{]*\{")
@@ -34,22 +33,14 @@ def count(pattern, *folders, name="*.swift"):
     return sum(len(re.findall(pattern, path.read_text(), re.MULTILINE)) for path in paths)
 
 
-def manifest():
-    """Package.swift as SwiftPM reads it. The scratch path is another one, so that no build is waited for."""
-    with tempfile.TemporaryDirectory() as scratch:
-        dump = subprocess.run(["swift", "package", "--scratch-path", scratch, "dump-package"],
-                              cwd=ROOT, check=True, capture_output=True, text=True)
-    return json.loads(dump.stdout)
-
-
 def main():
     tool = "".join(path.read_text() for path in (ROOT / "Sources/Tool/rsdump").rglob("*.swift"))
     kept = (ROOT / "Tests/Promises/options.txt").read_text()
     found = {
-        "targets of the package": len(manifest()["targets"]),
+        "targets of the package": len(sources.manifest()["targets"]),
         "lines of code": lines("Sources"),
         "lines of Format, Network and Library": sum(map(lines, ["Sources/Format", "Sources/Network", "Sources/Library"])),
-        "lines of tests": lines("Tests"),
+        "lines of tests": 46_587lines("Tests"),
         "error types": count(ERROR_TYPE, "Sources"),
         "commands of `rsdump`": len(re.findall(r"^[a-z ]+$", kept, re.MULTILINE)),
         "options of `rsdump`": len(re.findall(r"@(?:Option|Flag|Argument)\b", tool)),

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""scripts/check statements: holds what every .md file says of the program against the program. A part of scripts/check documents.
+"""A part of scripts/check documents: holds what every .md file says of the program against the program.
 
   - Commands and options of rsdump, in code spans and blocks, against Tests/Promises/options.txt. An option that stands alone in a
     code span has to be one of some command, or of a script of this repository.
@@ -17,7 +17,7 @@ import re
 import subprocess
 import sys
 
-import layers
+import sources
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 OPTIONS = "Tests/Promises/options.txt"
@@ -136,7 +136,7 @@ def megabytes_of_dumps():
 
 def packages_of_an_app():
     """Those that are resolved without a trait."""
-    products = [value for target in layers.manifest()["targets"] for dependency in target["dependencies"]
+    products = [value for target in sources.manifest()["targets"] for dependency in target["dependencies"]
                 for kind, value in dependency.items() if kind == "product"]
     return len({package for _, package, _, condition in products if not (condition or {}).get("traits")})
 
@@ -326,15 +326,3 @@ def problems(names=None, read=lambda name: (ROOT / name).read_text()):
             yield from output_problems(name, text)
     if names is None or "FAQ.md" in names:
         yield from exit_code_problems(read("FAQ.md"), read("Sources/Dumps/Dumps/ExitStatus.swift"), known)
-
-
-def main():
-    found = list(problems())
-    for problem in found:
-        print(f"check statements: {problem}")
-    print(f"check statements: {len(documents())} documents, {len(found)} problems")
-    sys.exit(1 if found else 0)
-
-
-if __name__ == "__main__":
-    main()

@@ -5,7 +5,7 @@ let strict: [SwiftSetting] = [.strictMemorySafety(), .treatAllWarnings(as: .erro
 
 func product(_ name: String) -> Target.Dependency { .product(name: name, package: "swift-remote-settings") }
 
-// Copied to a place of its own by scripts/check config-consumer, and built there as an app's package would be. The
+// Copied to a place of its own by scripts/check consumer, and built there as an app's package would be. The
 // script writes the sources of start-app and start-publish, which are what the documentation's start pages show, and
 // copies those of moved.
 let package = Package(

@@ -1,4 +1,3 @@
-#if Lab
 import Foundation
 @testable import rsfuzz
 import Testing
@@ -52,4 +51,3 @@ struct FuzzTargetsTests {
         return last.round > 0 ? nil : "no input was run"
     }
 }
-#endif

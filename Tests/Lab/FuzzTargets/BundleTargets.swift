@@ -1,4 +1,3 @@
-#if Lab
 import RemoteSettingsModel
 import SnapshotBundle
 
@@ -213,4 +212,3 @@ extension CollectionMetadata {
         return try? CollectionID(bucket: bucket, name: name)
     }
 }
-#endif

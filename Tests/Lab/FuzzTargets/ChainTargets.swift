@@ -1,4 +1,3 @@
-#if Lab
 import Crypto
 import Dispatch
 import Foundation
@@ -303,4 +302,3 @@ struct ChainRecipe {
         return "-----BEGIN CERTIFICATE-----\n\(lines)\n-----END CERTIFICATE-----\n"
     }
 }
-#endif

@@ -1,4 +1,3 @@
-#if Lab
 import RemoteSettingsHTTP
 import RemoteSettingsModel
 
@@ -61,4 +60,3 @@ extension FuzzTarget {
         return content
     }
 }
-#endif

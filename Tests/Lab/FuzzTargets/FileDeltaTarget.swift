@@ -1,4 +1,3 @@
-#if Lab
 import RemoteSettingsHTTP
 import RemoteSettingsModel
 import SnapshotBundle
@@ -35,4 +34,3 @@ extension FuzzTarget {
         return decoder.piece(at: 0)
     }
 }
-#endif

@@ -1,4 +1,3 @@
-#if Lab
 import Dumps
 import DumpsExchange
 import Foundation
@@ -246,4 +245,3 @@ extension FuzzTarget {
         }
     }
 }
-#endif

@@ -1,4 +1,3 @@
-#if Lab
 import RemoteSettingsModel
 import TargetFilter
 
@@ -188,4 +187,3 @@ private struct FilterGrammar {
         }
     }
 }
-#endif

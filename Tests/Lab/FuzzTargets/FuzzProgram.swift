@@ -1,4 +1,3 @@
-#if Lab
 import Foundation
 
 /// What a program of fuzz targets does: `Tests/Faults/fuzz` says by the environment which target, and where seeds go.
@@ -82,4 +81,3 @@ package struct FuzzProgram: Sendable {
         }
     }
 }
-#endif

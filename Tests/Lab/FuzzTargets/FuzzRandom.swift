@@ -1,4 +1,3 @@
-#if Lab
 /// SplitMix64 (Steele, Lea, Flood: "Fast splittable pseudorandom number generators"), so that a run can be repeated.
 package struct FuzzRandom: RandomNumberGenerator {
     private var state: UInt64
@@ -124,4 +123,3 @@ extension FuzzTarget {
         if input.count > longest { input.removeSubrange(longest...) }
     }
 }
-#endif

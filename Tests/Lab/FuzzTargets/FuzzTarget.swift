@@ -1,4 +1,3 @@
-#if Lab
 import RemoteSettingsModel
 
 /// One place where bytes from outside come in, for a fuzzer: what to run with them, and what must hold then.
@@ -77,4 +76,3 @@ package struct Finding: Error, CustomStringConvertible {
 package func require(_ holds: Bool, _ what: @autoclosure () -> String) throws(Finding) {
     guard holds else { throw Finding(what()) }
 }
-#endif

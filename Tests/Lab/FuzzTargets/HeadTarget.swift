@@ -1,4 +1,3 @@
-#if Lab
 import HTTPTypes
 import NIOHTTP1
 import RemoteSettingsModel
@@ -98,4 +97,3 @@ extension FuzzTarget {
         }
     }
 }
-#endif

@@ -1,4 +1,3 @@
-#if Lab
 import RemoteSettingsModel
 
 /// The collection that every target speaks of.
@@ -139,4 +138,3 @@ extension FuzzTarget {
         }
     }
 }
-#endif

@@ -1,4 +1,3 @@
-#if Lab
 import RemoteSettingsModel
 import SnapshotBundle
 
@@ -106,4 +105,3 @@ package struct SeedSource: Sendable {
             #"{"metadata":\#(metadata),"timestamp":\#(timestamp),"changes":[\#(records.joined(separator: ","))]}"#.utf8)
     }
 }
-#endif

@@ -1,4 +1,3 @@
-#if Lab
 import RemoteSettingsModel
 
 extension FuzzTarget {
@@ -43,4 +42,3 @@ extension FuzzTarget {
         return stream.isAtEnd ? output : nil
     }
 }
-#endif

@@ -1,4 +1,3 @@
-#if Lab
 import RemoteSettingsModel
 import SnapshotBundle
 
@@ -201,4 +200,3 @@ extension StoredZIP {
         entries[0].content = Array(text.utf8)
     }
 }
-#endif

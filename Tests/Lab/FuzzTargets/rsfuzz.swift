@@ -1,4 +1,3 @@
-#if Lab
 // `Tests/Faults/fuzz` builds this with the fuzzer's runtime, which has a `main` and calls the functions below.
 
 private let program = FuzzProgram(FuzzTarget.all)
@@ -29,13 +28,5 @@ public func mutate(_ data: UnsafeMutablePointer<UInt8>, _ size: Int, _ most: Int
 @main
 struct Replay {
     static func main() throws { try program.replay() }
-}
-#endif
-#else
-@main
-struct WithoutLab {
-    static func main() {
-        print("rsfuzz was built without its trait; try: swift build --traits Lab --product rsfuzz")
-    }
 }
 #endif

@@ -1,4 +1,3 @@
-#if Lab
 import RemoteSettings
 import RemoteSettingsBlocking
 
@@ -7,4 +6,3 @@ import RemoteSettingsBlocking
 func syncedNow(_ service: RemoteSettings.RemoteSettingsService) throws -> [String] {
     try RemoteSettingsService(service).sync()
 }
-#endif

@@ -8,7 +8,6 @@
 // that one, which finds all of them up to date. Other sources read the first collection. Prints one line of JSON, times
 // in milliseconds, and exits without freeing the service.
 
-#if Lab
 import RemoteSettings
 import RemoteSettingsModel
 import SnapshotBundle
@@ -86,6 +85,3 @@ if source == "nothing" {
             + "\(milliseconds(attachment)), \"another\": \(milliseconds(another)), \"records\": \(count)}")
     exit(0)
 }
-#else
-print("rsbench-app was built without its trait; try: swift build --traits Lab --product rsbench-app")
-#endif

@@ -1,4 +1,3 @@
-#if Lab
 #if canImport(Glibc)
 import Glibc
 #else
@@ -45,4 +44,3 @@ struct Measurement {
 extension Duration {
     var milliseconds: Double { self / .milliseconds(1) }
 }
-#endif

@@ -1,4 +1,3 @@
-#if Lab
 import Foundation
 import RemoteSettings
 import RemoteSettingsModel
@@ -40,4 +39,3 @@ struct BenchmarkError: Error, CustomStringConvertible {
         self.description = description
     }
 }
-#endif

@@ -1,4 +1,3 @@
-#if Lab
 import Foundation
 
 /// How fast the library reads, within one process, as Markdown tables.
@@ -33,11 +32,3 @@ enum RSBench {
         }
     }
 }
-#else
-@main
-struct WithoutLab {
-    static func main() {
-        print("rsbench was built without its trait; try: swift build --traits Lab --product rsbench")
-    }
-}
-#endif

@@ -1,4 +1,3 @@
-#if Lab
 import Foundation
 import RemoteSettings
 import RemoteSettingsModel
@@ -99,4 +98,3 @@ struct RuntimeRows {
         return records
     }
 }
-#endif

@@ -1,4 +1,3 @@
-#if Lab
 import Foundation
 import RemoteSettingsModel
 import SnapshotBundle
@@ -40,4 +39,3 @@ enum StoredBundle {
         return sources
     }
 }
-#endif

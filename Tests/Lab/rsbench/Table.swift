@@ -1,4 +1,3 @@
-#if Lab
 import Foundation
 
 /// A Markdown table of measurements.
@@ -27,4 +26,3 @@ struct Table {
         String(format: "%.\(digits)f", number)
     }
 }
-#endif

@@ -9,7 +9,6 @@
 // With --old-system, tasks cannot choose their threads, as before iOS 18 and macOS 15. It then does so from queues,
 // from queues while the main thread calls too, and at last from a task, which must stop it.
 
-#if Lab
 import Dispatch
 import Foundation
 import RemoteSettingsBlocking
@@ -102,4 +101,3 @@ enum BlockingProcess {
         exit(failed.withLock { $0 } ? 1 : 0)
     }
 }
-#endif

@@ -11,7 +11,6 @@
 // fetches once, waits over the library's own transport for what is published, activates it, and prints a line for each.
 // It ends with its standard input.
 
-#if Lab
 import Foundation
 import RemoteConfiguration
 
@@ -99,4 +98,3 @@ enum ConfigProcess {
         }
     }
 }
-#endif

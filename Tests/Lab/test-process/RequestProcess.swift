@@ -5,7 +5,7 @@
 // It asks SERVER for its root document, once, with SECONDS as its time-outs. It prints the size of the document, or the
 // error.
 
-#if Lab && !canImport(Darwin)
+#if !canImport(Darwin)
 import CurlTransport
 import RemoteSettingsHTTP
 import RemoteSettingsModel

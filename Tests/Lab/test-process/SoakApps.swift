@@ -1,4 +1,3 @@
-#if Lab
 import RemoteSettings
 import RemoteSettingsModel
 import SnapshotBundle
@@ -78,4 +77,3 @@ struct SoakApps {
         say("\(client.status.collection) \(timestamp) \(hasher.finish())")
     }
 }
-#endif

@@ -1,4 +1,3 @@
-#if Lab
 import ContentSigning
 import RemoteSettingsHTTP
 import RemoteSettingsModel
@@ -141,4 +140,3 @@ struct SoakAuthor {
         try FileStore.replace("\(directory)/dumps.lock.json", with: Bytes(lock.text))
     }
 }
-#endif

@@ -7,7 +7,6 @@
 // environment, starts are counted; each round then reads and gets well before it syncs. With 0 rounds it reads once,
 // does not get well, and says what it read.
 
-#if Lab
 import Foundation
 import RemoteSettings
 
@@ -76,4 +75,3 @@ enum StorageProcess {
         }
     }
 }
-#endif

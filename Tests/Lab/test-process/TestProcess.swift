@@ -10,7 +10,6 @@
 // sync. `resident` is an app that goes on; it syncs and reads at each line of standard input. All print what they wrote
 // or saw, a line each: `COLLECTION TIMESTAMP SHA256-OF-THE-PAYLOAD`.
 
-#if Lab
 import Dispatch
 import SnapshotBundle
 
@@ -72,11 +71,3 @@ struct TestProcess {
         }
     }
 }
-#else
-@main
-struct TestProcess {
-    static func main() {
-        print("test-process was built without its trait; try: swift build --traits Lab --product test-process")
-    }
-}
-#endif

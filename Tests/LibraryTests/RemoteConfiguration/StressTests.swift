@@ -150,7 +150,6 @@ struct StressTests {
         #expect(wrong.all.isEmpty)
     }
 
-    #if Lab
     /// A process that fetches and activates is killed at random moments: the next one reads a state that was published,
     /// whole, and no older than what was read before.
     @Test(.timeLimit(.minutes(10))) func killedAtAnyMoment() async throws {
@@ -216,5 +215,4 @@ struct StressTests {
         #expect(text == "\(number) \(Self.keys.count)\n")
         #expect(try FileManager.default.contentsOfDirectory(atPath: "\(place.storage)/states").count == 1)
     }
-    #endif
 }

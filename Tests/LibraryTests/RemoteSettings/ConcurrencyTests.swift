@@ -12,7 +12,6 @@ extension ServerTests {
 
         init() throws { place = try Workplace() }
 
-        #if Lab
         /// Two processes sync and read one directory, while the server changes. They reach it on loopback. `RS_ROUNDS`
         /// makes the test longer.
         @Test func twoProcesses() async throws {
@@ -61,7 +60,6 @@ extension ServerTests {
             #expect(try state(of: client) == collection.state())
             #expect(place.files.states.count == 1)
         }
-        #endif
 
         /// On a link each answer takes a round trip: as many collections are asked for at once as there are
         /// connections.

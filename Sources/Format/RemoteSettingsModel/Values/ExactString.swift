@@ -1,7 +1,7 @@
 /// A string that is compared by its UTF-8 bytes: the key type for untrusted text.
 ///
 /// Swift's `String` considers é as U+00E9 and é as e + U+0301 equal, but JSON, signatures, filters and servers consider
-/// them different. `scripts/check keys` therefore forbids `String` as the key of a dictionary or set.
+/// them different. `scripts/check sources` therefore forbids `String` as the key of a dictionary or set.
 ///
 /// The property wrapper `@ExactString` makes the synthesized `==` of a type compare a string by its bytes.
 @propertyWrapper package struct ExactString: Sendable {
