@@ -40,7 +40,7 @@ def main():
         "targets of the package": len(sources.manifest()["targets"]),
         "lines of code": lines("Sources"),
         "lines of Format, Network and Library": sum(map(lines, ["Sources/Format", "Sources/Network", "Sources/Library"])),
-        "lines of tests": 46_587lines("Tests"),
+        "lines of tests": lines("Tests"),
         "error types": count(ERROR_TYPE, "Sources"),
         "commands of `rsdump`": len(re.findall(r"^[a-z ]+$", kept, re.MULTILINE)),
         "options of `rsdump`": len(re.findall(r"@(?:Option|Flag|Argument)\b", tool)),
