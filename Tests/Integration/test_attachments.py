@@ -12,7 +12,7 @@ def attachment_requests(server, position):
     return [each for each in server.requests(position) if "/attachments/" in each["path"]]
 
 
-def test_the_servers_zip_is_used_where_many_are_missing(sample, empty):
+def test_many_missing_attachments_use_server_zip(sample, empty):
     sample.build_zip(ICONS)
     assert empty.add(sample, ICONS).code == rsdump.DONE
     position = sample.log_position()
@@ -22,7 +22,7 @@ def test_the_servers_zip_is_used_where_many_are_missing(sample, empty):
     assert len(empty.bundle(ICONS).attachments) == 20
 
 
-def test_what_the_zip_lacks_or_has_wrong_is_fetched_singly(sample, empty):
+def test_incomplete_server_zip_is_supplemented(sample, empty):
     sample.build_zip(ICONS, omit=["petals-07"], corrupt=["petals-08", "petals-09"])
     assert empty.add(sample, ICONS).code == rsdump.DONE
     position = sample.log_position()
@@ -36,7 +36,7 @@ def test_what_the_zip_lacks_or_has_wrong_is_fetched_singly(sample, empty):
 @pytest.mark.parametrize("fault", [
     {"status": 404}, {"truncate": 3000}, {"body": "no zip"}, {"endless": True},
 ], ids=lambda fault: next(iter(fault)))
-def test_without_a_usable_zip_all_are_fetched_singly(sample, empty, fault):
+def test_unusable_server_zip_is_skipped(sample, empty, fault):
     sample.build_zip(ICONS)
     sample.faults({"path": "bundles/main--icons.zip", **fault})
     assert empty.add(sample, ICONS).code == rsdump.DONE
@@ -46,7 +46,7 @@ def test_without_a_usable_zip_all_are_fetched_singly(sample, empty, fault):
     assert empty.verify().code == rsdump.DONE
 
 
-def test_no_zip_where_the_collection_has_none(sample, empty):
+def test_collection_without_server_zip(sample, empty):
     sample.patch_metadata(ICONS, {"attachment": {"bundle": False}})
     assert empty.add(sample, ICONS).code == rsdump.DONE
     position = sample.log_position()
@@ -55,7 +55,7 @@ def test_no_zip_where_the_collection_has_none(sample, empty):
     assert len(paths) == 20 and not any("bundles" in path for path in paths)
 
 
-def test_a_rule_decides_which_attachments_are_packed(dumps, sample):
+def test_attachment_rule_decides_what_is_packed(dumps, sample):
     """The rule of a collection that has its bundle already: the bundle is packed again, and nothing is fetched. Other rules are in
     AttachmentSelectorTests."""
     everything = dumps.bundle(ICONS)
@@ -72,7 +72,7 @@ def test_a_rule_decides_which_attachments_are_packed(dumps, sample):
     assert dumps.verify().code == rsdump.DONE
 
 
-def test_a_filter_that_keeps_no_attachment_is_noted(dumps):
+def test_attachment_rule_without_match_is_noted(dumps):
     edit_rule(dumps, ICONS, "{include: \"petal > 12\"}")
     outcome = dumps.refresh()
     assert outcome.code == rsdump.DONE and outcome.says("note: ", "matches none of the attachments (20)"), str(outcome)

@@ -24,7 +24,7 @@ def errors(outcome):
     return {each["collection"]: each["error"] for each in outcome.json()["collections"] if "error" in each}
 
 
-def test_all_bundles_together_are_all_or_nothing(dumps, sample):
+def test_total_budget_is_all_or_nothing(dumps, sample):
     total = sum(each["bundle"]["size"] for each in dumps.lock["collections"].values())
     budget(dumps, f"  total: {total + 100}\n")
     sample.patch_record(SETTINGS, "telemetry", {"value": True})
@@ -44,7 +44,7 @@ def test_all_bundles_together_are_all_or_nothing(dumps, sample):
     assert dumps.verify("--locked").code == rsdump.DONE and not (dumps.path / ".rsdump").exists()
 
 
-def test_a_total_that_was_lowered_is_noticed_though_nothing_changed(dumps):
+def test_lowered_total_budget_fails_refresh(dumps):
     budget(dumps, "  total: 10 kB\n")
     outcome = dumps.refresh("--format", "json")
     assert outcome.code == rsdump.SOME_FAILED and outcome.json()["overBudget"]["budget"] == "total", str(outcome)
@@ -53,7 +53,7 @@ def test_a_total_that_was_lowered_is_noticed_though_nothing_changed(dumps):
 
 @pytest.mark.parametrize("limit, kind, names", [
     ("bundle: 20 kB", "bundle", [LARGE]), ("attachment: 400 B", "attachment", [ICONS]), ("total: 10 kB", "total", [])])
-def test_status_and_verify_say_that_a_budget_was_lowered(dumps, limit, kind, names):
+def test_status_and_verify_report_lowered_budget(dumps, limit, kind, names):
     assert dumps.verify().code == rsdump.DONE
     budget(dumps, f"  {limit}\n")
     verified = dumps.verify("--format", "json")

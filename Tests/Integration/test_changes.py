@@ -22,7 +22,7 @@ def identifiers(dumps, name):
     return {record["id"] for record in dumps.bundle(name).records}
 
 
-def test_new_signatures_over_the_same_data_change_no_byte(dumps, sample):
+def test_new_signatures_change_no_bundle(dumps, sample):
     before = dumps.stats()
     sample.sign_again()
     position = sample.log_position()
@@ -66,7 +66,7 @@ def test_full_asks_without_since(dumps, sample):
     assert asked and not any("_since" in path for path in asked)
 
 
-def test_a_signature_without_a_chain_is_none(sample, tmp_path):
+def test_signature_without_chain_counts_as_unsigned(sample, tmp_path):
     """As of Mozilla's documented local server: x5u is empty."""
     dumps = Dumps(tmp_path / "dumps")
     for name in samples.NAMES:
@@ -101,7 +101,7 @@ def test_a_signature_without_a_chain_is_none(sample, tmp_path):
         assert len(answer["changes"]) == len(dumps.bundle(SETTINGS).records)
 
 
-def test_a_collection_that_was_signed_stays_signed_without_a_chain(dumps, sample):
+def test_signed_collection_refuses_missing_chain(dumps, sample):
     before = dumps.files()
     text = dumps.config.read_text()
     dumps.config.write_text(text.replace("trust:\n", "trust:\n  accept-unsigned: true\n"))

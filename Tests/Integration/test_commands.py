@@ -50,7 +50,7 @@ def test_help_breaks_no_line_of_a_list():
         assert not broken, f"rsdump {' '.join(command)}: {broken}"
 
 
-def test_add_moves_no_collection_to_another_server(dumps, sample):
+def test_add_refuses_another_server(dumps, sample):
     before = dumps.config.read_text()
     outcome = rsdump.run("add", "main/x", "--dumps", dumps.path, "--server", "https://other.example.org/v2")
     assert outcome.code == rsdump.USAGE and outcome.says("--dumps", "5 collections", sample.url), str(outcome)
@@ -59,7 +59,7 @@ def test_add_moves_no_collection_to_another_server(dumps, sample):
     assert dumps.add(sample, "main/x").code == rsdump.DONE
 
 
-def test_another_rsdump_at_work_is_no_bad_usage(dumps):
+def test_locked_dumps_directory_says_try_again(dumps):
     descriptor = os.open(dumps.path, os.O_RDONLY)
     fcntl.flock(descriptor, fcntl.LOCK_EX)
     for outcome in (dumps.refresh(), dumps.remove(SETTINGS)):
@@ -122,7 +122,7 @@ def test_add_and_remove_keep_comments(dumps, sample):
 # status and verify
 
 
-def test_status_says_what_a_refresh_would_do(dumps, sample):
+def test_status_predicts_refresh(dumps, sample):
     sample.patch_record(SETTINGS, "telemetry", {"value": True})
     before = dumps.stats()
     outcome = dumps.status()
@@ -139,7 +139,7 @@ def test_status_offline_makes_no_request(dumps, sample):
     assert sample.requests(position) == []
 
 
-def test_a_collection_that_does_not_change_is_never_too_old(dumps, sample):
+def test_max_age_ignores_unchanged_collections(dumps, sample):
     """The gate of a release: the server says whether half a year without a change is half a year without a refresh."""
     lock = dumps.path / "dumps.lock.json"
     lock.write_text(re.sub(r'"verifiedAt": "20\d\d', '"verifiedAt": "2020', lock.read_text()))

@@ -114,7 +114,7 @@ def test_a_refresh_takes_deltas(origin, edge, sample, empty):
     assert empty.verify().code == rsdump.DONE
 
 
-def test_without_a_pair_the_whole_file_comes_at_once(origin, edge, sample, empty):
+def test_missing_delta_downloads_whole_file(origin, edge, sample, empty):
     assert empty.add(sample, NAME, url=edge.url).code == rsdump.DONE
     refreshed(empty)
     content = origin.publish(2, builds=False)
@@ -140,7 +140,7 @@ def test_a_sync_takes_deltas(origin, edge, sample, empty, tmp_path):
     assert downloads(edge)[-1]["bytes"] < len(content) / 5 and len(downloads(edge)) == 3
 
 
-def test_the_request_names_what_is_held(origin, edge, held):
+def test_delta_request_names_held_dictionary(origin, edge, held):
     origin.publish(2)
     refreshed(held)
     headers, = (each["headers"] for each in downloads(edge))
@@ -162,7 +162,7 @@ WRONG = {
 
 
 @pytest.mark.parametrize("wrong", WRONG)
-def test_after_a_wrong_delta_the_whole_file_is_asked_for_once(origin, edge, held, wrong):
+def test_wrong_delta_downloads_whole_file(origin, edge, held, wrong):
     content = origin.publish(2)
     edge.mangle = lambda status, headers, body: (status, headers, WRONG[wrong](body))
     assert refreshed(held)["savedBytes"] == 0
@@ -176,7 +176,7 @@ def without_coding(status, headers, body):
     return status, {name: value for name, value in headers.items() if name != "Content-Encoding"}, body
 
 
-def test_a_proxy_that_drops_the_coding_costs_one_request(origin, edge, held):
+def test_delta_without_content_encoding_is_retried(origin, edge, held):
     content = origin.publish(2)
     edge.mangle = without_coding
     assert refreshed(held)["savedBytes"] == 0 and packaged(held) == content
@@ -184,7 +184,7 @@ def test_a_proxy_that_drops_the_coding_costs_one_request(origin, edge, held):
     assert "Dictionary-ID" in first["headers"] and second["headers"]["Accept-Encoding"] == "identity"
 
 
-def test_a_delta_that_is_larger_than_its_file_is_read_once(origin, edge, held):
+def test_delta_larger_than_file_is_used(origin, edge, held):
     """Mozilla's job makes such deltas of data that cannot be compressed."""
     content = random.Random(5).randbytes(3 << 20)
     origin.publish(2, content)
@@ -254,7 +254,7 @@ def test_serve_has_deltas_of_its_history(published):
             assert plain.body == NEW and "content-encoding" not in plain.headers
 
 
-def test_a_mirror_has_deltas_where_an_edge_looks(published, tmp_path):
+def test_mirror_has_attachment_deltas(published, tmp_path):
     source, first = published
     mirror = Mirror(tmp_path / "mirror")
     assert mirror.publish(source, history=["git"]).code == rsdump.DONE

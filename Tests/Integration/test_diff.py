@@ -69,7 +69,7 @@ def check(document, *, old, new):
         "attachmentBytesRemoved": len(samples.svg(5)) + len(samples.svg(6))}
 
 
-def test_an_attachment_rule_alone_is_a_difference(dumps, tmp_path):
+def test_diff_shows_changed_attachment_rule(dumps, tmp_path):
     after = dumps.copy(tmp_path / "after")
     text = after.config.read_text()
     after.config.write_text(re.sub(r"(?m)^( *main/icons:.*\n)( *attachments: all\n)?", r"\1    attachments: none\n", text))
@@ -79,7 +79,7 @@ def test_an_attachment_rule_alone_is_a_difference(dumps, tmp_path):
     assert outcome.says("1 of 5 collections changed: no record changes"), str(outcome)
 
 
-def test_the_server(dumps, sample):
+def test_diff_with_server(dumps, sample):
     same = diff(dumps.path, "server", "--dumps", dumps.path, "--exit-code")
     assert same.code == rsdump.DONE and same.says("5 collections, no difference"), str(same)
     edit(sample)
@@ -97,14 +97,14 @@ def test_the_server(dumps, sample):
     ({"path": "monitor/collections/changes", "status": 503, "headers": {"Retry-After": "600"}}, rsdump.BACKOFF),
     ({"path": "monitor/collections/changes", "body": "[]"}, rsdump.VERIFICATION),
 ], ids=["backoff", "no monitor"])
-def test_a_server_that_fails_is_no_difference(dumps, sample, fault, code):
+def test_diff_with_failing_server(dumps, sample, fault, code):
     sample.patch_record(SETTINGS, "telemetry", {"value": True})
     sample.faults(fault)
     outcome = diff(dumps.path, "server", "--dumps", dumps.path, "--exit-code")
     assert outcome.code == code and not outcome.out, str(outcome)
 
 
-def test_one_collection_that_fails_does_not_silence_the_others(dumps, sample):
+def test_diff_with_one_failing_collection(dumps, sample):
     sample.patch_record(SETTINGS, "telemetry", {"value": True})
     sample.delete_record(REGIONS, "nowhere")
     sample.faults({"path": "settings/changeset", "body": "{}"})
@@ -123,7 +123,7 @@ def test_one_collection_that_fails_does_not_silence_the_others(dumps, sample):
     assert "3 collections, no difference" in both.out, str(both)
 
 
-def test_a_server_that_cannot_be_trusted_or_reached(dumps, sample):
+def test_diff_with_untrusted_or_unreachable_server(dumps, sample):
     sample.signing(SETTINGS, {"tampered": True})
     sample.patch_record(SETTINGS, "telemetry", {"value": True})
     outcome = diff(dumps.path, "server", "--dumps", dumps.path, "--exit-code")
@@ -158,7 +158,7 @@ class Page(html.parser.HTMLParser):
             self.outside += data
 
 
-def test_markdown_lets_no_record_out_of_its_code(dumps, sample, tmp_path):
+def test_markdown_diff_escapes_records(dumps, sample, tmp_path):
     """Read by GitHub's own Markdown parser."""
     after = dumps.copy(tmp_path / "after")
     sample.put_record(SETTINGS, HOSTILE)
@@ -198,7 +198,7 @@ def on_a_terminal(*arguments, env):
     return output.decode()
 
 
-def test_colour_is_for_terminals_that_want_it(dumps, changed):
+def test_diff_colour_needs_terminal(dumps, changed):
     arguments = ["diff", dumps.path, changed.path]
     assert "\x1b[32m" in on_a_terminal(*arguments, env={"TERM": "xterm"})
     assert "\x1b" in on_a_terminal(*arguments, env={"TERM": "xterm", "NO_COLOR": ""})

@@ -52,7 +52,7 @@ def blocks(dumps):
     return dumps.bundle_path(NAME).read_bytes()[begin:begin + entry.compress_size].split(b"\0\0\xff\xff")
 
 
-def test_a_changed_record_changes_one_block(nights):
+def test_changed_record_changes_one_compressed_block(nights):
     each = records(2000)
     imported(nights, each, 10_000)
     before = blocks(nights)
@@ -62,7 +62,7 @@ def test_a_changed_record_changes_one_block(nights):
     assert len(after) > 8 and len(set(after) - set(before)) == 2, "not one block and the timestamp"
 
 
-def test_stored_for_all_and_deflated_for_one(nights):
+def test_compression_setting_per_collection(nights):
     configure(nights, f"compression: stored\ncollections:\n  {NAME}:\n")
     each = records(300)
     imported(nights, each, 10_000)
@@ -84,7 +84,7 @@ def test_stored_for_all_and_deflated_for_one(nights):
     assert nights.lock["collections"][NAME]["content"] == stored["content"]
 
 
-def test_a_program_gets_compressed_bundles(nights, tmp_path):
+def test_embed_compresses_stored_bundles(nights, tmp_path):
     configure(nights, f"compression: stored\ncollections:\n  {NAME}:\n")
     imported(nights, records(300), 10_000)
     folder = tmp_path / "Embedded"
@@ -114,7 +114,7 @@ def test_add_writes_attributes_for_a_new_directory_in_a_repository(tmp_path):
     assert rsdump.run("merge", "--setup", "--dumps", dumps.path).says(".gitattributes was written")
 
 
-def test_add_writes_none_elsewhere(tmp_path):
+def test_add_outside_git_writes_no_attributes(tmp_path):
     outcome = rsdump.run("add", "main/regions", "--dumps", tmp_path / "dumps")
     assert outcome.code == rsdump.DONE and sorted(path.name for path in (tmp_path / "dumps").iterdir()) == ["dumps.yaml"]
 
@@ -129,7 +129,7 @@ def test_nights_in_git(arguments, most):
     assert int(aggressive) < most, outcome.stdout
 
 
-def test_attributes_of_others_keep_every_byte(tmp_path):
+def test_add_keeps_existing_gitattributes(tmp_path):
     GitTree(tmp_path)
     dumps = Dumps(tmp_path / "dumps")
     dumps.path.mkdir()

@@ -33,14 +33,14 @@ def compiles(folder):
     return found
 
 
-def test_the_example_is_what_the_command_writes():
+def test_embedded_example_is_up_to_date():
     outcome = embed(
         Dumps(EXAMPLE / "dumps"), EXAMPLE / "Sources/EmbeddedDumps", "--check", "--swift",
         EXAMPLE / "Sources/offline-example/PackagedSource+EmbeddedDumps.swift")
     assert outcome.code == rsdump.DONE, str(outcome)
 
 
-def test_the_projects_own_dumps_are_embedded_as_they_are():
+def test_embedded_project_dumps_are_up_to_date():
     outcome = subprocess.run(
         [rsdump.REPOSITORY / "scripts/embed-dumps", "--check"], env={**rsdump.environment(), "RSDUMP": rsdump.BINARY},
         capture_output=True, text=True)
@@ -50,7 +50,7 @@ def test_the_projects_own_dumps_are_embedded_as_they_are():
     assert len(dumps.names) == 5 and len(dumps.bundle("blocklists/addons-bloomfilters").attachments) == 2
 
 
-def test_only_what_is_needed_in_another_form_is_copied(dumps, sample, tmp_path):
+def test_embed_copies_only_recompressed_bundles(dumps, sample, tmp_path):
     dumps.config.write_text(dumps.config.read_text().replace(f"  {SETTINGS}:\n", f"  {SETTINGS}:\n    compression: stored\n"))
     sample.patch_record(SETTINGS, "telemetry", {"value": True})
     assert dumps.refresh().code == rsdump.DONE
@@ -62,7 +62,7 @@ def test_only_what_is_needed_in_another_form_is_copied(dumps, sample, tmp_path):
     assert embed(dumps, folder, "--check").code == rsdump.DONE
 
 
-def test_a_commit_is_embedded_with_all_that_it_needs(dumps, tmp_path):
+def test_embed_from_git_commit_copies_bundles(dumps, tmp_path):
     """It is checked out into a directory that is gone when the compiler runs."""
     GitTree(dumps.path.parent).commit("first")
     folder = tmp_path / "Sources/Embedded"
@@ -75,7 +75,7 @@ def test_a_commit_is_embedded_with_all_that_it_needs(dumps, tmp_path):
 
 
 @pytest.mark.parametrize("name", ['a"b', "a\nb", "a\\b", 'x"\n#include "/etc/passwd'.replace("/", "_")])
-def test_a_path_cannot_be_more_than_a_path_in_the_source(dumps, tmp_path, name):
+def test_embed_refuses_hostile_paths(dumps, tmp_path, name):
     (tmp_path / name).mkdir()
     moved = dumps.copy(tmp_path / name / "dumps")
     outcome = embed(moved, tmp_path / "Embedded")
@@ -83,7 +83,7 @@ def test_a_path_cannot_be_more_than_a_path_in_the_source(dumps, tmp_path, name):
     assert not (tmp_path / "Embedded").exists()
 
 
-def test_names_that_differ_only_in_a_separator(tmp_path):
+def test_embed_keeps_similar_names_apart(tmp_path):
     team = Team(tmp_path)
     swift = tmp_path / "Embedded.swift"
     team.values = {name: 1 for name in ("a-b", "a_b", "aB", "self", "init", "Type", "2", "default", "a-b_2")}
@@ -95,7 +95,7 @@ def test_names_that_differ_only_in_a_separator(tmp_path):
     assert compiler("-typecheck", "-swift-version", "6", *OUTSIDE, "-I", tmp_path / "AppDumps/include", swift) == []
 
 
-def test_records_have_the_types_that_their_data_has(tmp_path):
+def test_embed_generates_record_types(tmp_path):
     """From the sources of a team to the compiler's message after a member's type has changed."""
     team = Team(tmp_path)
     records = tmp_path / "sources/main/sites.yaml"
@@ -182,7 +182,7 @@ final class Screen {
                     tmp_path / "AppDumps/include", embedded, keys, app) == []
 
 
-def test_the_code_that_keys_create_prints(tmp_path):
+def test_keys_create_prints_code_that_compiles(tmp_path):
     for arguments in ((), ("--signer", "settings.example.org")):
         outcome = rsdump.run("keys", "create", tmp_path / f"keys{len(arguments)}", *arguments)
         code = re.search(r"In the app:\n(.*?)\n\n", outcome.out, re.DOTALL)[1].replace("…", ".production")

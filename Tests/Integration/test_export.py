@@ -47,7 +47,7 @@ def orphans(given, dumps):
     return sidecars | {path.removesuffix(".meta.json") for path in sidecars}
 
 
-def test_firefox_files_come_out_as_they_went_in(imported_real, tmp_path):
+def test_firefox_export_round_trip(imported_real, tmp_path):
     written = tree(exported("firefox", imported_real, tmp_path / "settings"))
     given = tree(REAL_COLLECTIONS)
     times, known = json.loads(written.pop(TIMES)), json.loads(given.pop(TIMES))
@@ -78,7 +78,7 @@ def has_other_order(value):
     return isinstance(value, dict) and (list(value) != sorted(value) or any(map(has_other_order, value.values())))
 
 
-def test_firefoxs_tree_is_updated_in_place(imported_real, tmp_path):
+def test_firefox_export_updates_tree_in_place(imported_real, tmp_path):
     given, settings = tree(REAL_COLLECTIONS), tmp_path / "settings"
     given = {path: content if path == TIMES else sorted_members(content) for path, content in given.items()}
     shutil.copytree(REAL_COLLECTIONS, settings)
@@ -105,7 +105,7 @@ def test_firefoxs_tree_is_updated_in_place(imported_real, tmp_path):
     assert sorted(path.name for path in tmp_path.iterdir()) == ["settings"]
 
 
-def test_an_update_without_new_data_changes_no_file(imported_real, tmp_path):
+def test_unchanged_export_update_writes_nothing(imported_real, tmp_path):
     """Members in another order, as in files from before Firefox 153, and records in another order."""
     settings = tmp_path / "settings"
     shutil.copytree(REAL_COLLECTIONS, settings)
@@ -123,7 +123,7 @@ def test_an_update_without_new_data_changes_no_file(imported_real, tmp_path):
     assert rules.read_bytes() == (REAL_COLLECTIONS / "main/password-rules.json").read_bytes()
 
 
-def test_an_updated_list_gets_what_is_new(dumps, tmp_path):
+def test_export_update_adds_new_timestamps(dumps, tmp_path):
     settings = exported("firefox", dumps, tmp_path / "settings", SETTINGS)
     at = {name: entry["timestamp"] for name, entry in dumps.lock["collections"].items()}
     (settings / TIMES).write_text(json.dumps({SETTINGS: 1, "main/elsewhere": 2}))
@@ -144,7 +144,7 @@ def test_an_updated_list_gets_what_is_new(dumps, tmp_path):
 
 @pytest.mark.parametrize("layout, folder", [
     ("application-services", "main/attachments/icons"), ("firefox", "main/icons")])
-def test_an_attachment_that_the_bundle_has_left_out_stays_in_an_updated_tree(dumps, sample, tmp_path, layout, folder):
+def test_export_update_keeps_omitted_attachments(dumps, sample, tmp_path, layout, folder):
     output = exported(layout, dumps, tmp_path / "out")
     before = tree(output)
     text = dumps.config.read_text()
@@ -158,7 +158,7 @@ def test_an_attachment_that_the_bundle_has_left_out_stays_in_an_updated_tree(dum
     assert {path for path in tree(output) if path.startswith(folder + "/")} == left
 
 
-def test_application_services_can_load_it(imported_real, tmp_path):
+def test_application_services_export_layout(imported_real, tmp_path):
     output = exported("application-services", imported_real, tmp_path / "dumps")
     for name in imported_real.names:
         bucket, collection = name.split("/")
@@ -182,7 +182,7 @@ def test_application_services_can_load_it(imported_real, tmp_path):
 @pytest.mark.parametrize("layout, source", [
     ("firefox", "firefox"), ("application-services", "application-services"), ("changesets", "changeset"),
     ("tar.zst", "dumps")])
-def test_what_was_exported_comes_back(imported_real, tmp_path, layout, source):
+def test_export_then_import_round_trip(imported_real, tmp_path, layout, source):
     path = exported(layout, imported_real, tmp_path / f"out.{layout}")
     back = Dumps(tmp_path / "back")
     outcome = rsdump.run("import", "--from", source, path, "--dumps", back.path)
@@ -196,7 +196,7 @@ def test_what_was_exported_comes_back(imported_real, tmp_path, layout, source):
 
 
 @pytest.mark.parametrize("layout, source", [("changesets", "changeset"), ("tar.zst", "dumps")])
-def test_signatures_come_along(dumps, sample, tmp_path, layout, source):
+def test_export_then_import_keeps_signatures(dumps, sample, tmp_path, layout, source):
     path = exported(layout, dumps, tmp_path / f"out.{layout}")
     back = Dumps(tmp_path / "back")
     outcome = rsdump.run(
@@ -211,7 +211,7 @@ def test_signatures_come_along(dumps, sample, tmp_path, layout, source):
     assert outcome.code == rsdump.VERIFICATION and not (tmp_path / "other").exists(), str(outcome)
 
 
-def test_changesets_are_what_the_server_answers(dumps, sample, tmp_path):
+def test_changesets_export_matches_server(dumps, sample, tmp_path):
     output = exported("changesets", dumps, tmp_path / "out", SETTINGS, ICONS)
     written, served = json.loads((output / f"{SETTINGS}.json").read_text()), sample.changeset(SETTINGS)
     assert written["timestamp"] == served["timestamp"]
@@ -225,7 +225,7 @@ def test_changesets_are_what_the_server_answers(dumps, sample, tmp_path):
 # The output
 
 
-def test_a_lost_bundle_is_not_replaced_by_one_without_a_signature(dumps, tmp_path):
+def test_lost_signed_bundle_refuses_unsigned_import(dumps, tmp_path):
     tree = exported("firefox", dumps, tmp_path / "tree", SETTINGS)
     dumps.bundle_path(SETTINGS).unlink()
     outcome = rsdump.run("import", "--from", "firefox", tree, SETTINGS, "--dumps", dumps.path)
@@ -233,7 +233,7 @@ def test_a_lost_bundle_is_not_replaced_by_one_without_a_signature(dumps, tmp_pat
     assert not dumps.bundle_path(SETTINGS).exists()
 
 
-def test_a_directory_arrives_as_it_was(dumps, sample, tmp_path):
+def test_export_dumps_keeps_configuration(dumps, sample, tmp_path):
     """With its rules, what was accepted, its server and its roots: nothing has to be given again."""
     text = dumps.config.read_text()
     dumps.config.write_text(
@@ -261,7 +261,7 @@ def test_a_directory_arrives_as_it_was(dumps, sample, tmp_path):
     assert outcome.code == rsdump.VERIFICATION and not list((tmp_path / "other").rglob("*.zip")), str(outcome)
 
 
-def test_an_archive_is_a_directory_of_dumps(dumps, tmp_path):
+def test_archive_export_is_a_dumps_directory(dumps, tmp_path):
     path = exported("tar.zst", dumps, tmp_path / "dumps.tar.zst", SETTINGS, REGIONS)
     plain = subprocess.run(["bsdtar", "-cf", "-", "--format", "pax", f"@{path}"], capture_output=True, check=True).stdout
     with tarfile.open(fileobj=io.BytesIO(plain)) as archive:
@@ -279,7 +279,7 @@ def as_python_writes(records):
     return json.dumps(records, indent=4)
 
 
-def test_plain_files_are_those_of_firefox_ios_and_come_back(dumps, tmp_path):
+def test_files_export_matches_firefox_ios(dumps, tmp_path):
     output = tmp_path / "assets"
     outcome = exported("files", dumps, output, ICONS, "--key", "id")
     records = json.loads((output / "icons.json").read_text())
@@ -310,7 +310,7 @@ def test_plain_files_are_those_of_firefox_ios_and_come_back(dumps, tmp_path):
     (lambda records: [{**record, "name": "same"} for record in records], "have the same file name"),
     (lambda records: records, "its field name is not a string"),
 ])
-def test_names_of_files_come_from_records_and_are_not_paths(dumps, tmp_path, change, word):
+def test_files_export_refuses_paths_as_names(dumps, tmp_path, change, word):
     exported("files", dumps, tmp_path / "assets", ICONS, "--key", "id")
     changed = change(json.loads((tmp_path / "assets/icons.json").read_text()))
     (tmp_path / "assets/icons.json").write_text(json.dumps(changed))
@@ -321,7 +321,7 @@ def test_names_of_files_come_from_records_and_are_not_paths(dumps, tmp_path, cha
     assert not (tmp_path / "out").exists()
 
 
-def test_a_file_that_no_record_names_is_not_imported(dumps, tmp_path):
+def test_import_skips_unreferenced_files(dumps, tmp_path):
     exported("files", dumps, tmp_path / "assets", ICONS, "--key", "id")
     file = sorted((tmp_path / "assets/attachments/icons").iterdir())[0]
     file.write_bytes(b"another")

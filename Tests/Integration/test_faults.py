@@ -43,7 +43,7 @@ def check_isolated(dumps, outcome, before, failed):
     {"body": "{}"},
     {"corrupt": True},
 ], ids=lambda fault: next(f"{key} {str(value)[:12]}" for key, value in fault.items()))
-def test_a_changeset_that_cannot_be_used(dumps, sample, fault):
+def test_unusable_changeset_isolates_collection(dumps, sample, fault):
     before = dumps.files()
     edit(sample)
     sample.faults({"path": CHANGESET, **fault})
@@ -53,7 +53,7 @@ def test_a_changeset_that_cannot_be_used(dumps, sample, fault):
 @pytest.mark.parametrize("signature", [
     {"tampered": True}, {"chain": "expired"}, {"chain": "otherroot"},
 ], ids=lambda signature: " ".join(map(str, signature.values())))
-def test_a_signature_that_does_not_hold(dumps, sample, signature):
+def test_invalid_signature_isolates_collection(dumps, sample, signature):
     before = dumps.files()
     sample.signing(SETTINGS, signature)
     edit(sample)
@@ -63,7 +63,7 @@ def test_a_signature_that_does_not_hold(dumps, sample, signature):
 @pytest.mark.parametrize("fault", [
     {"status": 404}, {"body": "no certificate"},
 ], ids=lambda fault: next(f"{key} {str(value)[:12]}" for key, value in fault.items()))
-def test_a_chain_that_cannot_be_used(dumps, sample, fault):
+def test_unusable_chain_isolates_collection(dumps, sample, fault):
     before = dumps.files()
     sample.signing(SETTINGS, {"key": "next"})
     edit(sample)
@@ -71,7 +71,7 @@ def test_a_chain_that_cannot_be_used(dumps, sample, fault):
     check_isolated(dumps, dumps.refresh(), before, SETTINGS)
 
 
-def test_a_chain_whose_server_asks_to_wait(sample, empty):
+def test_chain_server_backoff(sample, empty):
     """Nothing is wrong with the signature: the cause of the cause decides."""
     empty.add(sample, SETTINGS, REGIONS)
     sample.faults({"path": "chains/", "status": 503, "headers": {"Retry-After": "70"}})
@@ -81,7 +81,7 @@ def test_a_chain_whose_server_asks_to_wait(sample, empty):
     assert again.code == rsdump.BACKOFF and empty.names == [], str(again)
 
 
-def test_a_chain_whose_server_is_ill(sample, empty):
+def test_chain_server_error_is_unreachable(sample, empty):
     empty.add(sample, SETTINGS)
     sample.faults({"path": "chains/", "status": 500})
     outcome = empty.refresh()
@@ -91,7 +91,7 @@ def test_a_chain_whose_server_is_ill(sample, empty):
 @pytest.mark.parametrize("fault", [
     {"corrupt": True}, {"status": 404},
 ], ids=lambda fault: next(f"{key} {value}" for key, value in fault.items()))
-def test_an_attachment_that_cannot_be_used(dumps, sample, fault):
+def test_unusable_attachment_isolates_collection(dumps, sample, fault):
     before = dumps.files()
     edit(sample)
     sample.put_attachment(ICONS, "petals-23", "petals-23.svg", samples.svg(23), "image/svg+xml")
@@ -100,7 +100,7 @@ def test_an_attachment_that_cannot_be_used(dumps, sample, fault):
     check_isolated(dumps, dumps.refresh(), before, ICONS)
 
 
-def test_a_rollback_is_refused(dumps, sample):
+def test_rollback_of_the_server_is_refused(dumps, sample):
     """The monitor announces news, the changeset is an older one with a good signature."""
     sample.patch_record(SETTINGS, "telemetry", {"value": True})
     assert dumps.refresh().code == rsdump.DONE
@@ -116,7 +116,7 @@ def test_a_rollback_is_refused(dumps, sample):
 
 @pytest.mark.parametrize("timestamp", [lambda: int(time.time() * 1000) + 2 * DAY, lambda: 4_102_444_800_000],
                          ids=["in two days", "in 2100"])
-def test_a_state_from_the_future_is_refused(dumps, sample, timestamp):
+def test_state_with_future_timestamp_is_refused(dumps, sample, timestamp):
     """It is signed, and once taken it would refuse all that comes later as a rollback."""
     before = dumps.files()
     sample.put_record(SETTINGS, {"id": "late", "value": True, "last_modified": timestamp()})
@@ -126,7 +126,7 @@ def test_a_state_from_the_future_is_refused(dumps, sample, timestamp):
     assert outcome.says("from the future"), str(outcome)
 
 
-def test_a_state_that_is_ahead_by_hours_is_taken(dumps, sample):
+def test_state_hours_ahead_is_accepted(dumps, sample):
     """Clocks differ."""
     ahead = int(time.time() * 1000) + DAY // 2
     sample.put_record(SETTINGS, {"id": "late", "value": True, "last_modified": ahead})
@@ -141,7 +141,7 @@ def written(dumps):
 
 
 @pytest.mark.parametrize("version", ["v1", "v2"])
-def test_a_monitor_older_than_what_is_held_is_no_rollback(sample, tmp_path, version):
+def test_older_monitor_is_no_rollback(sample, tmp_path, version):
     """A cache kept the monitor, or an export read it before a publication: the server is asked past the cache."""
     dumps = Dumps(tmp_path / "dumps")
     assert dumps.add(sample, *samples.NAMES, url=sample.v2 if version == "v2" else sample.url).code == rsdump.DONE
@@ -166,7 +166,7 @@ def test_a_monitor_older_than_what_is_held_is_no_rollback(sample, tmp_path, vers
     assert {r["id"]: r for r in dumps.bundle(SETTINGS).records}["telemetry"]["value"] == "newer"
 
 
-def test_a_list_that_the_server_cut(sample, empty):
+def test_changeset_cut_by_page_limit_is_refused(sample, empty):
     """A page limit takes records away; the signature is over all of them."""
     changeset = sample.changeset(REGIONS)
     total = len(changeset["changes"])
@@ -179,7 +179,7 @@ def test_a_list_that_the_server_cut(sample, empty):
     assert outcome.says("the list of records is incomplete", f"the server announced {total} records but sent 3"), str(outcome)
 
 
-def test_the_next_refresh_mends_what_failed(dumps, sample):
+def test_next_refresh_fetches_failed_collection(dumps, sample):
     edit(sample)
     sample.faults({"path": CHANGESET, "status": 404})
     assert dumps.refresh().code == rsdump.SOME_FAILED
@@ -191,7 +191,7 @@ def test_the_next_refresh_mends_what_failed(dumps, sample):
     assert {r["id"]: r for r in dumps.bundle(SETTINGS).records}["telemetry"]["value"] is True
 
 
-def test_the_report_says_what_failed(dumps, sample):
+def test_json_report_names_failed_collections(dumps, sample):
     edit(sample)
     sample.faults({"path": CHANGESET, "status": 404})
     outcome = dumps.refresh("--format", "json")
@@ -202,7 +202,7 @@ def test_the_report_says_what_failed(dumps, sample):
 
 
 @pytest.mark.parametrize("headers", [{"Backoff": "3600"}, {"Retry-After": "3600"}], ids=lambda headers: next(iter(headers)))
-def test_a_backoff_is_obeyed_by_the_next_run(dumps, sample, headers):
+def test_backoff_is_obeyed_by_next_run(dumps, sample, headers):
     sample.faults({"path": "monitor", "status": 503, "headers": headers})
     first = dumps.refresh()
     assert first.code == rsdump.BACKOFF, str(first)
@@ -228,7 +228,7 @@ def test_a_backoff_on_every_answer_delays_the_next_run_only(sample, empty):
     assert sample.requests(position) == []
 
 
-def test_status_shows_what_is_there_while_the_server_pauses(dumps, sample):
+def test_status_during_backoff_shows_local_state(dumps, sample):
     sample.faults({"path": "monitor", "status": 503, "headers": {"Retry-After": "3600"}})
     assert dumps.refresh().code == rsdump.BACKOFF
     outcome = dumps.status()
@@ -240,7 +240,7 @@ def test_status_shows_what_is_there_while_the_server_pauses(dumps, sample):
 
 
 @pytest.mark.parametrize("entry", ["records", "attachment", "chain"])
-def test_a_bundle_that_was_edited_together_with_its_lock(dumps, entry):
+def test_edited_bundle_and_lock_fail_verification(dumps, entry):
     """Verification finds it, a refresh does not look for it, and the error says what makes it again."""
     before = dumps.bundle(ICONS).entries
     attachment = next(name for name in before if name.startswith("attachments/"))
@@ -265,7 +265,7 @@ def test_a_bundle_that_was_edited_together_with_its_lock(dumps, entry):
     ({"status": 503, "headers": {"Retry-After": "3600"}}, rsdump.BACKOFF),
     ({"body": "no JSON"}, rsdump.SOME_FAILED),
 ], ids=str)
-def test_the_same_cause_has_the_same_code_in_every_command(dumps, sample, tmp_path, command, fault, code):
+def test_exit_codes_agree_between_commands(dumps, sample, tmp_path, command, fault, code):
     sample.faults({"path": MONITOR, **fault})
     arguments = {
         "refresh": ["--dumps", dumps.path],
@@ -291,7 +291,7 @@ def test_nothing_reachable(sample, empty):
 
 
 @pytest.mark.parametrize("status", [401, 403])
-def test_refused_access_is_no_missing_collection(dumps, sample, status):
+def test_refused_access_is_not_missing_collection(dumps, sample, status):
     """The monitor lists the collection, so neither its name is wrong nor is it gone."""
     sample.patch_record(SETTINGS, "telemetry", {"value": True})
     sample.faults({"path": "collections/settings/changeset", "status": status})

@@ -96,7 +96,7 @@ class Behind:
         self.serving.__exit__(*exception)
 
 
-def test_one_connection_carries_everything(place, tmp_path):
+def test_http2_refresh_uses_one_connection(place, tmp_path):
     with Behind(place) as origin:
         dumps = place.configured(tmp_path / "dumps", origin.url)
         code, report, err, _ = place.refresh(dumps)
@@ -107,7 +107,7 @@ def test_one_connection_carries_everything(place, tmp_path):
     assert len({connection for connection, _ in origin.requests}) == 1
 
 
-def test_a_server_that_ends_each_connection_after_some_requests(place, tmp_path):
+def test_http2_goaway_resends_unprocessed_requests(place, tmp_path):
     """As nginx does after keepalive_requests: the streams up to the last one are answered, later ones are repeated."""
     with Behind(place) as origin:
         origin.keepalive_requests = 25
@@ -120,7 +120,7 @@ def test_a_server_that_ends_each_connection_after_some_requests(place, tmp_path)
     assert len({connection for connection, _ in origin.requests}) > 3
 
 
-def test_a_connection_that_closes_under_requests(place, tmp_path):
+def test_http2_closed_connection_resends_requests(place, tmp_path):
     """Those that have not got a byte of an answer are sent once more, over another connection and without a word."""
     counting, left = threading.Lock(), []
 
@@ -148,7 +148,7 @@ def test_a_connection_that_closes_under_requests(place, tmp_path):
     assert bundles(dumps) == bundles(place.plain)
 
 
-def test_an_answer_behind_the_end_of_a_body_that_fills_a_buffer(place, tmp_path):
+def test_http2_answer_held_in_libcurl_buffer(place, tmp_path):
     """libcurl 7.88 keeps it in a buffer of its own until the server sends more, which this one does not."""
     held, counting = [], threading.Lock()
     seen = []
@@ -303,7 +303,7 @@ def check_refreshed(place, dumps, code, err):
 
 
 @pytest.mark.parametrize("name", FAULTS)
-def test_a_fault_of_one_answer(place, outcomes, name):
+def test_http2_fault_in_one_answer(place, outcomes, name):
     (code, report, err, peak), dumps = outcomes[name, False]
     assert peak < PEAKS.get(name, 192 * MEBIBYTES)
     if FAULTS[name][1] == FINAL:
@@ -313,7 +313,7 @@ def test_a_fault_of_one_answer(place, outcomes, name):
 
 
 @pytest.mark.parametrize("name", FAULTS)
-def test_a_fault_of_each_answer(place, outcomes, name):
+def test_http2_fault_in_each_answer(place, outcomes, name):
     (code, report, err, peak), dumps = outcomes[name, True]
     assert peak < PEAKS.get(name, 192 * MEBIBYTES)
     expected = FAULTS[name][1]

@@ -84,7 +84,7 @@ def test_all_real_collections_are_taken_and_verify(imported_real):
         assert bundle.records == sorted(given["data"], key=lambda record: record["id"])
 
 
-def test_the_same_from_an_omni_ja_and_a_debian_package(imported_real, tmp_path):
+def test_import_from_omni_ja_and_debian_package(imported_real, tmp_path):
     omni = zip_of(REAL_COLLECTIONS, tmp_path / "omni.ja")
     with zipfile.ZipFile(omni, "a") as archive:
         archive.writestr("chrome/main/other.json", "{}")
@@ -174,7 +174,7 @@ def test_a_servers_zip(tree, tmp_path):
     assert list(dumps.bundle(ICONS).attachments.values()) == [content]
 
 
-def test_a_servers_zip_fills_what_is_held(dumps, tmp_path):
+def test_server_zip_adds_missing_attachments(dumps, tmp_path):
     before = contents(dumps)[ICONS]
     bundle = dumps.bundle(ICONS)
     lean = Dumps(tmp_path / "lean")
@@ -195,7 +195,7 @@ def test_a_servers_zip_fills_what_is_held(dumps, tmp_path):
 # What is held
 
 
-def test_a_signed_refresh_replaces_what_was_imported(sample, tmp_path):
+def test_signed_refresh_replaces_imported_bundle(sample, tmp_path):
     changeset = sample.changeset(SETTINGS)
     changeset["metadata"].pop("signature", None)
     changeset["metadata"].pop("signatures", None)
@@ -218,7 +218,7 @@ def test_a_signed_refresh_replaces_what_was_imported(sample, tmp_path):
     assert dumps.files() == before
 
 
-def test_the_files_rule_for_attachments_holds_for_what_it_does_not_name(tmp_path):
+def test_default_attachment_rule_applies_to_import(tmp_path):
     dumps = Dumps(tmp_path / "dumps")
     dumps.path.mkdir()
     dumps.config.write_text("version: 1\nattachments: none\ncollections:\n")
@@ -229,7 +229,7 @@ def test_the_files_rule_for_attachments_holds_for_what_it_does_not_name(tmp_path
 @pytest.mark.parametrize("budget, words", [
     ("bundle: 100 kB", ["{largest} KiB", "unchanged"]), ("attachment: 100 kB", ["{largest} KiB", "unchanged"]),
     ("total: 100 kB", [f"largest: {BLOOM} "])])
-def test_what_is_over_a_budget_is_not_taken(tmp_path, budget, words):
+def test_import_over_budget_is_refused(tmp_path, budget, words):
     records = json.loads((REAL_COLLECTIONS / f"{BLOOM}.json").read_text())["data"]
     # Debian's package is updated often, and these files with it.
     largest = round(max(record["attachment"]["size"] for record in records if "attachment" in record) / 1024)
@@ -255,7 +255,7 @@ def refused(source, path, tmp_path, *words, code=rsdump.USAGE):
 
 
 @pytest.mark.parametrize("name", ["../evil.json", "/evil.json", "main/../../evil.json", "main//x.json"])
-def test_paths_that_escape(tree, tmp_path, name):
+def test_archive_paths_that_escape_are_refused(tree, tmp_path, name):
     path = zip_of(tree, tmp_path / "t.zip", prefix="")
     with zipfile.ZipFile(path, "a") as archive:
         info = zipfile.ZipInfo("placeholder")
@@ -266,7 +266,7 @@ def test_paths_that_escape(tree, tmp_path, name):
 
 
 @pytest.mark.parametrize("name", ["main/\x1b[2Jx.json", "main/a\nrsdump: all is well.json", "main/\u202ex/../y.json"])
-def test_a_name_steers_no_terminal(tree, tmp_path, name):
+def test_archive_names_are_escaped_in_messages(tree, tmp_path, name):
     path = packed(tree, tmp_path / "t.tar")
     with tarfile.open(path, "a") as archive:
         archive.addfile(tarfile.TarInfo(name))
@@ -274,7 +274,7 @@ def test_a_name_steers_no_terminal(tree, tmp_path, name):
     assert outcome.err.removesuffix("\n").isprintable(), repr(outcome.err)
 
 
-def test_a_thousand_folders_inside_each_other(tree, tmp_path):
+def test_deeply_nested_archive_folders_are_refused(tree, tmp_path):
     """2,000 of them in 759 bytes took two minutes once."""
     path = packed(tree, tmp_path / "t.tar")
     with tarfile.open(path, "a", format=tarfile.PAX_FORMAT) as archive:
@@ -284,7 +284,7 @@ def test_a_thousand_folders_inside_each_other(tree, tmp_path):
     assert time.monotonic() - started < 10
 
 
-def test_a_servers_zip_of_many_small_files(tmp_path):
+def test_server_zip_of_many_large_records_is_refused(tmp_path):
     """Each is within its limit; 1.15 MB of them took 4 GB once."""
     path = tmp_path / "main--icons.zip"
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
@@ -297,7 +297,7 @@ def test_a_servers_zip_of_many_small_files(tmp_path):
 
 
 @pytest.mark.parametrize("kind", [tarfile.SYMTYPE, tarfile.LNKTYPE, tarfile.FIFOTYPE])
-def test_links_and_special_files(tree, tmp_path, kind):
+def test_archive_links_and_special_files_are_refused(tree, tmp_path, kind):
     path = packed(tree, tmp_path / "t.tar")
     with tarfile.open(path, "a") as archive:
         info = tarfile.TarInfo("main/linked.json")
@@ -307,7 +307,7 @@ def test_links_and_special_files(tree, tmp_path, kind):
 
 
 @pytest.mark.filterwarnings("ignore:Duplicate name")
-def test_the_same_name_twice(tree, tmp_path):
+def test_duplicate_archive_names_are_refused(tree, tmp_path):
     path = zip_of(tree, tmp_path / "t.zip", prefix="")
     with zipfile.ZipFile(path, "a") as archive:
         archive.writestr("main/settings.json", document([], 1700000000009))
@@ -373,12 +373,12 @@ def seven_zip(tmp_path_factory):
     ("bomb.tar.zst", lambda: zstd_bomb(small_and_large()), 400_000),
     ("bomb.zip", zip_bomb, 400_000),
 ])
-def test_ten_gigabytes_from_ten_kilobytes(tmp_path, name, make, most):
+def test_compression_bomb_is_refused(tmp_path, name, make, most):
     bomb_is_refused(tmp_path, name, make(), most)
 
 
 @pytest.mark.parametrize("name", ["bomb.7z", "bomb.ja"])
-def test_a_bomb_in_a_7z(tmp_path, name, seven_zip):
+def test_compression_bomb_in_7z_is_refused(tmp_path, name, seven_zip):
     """In what is named as Firefox's archive the entry would be passed over, but it is inflated all the same."""
     bomb_is_refused(tmp_path, name, seven_zip, 20_000)
 
@@ -392,7 +392,7 @@ def bomb_is_refused(tmp_path, name, content, most):
     assert [each.name for each in tmp_path.iterdir()] == [name]
 
 
-def test_a_zip_that_lies_about_a_size(tree, tmp_path):
+def test_zip_with_wrong_size_is_refused(tree, tmp_path):
     path = zip_of(tree, tmp_path / "t.zip", prefix="")
     content = bytearray(path.read_bytes())
     for find, header, signature, size in (
@@ -405,7 +405,7 @@ def test_a_zip_that_lies_about_a_size(tree, tmp_path):
 
 
 @pytest.mark.parametrize("name", ["t.zip", "t.tar.gz", "t.tar.xz", "t.tar.zst", "t.7z"])
-def test_archives_that_are_cut_off(tree, tmp_path, name):
+def test_truncated_archives_are_refused(tree, tmp_path, name):
     path = packed(tree, tmp_path / name)
     whole = path.read_bytes()
     for length in sorted({0, 1, 20, len(whole) // 4, len(whole) // 2, len(whole) - 30, len(whole) - 1}):
@@ -414,7 +414,7 @@ def test_archives_that_are_cut_off(tree, tmp_path, name):
 
 
 @pytest.mark.parametrize("compress", [lambda c: c, lambda c: gzip.compress(c, 1), lzma.compress])
-def test_the_entry_that_is_cut_off_is_named(tmp_path, compress):
+def test_truncated_archive_names_the_entry(tmp_path, compress):
     noise = random.Random(1).randbytes(400_000)
     text = document([], 1).encode()
     tar = (tar_header("main/first.json", len(text)) + text.ljust(512, b"\0")
@@ -425,7 +425,7 @@ def test_the_entry_that_is_cut_off_is_named(tmp_path, compress):
     refused("firefox", path, tmp_path, "t.tar: main/icons/a: not a complete archive")
 
 
-def test_an_attachment_that_is_not_its_records(tree, tmp_path):
+def test_imported_attachment_must_match_record(tree, tmp_path):
     for content, word in ((b"short", "5 bytes"), (bytes(len(samples.svg(5))), "SHA-256")):
         (tree / "main/icons/a").write_bytes(content)
         dumps = Dumps(tmp_path / "dumps")
@@ -434,7 +434,7 @@ def test_an_attachment_that_is_not_its_records(tree, tmp_path):
         assert dumps.names == [SETTINGS]
 
 
-def test_what_is_wrong_in_an_archive_is_named_by_archive_and_entry(tree, tmp_path):
+def test_import_errors_name_archive_and_entry(tree, tmp_path):
     """Not by where it was unpacked for a moment."""
     (tree / "main/settings.json").write_text("[]")
     (tree / "main/icons/a").write_bytes(b"short")
@@ -444,7 +444,7 @@ def test_what_is_wrong_in_an_archive_is_named_by_archive_and_entry(tree, tmp_pat
     assert str(target) not in outcome.out + outcome.err and "found found" not in outcome.out
 
 
-def test_a_damaged_bundle_in_an_archive_is_named_by_both(dumps, sample, tmp_path):
+def test_damaged_bundle_in_archive_is_named(dumps, sample, tmp_path):
     flip_in_chain(dumps.bundle_path(SETTINGS))
     path, target = tmp_path / "t.tar.xz", tmp_path / "target"
     subprocess.run(["bsdtar", "-a", "-cf", path, "-C", dumps.path.parent, "dumps"], check=True)

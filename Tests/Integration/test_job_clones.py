@@ -86,7 +86,7 @@ def publish(nightly):
 
 
 @pytest.mark.parametrize("command", ["nightly", "publish"])
-def test_nothing_of_a_persons_work_changes_and_no_setting_counts(nightly, sample, tmp_path, command):
+def test_jobs_keep_work_tree_and_ignore_git_settings(nightly, sample, tmp_path, command):
     ran = work_in(nightly, tmp_path)
     sample.patch_record(SETTINGS, "telemetry", {"value": True})
     (nightly.clone.path / "folder").mkdir()
@@ -109,7 +109,7 @@ def test_nothing_of_a_persons_work_changes_and_no_setting_counts(nightly, sample
 
 
 @pytest.mark.parametrize("path", ["sources/main/one.yaml", "sources/main/new.yaml", "published/note", ".gitignore"])
-def test_what_would_be_lost_or_missed_is_not_published(nightly, path):
+def test_publish_push_refuses_ignored_or_uncommitted(nightly, path):
     file, branches = nightly.clone.path / path, nightly.branches()
     file.parent.mkdir(exist_ok=True)
     file.write_text("*.zip\n")
@@ -120,7 +120,7 @@ def test_what_would_be_lost_or_missed_is_not_published(nightly, path):
     assert nightly.branches() == branches and everything(nightly.clone.path) == before
 
 
-def test_a_refused_push_is_told_in_gits_words_and_not_repeated(nightly, tmp_path):
+def test_refused_push_shows_git_message(nightly, tmp_path):
     branches = nightly.branches()
     nightly.before_push(f"echo x >>{tmp_path}/asked; echo 'Only on Tuesdays' >&2; exit 1")
     run = publish(nightly)
@@ -129,7 +129,7 @@ def test_a_refused_push_is_told_in_gits_words_and_not_repeated(nightly, tmp_path
 
 
 @pytest.mark.parametrize("races", [1, 9])
-def test_a_lost_race_is_published_on_top_of_the_remote(nightly, races):
+def test_publish_push_race_is_repeated(nightly, races):
     nightly.race("main", races)
     run = publish(nightly)
     assert run.code == (rsdump.DONE if races == 1 else rsdump.TRY_AGAIN), str(run)

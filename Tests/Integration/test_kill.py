@@ -41,7 +41,7 @@ def states(dumps, sample, tmp_path):
     return {"before": dumps, "nothing": nothing, "after": after, "seconds": outcome.wall}
 
 
-def test_a_killed_refresh_breaks_nothing_and_is_mended(states, sample, tmp_path):
+def test_killed_refresh_is_completed(states, sample, tmp_path):
     chance = random.Random(SEED)
     after = states["after"].files()
     interrupted = 0
@@ -73,7 +73,7 @@ def test_a_killed_refresh_breaks_nothing_and_is_mended(states, sample, tmp_path)
 
 
 @pytest.mark.parametrize("fits", [True, False])
-def test_a_killed_refresh_with_a_budget_for_all_bundles(states, sample, tmp_path, fits):
+def test_killed_refresh_with_total_budget(states, sample, tmp_path, fits):
     """Over it nothing may change, at whatever moment the run ends; within it everything comes in."""
     rounds, chance = max(ROUNDS // 16, 4), random.Random(f"{SEED} {fits}")
     total = sum(each["bundle"]["size"] for each in states["after"].lock["collections"].values())
@@ -149,7 +149,7 @@ def check_nothing_fetched_twice(requests, found, before, after, where):
 
 
 @pytest.mark.parametrize("left", [0, 40], ids=["empty", "half"])
-def test_a_redo_log_that_did_not_reach_the_disk_whole_counts_as_none(dumps, sample, left):
+def test_truncated_redo_log_is_ignored(dumps, sample, left):
     """The machine failed after the bundle got its name and before the lock file was replaced."""
     lock = dumps.path / "dumps.lock.json"
     before = lock.read_bytes()
@@ -166,7 +166,7 @@ def test_a_redo_log_that_did_not_reach_the_disk_whole_counts_as_none(dumps, samp
 
 
 @pytest.mark.parametrize("place", ["", "staging"])
-def test_no_refresh_works_through_a_link(dumps, sample, tmp_path, place):
+def test_refresh_work_directory_link_is_refused(dumps, sample, tmp_path, place):
     """A pull request can carry the link; what it leads to is not the refresh's to remove."""
     precious = tmp_path / "precious"
     precious.mkdir()
@@ -182,7 +182,7 @@ def test_no_refresh_works_through_a_link(dumps, sample, tmp_path, place):
     assert bundles(dumps.files()) == before
 
 
-def test_a_staged_bundle_that_does_not_verify_is_reported(dumps):
+def test_verify_reports_invalid_staged_bundle(dumps):
     """A pull request can carry a redo log, too. An app that trusts its directory would read the staged bundle."""
     lock = (dumps.path / "dumps.lock.json").read_bytes()
     dumps.interrupt(lock, SETTINGS)
@@ -195,7 +195,7 @@ def test_a_staged_bundle_that_does_not_verify_is_reported(dumps):
     assert dumps.bundle_path(SETTINGS).read_bytes() == bundle
 
 
-def test_what_was_interrupted_is_read_and_not_copied(dumps, sample, tmp_path):
+def test_interrupted_refresh_is_readable(dumps, sample, tmp_path):
     """The bundle has its name, and the lock file is the old one: nothing that contains the lock file must be written."""
     lock = dumps.path / "dumps.lock.json"
     before = lock.read_bytes()

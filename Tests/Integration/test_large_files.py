@@ -43,7 +43,7 @@ def run(dumps, command):
     return rsdump.run(*command, *(() if "--dumps" in command else ("--dumps", dumps.path)))
 
 
-def test_commits_with_pointers_are_read_through_the_filter(dumps, tree):
+def test_lfs_history_is_read_through_the_filter(dumps, tree):
     for command, text in reads(dumps).items():
         outcome = run(dumps, command)
         assert outcome.code == rsdump.DONE and text in outcome.out, f"{command}: {outcome}"
@@ -51,7 +51,7 @@ def test_commits_with_pointers_are_read_through_the_filter(dumps, tree):
 
 
 @pytest.mark.parametrize("is_broken", [False, True])
-def test_without_a_filter_that_works_the_error_names_lfs(dumps, tree, tmp_path, is_broken):
+def test_missing_lfs_filter_is_named(dumps, tree, tmp_path, is_broken):
     if is_broken:
         for each in (tmp_path / "lfs").iterdir():
             each.unlink()
@@ -68,7 +68,7 @@ def test_without_a_filter_that_works_the_error_names_lfs(dumps, tree, tmp_path, 
     assert dumps.files() == before
 
 
-def test_a_pointer_in_the_work_tree_is_named(dumps):
+def test_lfs_pointer_in_work_tree_is_named(dumps):
     path = dumps.bundle_path(SETTINGS)
     path.write_bytes(large_files.pointer(path.read_bytes()))
     for command in (["verify"], ["show", SETTINGS], ["diff", dumps.path, dumps.path, SETTINGS], ["embed", "--output", "E"]):
@@ -83,7 +83,7 @@ def test_a_pointer_in_the_work_tree_is_named(dumps):
         assert outcome.code == rsdump.VERIFICATION and outcome.says("Git LFS", "git lfs pull"), f"{command}: {outcome}"
 
 
-def test_a_pointer_is_no_attachment(team, refreshed_sample, tmp_path):
+def test_lfs_pointer_is_refused_as_attachment(team, refreshed_sample, tmp_path):
     """It would be published, signed and packaged in place of the file."""
     pointer = large_files.pointer(b"an image")
     icons = team.path / "sources/main/icons"
@@ -104,7 +104,7 @@ def test_a_pointer_is_no_attachment(team, refreshed_sample, tmp_path):
         assert outcome.code != rsdump.DONE and outcome.says("Git LFS", "git lfs pull"), f"{layout}: {outcome}"
 
 
-def test_a_clone_without_old_files_is_named(dumps, sample, tmp_path):
+def test_missing_blobs_of_partial_clone_are_named(dumps, sample, tmp_path):
     tree = GitTree(dumps.path.parent)
     tree.commit("first")
     sample.patch_record(SETTINGS, "telemetry", {"value": True})
@@ -129,7 +129,7 @@ def test_a_clone_without_old_files_is_named(dumps, sample, tmp_path):
         assert outcome.code == rsdump.DONE, f"{command}: {outcome}"
 
 
-def test_a_merge_in_a_shallow_clone_is_refused(dumps, sample, tmp_path):
+def test_merge_in_shallow_clone_is_refused(dumps, sample, tmp_path):
     """Without the common ancestor, a setting that one side changed would be taken for one that both did."""
     tree = GitTree(dumps.path.parent)
     tree.commit("first")
@@ -162,7 +162,7 @@ class LargeNightly(Nightly):
         self.clone("pull", "-q")
 
 
-def test_the_job_with_lfs(dumps, sample, tmp_path):
+def test_nightly_with_lfs(dumps, sample, tmp_path):
     nightly = LargeNightly(tmp_path, dumps)
     check(nightly.run())
     assert nightly.new_commits() == []
@@ -179,7 +179,7 @@ def test_the_job_with_lfs(dumps, sample, tmp_path):
     assert "git lfs install" in run.summary and nightly.branches() == before
 
 
-def test_the_job_in_a_clone_without_old_files(dumps, sample, tmp_path):
+def test_nightly_in_partial_clone(dumps, sample, tmp_path):
     nightly = Nightly(tmp_path, dumps)
     nightly.origin("config", "uploadpack.allowFilter", "true")
 

@@ -66,11 +66,11 @@ def test_sync_then_get(networked, sample):
 # Packaged, an empty storage directory, no network
 
 
-def test_a_collection_without_a_bundle_says_why(packaged, sample):
+def test_get_explains_missing_collection(packaged, sample):
     position = sample.log_position()
     outcome = packaged.get("main/absent")
     assert outcome.code == rsdump.SOME_FAILED and outcome.out == "", str(outcome)
-    assert outcome.says("main/absent", "the collection has not been packaged or synced yet"), str(outcome)
+    assert outcome.says("main/absent", "nothing is stored or packaged"), str(outcome)
     outcome = packaged.get("other/regions")
     assert outcome.code == rsdump.SOME_FAILED and outcome.says("it is from the bucket main"), str(outcome)
     # A pinned root vouches for it, whatever server the app asks; without the root nobody does.
@@ -126,7 +126,7 @@ def test_attachment(packaged, sample, tmp_path):
     assert not (tmp_path / "none").exists() and record["attachment"]["size"] == len(samples.svg(5))
 
 
-def test_what_is_not_there_is_named_with_its_remedy(networked, packaged):
+def test_get_errors_name_the_remedy(networked, packaged):
     outcome = networked.get(REGIONS)
     assert outcome.code == rsdump.SOME_FAILED and outcome.says("with --sync"), str(outcome)
     both = packaged.get("main/absent", SETTINGS, "main/none")
@@ -150,7 +150,7 @@ def test_bad_usage(more, arguments, tmp_path):
 
 
 @pytest.mark.parametrize("more", [[], ["--sync"]], ids=["get", "sync"])
-def test_a_server_whose_root_nobody_named(more, sample, tmp_path):
+def test_get_from_server_without_root_is_refused(more, sample, tmp_path):
     outcome = rsdump.run("get", REGIONS, *more, "--storage", tmp_path / "storage", "--server", sample.url)
     assert outcome.code == rsdump.USAGE and outcome.says("--trust-root"), str(outcome)
 
@@ -159,7 +159,7 @@ def test_a_server_whose_root_nobody_named(more, sample, tmp_path):
     "prod", "https://firefox.settings.services.mozilla.com/v1", "https://FIREFOX.settings.services.mozilla.com:443/v2/",
     "https://firefox.settings.services.allizom.org/v1", "https://remote-settings-dev.allizom.org/v2",
 ])
-def test_mozillas_servers_are_known_by_their_urls(server, tmp_path):
+def test_mozilla_server_urls_have_builtin_roots(server, tmp_path):
     """Their roots are built in. Nothing is asked of them here."""
     found = rsdump.run("get", REGIONS, "--storage", tmp_path / "storage", "--server", server)
     assert found.code == rsdump.SOME_FAILED and not found.says("--trust-root"), str(found)
@@ -172,7 +172,7 @@ def test_mozillas_servers_are_known_by_their_urls(server, tmp_path):
 
 
 @pytest.mark.parametrize("more", [[], ["--sync"]], ids=["get", "sync"])
-def test_a_storage_directory_is_needed(more):
+def test_get_needs_storage_option(more):
     outcome = rsdump.run("get", REGIONS, *more)
     assert outcome.code == rsdump.USAGE and outcome.says("--storage"), str(outcome)
 
@@ -184,7 +184,7 @@ def test_nothing_reachable(tmp_path, sample):
     assert outcome.code == rsdump.UNREACHABLE and outcome.out == "", str(outcome)
 
 
-def test_a_server_that_asks_to_wait(networked, sample):
+def test_get_sync_obeys_backoff(networked, sample):
     sample.faults({"path": "monitor", "status": 503, "headers": {"Retry-After": "3600"}})
     outcome = networked.sync(REGIONS)
     assert outcome.code == rsdump.BACKOFF, str(outcome)

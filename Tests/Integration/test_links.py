@@ -28,7 +28,7 @@ def check_untouched(outside):
     assert all(path.read_text() == OTHERS for path in outside.iterdir())
 
 
-def test_a_refresh_writes_nothing_through_a_bucket_that_is_a_link(dumps, sample, outside):
+def test_refresh_refuses_bucket_link(dumps, sample, outside):
     shutil.rmtree(dumps.path / "main")
     (dumps.path / "main").symlink_to(outside)
     outcome = rsdump.run("refresh", "--dumps", dumps.path)
@@ -36,14 +36,14 @@ def test_a_refresh_writes_nothing_through_a_bucket_that_is_a_link(dumps, sample,
     check_untouched(outside)
 
 
-def test_rm_removes_nothing_through_a_bucket_that_is_a_link(dumps, outside):
+def test_rm_follows_no_bucket_link(dumps, outside):
     shutil.rmtree(dumps.path / "main")
     (dumps.path / "main").symlink_to(outside)
     rsdump.run("remove", SETTINGS, "--dumps", dumps.path)
     check_untouched(outside)
 
 
-def test_rebuild_writes_nothing_through_a_bucket_that_is_a_link(dumps, outside, tmp_path):
+def test_rebuild_refuses_bucket_link(dumps, outside, tmp_path):
     output = tmp_path / "rebuilt"
     output.mkdir()
     (output / "main").symlink_to(outside)
@@ -52,7 +52,7 @@ def test_rebuild_writes_nothing_through_a_bucket_that_is_a_link(dumps, outside, 
     check_untouched(outside)
 
 
-def test_embed_writes_and_removes_nothing_through_a_link(dumps, outside, tmp_path):
+def test_embed_follows_no_link(dumps, outside, tmp_path):
     output = tmp_path / "Sources/Embedded"
     assert rsdump.run("embed", "--dumps", dumps.path, "--output", output, "--stored").code == rsdump.DONE
     folders = [path for path in output.rglob("main") if path.is_dir()]
@@ -64,7 +64,7 @@ def test_embed_writes_and_removes_nothing_through_a_link(dumps, outside, tmp_pat
     check_untouched(outside)
 
 
-def test_an_update_of_an_export_replaces_a_link_and_not_what_it_leads_to(dumps, outside, tmp_path):
+def test_export_update_follows_no_link(dumps, outside, tmp_path):
     output = tmp_path / "export"
     assert rsdump.run("export", "--to", "firefox", "--dumps", dumps.path, "--output", output).code == rsdump.DONE
     folder = next(path for path in output.rglob("main") if path.is_dir())
@@ -74,7 +74,7 @@ def test_an_update_of_an_export_replaces_a_link_and_not_what_it_leads_to(dumps, 
     check_untouched(outside)
 
 
-def test_a_sync_writes_nothing_through_a_storage_directory_that_has_links(dumps, sample, outside, tmp_path):
+def test_sync_refuses_links_in_storage(dumps, sample, outside, tmp_path):
     storage = tmp_path / "storage"
     storage.mkdir()
     (storage / "states").symlink_to(outside)
@@ -85,7 +85,7 @@ def test_a_sync_writes_nothing_through_a_storage_directory_that_has_links(dumps,
     check_untouched(outside)
 
 
-def test_a_mirror_writes_nothing_through_a_link(dumps, outside, tmp_path):
+def test_mirror_export_follows_no_link(dumps, outside, tmp_path):
     output = tmp_path / "mirror"
     command = ("export", "--to", "mirror", "--url", "http://mirror.example", "--dumps", dumps.path, "--output", output)
     assert rsdump.run(*command).code == rsdump.DONE
@@ -98,7 +98,7 @@ def test_a_mirror_writes_nothing_through_a_link(dumps, outside, tmp_path):
 
 
 @pytest.mark.parametrize("place", ["Sources", "./Sources", "Sources/deeper/..", "other/../Sources", "absolute"])
-def test_no_output_goes_through_a_link_of_the_checkout(dumps, sample, tmp_path, place):
+def test_outputs_refuse_links_in_checkout(dumps, sample, tmp_path, place):
     """A commit can carry a link to .git/hooks in place of a folder in which a nightly job writes."""
     checkout, hooks = tmp_path / "checkout", tmp_path / "checkout/.git/hooks"
     (hooks / "deeper").mkdir(parents=True)
@@ -133,7 +133,7 @@ def test_no_output_goes_through_a_link_of_the_checkout(dumps, sample, tmp_path, 
 
 
 @pytest.mark.parametrize("kind", ["pipe", "device", "link"])
-def test_an_output_that_is_no_file_stays(dumps, sample, outside, tmp_path, kind):
+def test_output_to_pipe_device_or_link_is_refused(dumps, sample, outside, tmp_path, kind):
     output, keys = tmp_path / "output", tmp_path / "keys"
     if kind == "pipe":
         os.mkfifo(output)
@@ -171,7 +171,7 @@ def test_an_output_that_is_no_file_stays(dumps, sample, outside, tmp_path, kind)
     ".rsdump/next.json", "dumps.yaml.tmp",
 ])
 @pytest.mark.parametrize("kind", ["pipe", "device"])
-def test_nothing_waits_for_a_pipe_or_reads_a_device(dumps, sample, place, kind):
+def test_commands_refuse_pipes_and_devices(dumps, sample, place, kind):
     path = dumps.path / place
     if path.is_dir():
         shutil.rmtree(path)

@@ -35,7 +35,7 @@ def test_nothing_changed(dumps, sample):
     assert len(sample.requests(position)) == 1
 
 
-def test_the_server_has_something_newer(dumps, sample):
+def test_locked_refresh_with_newer_server_state(dumps, sample):
     sample.patch_record(SETTINGS, "telemetry", {"value": True})
     assert locked(dumps, code=WOULD_CHANGE).says(SETTINGS, "would be updated", "something would change")
     report = locked(dumps, "--format", "json", code=WOULD_CHANGE).json()
@@ -44,7 +44,7 @@ def test_the_server_has_something_newer(dumps, sample):
     locked(dumps, REGIONS, code=rsdump.DONE)
 
 
-def test_a_bundle_is_missing_or_damaged(dumps):
+def test_locked_refresh_with_damaged_bundle(dumps):
     path = dumps.bundle_path(SETTINGS)
     content = path.read_bytes()
     path.write_bytes(content[:-1])
@@ -55,7 +55,7 @@ def test_a_bundle_is_missing_or_damaged(dumps):
     locked(dumps, code=rsdump.DONE)
 
 
-def test_the_configuration_asks_for_something_else(dumps, sample):
+def test_locked_refresh_with_changed_configuration(dumps, sample):
     text = dumps.config.read_text()
     dumps.config.write_text(text.replace(f"  {ICONS}:\n    attachments: all\n", f"  {ICONS}:\n    attachments: none\n"))
     assert dumps.config.read_text() != text
@@ -66,7 +66,7 @@ def test_the_configuration_asks_for_something_else(dumps, sample):
     assert locked(dumps, code=WOULD_CHANGE).says("main/another", "would be created")
 
 
-def test_a_refresh_that_was_interrupted_before_it_wrote_the_lock(dumps, sample):
+def test_locked_refresh_after_interrupted_refresh(dumps, sample):
     lock = dumps.path / "dumps.lock.json"
     before = lock.read_bytes()
     sample.patch_record(SETTINGS, "telemetry", {"value": True})
@@ -75,13 +75,13 @@ def test_a_refresh_that_was_interrupted_before_it_wrote_the_lock(dumps, sample):
     locked(dumps, code=WOULD_CHANGE)
 
 
-def test_a_pinned_collection_is_as_locked(dumps, sample):
+def test_locked_refresh_accepts_pinned_collection(dumps, sample):
     pinned(dumps, SETTINGS)
     sample.patch_record(SETTINGS, "telemetry", {"value": True})
     locked(dumps, code=rsdump.DONE)
 
 
-def test_a_collection_that_the_monitor_does_not_list(dumps, sample):
+def test_locked_refresh_of_unlisted_collection(dumps, sample):
     unlisted = json.dumps({"timestamp": 1, "metadata": {}, "changes": []})
     sample.faults({"path": "monitor", "body": unlisted})
     locked(dumps, code=rsdump.DONE)
@@ -89,7 +89,7 @@ def test_a_collection_that_the_monitor_does_not_list(dumps, sample):
     assert locked(dumps, code=WOULD_CHANGE).says(SETTINGS)
 
 
-def test_failures_leave_nothing_either(dumps, sample):
+def test_failed_locked_refresh_writes_no_state(dumps, sample):
     sample.faults({"path": "monitor", "status": 503, "headers": {"Retry-After": "3600"}})
     locked(dumps, code=rsdump.BACKOFF)
     sample.faults()
@@ -99,7 +99,7 @@ def test_failures_leave_nothing_either(dumps, sample):
     locked(dumps, code=rsdump.SOME_FAILED)
 
 
-def test_locked_goes_with_no_other_mode(dumps):
+def test_locked_excludes_other_modes(dumps):
     for flag in ("--dry-run", "--full"):
         assert dumps.refresh("--locked", flag).code == rsdump.USAGE
     assert dumps.verify("--locked", SETTINGS).code == rsdump.USAGE
@@ -109,7 +109,7 @@ def test_locked_goes_with_no_other_mode(dumps):
 
 
 @pytest.mark.parametrize("is_pinned", [False, True])
-def test_verify_finds_what_the_configuration_asks_for_and_the_lock_does_not_have(dumps, is_pinned):
+def test_verify_locked_finds_unmet_configuration(dumps, is_pinned):
     if is_pinned:
         pinned(dumps, ICONS)
     assert "would be" not in dumps.status("--offline").out
@@ -132,7 +132,7 @@ def test_verify_finds_what_the_configuration_asks_for_and_the_lock_does_not_have
     ("trust:\n", "trust:\n  accept-unsigned: true\n", "accept-unsigned"), (None, "", "has new data without a signature"), ("server: http://", "server: https://", "it changes server"),
     ("  roots:\n", f"  roots:\n    - {'a' * 64}\n", f"it adds the root {'a' * 64}"), (None, "# a comment\n", None)],
     ids=["unsigned", "pinned", "server", "root", "same"])
-def test_a_proposal_is_verified_by_what_its_base_trusts(dumps, sample, find, put, word):
+def test_verify_uses_trust_of_the_base(dumps, sample, find, put, word):
     GitTree(dumps.path.parent).commit("main")
     text = dumps.config.read_text()
     dumps.config.write_text(text.replace(find, put, 1) if find else text + put)
@@ -172,7 +172,7 @@ def compress_otherwise(dumps, name):
     lock.write_text(text)
 
 
-def test_another_compressor_gives_the_same_content_in_other_bytes(dumps):
+def test_rebuild_with_other_compressor(dumps):
     compress_otherwise(dumps, "main/large")
     verified = dumps.verify("--locked")
     assert verified.code == rsdump.DONE, str(verified)
@@ -191,7 +191,7 @@ def test_a_damaged_bundle_is_not_rebuilt(dumps, tmp_path):
     assert outcome.code == rsdump.VERIFICATION and outcome.says(SETTINGS, "failed", "4 of 5"), str(outcome)
 
 
-def test_a_refresh_waits_for_another_if_it_is_told_to(dumps):
+def test_refresh_wait_option_waits_for_lock(dumps):
     directory = os.open(dumps.path, os.O_RDONLY)
     try:
         fcntl.flock(directory, fcntl.LOCK_EX)
@@ -207,7 +207,7 @@ def test_a_refresh_waits_for_another_if_it_is_told_to(dumps):
     assert waiting.wait(timeout=60) == rsdump.DONE
 
 
-def test_a_collection_that_somebody_deletes_from_dumps_yaml_does_not_ship(dumps, sample, tmp_path):
+def test_collection_missing_in_dumps_yaml_is_refused(dumps, sample, tmp_path):
     text = dumps.config.read_text()
     dumps.config.write_text(re.sub(rf"  {REGIONS}:\n(    .*\n)*", "", text))
     assert REGIONS not in dumps.config.read_text() and REGIONS in dumps.lock["collections"]
@@ -234,7 +234,7 @@ def test_a_collection_that_somebody_deletes_from_dumps_yaml_does_not_ship(dumps,
     assert dumps.verify("--locked").code == rsdump.DONE and dumps.refresh("--locked").code == rsdump.DONE
 
 
-def test_a_waiting_refresh_removes_nothing_that_was_added_meanwhile(dumps, tmp_path):
+def test_waiting_refresh_keeps_added_collections(dumps, tmp_path):
     whole = dumps.copy(tmp_path / "whole")
     assert rsdump.run("remove", REGIONS, "--dumps", dumps.path).code == rsdump.DONE
     directory = os.open(dumps.path, os.O_RDONLY)

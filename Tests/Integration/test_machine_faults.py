@@ -31,7 +31,7 @@ def fault(folder, below, kind, at):
         "FAULTS_LOG": str(folder / "log"), "FAULTS_STASH": str(stash), "FAULTS_KIND": kind, "FAULTS_AT": str(at)}
 
 
-def test_nothing_good_is_lost_and_the_next_run_mends():
+def test_disk_faults_lose_no_state():
     done = faults("--every", EVERY)
     print(done.stdout)
     assert done.returncode == 0, done.stdout + done.stderr
@@ -41,7 +41,7 @@ def test_nothing_good_is_lost_and_the_next_run_mends():
     assert runs > 10_000 // EVERY, done.stdout
 
 
-def test_a_full_disk_is_no_failure_of_a_collection(dumps, sample, tmp_path):
+def test_full_disk_in_refresh_says_try_again(dumps, sample, tmp_path):
     sample.patch_record("main/settings", "telemetry", {"value": True})
     outcome = dumps.refresh("main/settings", env=fault(tmp_path, dumps.path, "full", at=1))
     assert outcome.code == rsdump.TRY_AGAIN and outcome.says("No space left"), str(outcome)
@@ -55,7 +55,7 @@ def full_disk(tmp_path):
     return {"LD_PRELOAD": str(toolchain.preloadable("Servers/disk/full_disk.c", tmp_path)), "FULL_DISK_AFTER": "0"}
 
 
-def test_a_full_disk_is_the_cause_whatever_fails_by_it(dumps, tmp_path, full_disk):
+def test_full_disk_is_named_by_every_command(dumps, tmp_path, full_disk):
     tree = GitTree(dumps.path.parent)
     tree.commit("first")
     older = dumps.copy(tmp_path / "older")
@@ -74,7 +74,7 @@ def test_a_full_disk_is_the_cause_whatever_fails_by_it(dumps, tmp_path, full_dis
         assert done.returncode == rsdump.TRY_AGAIN and "No space left" in output, f"{name}: {done.returncode} {output}"
 
 
-def test_a_bundle_whose_pages_cannot_be_read_is_named():
+def test_unreadable_mapped_bundle_is_reported():
     """Where a mapped file cannot be read, the system sends a signal, and no call fails."""
     done = faults("export to an archive", "--kind", "page")
     assert done.returncode == 0, done.stdout + done.stderr
@@ -82,7 +82,7 @@ def test_a_bundle_whose_pages_cannot_be_read_is_named():
     assert runs >= 3, done.stdout
 
 
-def test_a_cache_that_cannot_be_read_for_a_moment_is_not_replaced_by_an_older_state(team, tmp_path):
+def test_unreadable_stored_state_allows_no_rollback(team, tmp_path):
     older, storage, trial = (tmp_path / name for name in ("older", "storage", "trial"))
     shutil.copytree(team.dumps.path, older)
     team.change("one")

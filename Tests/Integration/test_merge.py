@@ -55,7 +55,7 @@ def verified(dumps):
     assert not (dumps.path / "dumps.lock.json").read_text().count("<<<<")
 
 
-def test_a_state_that_does_not_verify_is_not_taken(dumps, sample, tree):
+def test_merge_refuses_unverified_state(dumps, sample, tree):
     tree.commit("first")
     ours, theirs = diverge(dumps, tree, sample)
     content = bytearray(dumps.bundle_path(SETTINGS).read_bytes())
@@ -93,7 +93,7 @@ def forge(dumps, sample):
 @pytest.mark.parametrize("by", ["git", "rsdump"])
 @pytest.mark.parametrize("accepts", [False, True])
 @pytest.mark.parametrize("change, word", [(import_unsigned, "the other state is unsigned"), (forge, "does not verify")])
-def test_only_what_verifies_replaces_a_signed_state(dumps, sample, tree, change, word, accepts, by):
+def test_merge_keeps_signed_state_over_unverified(dumps, sample, tree, change, word, accepts, by):
     """Only the other branch has changed it, so git alone would take it."""
     if accepts:
         text = dumps.config.read_text()
@@ -116,7 +116,7 @@ def test_only_what_verifies_replaces_a_signed_state(dumps, sample, tree, change,
     verified(dumps)
 
 
-def test_other_merges_leave_the_directory_alone(dumps, sample, tree):
+def test_merge_hook_ignores_unrelated_merges(dumps, sample, tree):
     """The hook runs in every merge: in one that touches nothing here, over work that is not committed, and without dumps."""
     set_up(dumps, tree)
     tree.git("checkout", "--quiet", "-b", "code")
@@ -145,7 +145,7 @@ def test_other_merges_leave_the_directory_alone(dumps, sample, tree):
     tree.git("merge", "--quiet", "--no-edit", "side")
 
 
-def test_a_file_that_is_no_bundle_does_not_end_git_log(dumps, sample, tree):
+def test_git_log_with_invalid_bundles(dumps, sample, tree):
     set_up(dumps, tree)
     (dumps.path / "main/broken.zip").write_bytes(b"version https://git-lfs.github.com/spec/v1\n")
     (dumps.path / "main/empty.zip").touch()
@@ -174,7 +174,7 @@ def test_git_setup_with_any_path_of_the_program(dumps, sample, tree, tmp_path_fa
     verified(dumps)
 
 
-def test_git_setup_where_the_path_of_the_repository_has_a_line_feed(tmp_path):
+def test_git_setup_in_path_with_line_feed(tmp_path):
     tree = GitTree(made(tmp_path, "a\nb"))
     outcome = rsdump.run("add", "main/regions", "--dumps", tree.root / "dumps")
     assert outcome.code == rsdump.DONE, str(outcome)

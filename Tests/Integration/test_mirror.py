@@ -29,7 +29,7 @@ def real_mirror(refreshed_real, tmp_path_factory):
         yield mirror
 
 
-def test_refreshes_from_the_mirror_end_with_the_same_content(
+def test_refresh_from_mirror_has_same_content(
         real_mirror, refreshed_real, real_server, real_names, tmp_path):
     expected = {name: entry["content"] for name, entry in lock_entries(refreshed_real.lock).items()}
     for version in ("v1", "v2"):
@@ -40,7 +40,7 @@ def test_refreshes_from_the_mirror_end_with_the_same_content(
         assert {name: entry["content"] for name, entry in lock_entries(dumps.lock).items()} == expected
 
 
-def test_curl_reads_an_attachment_and_goes_on_with_a_range(real_mirror, refreshed_real):
+def test_mirror_attachment_range_request_with_curl(real_mirror, refreshed_real):
     record = next(each for each in refreshed_real.bundle("main/search-config-icons").records if each.get("attachment"))
     attachment = record["attachment"]
     base = real_mirror.get("/v1/").json()["capabilities"]["attachments"]["base_url"]
@@ -52,7 +52,7 @@ def test_curl_reads_an_attachment_and_goes_on_with_a_range(real_mirror, refreshe
     assert rest == whole[10:]
 
 
-def test_types_caching_and_compression(real_mirror, refreshed_real):
+def test_mirror_headers_and_compression(real_mirror, refreshed_real):
     plain = real_mirror.changeset("security-state/onecrl", headers=None)
     assert plain.headers["Content-Type"] == "application/json"
     assert plain.headers["Cache-Control"] == "public, max-age=60"
@@ -94,7 +94,7 @@ def test_types_caching_and_compression(real_mirror, refreshed_real):
     "/v1/buckets/main/collections/regions/changeset%0a?_expected=X-A:b&_since=1",
     "/v1/buckets/main/collections/regions/changeset%00?_expected=0&_since=1", "/chains/%0a", "/attachments/%0a",
 ])
-def test_nothing_else_is_there(real_mirror, path):
+def test_mirror_serves_no_other_path(real_mirror, path):
     request = requests.Request("GET", real_mirror.origin).prepare()
     request.url = real_mirror.origin + path    # as it is: requests would tidy it
     with requests.Session() as session:
@@ -108,7 +108,7 @@ def mirror(tmp_path):
     return Mirror(tmp_path / "nginx")
 
 
-def test_since_a_known_state_gives_the_delta_and_else_a_redirect(mirror, dumps, sample, tmp_path):
+def test_mirror_delta_for_known_since_else_redirect(mirror, dumps, sample, tmp_path):
     """A record is deleted: a client with the older bundle must lose it, and so must one with a still older state."""
     name = "main/regions"
     old = dumps.bundle(name)
@@ -153,7 +153,7 @@ def point_to(dumps, mirror):
         f"server: {mirror.origin}/v1\n" if line.startswith("server:") else f"{line}\n" for line in lines))
 
 
-def test_the_same_bundles_give_the_same_tree(mirror, dumps, tmp_path):
+def test_mirror_export_is_reproducible(mirror, dumps, tmp_path):
     first = mirror.publish(dumps)
     assert first.code == rsdump.DONE, str(first)
     tree, link = mirror.tree(), os.readlink(mirror.output / "current")
@@ -166,7 +166,7 @@ def test_the_same_bundles_give_the_same_tree(mirror, dumps, tmp_path):
     assert mirror.tree() == tree
 
 
-def test_a_new_tree_takes_the_place_of_the_old_one(mirror, dumps, sample):
+def test_mirror_tree_is_replaced_atomically(mirror, dumps, sample):
     assert mirror.publish(dumps).code == rsdump.DONE
     before = os.readlink(mirror.output / "current")
     # What killed runs leave.
@@ -184,7 +184,7 @@ def test_a_new_tree_takes_the_place_of_the_old_one(mirror, dumps, sample):
     assert sorted(path.name for path in mirror.output.iterdir()) == sorted(["current", after])
 
 
-def test_objects_json_tells_an_upload_all_it_needs(mirror, dumps):
+def test_objects_json_describes_every_file(mirror, dumps):
     assert mirror.publish(dumps).code == rsdump.DONE
     root = mirror.output / "current"
     objects = json.loads((root / "objects.json").read_bytes())
@@ -205,7 +205,7 @@ def test_objects_json_tells_an_upload_all_it_needs(mirror, dumps):
             assert hashlib.sha256(answer.content).hexdigest() == each["sha256"], path
 
 
-def test_a_bundle_that_is_cut_short_meanwhile_is_to_blame(tmp_path):
+def test_bundle_truncated_during_mirror_export(tmp_path):
     """The system says of such a write only that the address is bad."""
     large = LargeFiles(tmp_path)
     library, bundle = toolchain.preloadable("Servers/disk/cut_short.c", tmp_path), large.dumps.bundle_path("main/files")

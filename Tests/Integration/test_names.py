@@ -21,14 +21,14 @@ def make(folder, is_folder=False):
 
 @pytest.mark.parametrize("place", ["staging", "staging/main.settings", "import", "x.zip.tmp"])
 @pytest.mark.parametrize("is_folder", [False, True])
-def test_a_refresh_removes_it_from_its_work(dumps, sample, place, is_folder):
+def test_refresh_removes_non_utf8_work_files(dumps, sample, place, is_folder):
     make(dumps.path / ".rsdump" / place, is_folder)
     outcome = dumps.refresh("--full")
     assert outcome.code == rsdump.DONE, str(outcome)
     assert not (dumps.path / ".rsdump").exists()
 
 
-def test_an_export_replaces_the_directory_that_it_made(dumps, tmp_path):
+def test_export_replaces_non_utf8_output_names(dumps, tmp_path):
     output = tmp_path / "export"
     command = ("export", "--to", "changesets", "--dumps", dumps.path, "--output", output)
     assert rsdump.run(*command).code == rsdump.DONE
@@ -38,7 +38,7 @@ def test_an_export_replaces_the_directory_that_it_made(dumps, tmp_path):
     assert [path.name for path in tmp_path.iterdir() if path.name.startswith("export")] == ["export"]
 
 
-def test_a_mirror_replaces_what_an_earlier_one_left(dumps, tmp_path):
+def test_mirror_removes_non_utf8_leftovers(dumps, tmp_path):
     output = tmp_path / "mirror"
     command = ("export", "--to", "mirror", "--url", "http://mirror.example", "--dumps", dumps.path, "--output", output)
     assert rsdump.run(*command).code == rsdump.DONE
@@ -49,7 +49,7 @@ def test_a_mirror_replaces_what_an_earlier_one_left(dumps, tmp_path):
     assert not any(name.startswith(b".new-") for name in os.listdir(os.fsencode(output)))
 
 
-def test_input_with_such_a_name_is_refused_and_verify_names_it(dumps, tmp_path):
+def test_non_utf8_input_names_are_refused(dumps, tmp_path):
     make(dumps.path)
     outcome = rsdump.run("verify", "--locked", "--dumps", dumps.path)
     assert outcome.code == rsdump.VERIFICATION, str(outcome)
@@ -62,7 +62,7 @@ def test_input_with_such_a_name_is_refused_and_verify_names_it(dumps, tmp_path):
     assert outcome.says("its name is not UTF-8; rename it"), str(outcome)
 
 
-def test_an_argument_that_is_not_utf8_makes_no_other_directory(tmp_path):
+def test_non_utf8_argument_is_refused(tmp_path):
     finished = subprocess.run(
         [rsdump.BINARY, b"add", b"main/a", b"--dumps", os.fsencode(tmp_path) + b"/" + NAME], capture_output=True,
         text=True, env=rsdump.environment())

@@ -75,7 +75,7 @@ def test_a_change_lands_with_one_pull_request(nightly, sample):
     assert nightly.new_commits() == commits and new == old and "All 5 collections are up to date." in updated["body"]
 
 
-def test_the_next_night_goes_on_upon_the_same_branch(nightly, sample):
+def test_next_night_continues_the_branch(nightly, sample):
     sample.patch_record(SETTINGS, "telemetry", {"value": True})
     check(nightly.run())
     sample.delete_record(REGIONS, "nowhere")
@@ -89,7 +89,7 @@ def test_the_next_night_goes_on_upon_the_same_branch(nightly, sample):
     assert "`telemetry`" in request["body"] and "`nowhere`" in request["body"]
 
 
-def test_a_fresh_clone_each_night_as_in_continuous_integration(nightly, sample):
+def test_nightly_in_fresh_shallow_clones(nightly, sample):
     sample.patch_record(SETTINGS, "telemetry", {"value": True})
     check(nightly.run())
     sample.delete_record(REGIONS, "nowhere")
@@ -98,7 +98,7 @@ def test_a_fresh_clone_each_night_as_in_continuous_integration(nightly, sample):
 
 
 @pytest.mark.parametrize("squash", [False, True])
-def test_after_the_merge_the_branch_begins_anew(nightly, sample, squash):
+def test_branch_restarts_after_merge(nightly, sample, squash):
     sample.patch_record(SETTINGS, "telemetry", {"value": True})
     check(nightly.run())
     nightly.merge(squash)
@@ -113,7 +113,7 @@ def test_after_the_merge_the_branch_begins_anew(nightly, sample, squash):
     assert [each["state"] for each in nightly.requests] == ["MERGED", "OPEN"]
 
 
-def test_work_of_others_on_the_base_is_taken_over(nightly, sample):
+def test_changes_on_base_are_merged_into_branch(nightly, sample):
     sample.patch_record(SETTINGS, "telemetry", {"value": True})
     check(nightly.run())
     nightly.on_main(lambda tree: (tree / "README").write_text("Another text\n"))
@@ -128,7 +128,7 @@ def test_work_of_others_on_the_base_is_taken_over(nightly, sample):
 
 
 @pytest.mark.parametrize("options", [[], ["--depth", "1"], ["--depth", "1", "--filter=blob:none"]], ids=str)
-def test_a_branch_that_conflicts_with_the_base_is_merged_by_rsdump(nightly, sample, options):
+def test_bundle_conflict_with_base_is_merged(nightly, sample, options):
     nightly.origin("config", "uploadpack.allowFilter", "true")
     nightly.origin("config", "uploadpack.allowAnySHA1InWant", "true")
     sample.patch_record(SETTINGS, "telemetry", {"value": True})
@@ -146,7 +146,7 @@ def test_a_branch_that_conflicts_with_the_base_is_merged_by_rsdump(nightly, samp
     assert len(nightly.requests) == 1
 
 
-def test_what_somebody_has_committed_to_the_branch_is_never_replaced(nightly, sample):
+def test_foreign_commits_on_branch_are_kept(nightly, sample):
     sample.patch_record(SETTINGS, "telemetry", {"value": True})
     check(nightly.run())
     nightly.on(BRANCH, lambda tree: (tree / "dumps/README").write_text("Why these\n"))
@@ -184,7 +184,7 @@ def test_two_directories_in_one_repository(nightly, sample, branch):
     assert titles[-1].endswith("dumps in dumps-stage") and len(titles) == len(changed)
 
 
-def test_a_failed_push_of_one_directory_stays_out_of_the_other(nightly, sample):
+def test_failed_push_does_not_affect_other_directory(nightly, sample):
     nightly.on_main(lambda tree: Dumps(tree / "dumps").copy(tree / "dumps-stage"))
     sample.patch_record(SETTINGS, "telemetry", {"value": True})
     hook = nightly.before_push("exit 1")
@@ -198,7 +198,7 @@ def test_a_failed_push_of_one_directory_stays_out_of_the_other(nightly, sample):
     assert len(nightly.new_commits()) == 1 and len(nightly.requests) == 2
 
 
-def test_a_failing_collection_does_not_keep_the_others(nightly, sample):
+def test_failing_collection_lands_the_others(nightly, sample):
     sample.patch_record(SETTINGS, "telemetry", {"value": True})
     sample.delete_record(REGIONS, "nowhere")
     sample.faults({"path": "collections/settings/changeset", "body": "::error::no\nJSON @octocat"})
@@ -228,7 +228,7 @@ def commit_edited(nightly, edit=lambda dumps: None):
     nightly.on_main(commit)
 
 
-def test_a_bundle_that_was_edited_is_made_again(nightly, sample):
+def test_nightly_rebuilds_edited_bundle(nightly, sample):
     commit_edited(nightly)
     check(nightly.run())
     landed = nightly.checkout(BRANCH, "landed")
@@ -239,7 +239,7 @@ def pin(dumps):
     assert rsdump.run("pin", SETTINGS, "--dumps", dumps.path).code == rsdump.DONE
 
 
-def test_a_pinned_bundle_that_was_edited_is_named(nightly, sample):
+def test_nightly_reports_edited_pinned_bundle(nightly, sample):
     commit_edited(nightly, pin)
     sample.delete_record(REGIONS, "nowhere")
     run = check(nightly.run(env={"GITHUB_ACTIONS": "true"}), rsdump.VERIFICATION)
@@ -248,7 +248,7 @@ def test_a_pinned_bundle_that_was_edited_is_named(nightly, sample):
     assert any(line.startswith("::error") and SETTINGS in line for line in run.out.splitlines()), str(run)
 
 
-def test_what_the_configuration_asks_for_and_cannot_be_had_does_not_keep_the_others(nightly, sample):
+def test_unmet_configuration_lands_other_collections(nightly, sample):
     sample.patch_record(SETTINGS, "telemetry", {"value": True})
     sample.faults({"path": "collections/settings/changeset", "status": 400})
     edit_configuration(
@@ -263,7 +263,7 @@ def test_what_the_configuration_asks_for_and_cannot_be_had_does_not_keep_the_oth
     ({"path": "monitor/collections/changes", "status": 503, "headers": {"Retry-After": "600"}}, rsdump.BACKOFF),
     ({"path": "monitor/collections/changes", "body": "{}"}, rsdump.SOME_FAILED),
 ], ids=["backoff", "no monitor"])
-def test_a_server_that_does_not_answer(nightly, sample, fault, code):
+def test_nightly_with_unreachable_server(nightly, sample, fault, code):
     before, branches = nightly.state(), nightly.branches()
     sample.faults(fault)
     run = check(nightly.run(), code)
@@ -271,7 +271,7 @@ def test_a_server_that_does_not_answer(nightly, sample, fault, code):
     assert nightly.branches() == branches and nightly.is_untouched(before)
 
 
-def test_what_a_server_says_commands_no_job(nightly, sample):
+def test_server_text_injects_no_workflow_command(nightly, sample):
     """A line that begins with :: is a command to GitHub's runner; ESC steers a terminal."""
     sample.faults({"path": "monitor/collections/changes", "status": 400, "body": "no\n::stop-commands::x\n\x1b[2J"})
     run = check(nightly.run(env={"GITHUB_ACTIONS": "true"}), rsdump.SOME_FAILED)
@@ -280,7 +280,7 @@ def test_what_a_server_says_commands_no_job(nightly, sample):
     assert not any(line.startswith("::") and not line.startswith("::error title=") for line in lines), str(run)
 
 
-def test_what_the_server_asked_for_is_kept_for_the_next_night(nightly, sample):
+def test_nightly_backoff_is_kept_until_next_run(nightly, sample):
     sample.faults({"path": "monitor/collections/changes", "status": 503, "headers": {"Retry-After": "600"}})
     check(nightly.run(), rsdump.BACKOFF)
     sample.faults()
@@ -289,7 +289,7 @@ def test_what_the_server_asked_for_is_kept_for_the_next_night(nightly, sample):
     assert sample.requests(position) == []
 
 
-def test_without_gh_it_says_what_to_do(nightly, sample):
+def test_nightly_without_gh_explains_next_step(nightly, sample):
     sample.patch_record(SETTINGS, "telemetry", {"value": True})
     run = check(nightly.run("--no-pull-request", "--push-option", "ci.skip", env={"GIT_TRACE": "0"}), GIT_FAILED)
     assert "git push" in run.summary, "a bare repository takes no push options until it is told to"
@@ -300,7 +300,7 @@ def test_without_gh_it_says_what_to_do(nightly, sample):
 
 
 @pytest.mark.parametrize("command", ["list", "create"])
-def test_a_failed_pull_request_is_made_up_for(nightly, sample, command):
+def test_failed_pull_request_is_opened_next_time(nightly, sample, command):
     sample.patch_record(SETTINGS, "telemetry", {"value": True})
     run = check(nightly.run(fails=command), GIT_FAILED)
     assert "GitHub answered" in run.summary and f"{command} failed" in run.summary and len(nightly.new_commits()) == 1, str(run)
@@ -309,7 +309,7 @@ def test_a_failed_pull_request_is_made_up_for(nightly, sample, command):
 
 
 @pytest.mark.parametrize("deletes", [False, True])
-def test_a_request_that_was_closed_stays_closed_until_something_changes(nightly, sample, deletes):
+def test_closed_pull_request_stays_closed(nightly, sample, deletes):
     sample.patch_record(SETTINGS, "telemetry", {"value": True})
     check(nightly.run())
     nightly.edit_requests(lambda requests: requests[0].update(state="CLOSED"))
@@ -324,7 +324,7 @@ def test_a_request_that_was_closed_stays_closed_until_something_changes(nightly,
 
 
 @pytest.mark.parametrize("has_others", [False, True])
-def test_a_request_whose_dumps_the_base_takes_is_closed_and_opened_again(nightly, sample, has_others):
+def test_pull_request_is_closed_when_base_has_dumps(nightly, sample, has_others):
     """It stays open if somebody's work on the branch would be lost with it."""
     sample.patch_record(SETTINGS, "telemetry", {"value": True})
     check(nightly.run())
@@ -336,14 +336,14 @@ def test_a_request_whose_dumps_the_base_takes_is_closed_and_opened_again(nightly
         assert [each["state"] for each in nightly.requests] == (["OPEN"] if has_others else states)
 
 
-def test_a_repository_that_takes_bundles_for_text_is_told(nightly, sample):
+def test_gitattributes_with_text_bundles_refused(nightly, sample):
     nightly.on_main(lambda tree: (tree / ".gitattributes").write_text("* eol=lf\n"))
     sample.patch_record(SETTINGS, "telemetry", {"value": True})
     run = check(nightly.run(), rsdump.USAGE)
     assert "`*.zip -text`" in run.summary and BRANCH not in nightly.branches()
 
 
-def test_two_bases_never_share_a_branch(nightly, sample):
+def test_each_base_has_its_own_branch(nightly, sample):
     for base in ("stage", "release/3.0"):
         nightly.origin("branch", base, "main")
     nightly.on_main(lambda tree: Dumps(tree / "dumps").copy(tree / "dumps-stage"))
@@ -358,7 +358,7 @@ def test_two_bases_never_share_a_branch(nightly, sample):
 
 
 @pytest.mark.parametrize("by", ["pin", "remove"])
-def test_what_a_reviewer_decides_on_the_base_heals_the_open_request(nightly, sample, by):
+def test_pin_or_rm_on_base_updates_pull_request(nightly, sample, by):
     sample.patch_record(SETTINGS, "telemetry", {"value": True})
     check(nightly.run())
 
@@ -372,7 +372,7 @@ def test_what_a_reviewer_decides_on_the_base_heals_the_open_request(nightly, sam
 
 
 @pytest.mark.parametrize("races", [1, 2])
-def test_a_lost_race_is_run_once_more(nightly, sample, races):
+def test_lost_push_race_is_repeated_once(nightly, sample, races):
     sample.patch_record(SETTINGS, "telemetry", {"value": True})
     check(nightly.run())
     nightly.race(BRANCH, races)
@@ -384,7 +384,7 @@ def test_a_lost_race_is_run_once_more(nightly, sample, races):
     assert {*(f"raced-{number}" for number in range(races)), "dumps/main/regions.zip"} < set(changed), changed
 
 
-def test_a_tree_that_somebody_has_edited_between_two_runs_counts_for_nothing(nightly, sample):
+def test_edited_work_tree_is_ignored(nightly, sample):
     sample.patch_record(SETTINGS, "telemetry", {"value": True})
     check(nightly.run())
     tree = nightly.clone.path / f".git/rsdump-nightly/{BRANCH}/tree"
@@ -404,7 +404,7 @@ def test_a_tree_that_somebody_has_edited_between_two_runs_counts_for_nothing(nig
     assert "/proc" in run.summary and "pushed" not in run.summary and nightly.branches() == before, str(run)
 
 
-def test_a_request_of_a_fork_is_left_alone(nightly, sample):
+def test_pull_request_of_fork_is_ignored(nightly, sample):
     theirs = {"number": 1, "state": "OPEN", "isCrossRepository": True, "head": BRANCH, "base": "main", "title": "x",
               "body": "theirs"}
     nightly.edit_requests(lambda requests: requests.append(theirs))
@@ -413,7 +413,7 @@ def test_a_request_of_a_fork_is_left_alone(nightly, sample):
     assert nightly.requests[0] == theirs and len(nightly.requests) == 2
 
 
-def test_directly_on_the_base(nightly, sample):
+def test_nightly_commits_directly_on_base(nightly, sample):
     sample.patch_record(SETTINGS, "telemetry", {"value": True})
     before = nightly.branches()["main"]
     check(nightly.run("--branch", "main", "--base", "main"))
@@ -421,7 +421,7 @@ def test_directly_on_the_base(nightly, sample):
     assert nightly.requests == [] and list(nightly.branches()) == ["main"]
 
 
-def test_bundles_that_git_ignores_are_not_lost_silently(nightly, sample):
+def test_gitignored_bundles_are_reported(nightly, sample):
     def ignore(tree):
         (tree / ".gitignore").write_text("icons.zip\n")
         nightly.seed("rm", "-q", "--cached", "dumps/main/icons.zip")
@@ -431,7 +431,7 @@ def test_bundles_that_git_ignores_are_not_lost_silently(nightly, sample):
     assert "icons.zip" in run.summary and "gitignore" in run.summary and BRANCH not in nightly.branches(), str(run)
 
 
-def test_killed_at_a_real_moment_it_goes_on_where_it_was(nightly, sample):
+def test_killed_nightly_resumes(nightly, sample):
     """The process group gets SIGKILL while an attachment is on its way, others having arrived."""
     sample.patch_metadata(ICONS, {"attachment": {"bundle": False}})
     for number in range(23, 29):
@@ -480,7 +480,7 @@ def test_outside_of_a_repository(nightly):
     assert nightly.run(cwd="/").code == rsdump.USAGE
 
 
-def test_a_command_is_told_of_what_has_landed_with_its_pull_request(nightly, sample, tmp_path):
+def test_on_change_runs_with_pull_request(nightly, sample, tmp_path):
     hook = Hook(tmp_path)
     options = "--on-change", hook.command
     before = nightly.checkout("main", "before").lock["collections"]
@@ -517,7 +517,7 @@ def test_a_command_is_told_of_what_has_landed_with_its_pull_request(nightly, sam
     assert change["collections"] == [SETTINGS] and "pull_request" not in change
 
 
-def test_what_is_made_from_dumps_is_in_the_same_commit(nightly, sample):
+def test_before_commit_output_is_in_same_commit(nightly, sample):
     command = "mkdir -p made && grep -c timestamp dumps/dumps.lock.json >made/count && cksum dumps/main/settings.zip >>made/count"
     options = "--before-commit", command, "--also", "made"
     sample.patch_record(SETTINGS, "telemetry", {"value": True})
@@ -543,7 +543,7 @@ def test_what_is_made_from_dumps_is_in_the_same_commit(nightly, sample):
     ("echo x >stray", rsdump.USAGE, "stray"),
     ("echo x >dumps/main/settings.zip", rsdump.VERIFICATION, "do not verify"),
 ])
-def test_a_command_before_the_commit_that_fails_lands_nothing(nightly, sample, command, code, message):
+def test_failed_before_commit_lands_nothing(nightly, sample, command, code, message):
     sample.patch_record(SETTINGS, "telemetry", {"value": True})
     run = check(nightly.run("--before-commit", command, "--also", "made"), code)
     assert message in run.summary and BRANCH not in nightly.branches(), str(run)
@@ -564,7 +564,7 @@ def test_the_worst_exit_code_wins(nightly, sample):
     assert "create failed" in run.summary and f"could not refresh `{REGIONS}`" in run.summary
 
 
-def test_a_signature_failure_has_a_label_and_one_cause_one_paragraph(nightly, sample):
+def test_signature_failure_label_and_grouping(nightly, sample):
     sample.patch_record(SETTINGS, "telemetry", {"value": True})
     check(nightly.run())
     sample.delete_record(REGIONS, "nowhere")
@@ -578,7 +578,7 @@ def test_a_signature_failure_has_a_label_and_one_cause_one_paragraph(nightly, sa
     assert len(nightly.new_commits()) == 1
 
 
-def test_a_failure_that_is_acknowledged_is_not_red(nightly, sample):
+def test_acknowledged_failure_passes(nightly, sample):
     sample.patch_record(SETTINGS, "telemetry", {"value": True})
     sample.faults({"path": "collections/regions/changeset", "body": "{"})
     sample.delete_record(REGIONS, "nowhere")
@@ -597,7 +597,7 @@ def test_a_failure_that_is_acknowledged_is_not_red(nightly, sample):
     assert "its acknowledged failure (changeset) no longer occurs; remove acknowledged:" in run.summary and "failing since" not in run.summary
 
 
-def test_the_request_says_since_when_something_fails(nightly, sample):
+def test_pull_request_says_failing_since(nightly, sample):
     sample.patch_record(SETTINGS, "telemetry", {"value": True})
     sample.faults({"path": "collections/regions/changeset", "body": "{"})
     sample.delete_record(REGIONS, "nowhere")
@@ -629,7 +629,7 @@ def test_the_request_says_since_when_something_fails(nightly, sample):
     assert "failing since" not in check(nightly.run()).summary and "failing since" not in nightly.requests[0]["body"]
 
 
-def test_one_command_verifies_dumps_and_what_is_made_from_them(nightly):
+def test_verify_covers_before_commit_output(nightly):
     command = ["--before-commit", "cp dumps/dumps.lock.json made.json", "--also", "made.json"]
     branches = nightly.branches()
     run = check(nightly.run("--verify", *command), rsdump.VERIFICATION)
@@ -661,7 +661,7 @@ def test_one_command_verifies_dumps_and_what_is_made_from_them(nightly):
     assert "the dumps did not verify" in run.summary
 
 
-def test_an_open_request_shows_why_a_night_landed_nothing(nightly, sample):
+def test_open_pull_request_shows_failed_night(nightly, sample):
     sample.patch_record(SETTINGS, "telemetry", {"value": True})
     check(nightly.run())
     sample.faults({"path": "monitor/collections/changes", "status": 503, "headers": {"Retry-After": "600"}})
@@ -688,7 +688,7 @@ def add_files(repository, count, message):
 
 
 @pytest.mark.parametrize("count", [5_000, pytest.param(500_000, marks=pytest.mark.nightly)])
-def test_of_a_large_repository_only_the_dumps_are_fetched(nightly, sample, count):
+def test_partial_clone_fetches_only_dumps(nightly, sample, count):
     nightly.origin("config", "uploadpack.allowFilter", "true")
     nightly.origin("config", "uploadpack.allowAnySHA1InWant", "true")
     sample.patch_record(SETTINGS, "telemetry", {"value": True})

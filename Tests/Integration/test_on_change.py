@@ -39,7 +39,7 @@ def hooks(outcome):
     return outcome.json()["hooks"]
 
 
-def test_a_run_that_is_killed_while_it_tells_is_made_up_for(team, tmp_path):
+def test_killed_on_change_hook_runs_again(team, tmp_path):
     team.change("one")
     log, go_on = tmp_path / "log", tmp_path / "go-on"
     command = f"cat >>{log}; while [ ! -e {go_on} ]; do sleep 0.1; done"
@@ -56,7 +56,7 @@ def test_a_run_that_is_killed_while_it_tells_is_made_up_for(team, tmp_path):
     assert not (team.dumps.path / ".rsdump").exists()
 
 
-def test_a_refresh_tells_what_it_brought_and_verified(tmp_path, hook):
+def test_refresh_on_change_tells_verified_changes(tmp_path, hook):
     options = "--on-change", hook.command
     with Serving("--demo") as server:
         dumps = Dumps(tmp_path / "dumps")
@@ -127,7 +127,7 @@ def test_a_webhook_gets_the_update_event(team):
     "127.0.0.1.example", "127.0.0.1?@{other}", "127.0.0.1#@{other}", "127.0.0.1\\@{other}", "127.0.0.2", "localhost.example",
     "127.0.0.1:80 @{other}", "127.0.0.1:\n@{other}", "LOCALHOST:80x", "[::1]:x@{other}", "user@127.0.0.1",
 ])
-def test_a_webhooks_secret_goes_only_to_this_machine(place):
+def test_webhook_secret_needs_https(place):
     with Endpoint(status=200) as endpoint:
         other = endpoint.url.removeprefix("http://")
         for scheme in ("http://", "HTTP://", ""):
@@ -138,7 +138,7 @@ def test_a_webhooks_secret_goes_only_to_this_machine(place):
 
 
 @pytest.mark.parametrize("status", [302, 400, 404, 410, 500])
-def test_a_webhook_that_does_not_take_it_is_pending(team, status):
+def test_failed_webhook_is_pending(team, status):
     with Endpoint(status=status) as endpoint:
         endpoint.headers = {"Location": "/elsewhere"}
         assert told(team, f"webhook {endpoint.url}/publish") == "pending"
@@ -367,7 +367,7 @@ def test_an_e_mail_is_sent(team, tmp_path):
 
 @pytest.mark.parametrize("name, arguments, env", [
     ("webhook", "{url}/publish", {}), ("slack", "", {"SLACK_WEBHOOK": "{url}/services/T0/B0/s3cret"})])
-def test_what_a_nightly_job_tells_has_its_pull_request(tmp_path, name, arguments, env):
+def test_on_change_messages_name_pull_request(tmp_path, name, arguments, env):
     """As rsdump nightly runs them: see test_nightly."""
     change = {"timestamp": 2, "collections": ["main/a"], "changes": [{"collection": "main/a", "timestamp": 2}],
               "pull_request": "https://github.example/pull/1?a&b"}

@@ -68,7 +68,7 @@ def day(milliseconds):
     return f"{datetime.datetime.fromtimestamp(milliseconds / 1000, datetime.timezone.utc):%Y-%m-%d}"
 
 
-def test_a_pinned_collection_stays_and_says_how_far_behind_it_is(dumps, sample, tmp_path):
+def test_pinned_collection_reports_newer_state(dumps, sample, tmp_path):
     text = dumps.config.read_text()
     outcome = pinned(dumps, SETTINGS, "--reason", 'until "bug 1" is fixed', "--until", "2999-12-31")
     assert outcome.says(str(timestamp(dumps, SETTINGS)), "its current state"), str(outcome)
@@ -109,7 +109,7 @@ def flip_in_chain(path):
     path.write_bytes(data)
 
 
-def test_a_pin_past_its_last_day_warns_and_then_fails(dumps, sample):
+def test_expired_pin_warns_then_fails(dumps, sample):
     pinned(dumps, SETTINGS, "--until", "2999-12-31")
     dumps.config.write_text(dumps.config.read_text().replace("2999-12-31", "2020-12-31"))
     sample.patch_record(SETTINGS, "telemetry", {"value": True})
@@ -125,7 +125,7 @@ def test_a_pin_past_its_last_day_warns_and_then_fails(dumps, sample):
         assert pin(dumps, SETTINGS, *arguments).code == rsdump.USAGE
 
 
-def test_a_pinned_bundle_that_is_gone_is_not_replaced_by_another_state(history, sample):
+def test_missing_pinned_bundle_is_not_replaced(history, sample):
     at = timestamp(history.first, SETTINGS)
     pinned(history, SETTINGS, "--at", at)
     history.bundle_path(SETTINGS).unlink()
@@ -141,7 +141,7 @@ def test_a_pinned_bundle_that_is_gone_is_not_replaced_by_another_state(history, 
 
 
 @pytest.mark.parametrize("loss", ["gone", "edited"])
-def test_what_brings_a_pinned_bundle_back_keeps_the_pin(history, loss):
+def test_restoring_pinned_bundle_keeps_the_pin(history, loss):
     """The command that the error names is run as it stands. It pins again."""
     at = timestamp(history.first, SETTINGS)
     pinned(history, SETTINGS, "--at", at, "--reason", "bug 1", "--until", "2999-12-31")
@@ -206,7 +206,7 @@ def trust(dumps, name=SETTINGS):
 
 
 @pytest.mark.parametrize("how", ["present", "git", "folder"])
-def test_an_imported_bundle_stays_imported(imported, how):
+def test_pinned_imported_bundle_stays_imported(imported, how):
     at = timestamp(imported if how == "present" else imported.first, SETTINGS)
     given = {"present": (), "git": ("--at", at), "folder": ("--at", at, "--from", imported.first.path)}[how]
     outcome = pinned(imported, SETTINGS, *given)
@@ -239,7 +239,7 @@ def test_an_imported_bundle_stays_imported(imported, how):
     assert pinned(imported, SETTINGS, "--at", at).says("replacing a signed state") and trust(imported) == "imported"
 
 
-def test_an_imported_bundle_alone_is_vouched_for_by_nobody(imported, tmp_path):
+def test_pin_refuses_imported_bundle_without_lock(imported, tmp_path):
     bare = tmp_path / "bare.zip"
     shutil.copy(imported.first.bundle_path(SETTINGS), bare)
     before = everything(imported)
@@ -270,7 +270,7 @@ def unsigned(sample, tmp_path):
 
 
 @pytest.mark.parametrize("how", ["git", "folder", "bare"])
-def test_an_unsigned_bundle_is_taken_only_where_that_is_said(unsigned, tmp_path, how):
+def test_pin_unsigned_bundle_needs_accept_unsigned(unsigned, tmp_path, how):
     at = timestamp(unsigned.first, UNSIGNED)
     bare = tmp_path / "bare.zip"
     shutil.copy(unsigned.first.bundle_path(UNSIGNED), bare)
@@ -289,7 +289,7 @@ def test_an_unsigned_bundle_is_taken_only_where_that_is_said(unsigned, tmp_path,
     assert of(refreshed(unsigned, "--format", "json").json(), UNSIGNED)["status"] == "pinned"
 
 
-def test_a_signed_bundle_without_its_chain_is_refused(history, tmp_path):
+def test_pin_refuses_signed_bundle_without_chain(history, tmp_path):
     """Also where what nobody signed is accepted: its manifest says that it is signed."""
     at, stripped = timestamp(history.first, SETTINGS), tmp_path / "stripped.zip"
     bundle = history.first.bundle(SETTINGS)
@@ -306,7 +306,7 @@ def test_a_signed_bundle_without_its_chain_is_refused(history, tmp_path):
     assert {**everything(history), pathlib.Path("dumps.yaml"): b""} == {**before, pathlib.Path("dumps.yaml"): b""}
 
 
-def test_a_tag_with_other_collections_than_now(history, sample):
+def test_pin_to_tag_with_other_collections(history, sample):
     """What only the tag had is named, with the way back; what it did not have stays."""
     history.tree.git("tag", "v1.0", "HEAD~1")
     sample.put_collection("main/another")
@@ -328,7 +328,7 @@ def test_a_tag_with_other_collections_than_now(history, sample):
         **history.first.lock["collections"], "main/another": None}
 
 
-def test_a_pin_warns_of_what_only_the_server_has(dumps):
+def test_pin_warns_of_attachments_only_on_server(dumps):
     """The server deletes an attachment when no record names it any more; then the pinned state is no longer whole."""
     text = dumps.config.read_text()
     dumps.config.write_text(text.replace(f"{ICONS}:\n    attachments: all", f"{ICONS}:\n    attachments: none"))

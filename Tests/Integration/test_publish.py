@@ -98,7 +98,7 @@ def test_autograph_utils_accepts_every_signature(team):
                 bundle.payload, "main", signature["signature"], "http://x/chain.pem", lambda url: bundle.chain, team.root)
 
 
-def test_overlap_serves_those_who_trust_either_root(team):
+def test_publish_overlap_verifies_with_either_root(team):
     """Apps that pin the old root and apps that pin the new one are both served, by one list of signatures."""
     assert team.keys("create", "new-keys").code == rsdump.DONE
     team.write("main/settings.yaml", SETTINGS.replace("24", "25"))
@@ -142,7 +142,7 @@ def test_a_server_of_the_same_data_gives_the_same_records(team, sample_server, t
     assert other == bundle.payload
 
 
-def test_a_killed_publish_breaks_nothing(team, tmp_path):
+def test_killed_publish_keeps_valid_dumps(team, tmp_path):
     chance = random.Random(SEED)
     team.write("main/settings.yaml", SETTINGS.replace("24", "25"))
     team.write("main/icons/files/b.svg", "<svg>b</svg>")
@@ -187,7 +187,7 @@ class nothing:
 
 
 @pytest.mark.skipif(os.geteuid() == 0 and not shutil.which("setpriv"), reason="root writes everywhere")
-def test_a_read_only_directory_is_a_clear_error(team):
+def test_publish_into_read_only_directory_is_refused(team):
     team.write("main/settings.yaml", SETTINGS.replace("24", "25"))
     before = team.dumps.files()
     for folder in [team.path, *team.path.rglob("*")]:

@@ -38,7 +38,7 @@ def test_the_workflows_match_their_schema(schema, name, key, tmp_path):
 
 
 @pytest.mark.parametrize("name", ["github-actions.yml", "gitlab-ci.yml"])
-def test_proposals_get_no_keys(name):
+def test_publish_workflows_give_proposals_no_keys(name):
     text = (EXAMPLES / name).read_text()
     assert "pull_request_target" not in text
     document = YAML(typ="safe").load(text)
@@ -54,7 +54,7 @@ def test_proposals_get_no_keys(name):
         assert "dumps/**" in text.split("push:")[0]
 
 
-def test_gitlabs_tokens_are_in_no_argument_and_no_file(tmp_path):
+def test_gitlab_tokens_are_not_in_arguments_or_files(tmp_path):
     """The jobs' own lines, with programs that record their arguments, what they read and what git would send."""
     jobs = YAML(typ="safe").load((EXAMPLES / "gitlab-ci.yml").read_text())
     clone, tools = tmp_path / "clone", tmp_path / "tools"
@@ -105,14 +105,14 @@ def test_the_quick_start_takes_eight_commands_and_less_than_a_minute(tmp_path):
     assert int(done.stdout.rsplit("done in ", 1)[1].split()[0]) < 60
 
 
-def test_the_week(tmp_path):
+def test_publish_week_script(tmp_path):
     done = run(WEEKS / "publish-week", tmp_path / "week")
     assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
     assert "== Sunday" in done.stdout and "Good evening" in done.stdout
 
 
 @pytest.mark.parametrize("how, steps", [("overlap", 3), ("leaks", 5)])
-def test_other_roots_and_leaked_keys(how, steps, tmp_path):
+def test_publish_root_change_and_leaked_key_scripts(how, steps, tmp_path):
     done = run(WEEKS / "publish-roots", how, tmp_path / "roots")
     assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
     assert done.stdout.count("== ") == steps and "done in" in done.stdout
@@ -130,7 +130,7 @@ def examples():
 
 
 @pytest.mark.parametrize("text", [*examples()])
-def test_schema_and_check_take_the_examples(text, tmp_path):
+def test_source_schema_and_check_accept_examples(text, tmp_path):
     judge(text)
     folder = tmp_path / "sources/main/example"
     (folder / "files").mkdir(parents=True)
@@ -148,7 +148,7 @@ def test_schema_and_check_take_the_examples(text, tmp_path):
     "parameters: {a: {value: 1, when: [{percent: 101, value: 2}]}}", "parameters: {a: {type: text, value: 1}}",
     "conditions: {a: {}}", "conditions: {a: {filter: 'true', seed: x}}", "text",
 ])
-def test_schema_and_check_refuse_the_same(text, tmp_path):
+def test_source_schema_and_check_refuse_mistakes(text, tmp_path):
     with pytest.raises(jsonschema.ValidationError):
         judge(text)
     folder = tmp_path / "sources/main"

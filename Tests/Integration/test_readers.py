@@ -70,7 +70,7 @@ def heard(chromium, condition):
 
 
 @pytest.mark.parametrize("origin", ["serve", "nginx", "mirror"])
-def test_a_page_in_chromium_hears_of_a_change(chromium, origins, origin):
+def test_chromium_event_source_gets_update(chromium, origins, origin):
     url, publish = origins[origin]
     chromium.get(f"{url}/v1/")
     chromium.execute_script(LISTEN, "/v1/updates")
@@ -80,7 +80,7 @@ def test_a_page_in_chromium_hears_of_a_change(chromium, origins, origin):
     chromium.execute_script("source.close()")
 
 
-def test_chromium_comes_back_after_a_502(chromium, tmp_path):
+def test_chromium_event_source_reconnects_after_502(chromium, tmp_path):
     """Its EventSource is closed for good by any status but 200: nginx must not hand the 502 on."""
     with BehindNginx(tmp_path / "nginx") as front:
         chromium.get(f"{front.origin}/")
@@ -93,7 +93,7 @@ def test_chromium_comes_back_after_a_502(chromium, tmp_path):
             assert found[-1] == now and "closed" not in found
 
 
-def test_what_nginx_says_while_the_server_is_away_differs_for_each(tmp_path):
+def test_nginx_jitters_retry_while_server_is_down(tmp_path):
     with BehindNginx(tmp_path / "nginx") as front:
         waits = set()
         for _ in range(40):

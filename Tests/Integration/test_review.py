@@ -71,7 +71,7 @@ def is_as_published(dumps, review, *names):
     assert verified.code == rsdump.DONE, str(verified)
 
 
-def test_what_was_reviewed_is_packaged_as_it_was_signed(reviewed, review):
+def test_reviewed_collection_is_packaged(reviewed, review):
     is_as_published(reviewed, review, NAME, SHOWN)
     records = {record["id"]: record for record in reviewed.bundle(NAME).records}
     assert records["file-03"]["attachment"] is None and records["not-deleted"]["deleted"] is False
@@ -82,7 +82,7 @@ def test_what_was_reviewed_is_packaged_as_it_was_signed(reviewed, review):
     assert {each["bucket"] for each in review.monitor()["changes"]} == {PUBLISHED, PREVIEW}
 
 
-def test_a_review_shows_first_and_publishes_when_it_is_approved(reviewed, review):
+def test_review_is_published_on_approval(reviewed, review):
     before = reviewed.files()
     review.put_record(SOURCE, {"id": "plain-0", "title": "another title"})
     review.put_attachment(SOURCE, "file-20", "20.txt", b"a new file", "text/plain")
@@ -103,7 +103,7 @@ def test_a_review_shows_first_and_publishes_when_it_is_approved(reviewed, review
     is_as_published(reviewed, review, NAME, SHOWN)
 
 
-def test_a_review_that_was_declined_or_rolled_back_changes_nothing_published(reviewed, review):
+def test_declined_review_publishes_nothing(reviewed, review):
     before = reviewed.bundle_path(NAME).read_bytes()
     review.put_record(SOURCE, {"id": "plain-0", "title": "not to be"})
     review.set_status(SOURCE, "to-review")
@@ -126,7 +126,7 @@ def test_a_review_that_was_declined_or_rolled_back_changes_nothing_published(rev
     is_as_published(reviewed, review, NAME, SHOWN)
 
 
-def test_purged_tombstones_cost_a_full_fetch_and_nothing_else(reviewed, review):
+def test_purged_tombstones_lead_to_full_fetch(reviewed, review):
     review.delete_record(SOURCE, "plain-2")
     review.publish(SOURCE)
     review.forget(NAME)
@@ -137,7 +137,7 @@ def test_purged_tombstones_cost_a_full_fetch_and_nothing_else(reviewed, review):
     assert "plain-2" not in {record["id"] for record in reviewed.bundle(NAME).records}
 
 
-def test_a_collection_that_was_deleted_and_made_again(reviewed, review):
+def test_deleted_and_recreated_collection(reviewed, review):
     storage = ["--storage", reviewed.path.parent / "storage", "--packaged", reviewed.path]
     review.delete_collection(SOURCE)
     review.delete_collection(NAME)

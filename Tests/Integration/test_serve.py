@@ -71,7 +71,7 @@ def parameters(url):
 
 @pytest.mark.parametrize("version", ["v1", "v2"])
 @pytest.mark.parametrize("query", QUERIES)
-def test_queries_are_answered_as_the_server_does(origin, sample, version, query):
+def test_changeset_queries_match_the_origin_server(origin, sample, version, query):
     now = next(
         each["last_modified"] for each in origin.changeset("monitor/changes").json()["changes"]
         if each["collection"] == "settings")
@@ -101,7 +101,7 @@ def test_queries_are_answered_as_the_server_does(origin, sample, version, query)
         assert parameters(ours.headers["location"]) == parameters(place)
 
 
-def test_errors_are_kintos(origin):
+def test_errors_have_kinto_format(origin):
     for path, code in [("/v1/buckets/main/collections/none/changeset?_expected=0", 404), ("/attachments/none", 404), ("/chains/none.pem", 404), ("/nobody", 404)]:
         answer = origin.ask(path)
         assert (answer.status, answer.json()["code"]) == (code, code), path
@@ -117,7 +117,7 @@ BROWSER = "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8"
 
 
 @pytest.mark.parametrize("path", ["/nobody", "/collections/main", "/v3/", "/index.html", "/collections/a/b/c/d", "/V1/"])
-def test_a_lost_person_gets_a_page_and_a_program_the_error(origin, path):
+def test_not_found_is_html_for_browsers_else_json(origin, path):
     page = origin.ask(path, Accept=BROWSER)
     assert (page.status, page.headers["content-type"]) == (404, "text/html; charset=utf-8")
     assert page.headers["content-security-policy"].startswith("default-src 'none'; style-src 'sha256-")
@@ -132,7 +132,7 @@ def test_a_lost_person_gets_a_page_and_a_program_the_error(origin, path):
     assert origin.ask(path, method="POST", Accept=BROWSER).status == 405
 
 
-def test_pages_of_other_sites_may_read_the_api_and_not_the_page(origin, refreshed_sample):
+def test_cors_allows_api_only(origin, refreshed_sample):
     location = refreshed_sample.bundle("main/icons").records[0]["attachment"]["location"]
     for path in ["/v1/", "/v2/", "/v1/buckets/main/collections/settings/changeset?_expected=0", f"/attachments/{location}",
                  "/v1/buckets/main/collections/settings/changeset?_expected=0&_since=1", "/attachments/none", "/v1/none",
@@ -201,7 +201,7 @@ def test_curl(origin, refreshed_sample, tmp_path):
     assert f"content-length: {len(whole)}" in head and "accept-ranges: bytes" in head and "last-modified: " in head
 
 
-def test_a_refresh_is_taken_up_while_it_is_served(dumps, sample):
+def test_watch_serves_a_refresh(dumps, sample):
     with Serving("--dumps", dumps.path, "--watch") as serving:
         before = serving.changeset("main/settings").json()
         sample.patch_record("main/settings", "sync-interval", {"value": 13})
@@ -216,7 +216,7 @@ def test_a_refresh_is_taken_up_while_it_is_served(dumps, sample):
         assert {c["collection"]: c["last_modified"] for c in monitor["changes"]}["settings"] == expected
 
 
-def test_a_mounted_config_map_is_loaded_once_for_each_swap(dumps, sample, tmp_path):
+def test_watch_reloads_swapped_config_map_once(dumps, sample, tmp_path):
     """Kubernetes mounts links into a directory that is itself a link, and swaps that one."""
     mount = tmp_path / "mount"
     mount.mkdir()
@@ -244,7 +244,7 @@ def test_a_mounted_config_map_is_loaded_once_for_each_swap(dumps, sample, tmp_pa
         assert serving.log().count("loaded new bundles") == 1, serving.log()
 
 
-def test_a_damaged_bundle_is_reported_and_not_served(dumps):
+def test_damaged_bundle_is_reported_and_not_served(dumps):
     path = dumps.bundle_path("main/regions")
     data = bytearray(path.read_bytes())
     data[len(data) // 2] ^= 1
@@ -318,7 +318,7 @@ def test_watch_waits_for_the_first_refresh(dumps, tmp_path):
     assert without.returncode == rsdump.USAGE and "dumps.lock.json" in without.stderr
 
 
-def test_nothing_is_answered_before_the_bundles_have_been_read(refreshed_real):
+def test_requests_before_bundles_are_loaded_get_503(refreshed_real):
     """Who comes too early is told to come again; the monitor is never an empty one."""
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]
@@ -346,7 +346,7 @@ def test_nothing_is_answered_before_the_bundles_have_been_read(refreshed_real):
         process.wait(60)
 
 
-def test_nothing_is_written_and_it_ends_when_asked(dumps):
+def test_serve_writes_nothing_and_stops_on_sigint(dumps):
     before = dumps.stats()
     with Serving("--dumps", dumps.path) as serving:
         for name in samples.NAMES:
@@ -356,7 +356,7 @@ def test_nothing_is_written_and_it_ends_when_asked(dumps):
     assert dumps.stats() == before
 
 
-def test_a_download_goes_on_when_it_is_asked_to_end(refreshed_real):
+def test_shutdown_finishes_running_downloads(refreshed_real):
     """An answer that has begun is finished; idle connections end at once, and nobody new is let in."""
     with Serving("--dumps", refreshed_real.path) as serving:
         expected = serving.changeset("security-state/onecrl").body
@@ -380,7 +380,7 @@ def test_a_download_goes_on_when_it_is_asked_to_end(refreshed_real):
             serving.connect()
 
 
-def test_where_it_cannot_listen_is_said(refreshed_sample):
+def test_serve_names_unusable_listen_address(refreshed_sample):
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
         for host, port, words in (("127.0.0.1", port, [f"127.0.0.1:{port}", "already in use", "--port"]),
@@ -392,7 +392,7 @@ def test_where_it_cannot_listen_is_said(refreshed_sample):
     assert outcome.code == rsdump.USAGE and outcome.says("--demo", "--watch"), str(outcome)
 
 
-def test_an_address_that_leads_nowhere_is_told(refreshed_sample):
+def test_wildcard_host_asks_for_public_url(refreshed_sample):
     with Serving("--dumps", refreshed_sample.path, "--host", "0.0.0.0") as serving:
         while "--public-url" not in serving.log():
             assert serving.process.poll() is None
@@ -403,7 +403,7 @@ def test_an_address_that_leads_nowhere_is_told(refreshed_sample):
         assert "--public-url" not in serving.log()
 
 
-def test_the_demonstration_publishes_signed_changes(tmp_path):
+def test_demo_publishes_signed_changes(tmp_path):
     with Serving("--demo") as serving:
         dumps = Dumps(tmp_path / "dumps")
         names = samples.NAMES
@@ -426,7 +426,7 @@ def test_the_demonstration_publishes_signed_changes(tmp_path):
         assert serving.metric('rsdump_requests_total{route="delta",status="200"}') == 6
 
 
-def test_what_a_killed_demo_left_is_removed_by_the_next_one(tmp_path, monkeypatch):
+def test_demo_removes_files_of_killed_demo(tmp_path, monkeypatch):
     monkeypatch.setenv("TMPDIR", str(tmp_path))
     with Serving("--demo") as first:
         [left] = tmp_path.iterdir()

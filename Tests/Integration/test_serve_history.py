@@ -100,7 +100,7 @@ def assert_full(serving, name, version, since, new):
 
 
 @pytest.mark.parametrize("version", VERSIONS)
-def test_each_committed_state_gets_its_true_delta(states, sample, version):
+def test_history_serves_delta_for_each_commit(states, sample, version):
     with Serving("--dumps", states.dumps.path, "--history", "git") as serving:
         for name in (SETTINGS, REGIONS, ICONS, LARGE):
             new = states.dumps.bundle(name)
@@ -126,7 +126,7 @@ def test_each_committed_state_gets_its_true_delta(states, sample, version):
         assert len(serving.log().splitlines()) == 1
 
 
-def test_clients_of_older_states_end_with_the_same_records(states, sample, tmp_path):
+def test_clients_of_older_states_get_current_records(states, sample, tmp_path):
     """Our own refresh and sync take the delta where there is one, and else the full list; both verify what comes of it."""
     sample.patch_record(SETTINGS, "sync-interval", {"value": 13})
     states.refresh(commits=False)
@@ -171,7 +171,7 @@ def served_redirects(serving):
     return serving.metric('rsdump_requests_total{route="delta",status="307"}')
 
 
-def test_folders_of_older_bundles(states):
+def test_history_from_folders_of_bundles(states):
     """In folders of any depth, beside other files; one that is damaged is told of, and only its state is not known."""
     folder = states.folder / "archive"
     shutil.copytree(states.all[0].path, folder / "2026/first")
@@ -200,7 +200,7 @@ def damage(path):
     path.write_bytes(data)
 
 
-def test_commits_that_arrive_while_it_is_watched(states, sample):
+def test_watch_reads_new_commits_as_history(states, sample):
     """A pull brings two states at once. The one that was never served is known, from its commit; what was served is known
     although no commit has it; and at each moment one of the states is answered, whole."""
     published = states.tree
@@ -249,7 +249,7 @@ def test_commits_that_arrive_while_it_is_watched(states, sample):
 
 
 @pytest.mark.parametrize("watch", [[], ["--watch"]])
-def test_a_shallow_clone_knows_what_it_has(states, watch):
+def test_history_of_shallow_clone(states, watch):
     clone = states.folder / "shallow"
     states.tree.git("clone", "--quiet", "--depth", "2", f"file://{states.tree.root}", clone)
     with Serving("--dumps", clone / states.dumps.path.name, "--history", "git", *watch) as serving:

@@ -81,7 +81,7 @@ SMUGGLING = {
 
 
 @pytest.mark.parametrize("name", SMUGGLING)
-def test_what_could_smuggle_a_request_ends_the_connection(origin, name):
+def test_request_smuggling_ends_the_connection(origin, name):
     before = origin.metric('rsdump_requests_total{route="unknown"')
     found = statuses(origin.send(SMUGGLING[name] + b"GET /smuggled HTTP/1.1\r\nHost: x\r\n\r\n"))
     assert found in ([], [400], [417]), found
@@ -102,7 +102,7 @@ PASSED_OVER = {
 
 
 @pytest.mark.parametrize("name", PASSED_OVER)
-def test_what_is_right_leaves_the_next_request_alone(origin, name):
+def test_valid_body_keeps_next_pipelined_request(origin, name):
     before = origin.metric("rsdump_refused_total")
     answer = origin.send(PASSED_OVER[name] + request("Connection: close\r\n", target="/nobody"))
     assert statuses(answer) == [200, 404]
@@ -111,7 +111,7 @@ def test_what_is_right_leaves_the_next_request_alone(origin, name):
 
 
 @pytest.mark.parametrize("protocol", ["websocket", "h2c"])
-def test_an_offer_of_another_protocol_is_passed_over_and_ends_the_connection(origin, protocol):
+def test_protocol_upgrade_is_ignored_and_closes(origin, protocol):
     """The decoder reads nothing behind it: who asks again must be told to do it on another connection."""
     head = f"Connection: Upgrade\r\nUpgrade: {protocol}\r\n"
     answer = origin.send(request(head) + request("", target="/nobody"))
@@ -155,7 +155,7 @@ TRAVERSAL = [
 
 
 @pytest.mark.parametrize("target", TRAVERSAL)
-def test_no_path_leaves_what_is_served(origin, target):
+def test_path_traversal_is_refused(origin, target):
     answer = origin.send(request("Connection: close\r\n", target=target))
     assert statuses(answer) in ([404], [400]), answer
     assert b"root:" not in answer and b"collections:" not in answer
@@ -180,7 +180,7 @@ def test_headers_have_limits(origin):
     (request(CHUNKED) + b"0\r\nX-A: ", b"b" * 10_000),
     (b"", b"\r\n" * 10_000),
 ], ids=["body", "chunks", "chunk extension", "chunk size", "trailers", "a trailer", "empty lines"])
-def test_a_request_has_a_limit_whatever_it_is_made_of(origin, head, more):
+def test_endless_request_is_refused(origin, head, more):
     before = origin.metric("rsdump_refused_total")
     with origin.connect() as connection:
         sent = 0
@@ -195,7 +195,7 @@ def test_a_request_has_a_limit_whatever_it_is_made_of(origin, head, more):
     assert origin.metric("rsdump_refused_total") == before + 1
 
 
-def test_a_refusal_is_said_once(origin):
+def test_refusal_is_logged_once_per_connection(origin):
     before = origin.log().count("rsdump: closed the connection of ")
     origin.send(MALFORMED["no host"] * 50)
     assert origin.log().count("rsdump: closed the connection of ") == before + 1
@@ -206,7 +206,7 @@ def test_pipelined_requests_are_answered_in_order(origin):
     assert statuses(origin.send(data)) == [404] * 199 + [200]
 
 
-def test_who_reads_late_gets_every_answer(origin):
+def test_late_reader_gets_all_pipelined_answers(origin):
     """Small answers, more of them than the sockets' buffers hold: the server stops reading, and goes on."""
     chain = urllib.parse.urlsplit(origin.changeset("main/icons").json()["metadata"]["signature"]["x5u"]).path
     size = len(origin.ask(chain).body)
@@ -254,7 +254,7 @@ def test_http_1_0_closes_unless_asked(origin):
     assert statuses(answer) == [200, 200] and b"Connection: keep-alive" in answer
 
 
-def test_a_flood_of_requests_whose_answers_nobody_reads_is_not_taken(origin):
+def test_unread_answers_stop_request_reading(origin):
     """Answers without a body wait for the client, too: the server stops reading, and so does not fill its memory."""
     heads = request("", method="HEAD") * 1000
     with origin.connect() as connection:
@@ -279,7 +279,7 @@ def flood(connections, data, stop):
                 selector.modify(key.fileobj, selectors.EVENT_WRITE, left) if left else selector.unregister(key.fileobj)
 
 
-def test_who_sends_thousands_of_requests_ahead_makes_nobody_wait(origin):
+def test_pipelining_flood_delays_no_other_client(origin):
     """Between two answers to somebody else, those who send many requests ahead and read nothing get a bounded number of them."""
     answered = lambda: origin.metric("rsdump_requests_total")
     stop = threading.Event()
@@ -298,7 +298,7 @@ def test_who_sends_thousands_of_requests_ahead_makes_nobody_wait(origin):
     wait_for_no_connections(origin)
 
 
-def test_a_flood_behind_a_slow_answer_needs_no_deep_stack(refreshed_sample):
+def test_pipelining_flood_uses_bounded_stack(refreshed_sample):
     """Requests that wait for a page that is made on another thread are answered in turn, not each from within the last."""
     limits = resource.getrlimit(resource.RLIMIT_STACK)
     resource.setrlimit(resource.RLIMIT_STACK, (512 << 10, limits[1]))    # of every thread, inherited by the server
@@ -358,7 +358,7 @@ def read_slowly(connection, size, rate):
 
 
 @pytest.mark.parametrize("name", ["stored", "deflated"])
-def test_clients_that_take_nothing_of_a_large_file_cost_little(large, large_origin, name):
+def test_stalled_downloads_use_bounded_memory(large, large_origin, name):
     """Each of them once had two pieces of 256 KiB in memory. Now what they hold is bounded for all together, and whoever
     does take something gets it, even slowly, and even from the address that holds the most."""
     target, content = large.targets[name], large.files[name]
@@ -384,7 +384,7 @@ def test_clients_that_take_nothing_of_a_large_file_cost_little(large, large_orig
     assert large_origin.metric("rsdump_untaken_bytes ") == 0
 
 
-def test_pages_that_nobody_takes_have_a_bound(large, large_origin):
+def test_unread_pages_use_bounded_memory(large, large_origin):
     """A page is made for the client that asks, and is in memory until it has taken it."""
     target = large.targets["page"]
 
@@ -410,7 +410,7 @@ def test_pages_that_nobody_takes_have_a_bound(large, large_origin):
         assert statuses(drain(changeset)) == [200]
 
 
-def test_who_waits_for_updates_takes_no_place_of_its_address(refreshed_sample):
+def test_update_streams_do_not_use_address_limit(refreshed_sample):
     """Of 88 connections, 66 may come from one address, without those that wait for updates."""
     with Serving("--dumps", refreshed_sample.path, wrapper=("prlimit", "--nofile=600:600")) as serving:
         with contextlib.ExitStack() as stack:
@@ -424,7 +424,7 @@ def test_who_waits_for_updates_takes_no_place_of_its_address(refreshed_sample):
             assert serving.metric("rsdump_connections ") == 81
 
 
-def test_connections_that_are_torn_down_leave_nothing(origin):
+def test_reset_connections_are_released(origin):
     for number in range(300):
         with origin.connect() as connection:
             connection.sendall(request("", target="/v1/buckets/main/collections/large/changeset?_expected=0")[: 10 * number % 90])
@@ -433,7 +433,7 @@ def test_connections_that_are_torn_down_leave_nothing(origin):
     wait_for_no_connections(origin)
 
 
-def test_slow_clients_slow_nobody(origin):
+def test_slow_clients_time_out_and_delay_nobody(origin):
     """Requests that never end and answers that nobody reads, and all the while others are served. What takes
     its time is refused when that is up, each connection once."""
     large = request("", target="/v1/buckets/main/collections/large/changeset?_expected=0")
@@ -495,7 +495,7 @@ def wait_for_no_connections(origin):
     wait_for(origin, lambda: origin.metric("rsdump_connections ") <= 1)
 
 
-def test_hundreds_of_ranges_one_after_another(origin, icon):
+def test_many_pipelined_range_requests(origin, icon):
     parts = range(0, 500)
     data = b"".join(request(f"Range: bytes={n % 50}-\r\n", target=icon["path"]) for n in parts)
     answer = origin.send(data + request("Connection: close\r\n"))
@@ -533,7 +533,7 @@ def exchange(connection):
     return statuses(answer)
 
 
-def test_newcomers_take_the_place_of_those_that_idle(refreshed_sample):
+def test_new_connections_replace_idle_ones(refreshed_sample):
     """88 connections, of which 66 from one address: once they waited for 43 seconds, until idle ones ended."""
     with Serving("--dumps", refreshed_sample.path, wrapper=("prlimit", "--nofile=600:600")) as serving:
         busy = serving.connect("127.0.0.9")
@@ -579,7 +579,7 @@ def test_newcomers_take_the_place_of_those_that_idle(refreshed_sample):
 
 
 @pytest.mark.parametrize("length", [0, 5000])
-def test_a_bundle_that_is_shortened_in_place_ends_no_server(dumps, length):
+def test_bundle_truncated_in_place_while_serving(dumps, length):
     """As `cp` over a bundle does: what is read of the mapped file then would be a SIGBUS."""
     bundle = dumps.path / "main" / "large.zip"
     whole = bundle.read_bytes()

@@ -70,7 +70,7 @@ def open_streams(serving):
 
 
 @pytest.mark.parametrize("root", ["/v1", "/v2"])
-def test_a_stream_begins_with_the_present_and_tells_of_changes(demo, root):
+def test_update_stream_starts_with_current_state(demo, root):
     with stream_of(demo, f"{root}/updates?whatever", Last_Event_ID="5") as stream:
         headers = stream.headers
         assert stream.status == 200 and stream.answer.version == 11
@@ -90,7 +90,7 @@ def test_a_stream_begins_with_the_present_and_tells_of_changes(demo, root):
         assert event.json()["collections"] == sorted(f"{each['bucket']}/{each['collection']}" for each in changes)
 
 
-def test_curl_reads_it_as_it_comes(demo):
+def test_curl_reads_update_stream_without_delay(demo):
     process = subprocess.Popen(["curl", "-sN", "--compressed", f"{demo.url}/v1/updates"], stdout=subprocess.PIPE, text=True)
     try:
         lines = iter(process.stdout.readline, "")
@@ -103,7 +103,7 @@ def test_curl_reads_it_as_it_comes(demo):
         process.stdout.close()
 
 
-def test_a_connection_that_was_used_before_can_wait_as_well(demo):
+def test_update_stream_on_reused_connection(demo):
     with demo.connect() as connection:
         connection.sendall(b"GET /__lbheartbeat__ HTTP/1.1\r\nHost: x\r\n\r\n")
         assert connection.recv(1 << 16).startswith(b"HTTP/1.1 200")
@@ -122,12 +122,12 @@ def test_a_connection_that_was_used_before_can_wait_as_well(demo):
     wait_for(lambda: open_streams(demo) == before)
 
 
-def test_a_client_that_closes_its_side_gets_the_present_and_the_end(demo):
+def test_half_closed_update_stream_ends(demo):
     received = demo.send(b"GET /v1/updates HTTP/1.1\r\nHost: x\r\n\r\n", half_close=True)
     assert b"event: update" in received and received.endswith(b"\r\n0\r\n\r\n")
 
 
-def test_other_methods(demo):
+def test_update_stream_methods_and_paths(demo):
     head = demo.ask("/v1/updates", method="HEAD")
     assert head.status == 200 and head.body == b""
     assert head.headers["content-type"] == "text/event-stream" and "no-cache" in head.headers["cache-control"]
@@ -140,7 +140,7 @@ def test_other_methods(demo):
     assert demo.ask("/v1/updates/").status == 307
 
 
-def test_a_refresh_reaches_a_stream_of_a_watched_directory(dumps, sample):
+def test_refresh_is_announced_on_update_stream(dumps, sample):
     with Serving("--dumps", dumps.path, "--watch") as serving, stream_of(serving) as stream:
         stream.next()
         sample.patch_record("main/settings", "sync-interval", {"value": 13})
@@ -154,7 +154,7 @@ def test_a_refresh_reaches_a_stream_of_a_watched_directory(dumps, sample):
         assert stream.next().json() == {"timestamp": dumps.bundle("main/regions").timestamp, "collections": ["main/regions"]}
 
 
-def test_many_streams_get_a_change_and_others_are_served(demo):
+def test_many_update_streams_get_a_change(demo):
     with contextlib.ExitStack() as stack, concurrent.futures.ThreadPoolExecutor(16) as pool:
         before = open_streams(demo)
         streams = [stack.enter_context(stream_of(demo, source=f"127.0.1.{1 + index % 200}")) for index in range(STREAMS)]
@@ -165,7 +165,7 @@ def test_many_streams_get_a_change_and_others_are_served(demo):
     wait_for(lambda: open_streams(demo) == before)
 
 
-def test_a_graceful_end_asks_to_come_back_and_ends_at_once():
+def test_shutdown_ends_update_streams_with_retry():
     with Serving("--demo") as serving, contextlib.ExitStack() as stack:
         streams = [stack.enter_context(stream_of(serving)) for _ in range(20)]
         for stream in streams:
@@ -183,7 +183,7 @@ def test_a_graceful_end_asks_to_come_back_and_ends_at_once():
 # What takes a while comes last: it began with the first test.
 
 
-def test_a_reader_that_does_not_read_is_shed(waiting):
+def test_stalled_update_stream_is_closed(waiting):
     serving, slow = waiting
     wait_for(lambda: serving.metric("rsdump_update_streams_shed_total") == 1)
     assert serving.metric('rsdump_refused_total{reason="slow-reader"}') == 1

@@ -86,7 +86,7 @@ def team(tmp_path):
     return SigningTeam(tmp_path / "repository", openssl(tmp_path / "token"))
 
 
-def test_a_program_signs_and_no_key_is_on_the_publishers_disk(token, tmp_path):
+def test_publish_sign_with_program(token, tmp_path):
     team = SigningTeam(tmp_path / "repository", token)
     published = team.sign()
     assert published.code == rsdump.DONE, str(published)
@@ -108,7 +108,7 @@ def test_a_program_signs_and_no_key_is_on_the_publishers_disk(token, tmp_path):
     assert not (team.path / "offline/signer.key").exists()
 
 
-def test_a_secret_holds_the_chain_alone(team):
+def test_sign_with_chain_from_environment(team):
     chain = (team.path / "keys/chain.pem").read_text()
     shutil.rmtree(team.path / "keys")
     assert team.sign().code == rsdump.USAGE
@@ -119,7 +119,7 @@ def test_a_secret_holds_the_chain_alone(team):
     assert published.code == rsdump.DONE and team.dumps.verify().code == rsdump.DONE, str(published)
 
 
-def test_the_job_of_a_repository_signs_by_a_program(team, tmp_path):
+def test_publish_push_sign_with_program(team, tmp_path):
     origin, clone = Repository.create(tmp_path / "origin", bare=True), GitTree(team.path)
     clone("remote", "add", "origin", origin.path)
     clone("add", "keys", "sources")

@@ -65,7 +65,7 @@ def test_the_example_speaks_tls_for_serve(tmp_path):
 
 
 @pytest.mark.parametrize("case", ["another authority", "another name", "expired", "not one of the system's"])
-def test_a_server_that_cannot_prove_who_it_is(demo, tmp_path, case):
+def test_tls_untrusted_certificate_is_refused(demo, tmp_path, case):
     address, days = "127.0.0.2" if case == "another name" else "127.0.0.1", -1 if case == "expired" else 2
     tls = certificate(tmp_path / "tls", address, days)
     trusted = {"another authority": certificate(tmp_path / "other")[0], "not one of the system's": None}.get(case, tls[0])
@@ -78,7 +78,7 @@ def test_a_server_that_cannot_prove_who_it_is(demo, tmp_path, case):
     assert not list((tmp_path / "dumps").glob("*/*.zip"))
 
 
-def test_a_machine_without_libcurl(demo, tmp_path):
+def test_missing_libcurl_is_named(demo, tmp_path):
     """It is loaded at the first request. What needs no network does not need it."""
     hidden = 'for each in $(ldconfig -p | sed -n "s/.*libcurl[^ ]* .*=> //p"); do mount --bind /dev/null "$each"; done; exec "$@"'
     for words, code in ((("--version",), rsdump.DONE), (("get", "main/regions", "--sync", "--server", f"{demo.url}/v2", "--trust-root", demo.root, "--storage", tmp_path / "storage"), rsdump.UNREACHABLE)):
@@ -89,7 +89,7 @@ def test_a_machine_without_libcurl(demo, tmp_path):
 
 
 @pytest.mark.parametrize("milliseconds", range(0, 120, 15))
-def test_an_end_during_requests(tmp_path, milliseconds):
+def test_exit_during_tls_requests(tmp_path, milliseconds):
     """OpenSSL's memory outlives the thread of the transport, whose requests an exit does not wait for."""
     tls = certificate(tmp_path / "tls")
     with BehindNginx(tmp_path / "nginx", tls=tls) as front, \

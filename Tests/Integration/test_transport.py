@@ -61,7 +61,7 @@ def request(server, seconds, env=None):
     ("407 Proxy Authentication Required\r\nContent-Length: 99999999999\r\n\r\n", "x" * 65536, "no connection within 3 s"),
     ("200 OK\r\n", "X-Field: " + "x" * 4000 + "\r\n", "header"),
 ])
-def test_a_proxy_without_end(status, piece, words):
+def test_endless_proxy_answer_is_refused(status, piece, words):
     """What a proxy answers to CONNECT is read by libcurl alone, which does not look at the time while bytes arrive."""
     with Endless(f"HTTP/1.1 {status}".encode(), piece.encode()) as proxy:
         told, peak = request("https://settings.invalid/v1", 3, {"https_proxy": f"http://127.0.0.1:{proxy.port}"})
@@ -69,7 +69,7 @@ def test_a_proxy_without_end(status, piece, words):
     assert peak < MUCH, told
 
 
-def test_trailers_without_end():
+def test_endless_trailers_are_refused():
     head = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n0\r\n"
     with Endless(head, b"X-Trailer: " + b"x" * 4000 + b"\r\n") as server:
         told, peak = request(f"http://127.0.0.1:{server.port}/v1", 60)
@@ -77,7 +77,7 @@ def test_trailers_without_end():
     assert peak < MUCH, told
 
 
-def test_a_transfer_coding_that_was_not_requested():
+def test_unrequested_transfer_encoding_is_refused():
     """libcurl would decompress the body itself, before anybody counts its bytes."""
     bomb = gzip.compress(gzip.compress(b"\0" * (1 << 30), 9), 9)
     head = (f"HTTP/1.1 200 OK\r\nTransfer-Encoding: gzip, gzip, chunked\r\n\r\n{len(bomb):x}\r\n").encode()
@@ -106,7 +106,7 @@ def test_a_body_of_the_allowed_size_is_in_memory_once():
 
 
 @pytest.mark.parametrize("variables", [("CURL_CA_BUNDLE",), ("SSL_CERT_FILE",), ("SSL_CERT_DIR",), ("SSL_CERT_FILE", "CURL_CA_BUNDLE")])
-def test_the_authorities_of_a_company(tmp_path, variables):
+def test_tls_certificate_authority_variables(tmp_path, variables):
     """As for curl. CURL_CA_BUNDLE comes before the others."""
     tls = certificate(tmp_path / "tls")
     folder = tmp_path / "authorities"

@@ -18,7 +18,7 @@ def mirror(tmp_path):
     return UpdatesMirror(tmp_path / "nginx")
 
 
-def test_subscribers_get_what_is_posted_and_newcomers_the_last(mirror, dumps):
+def test_nchan_new_subscribers_get_last_event(mirror, dumps):
     mirror.publish(dumps)
     with mirror, mirror.listen() as first:
         assert first.status == 200 and first.headers["Content-Type"].startswith("text/event-stream")
@@ -35,7 +35,7 @@ def test_subscribers_get_what_is_posted_and_newcomers_the_last(mirror, dumps):
 
 
 @pytest.mark.parametrize("accept", ["text/event-stream", "*/*"])
-def test_head_is_answered_like_get_without_a_stream(mirror, dumps, accept):
+def test_nchan_head_request_has_headers_only(mirror, dumps, accept):
     """nchan itself would keep the connection and send nothing."""
     mirror.publish(dumps)
     headers = {"Accept": accept, "Accept-Encoding": "identity", "Cache-Control": "no-store"}
@@ -45,7 +45,7 @@ def test_head_is_answered_like_get_without_a_stream(mirror, dumps, accept):
     assert answer.headers["Cache-Control"] == "no-cache, no-transform"
 
 
-def test_many_may_come_before_there_is_an_event(mirror, dumps):
+def test_nchan_subscribers_before_first_event(mirror, dumps):
     """With `nchan_subscriber_first_message -1`, nchan 1.3.6 ends its worker here."""
     mirror.publish(dumps)
     with mirror, contextlib.ExitStack() as stack:
@@ -55,7 +55,7 @@ def test_many_may_come_before_there_is_an_event(mirror, dumps):
         assert "alert" not in (mirror.folder / "error.log").read_text()
 
 
-def test_a_mirror_tells_its_subscribers_once_it_has_changed(mirror, dumps, sample):
+def test_mirror_change_is_announced_by_nchan(mirror, dumps, sample):
     mirror.publish(dumps)
     with mirror:
         # nginx has nothing to say yet: it was not running when the first tree came.
@@ -96,7 +96,7 @@ def test_a_mirror_tells_its_subscribers_once_it_has_changed(mirror, dumps, sampl
     assert outcome.code == rsdump.USAGE and [path.name for path in letters.iterdir()] == ["letter.txt"]
 
 
-def test_the_publisher_is_for_this_machine_only(mirror, dumps):
+def test_nchan_publisher_is_local_only(mirror, dumps):
     mirror.publish(dumps)
     with mirror:
         assert mirror.post('{"timestamp":1}') == 202
@@ -115,13 +115,13 @@ def test_the_publisher_is_for_this_machine_only(mirror, dumps):
             assert stream.next().json() == {"timestamp": 1}
 
 
-def test_pages_of_other_sites_may_listen(mirror, dumps):
+def test_nchan_stream_allows_cors(mirror, dumps):
     mirror.publish(dumps)
     with mirror, mirror.listen(Origin="https://app.example") as stream:
         assert stream.headers.get_all("Access-Control-Allow-Origin") == ["*"]
 
 
-def test_who_can_read_nchan_does_so_and_all_others_take_a_hop(mirror, dumps):
+def test_nchan_proxy_hop_depends_on_headers(mirror, dumps):
     """The hop costs as much memory again, so that a fleet should not take it."""
     mirror.publish(dumps)
     plain = [

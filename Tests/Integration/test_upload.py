@@ -72,7 +72,7 @@ def wanted(mirror):
 
 
 @pytest.mark.parametrize("client", CLIENTS)
-def test_from_dumps_to_readers_in_three_commands(client, dumps, bucket, site, tmp_path):
+def test_export_upload_and_read_from_bucket(client, dumps, bucket, site, tmp_path):
     """Export, upload, read: with attachments, by a refresh and by Kinto's client."""
     mirror = tmp_path / "mirror"
     exported(dumps, mirror, site.url)
@@ -107,7 +107,7 @@ def test_from_dumps_to_readers_in_three_commands(client, dumps, bucket, site, tm
 
 
 @pytest.mark.parametrize("client", CLIENTS)
-def test_only_what_differs_is_written(client, dumps, sample, bucket, tmp_path):
+def test_upload_writes_only_changed_objects(client, dumps, sample, bucket, tmp_path):
     mirror, written = tmp_path / "mirror", []
 
     def note(method, path):
@@ -168,7 +168,7 @@ def whole_state(bucket):
 
 
 @pytest.mark.parametrize("client", CLIENTS)
-def test_after_each_request_the_store_has_one_state(client, team, bucket, tmp_path):
+def test_upload_is_consistent_after_each_request(client, team, bucket, tmp_path):
     """Looked at after each object that comes into the store; and an export waits its turn."""
     failures, written, refused = [], [], []
     lock = threading.Lock()
@@ -204,7 +204,7 @@ def test_after_each_request_the_store_has_one_state(client, team, bucket, tmp_pa
 
 
 @pytest.mark.parametrize("client, limit", [("rclone", 0), ("rclone", 3), ("aws", 3)])
-def test_a_store_that_fails_in_the_middle(client, limit, team, bucket, tmp_path):
+def test_failed_upload_keeps_old_state(client, limit, team, bucket, tmp_path):
     """Whatever request fails, readers have the old state, and the next run finishes."""
     mirror, seen = tmp_path / "mirror", []
     exported(team.dumps, mirror)
@@ -231,7 +231,7 @@ def test_a_store_that_fails_in_the_middle(client, limit, team, bucket, tmp_path)
     whole_state(bucket)
 
 
-def test_bad_input_changes_nothing(team, bucket, tmp_path):
+def test_upload_refuses_bad_input(team, bucket, tmp_path):
     mirror = tmp_path / "mirror"
     exported(team.dumps, mirror)
     for arguments in ((), (mirror,), (mirror, "bucket"), (mirror, "store:"), (mirror, bucket.at_rclone, "more")):
@@ -248,7 +248,7 @@ def test_bad_input_changes_nothing(team, bucket, tmp_path):
     assert bucket.keys() == [] and sorted(path.name for path in mirror.iterdir()) == ["current", os.readlink(mirror / "current")]
 
 
-def test_the_library_notices_what_a_bucket_ignores(team, bucket, tmp_path):
+def test_sync_from_bucket_that_ignores_since(team, bucket, tmp_path):
     """A bucket ignores _since: the library notices by the signature what it merged wrongly, and asks once more."""
     root = rsdump.run("keys", "status", team.path / "keys", "--format", "json").json()["root"]
     asked = []

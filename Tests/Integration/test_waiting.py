@@ -55,7 +55,7 @@ def run_meanwhile(dumps, change, *arguments):
     return process.communicate(timeout=rsdump.TIMEOUT)[0], process.returncode
 
 
-def test_a_pin_that_is_made_while_a_refresh_waits(dumps, sample):
+def test_waiting_refresh_respects_new_pin(dumps, sample):
     copy = dumps.copy(dumps.path.parent / "copy")
     sample.patch_record(SETTINGS, "telemetry", {"value": True})
     before = dumps.bundle(SETTINGS).timestamp
@@ -70,7 +70,7 @@ def test_a_pin_that_is_made_while_a_refresh_waits(dumps, sample):
     assert rsdump.run("verify", "--locked", "--dumps", dumps.path).code == rsdump.DONE
 
 
-def test_a_budget_and_a_guard_that_are_written_while_a_refresh_waits(dumps, sample):
+def test_waiting_refresh_respects_budget_and_guard(dumps, sample):
     sample.patch_record(SETTINGS, "telemetry", {"value": True})
     before = everything(dumps)
 
@@ -101,13 +101,13 @@ def refused_without_roots(dumps, *arguments):
 
 
 @pytest.mark.parametrize("command", ["refresh", "pin", "import"])
-def test_a_root_that_is_removed_while_a_command_waits(dumps, sample, command):
+def test_waiting_commands_respect_removed_root(dumps, sample, command):
     copy = dumps.copy(dumps.path.parent / "copy")
     refused_without_roots(dumps, *{
         "refresh": ("refresh", "--wait", "5m"), "pin": ("pin", SETTINGS), "import": ("import", copy.path, "--from", "dumps"),
     }[command])
 
 
-def test_a_root_that_is_removed_while_publish_waits(team):
+def test_waiting_publish_respects_removed_root(team):
     team.change("one")
     refused_without_roots(team.dumps, *team.arguments())

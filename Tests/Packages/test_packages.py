@@ -22,7 +22,8 @@ from ruamel.yaml import YAML
 REPOSITORY = pathlib.Path(__file__).resolve().parents[2]
 PACKAGES = REPOSITORY / ".build/packages"
 BARE = REPOSITORY / ".cache/debian-bookworm.tar"
-MIRROR = "http://deb.debian.org/debian"
+# The first archive that this machine itself uses.
+MIRROR = subprocess.check_output(["apt-get", "indextargets", "--format", "$(SITE)", "Created-By: Packages"], text=True).split()[0]
 
 
 def run(*command, check=True, **options):

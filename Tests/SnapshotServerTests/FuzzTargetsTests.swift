@@ -19,7 +19,7 @@ struct FuzzTargetsTests {
     private static let rounds = ProcessInfo.processInfo.environment["RSFUZZ_ROUNDS"].flatMap(Int.init)
 
     @Test(arguments: targets.map(\.name))
-    func seedsAndTheirMutationsHold(name: String) async throws {
+    func fuzzTargetsPassSeedsAndMutations(name: String) async throws {
         let target = try #require(Self.targets.first { $0.name == name })
         // The first inputs of `Tests/Faults/fuzz --runs`, on any machine; with a time, what that has at hand.
         let seeds = try target.seeds(SeedSource(root: Self.root, isRepeatable: Self.seconds == nil))

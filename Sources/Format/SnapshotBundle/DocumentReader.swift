@@ -64,9 +64,7 @@ struct DocumentReader {
     /// Reads the document's format version, which must be its first member, and checks it.
     mutating func version(_ key: String, is expected: Int) throws(Failure) {
         let found = try json { (reader) throws(Failure) in try reader.nextKey() }
-        guard found == key else {
-            throw failure(found: "the first key must be \"\(key)\"")
-        }
+        guard found == key else { throw failure(found: "the first key must be \"\(key)\"") }
         let version = try json { (reader) throws(Failure) in try reader.unsignedInteger() }
         guard version == UInt64(expected) else {
             throw failure(.unknownVersion, expected: "\(key) \(expected)", found: "\(version)")

@@ -172,18 +172,6 @@ package struct NightlyReport: Sendable {
     }
 }
 
-/// A word of a shell command that people copy.
-package enum ShellWord {
-    /// Returns the word, in quotation marks if the shell would read it otherwise.
-    package static func quoted(_ word: String) -> String {
-        let plain = word.utf8.allSatisfy { byte in
-            (0x30...0x39).contains(byte) || (0x41...0x5A).contains(byte) || (0x61...0x7A).contains(byte)
-                || "-_./:=@+,".utf8.contains(byte)
-        }
-        return plain && !word.isEmpty ? word : GitSetup.quoted(VisibleText.escape(word))
-    }
-}
-
 /// Since when collections fail and pins are superseded.
 package struct Failing: Hashable, Sendable {
     /// What a collection is pinned at. Another pin begins anew.

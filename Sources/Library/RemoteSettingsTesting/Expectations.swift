@@ -83,9 +83,7 @@ extension RemoteSettingsClient {
             defer { group.cancelAll() }
             return await group.next() ?? nil
         }
-        guard let change else {
-            throw UnmetExpectation("\(status.collection): no change within \(timeout)")
-        }
+        guard let change else { throw UnmetExpectation("\(status.collection): no change within \(timeout)") }
         return change
     }
 
@@ -134,9 +132,7 @@ public func expectSoon(
 ) async throws {
     let end = ContinuousClock.now + timeout
     while try await !condition() {
-        guard ContinuousClock.now < end else {
-            throw UnmetExpectation("\(what): did not happen within \(timeout)")
-        }
+        guard ContinuousClock.now < end else { throw UnmetExpectation("\(what): did not happen within \(timeout)") }
         try await Task.sleep(for: .milliseconds(5))
     }
 }

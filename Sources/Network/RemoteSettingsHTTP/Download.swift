@@ -197,12 +197,8 @@ struct Transfer {
             way = .part
             throw refuse("the transport decoded a part of the encoded bytes")
         }
-        guard let contentRange, let range = contentRange.range else {
-            throw refuse("it has no valid Content-Range")
-        }
-        guard range.lowerBound == offset else {
-            throw refuse("it starts at byte \(range.lowerBound), not \(offset)")
-        }
+        guard let contentRange, let range = contentRange.range else { throw refuse("it has no valid Content-Range") }
+        guard range.lowerBound == offset else { throw refuse("it starts at byte \(range.lowerBound), not \(offset)") }
         guard range.upperBound < limit, contentRange.size ?? 0 <= limit else {
             throw Failure(answer.url, .tooLarge(limit: limit))
         }

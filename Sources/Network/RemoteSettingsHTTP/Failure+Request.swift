@@ -84,7 +84,9 @@ extension Failure {
 
     /// The URL uses plain `http` for a remote host, which the configuration does not allow.
     package static let insecure = Self(
-        .usage, "plain HTTP is not allowed; use https, or allow HTTP for this server in the configuration")
+        .usage,
+        "plain HTTP is not allowed; use https, or allow it for this server (allow-plain-http: true in dumps.yaml; "
+            + "in an app, RemoteSettingsConfig.allowsPlainHTTP)")
 
     package static func invalidURL(_ why: String) -> Self { Self(.usage, "invalid URL: \(why)") }
 

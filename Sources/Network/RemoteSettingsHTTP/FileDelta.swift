@@ -199,9 +199,7 @@ package final class DeltaDecoder {
         let missing = FileDelta.headBytes - head.count
         head += piece.prefix(missing)
         guard head.count == FileDelta.headBytes, piece.count > missing else { return }
-        guard head == FileDelta.head(held.digest) else {
-            throw .delta("it was created from a different file")
-        }
+        guard head == FileDelta.head(held.digest) else { throw .delta("it was created from a different file") }
         guard !isAtEnd else { throw .delta("there are extra bytes at the end") }
         var (consumed, produced) = (max(0, missing), 0)
         let state = unsafe piece.withUnsafeBytes { input in
@@ -219,14 +217,10 @@ package final class DeltaDecoder {
     /// Checks that the file is complete and has the requested hash.
     package func finish() throws(Failure) {
         guard isAtEnd else { throw .delta("it is truncated") }
-        guard produced == size else {
-            throw .delta("its output is \(produced) bytes, but the record states \(size)")
-        }
+        guard produced == size else { throw .delta("its output is \(produced) bytes, but the record states \(size)") }
         var hasher = ContentHasher()
         unsafe hasher.update(Span(_unsafeElements: UnsafeRawBufferPointer(output).bindMemory(to: UInt8.self)))
-        guard hasher.finish() == held.newer else {
-            throw .delta("the SHA-256 of its output does not match the record")
-        }
+        guard hasher.finish() == held.newer else { throw .delta("the SHA-256 of its output does not match the record") }
     }
 
     /// Returns the next bytes of the file from `offset` on, at most ``pieceBytes``. Call it after ``finish()``.

@@ -60,9 +60,7 @@ package struct HTTPURL: Hashable, Sendable {
         guard let scheme = Scheme(rawValue: name) else {
             throw Failure(text, .invalidURL("the scheme \(name) is not supported; use https"))
         }
-        guard let authority = parts.authority else {
-            throw Failure(text, .invalidURL("it has no host"))
-        }
+        guard let authority = parts.authority else { throw Failure(text, .invalidURL("it has no host")) }
         let (host, port) = try Self.hostAndPort(authority, of: text)
         try self.init(
             checking: text, scheme: scheme, host: host, port: port == Self.defaultPort(scheme) ? nil : port,

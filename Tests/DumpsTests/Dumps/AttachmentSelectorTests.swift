@@ -31,7 +31,7 @@ struct AttachmentSelectorTests {
         #expect(none.taken.isEmpty && none.omitted == [.none, .none, .none])
     }
 
-    @Test func anyRecordLetsASharedAttachmentIn() throws {
+    @Test func sharedAttachmentIsPackedIfAnyRecordMatches() throws {
         let german = try select(AttachmentRule(.include(#"lang == "de""#)))
         #expect(german.taken == ["b", "d"] && german.omitted == [.filter])
         let large = try select(AttachmentRule(.include("attachment.size > 150")))
@@ -50,7 +50,7 @@ struct AttachmentSelectorTests {
         #expect(exact.taken == ["a", "b", "c"])
     }
 
-    @Test func anExpressionThatFailsLeavesOut() throws {
+    @Test func failingAttachmentExpressionOmits() throws {
         let failing = try select(AttachmentRule(.include("attachment.size > \"x\"")))
         #expect(failing.taken.isEmpty && failing.omitted == [.filter, .filter, .filter])
     }

@@ -103,7 +103,7 @@ struct ConfigurationEditorTests {
     }
 
     @Test(arguments: ["version: 1\ncollections: {main/a: }\n", "version: 1\ncollections: { main/a: , main/c: }\n"])
-    func refusesWhatItCannotKeep(_ text: String) throws {
+    func editorRefusesFlowStyleCollections(_ text: String) throws {
         var editor = try editor(text)
         #expect(throws: Failure.self) { try editor.add(try CollectionID("main/b"), attachments: nil) }
         #expect(throws: Failure.self) { try editor.remove(try CollectionID("main/a")) }
@@ -117,7 +117,7 @@ struct ConfigurationEditorTests {
         #expect(editor.text == "\u{FEFF}version: 1\ncollections:\n  main/a:\n  main/b:\n  main/c:\n")
     }
 
-    @Test func namesWhatDiffersInCaseOnly() throws {
+    @Test func namesDifferingInCaseAreRefused() throws {
         var editor = try ConfigurationEditor("version: 1\ncollections:\n  main/regions:\n", file: "dumps.yaml")
         let error = #expect(throws: Failure.self) {
             try editor.add([CollectionID("main/search"), CollectionID("main/Regions")], attachments: nil)

@@ -90,7 +90,7 @@ struct ConfigurationReaderTests {
     }
 
     /// Files of versions before 1.0 have a section that no longer means anything.
-    @Test(arguments: ["off", "{publisher: a, expires-after: 36h}", "[1]"]) func theSectionOfEarlierVersions(
+    @Test(arguments: ["off", "{publisher: a, expires-after: 36h}", "[1]"]) func obsoleteCatalogueSectionIsIgnored(
         value: String
     ) throws {
         let plain = "version: 1\ncollections:\n  main/a:\n"
@@ -99,7 +99,7 @@ struct ConfigurationReaderTests {
         #expect(try read(plain + "catalogue: \(value)\n") == expected)
     }
 
-    @Test func aKnownFailure() throws {
+    @Test func acknowledgedFailureIsRead() throws {
         func known(_ text: String) throws -> Acknowledgement? {
             try read("version: 1\ncollections:\n  main/a: {acknowledged: \(text)}\n").collections[0].acknowledged
         }
@@ -126,20 +126,20 @@ struct ConfigurationReaderTests {
     }
 
     @Test(arguments: ["", "# only a comment\n", "just text", "- a list"])
-    func refusesWhatIsNoMapping(_ text: String) {
+    func configurationMustBeAMapping(_ text: String) {
         #expect(throws: Failure.self) { try read(text) }
     }
 
     /// Without the refusal, 200,000 directives take minutes.
     @Test(arguments: ["\n", "\r\n", "\r", "\u{85}", "\u{2028}", "\u{2029}"])
-    func manyDirectives(lineEnd: String) throws {
+    func manyYAMLDirectivesAreRefused(lineEnd: String) throws {
         let directives = (0..<2_000).map { "%TAG !a\($0)! b\(lineEnd)" }.joined()
         let error = #expect(throws: Failure.self) { try read(directives + "--- {version: 1}\n") }
         #expect(error?.problem.contains("begin with %") == true)
         #expect(try read("%YAML 1.1\n%TAG ! tag:example.org,2026:\n--- {version: 1}\n").collections.isEmpty)
     }
 
-    @Test func questionsAreNoKeys() throws {
+    @Test func questionMarksInTextAreNoYAMLKeys() throws {
         let collections = (0..<20).map { number in
             "  main/c\(number):\n    attachments:\n      include: 'size > \(number) ? true : size < 3 ? a : b'  # "
                 + "très ? é ? \n"
@@ -149,7 +149,7 @@ struct ConfigurationReaderTests {
 
     /// A pull request can carry each of them. Without the refusal, none of these tests ends.
     @Test(arguments: ["? *a12\n: 1", "*a12 : 1", "z: {*a12 : 1}"])
-    func aliasesThatStandForMoreThanAnybodyCanCompare(key: String) throws {
+    func yamlAliasBombIsRefused(key: String) throws {
         let bomb = (1...12).map { level in
             "a\(level): &a\(level) [\(Array(repeating: "*a\(level - 1)", count: 9).joined(separator: ","))]\n"
         }
@@ -168,7 +168,7 @@ struct ConfigurationReaderTests {
         }
     }
 
-    @Test func keysThatAreListsInsideEachOther() throws {
+    @Test func nestedYAMLKeysAreRefused() throws {
         let keys = (0..<400).map { String(repeating: " ", count: $0) + "?\n" }.joined()
         let list = String(repeating: " ", count: 400) + "[\(String(repeating: "x,", count: 1_000))x]\n"
         let error = #expect(throws: Failure.self) { try read("version: 1\nz:\n" + keys + list) }

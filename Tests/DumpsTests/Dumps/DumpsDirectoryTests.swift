@@ -6,7 +6,7 @@ import Testing
 
 struct DumpsDirectoryTests {
     /// A hyphen may be part of an id: the names of work files must not depend on where it is.
-    @Test func noTwoCollectionsShareAWorkFile() throws {
+    @Test func workFilesAreUniquePerCollection() throws {
         let directory = DumpsDirectory("dumps")
         let ids = try ["a/b--c", "a--b/c", "a--b--c/d", "a/b--c--d"].map { try CollectionID($0) }
         for path in [directory.packPath, directory.serverZIPPath, directory.stagedPath as (CollectionID) -> String] {
@@ -16,7 +16,7 @@ struct DumpsDirectoryTests {
 
     /// What a pull request can carry.
     @Test(arguments: ["", "/staging"])
-    func noWorkBehindALink(place: String) async throws {
+    func workDirectoryLinkIsRefused(place: String) async throws {
         let folder = FileManager.default.temporaryDirectory.appending(path: "dumps-\(UUID().uuidString)")
         defer { try? FileManager.default.removeItem(at: folder) }
         let precious = folder.appending(path: "precious").path
@@ -32,7 +32,7 @@ struct DumpsDirectoryTests {
     }
 
     /// Each reads dumps.yaml, changes it, and writes it as a whole.
-    @Test func ofManyWhoEditTheConfigurationAtOnceNoneUndoesAnother() async throws {
+    @Test func concurrentConfigurationEditsAreAllKept() async throws {
         let folder = FileManager.default.temporaryDirectory.appending(path: "dumps-\(UUID().uuidString)")
         defer { try? FileManager.default.removeItem(at: folder) }
         let directory = DumpsDirectory(folder.appending(path: "dumps").path)
@@ -64,7 +64,7 @@ struct DumpsDirectoryTests {
         #expect(try directory.configuration().collections.map(\.id) == last.sorted())
     }
 
-    @Test func aDirectoryThatSomebodyElseWorksInIsBusy() async throws {
+    @Test func lockedDumpsDirectoryIsBusy() async throws {
         let folder = FileManager.default.temporaryDirectory.appending(path: "dumps-\(UUID().uuidString)")
         defer { try? FileManager.default.removeItem(at: folder) }
         let directory = DumpsDirectory(folder.path)

@@ -123,7 +123,7 @@ final class DumpsTransactionTests {
     }
 
     /// A commit that also replaces `dumps.yaml`, killed after the log, within that replacement, and after it.
-    @Test(arguments: 0...2) func killedAroundItsConfiguration(after step: Int) async throws {
+    @Test(arguments: 0...2) func transactionKilledWhileReplacingConfiguration(after step: Int) async throws {
         let (yaml, newYAML) = ("version: 1\nserver: dev\ncollections:\n", "version: 1\nserver: stage\ncollections:\n")
         let old = try await commit(1, in: directory, text: yaml)
         let before = try files()
@@ -154,7 +154,7 @@ final class DumpsTransactionTests {
     }
 
     /// `git checkout` has replaced the lock file since the commit was killed.
-    @Test func anOutdatedLogIsDropped() async throws {
+    @Test func outdatedRedoLogIsDropped() async throws {
         try await commit(1, in: directory)
         let lock = try await commit(2, in: directory)
         let before = try files()
@@ -169,7 +169,7 @@ final class DumpsTransactionTests {
     }
 
     /// What a pull request can carry: 3,000,000 times one id were 900 MB and 40 s.
-    @Test func aLogListsEachCollectionOnce() async throws {
+    @Test func redoLogWithDuplicatesIsRefused() async throws {
         let lock = try await commit(1, in: directory)
         func text(_ staged: String, _ removed: String = "") -> Bytes {
             let log = RedoLog(replaces: nil, staged: [], removed: [], lock: lock)
@@ -195,7 +195,7 @@ final class DumpsTransactionTests {
     }
 
     /// The file of a change that was interrupted before it took effect, and what git tracks in the work directory.
-    @Test func aLogWithoutEffectIsStray() async throws {
+    @Test func redoLogWithoutEffectIsStray() async throws {
         let yaml = "version: 1\nserver: dev\ncollections:\n"
         let lock = try await commit(1, in: directory, text: yaml)
         #expect(try directory.strayFiles(tracked: [], at: "dumps").isEmpty)
@@ -212,7 +212,7 @@ final class DumpsTransactionTests {
     }
 
     /// Nothing that ends later undoes what another process has done since.
-    @Test func aTransactionEndsOnce() async throws {
+    @Test func transactionEndsOnce() async throws {
         let transaction = try await DumpsTransaction.begin(in: directory)
         try transaction.end()
         try directory.prepareWork()
@@ -224,7 +224,7 @@ final class DumpsTransactionTests {
     }
 
     /// Somebody has removed the work directory's bundle: the collection keeps its state.
-    @Test func aStagedBundleThatIsGone() async throws {
+    @Test func missingStagedBundleKeepsState() async throws {
         let lock = try await commit(1, in: directory)
         var new = lock
         new.collections[first]?.bundle = .init(

@@ -22,7 +22,7 @@ import Testing
         (DefaultsFormat.propertyList, #"{"k":null}"#), (.propertyList, #"{"k":9223372036854775808}"#),
         (.propertyList, #"{"k":["\u0001"]}"#),
     ])
-    func whatHasNoFormIsRefused(_ format: DefaultsFormat, _ json: String) throws {
+    func unrepresentableDefaultIsRefused(_ format: DefaultsFormat, _ json: String) throws {
         guard case .object(let members) = try JSONValue(parsing: Bytes(utf8: json)) else { return }
         let error = #expect(throws: Failure.self) { try DefaultsText(members, as: format) }
         #expect(error?.place == "k")

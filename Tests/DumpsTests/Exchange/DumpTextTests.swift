@@ -9,7 +9,7 @@ struct DumpTextTests {
         return String(decoding: DumpText.record(value, keys: keys, indent: indent), as: UTF8.self)
     }
 
-    @Test func servedOrderIsByLengthWithIdAndTimeLast() throws {
+    @Test func dumpMembersAreOrderedAsServed() throws {
         let text = try record(
             #"{"aaaa":1,"b":{"zz":1,"y":2,"id":3},"id":"r","last_modified":7,"z":[{"cc":1,"d":2}]}"#, keys: .served,
             indent: nil)
@@ -25,7 +25,7 @@ struct DumpTextTests {
         #expect(try record("[\(canonical)]", keys: .sorted, indent: nil) == "[\(plain)]")
     }
 
-    @Test func stringsAreEscapedWhereTheyMustBe() throws {
+    @Test func dumpStringsAreEscaped() throws {
         #expect(
             try record(#"["\u0001\b\f\n\r\t\"\\/é\u007f😀"]"#, keys: .sorted, indent: nil)
                 == "[\"\\u0001\\b\\f\\n\\r\\t\\\"\\\\/é\u{7F}😀\"]")

@@ -21,7 +21,7 @@ struct EmbeddedTargetTests {
     }
 
     /// The example is built and run by `scripts/check consumer`, so that this text is known to compile.
-    @Test func writesWhatTheExampleHas() throws {
+    @Test func embeddedTargetMatchesTheExample() throws {
         let lock = try DumpsDirectory(example.appending(path: "dumps").path).lockFile()
         #expect(lock.collections.count == 2)
         let target = EmbeddedTarget(module: "EmbeddedDumps", dumps: "../../dumps", lock: lock)
@@ -36,7 +36,7 @@ struct EmbeddedTargetTests {
     )
     private typealias Bundle = (collection: UnsafePointer<CChar>, bytes: UnsafePointer<UInt8>, size: Int)
 
-    @Test func compilesAndIsReadInPlace() throws {
+    @Test func embeddedTargetCompilesAndServes() throws {
         let folder = FileManager.default.temporaryDirectory.appending(path: "embed-\(UInt64.random(in: 0 ... .max))")
         defer { try? FileManager.default.removeItem(at: folder) }
         let sources = folder.appending(path: "Sources/AppDumps")

@@ -19,7 +19,7 @@ struct FirefoxDumpsTests {
     }
 
     @Test(arguments: ["password-rules", "language-dictionaries", "devtools-devices"])
-    func recordsAreThereWithoutNetwork(_ name: String) throws {
+    func firefoxDumpsServeOffline(_ name: String) throws {
         defer { try? FileManager.default.removeItem(atPath: storage) }
         let service = try RemoteSettingsService(
             storageDirectory: storage, validating: RemoteSettingsConfig(packaged: [FirefoxDumps.packaged]))

@@ -23,7 +23,7 @@ struct KeyMentionsTests {
         #expect(found == ["one", "three", "five", "es\"caped", "nine"])
     }
 
-    @Test func unfinishedCodeEnds() {
+    @Test func keyMentionsInUnfinishedCode() {
         for text in ["\"", "/*", "\"\"\"", "'\\", "`", "\"\\", "//", "\"a\nb\""] {
             var mentions = KeyMentions()
             mentions.add(text, file: "a.c")

@@ -14,7 +14,7 @@ struct RecordTypeTests {
         return fields.first { $0.key == key }
     }
 
-    @Test func membersHaveTheTypesOfTheirValues() throws {
+    @Test func recordTypeMembersHaveValueTypes() throws {
         let type = Self.type([
             [
                 "id": "a", "last_modified": 1, "name": "x", "size": 5, "ratio": 1, "on": true, "list": ["x"],
@@ -66,14 +66,14 @@ struct RecordTypeTests {
         #expect(type.misfit(of: .object(members.dropLast()))?.path == ["m99999"])
     }
 
-    @Test func objectsWhoseKeysAreDataAreDictionaries() {
+    @Test func recordTypeDetectsDictionaries() {
         let records: [JSONValue] = ["de", "fr", "it", "es"].enumerated().map { number, language in
             ["id": .string("\(number)"), "last_modified": 1, "labels": .object([.init(key: language, value: "x")])]
         }
         #expect(Self.field("labels", Self.type(records))?.type == .dictionary(.string))
     }
 
-    @Test func aSchemaSaysWhatTomorrowsRecordsMayBe() {
+    @Test func recordTypeFollowsSchema() {
         let record: JSONValue = ["id": "a", "last_modified": 1, "side": "left", "size": 1, "name": "x"]
         let schema: JSONValue = [
             "required": ["name"],
@@ -94,7 +94,7 @@ struct RecordTypeTests {
         "e\u{301}",
         "\\(injected)", "1", "", "-", "}", "// comment", "\u{202E}x", "Type", "codingKeys", "member2",
     ])
-    func declarationsAreReadBack(key: String) throws {
+    func recordTypeDeclarationRoundTrip(key: String) throws {
         let record: JSONValue = [
             "id": "a", "last_modified": 1,
             "o": .object([
@@ -112,7 +112,7 @@ struct RecordTypeTests {
         }
     }
 
-    @Test func choicesAreReadBack() {
+    @Test func recordTypeChoicesRoundTrip() {
         let schema: JSONValue = ["properties": ["side": ["enum": ["left", "right", "unknown", "\"", "é", "e\u{301}"]]]]
         let record: JSONValue = ["id": "a", "last_modified": 1, "side": "left"]
         let type = RecordType(named: "ARecord", records: [record], schema: schema)
@@ -121,7 +121,7 @@ struct RecordTypeTests {
         #expect(read.flatMap { Self.field("side", $0.type) }?.type == .choice(["left", "right", "unknown", "\"", "é"]))
     }
 
-    @Test func aRecordThatDoesNotFitIsNamedWithItsMember() throws {
+    @Test func recordTypeMisfitNamesTheMember() throws {
         let old: JSONValue = ["id": "a", "last_modified": 1, "name": "x", "tags": ["x"], "note": "n"]
         let other: JSONValue = ["id": "b", "last_modified": 1, "name": "x", "tags": []]
         let type = Self.type([old, other])

@@ -9,7 +9,7 @@ struct RelativePathTests {
         ("Sources/E", "dumps", "../../dumps"), ("E", "../dumps", "../../dumps"),
         ("/a/\u{E9}/E", "/a/e\u{301}/dumps", "../../e\u{301}/dumps"), ("/a/../\u{301}b", "/dumps", "../dumps"),
     ])
-    func theWayFromAFolderToAnother(_ folder: String, _ target: String, _ way: String) throws {
+    func relativePathBetweenFolders(_ folder: String, _ target: String, _ way: String) throws {
         #expect(try RelativePath.way(from: folder, to: target).utf8.elementsEqual(way.utf8))
     }
 }

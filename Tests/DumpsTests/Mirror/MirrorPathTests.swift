@@ -19,7 +19,7 @@ struct MirrorPathTests {
         "/attachments/.htaccess", "/attachments/a%5Cb", "attachments/a", "",
         "/attachments/\(String(repeating: "a", count: 201))",
     ])
-    func pathsThatCouldLeadElsewhereAreRefused(path: String) {
+    func mirrorPathTraversalIsRefused(path: String) {
         #expect(MirrorPath(path) == nil)
     }
 }

@@ -130,7 +130,7 @@ struct CollectionRefreshTests {
     }
 
     /// What may be an attack is looked at again after a month at most.
-    @Test func anInvalidSignatureIsNotAcknowledgedForEver() async throws {
+    @Test func invalidSignatureAcknowledgementExpires() async throws {
         try await place.refresh()
         place.collection.sign([SignatureForm(isTampered: true)])
         try place.collection.put("b")
@@ -149,7 +149,7 @@ struct CollectionRefreshTests {
     }
 
     /// However many requests run at once, and in whatever order their answers come.
-    @Test func theSameBytesWithAnyNumberOfRequests() async throws {
+    @Test func refreshIsReproducibleWithAnyJobs() async throws {
         for number in 0..<20 { try place.collection.attach(Data("file \(number)".utf8), to: "r\(number)") }
         try await place.refresh(jobs: 1)
         let first = try place.bundle()

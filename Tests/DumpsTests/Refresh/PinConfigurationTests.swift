@@ -46,7 +46,7 @@ struct PinConfigurationTests {
         #expect(error?.line == 4)
     }
 
-    @Test func theLastDayIsPartOfThePin() throws {
+    @Test func pinIncludesItsLastDay() throws {
         let pin = pin(1, until: "2026-12-31")
         func isOverdue(_ time: String) throws -> Bool {
             pin.isOverdue(at: try #require(Timestamp(rfc3339: time)))
@@ -82,7 +82,7 @@ struct PinConfigurationTests {
         }
     }
 
-    @Test func linesThatEndInCRLFStaySo() throws {
+    @Test func pinEditorKeepsCRLF() throws {
         let text = text.replacing("\n", with: "\r\n")
         let id = try CollectionID("main/regions")
         var editor = try ConfigurationEditor(text, file: "dumps.yaml")
@@ -91,7 +91,7 @@ struct PinConfigurationTests {
         #expect(editor.text == text)
     }
 
-    @Test func whatCannotBeEditedIsLeftToPeople() throws {
+    @Test func pinEditorRefusesFlowStyle() throws {
         var editor = try ConfigurationEditor(text, file: "dumps.yaml")
         #expect(throws: Failure.self) { try editor.setPin(pin(5), of: CollectionID("security-state/onecrl")) }
         #expect(throws: Failure.self) { try editor.setPin(pin(5), of: CollectionID("main/unheard-of")) }
@@ -111,7 +111,7 @@ struct PinConfigurationTests {
         for text in ["", "0", "-1", " v1.0"] { #expect(PinRequest(text) == nil) }
     }
 
-    @Test func budgetsOfACollectionComeBeforeThoseOfAll() throws {
+    @Test func collectionBudgetOverridesDefault() throws {
         let configuration = try read(
             """
             version: 1

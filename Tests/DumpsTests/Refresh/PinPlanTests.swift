@@ -32,7 +32,7 @@ struct PinPlanTests {
         ).action
     }
 
-    @Test(arguments: [nil, 4, 5, 6]) func staysWhateverTheServerHas(monitor: UInt64?) {
+    @Test(arguments: [nil, 4, 5, 6]) func pinnedStateIgnoresTheServer(monitor: UInt64?) {
         #expect(action(held: 5, pin: 5, monitor: monitor) == .pinned)
         #expect(action(held: 5, pin: 5, monitor: monitor, isFull: true) == .pinned)
         #expect(action(held: 5, pin: 5, monitor: monitor, trust: .imported) == .pinned)
@@ -42,7 +42,7 @@ struct PinPlanTests {
                 == .pinUnmet("it is unsigned, and dumps.yaml no longer accepts unsigned data"))
     }
 
-    @Test func takesThePinnedStateFromTheServer() {
+    @Test func pinnedStateIsFetchedFromServer() {
         #expect(action(held: nil, .absent, pin: 5, monitor: 5) == .create)
         #expect(action(held: 4, pin: 5, monitor: 5) == .update)
         #expect(action(held: 5, .absent, pin: 5, monitor: 5) == .refetch("its bundle is missing"))
@@ -51,7 +51,7 @@ struct PinPlanTests {
         #expect(action(held: 6, pin: 5, monitor: 5) == .pinUnmet("its bundle has another state, 6"))
     }
 
-    @Test(arguments: [nil, 4, 6]) func otherStatesDoNotSatisfyThePin(monitor: UInt64?) {
+    @Test(arguments: [nil, 4, 6]) func pinIsUnmetByOtherStates(monitor: UInt64?) {
         #expect(
             action(held: nil, .absent, pin: 5, monitor: monitor)
                 == .pinUnmet("there is no bundle, and the server does not list that state"))

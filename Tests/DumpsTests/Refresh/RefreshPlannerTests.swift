@@ -50,7 +50,7 @@ struct RefreshPlannerTests {
         #expect(action(entry(4, rule: "none")) == .update)
     }
 
-    @Test func refetchesWhatCannotBeBuiltUpon() {
+    @Test func plannerRefetchesUnusableBundles() {
         #expect(action(entry(5), .absent) == .refetch("its bundle is missing"))
         #expect(action(entry(5), .damaged("cut")) == .refetch("cut"))
         #expect(action(entry(5), isFull: true) == .refetch("--full"))

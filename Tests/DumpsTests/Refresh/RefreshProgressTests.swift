@@ -18,7 +18,7 @@ import Testing
         return progress
     }
 
-    @Test func whatDownloadsIsShownFirst() throws {
+    @Test func progressShowsDownloadsFirst() throws {
         var progress = try Self.refresh(of: 30)
         for number in 0..<30 { _ = progress.update(.began(try Self.id(number))) }
         for number in 0..<10 { _ = progress.update(.packing(try Self.id(number))) }
@@ -30,7 +30,7 @@ import Testing
         #expect(lines[1].hasSuffix("contacting the server") && lines[12] == "… 18 more", "\(lines)")
     }
 
-    @Test func whatIsPackedIsNeitherShownNorCountedTwice() throws {
+    @Test func progressCountsPackedOnce() throws {
         var progress = try Self.refresh(of: 2)
         _ = progress.update(.began(try Self.id(0)))
         _ = progress.update(.began(try Self.id(1)))
@@ -45,7 +45,7 @@ import Testing
         #expect(progress.lines(received: 0, at: .zero).last?.contains(" 2/2, ") == true)
     }
 
-    @Test func theTimeLeftIsShownIfItIsKnownAndNeverZero() throws {
+    @Test func progressTimeLeft() throws {
         var progress = try Self.refresh(of: 2)
         func last(_ received: Int, _ seconds: Int) -> String {
             progress.lines(received: received, at: .seconds(seconds)).last ?? ""
@@ -66,7 +66,7 @@ import Testing
         #expect(!last(10_239, 15).contains("/s"))
     }
 
-    @Test func aDownloadThatStartsAgainIsNotCountedTwice() throws {
+    @Test func progressCountsRestartedDownloadOnce() throws {
         var progress = try Self.refresh(of: 1)
         _ = progress.update(.began(try Self.id(0)))
         _ = progress.update(.downloading(try Self.id(0), files: 1, bytes: 2048))

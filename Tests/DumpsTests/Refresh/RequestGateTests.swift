@@ -39,7 +39,7 @@ struct RequestGateTests {
     }
 
     @Test(arguments: [1, 3])
-    func noMoreThanItsWidthAtOnce(width: Int) async {
+    func requestGateLimitsParallelRequests(width: Int) async {
         let gate = Self.gate(connections: width)
         let room = Room()
         await withTaskGroup(of: Void.self) { group in
@@ -50,7 +50,7 @@ struct RequestGateTests {
     }
 
     /// Each kind of origin has places of its own.
-    @Test func anOriginThatSpeaksHTTP2IsAskedMoreAtOnce() async {
+    @Test func requestGateIsWiderForHTTP2() async {
         let gate = Self.gate(connections: 2, streams: 7) { [other] in $0 == other }
         let (few, many) = (Room(), Room())
         await withTaskGroup(of: Void.self) { group in
@@ -65,7 +65,7 @@ struct RequestGateTests {
     }
 
     /// The first answer shows the protocol, and then those that wait pass together.
-    @Test func whoWaitsPassesAsSoonAsTheProtocolIsKnown() async {
+    @Test func requestGateWidensOnceProtocolIsKnown() async {
         let room = Room()
         let gate = Self.gate(connections: 1, streams: 20) { _ in room.all > 0 }
         await withTaskGroup(of: Void.self) { group in
@@ -76,7 +76,7 @@ struct RequestGateTests {
     }
 
     /// A body that throws gives its place back.
-    @Test func errorsLeave() async {
+    @Test func requestGateFreesPlaceAfterError() async {
         let gate = Self.gate(connections: 1)
         for _ in 0..<3 {
             await #expect(throws: Refused.self) { try await gate.pass(to: plain) { throw Refused() } }
@@ -95,7 +95,7 @@ struct RequestGateTests {
         func pass(_ number: Int) { passed.withLock { $0.append(number) } }
     }
 
-    @Test func waitersPassInTheOrderInWhichTheyCame() async throws {
+    @Test func requestGateIsFirstInFirstOut() async throws {
         let gate = Self.gate(connections: 1)
         let door = Door()
         var tasks = [Task { await gate.pass(to: plain) { await door.opened() } }]
@@ -119,7 +119,7 @@ struct BackoffFileTests {
         BackoffState(seconds.map { .init(origin: $0.key, until: now.advanced(by: .seconds($0.value))) })
     }
 
-    @Test func standingHoldsAreKept() throws {
+    @Test func backoffFileKeepsActiveHolds() throws {
         defer { try? FileManager.default.removeItem(atPath: path) }
         try BackoffFile.write(state(["https://a": 60, "https://b:81": 1, "https://past": -1]), to: path, now: now)
         #expect(BackoffFile.read(path) == state(["https://a": 60, "https://b:81": 1]))
@@ -130,7 +130,7 @@ struct BackoffFileTests {
     }
 
     @Test(arguments: ["", "[]", "{", #"{"https://a":"soon"}"#, #"{"https://a":-5}"#, "\u{0}"])
-    func aFileThatCannotBeReadCountsAsNone(_ text: String) throws {
+    func unreadableBackoffFileIsIgnored(_ text: String) throws {
         defer { try? FileManager.default.removeItem(atPath: path) }
         try Data(text.utf8).write(to: URL(fileURLWithPath: path))
         #expect(BackoffFile.read(path) == BackoffState())

@@ -10,7 +10,7 @@ import Testing
         let bytes = Mutex((now: 0, most: 0))
     }
 
-    @Test func neverMoreThanThereIs() async {
+    @Test func sharedMemoryLendsNoMoreThanItsLimit() async {
         let memory = SharedMemory(bytes: 10)
         let used = Used()
         await withTaskGroup { group in

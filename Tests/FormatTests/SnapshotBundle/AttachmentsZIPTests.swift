@@ -46,7 +46,7 @@ import Testing
     }
 
     /// `a` is not what the zip says, and `b` is as before.
-    @Test func wrongSizesMakeAFileMissing() throws {
+    @Test func zipEntryOfWrongSizeIsMissing() throws {
         let changes: [(inout HandmadeZIP.Entry) -> Void] = [
             { $0 = .init("a", [1, 2, 3, 4]) },
             { $0.size = 4 },
@@ -140,7 +140,7 @@ import Testing
     }
 
     /// 1.15 MB of small files became 4 GB once.
-    @Test func theFilesTogetherHaveALimit() throws {
+    @Test func attachmentsZipTotalSizeIsLimited() throws {
         func zip(_ size: Int) -> [UInt8] {
             let entries = (0..<16).map { index in
                 var entry = HandmadeZIP.Entry("r\(index)", [UInt8](repeating: 0, count: 40_000))
@@ -154,7 +154,7 @@ import Testing
         #expect(throws: Failure.self) { try read(zip(share + 1)) }
     }
 
-    @Test func entriesThatShareTheirBytesAreRefused() throws {
+    @Test func overlappingZipEntriesAreRefused() throws {
         let entries = (0..<100).map { index in
             var entry = HandmadeZIP.Entry("r\(index)", index == 0 ? [UInt8](repeating: 0, count: 50_000) : [])
             if index > 0 {
@@ -171,7 +171,7 @@ import Testing
         }
     }
 
-    @Test func bombIsPassedOver() throws {
+    @Test func zipBombEntryIsSkipped() throws {
         try TemporaryDirectory.with { directory in
             let entries: [LibarchiveZIP.Entry] = [
                 .init(name: "a", content: [UInt8](repeating: 0, count: 80 << 20), isStored: false),

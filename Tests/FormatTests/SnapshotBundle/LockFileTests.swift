@@ -47,7 +47,7 @@ import Testing
 
     /// A signed state at 2^53 once made a lock that no later command could read.
     @Test(arguments: [253_402_300_800_000, 1 << 53, 999_999_999_999_999_999, .max] as [UInt64])
-    func anyTimeThatIsWrittenIsRead(milliseconds: UInt64) throws {
+    func lockFileReadsLargeTimestamps(milliseconds: UInt64) throws {
         var lock = try lock()
         for id in lock.collections.keys {
             lock.collections[id]?.timestamp = Timestamp(milliseconds: milliseconds)

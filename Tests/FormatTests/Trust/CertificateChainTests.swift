@@ -17,7 +17,7 @@ struct CertificateChainTests {
         #expect([chain.root] == (try made.anchors.roots))
     }
 
-    @Test func otherLineEndsAndTextBetweenCertificatesDoNotMatter() throws {
+    @Test func pemLineEndsAndCommentsAreIgnored() throws {
         let made = try TestPKI().issue()
         let text = try made.pem.text
         for variant in [
@@ -32,18 +32,18 @@ struct CertificateChainTests {
     }
 
     @Test(arguments: ["", "\n", " \r\n\t "])
-    func anEmptyTextIsNamed(text: String) {
+    func emptyChainIsRefused(text: String) {
         #expect(throws: Failure.emptyChain) { try chain(text) }
     }
 
     @Test(arguments: ["<html>404</html>", "\u{0}\u{1}", "MIIC9jCCAnugAwIBAgIIFc3kt9BoLrYw", "----"])
-    func garbageIsNamed(text: String) {
+    func chainWithoutPEMIsRefused(text: String) {
         #expect(throws: Failure.notPEM(found: "no certificate in \(text.utf8.count) bytes")) { try chain(text) }
     }
 
     /// An x5u may lead to any machine: what it answers is not for the reader of a log.
     @Test(arguments: ["token=hunter2", "----- hunter2 -----", "-----BEGIN hunter2-----"])
-    func garbageIsNotQuoted(text: String) {
+    func chainErrorDoesNotQuoteContent(text: String) {
         let error = failure(of: { try chain(text) })
         #expect(
             error.tells(.certificate, "the certificate chain is not a list of PEM certificates"),
@@ -51,7 +51,7 @@ struct CertificateChainTests {
         #expect(!String(describing: error).contains("hunter2"))
     }
 
-    @Test func bytesThatAreNoTextAreNamed() {
+    @Test func binaryChainIsRefused() {
         let bytes = Bytes((0..<2000).map { (number: Int) in UInt8(truncatingIfNeeded: number &* 167) })
         let error = failure(of: { try CertificateChain(pem: bytes) })
         #expect(
@@ -60,12 +60,12 @@ struct CertificateChainTests {
     }
 
     @Test(arguments: ["-----BEGIN EC PRIVATE KEY-----", "-----BEGIN CERTIFICATE----", "-----END CERTIFICATE-----"])
-    func anotherKindOfBlockIsNamed(line: String) throws {
+    func otherPEMBlockIsRefused(line: String) throws {
         let text = try line + "\n" + TestPKI().issue().pem.text
         #expect(throws: Failure.notPEM(found: line)) { try chain(text) }
     }
 
-    @Test func base64ThatIsNoneIsNamed() throws {
+    @Test func invalidBase64InChainIsRefused() throws {
         let begin = "-----BEGIN CERTIFICATE-----\n"
         let text = try TestPKI().issue().pem.text.replacingOccurrences(of: begin, with: begin + "!")
         let reason = #"character 1, "!", is not in the alphabet"#
@@ -77,7 +77,7 @@ struct CertificateChainTests {
             "\(String(describing: error))")
     }
 
-    @Test func base64OfSomethingElseIsNamed() throws {
+    @Test func chainEntryThatIsNoX509IsRefused() throws {
         let made = try TestPKI().issue()
         let text = try made.pem.text + "-----BEGIN CERTIFICATE-----\naGVsbG8=\n-----END CERTIFICATE-----\n"
         let error = failure(of: { try chain(text) })
@@ -86,13 +86,13 @@ struct CertificateChainTests {
             "\(String(describing: error))")
     }
 
-    @Test func oneCertificateIsNoChain() throws {
+    @Test func singleCertificateChainIsRefused() throws {
         var made = try TestPKI().issue()
         made.certificates = [made.certificates[2]]
         #expect(throws: Failure.incompleteChain(only: made.label(1))) { try CertificateChain(pem: made.pem) }
     }
 
-    @Test func limitsAreNamed() throws {
+    @Test func chainSizeLimits() throws {
         let made = try TestPKI().issue()
         let text = try made.pem.text
         #expect(throws: Failure.tooManyCertificates(limit: 8)) { try chain(text + text + text) }
@@ -103,7 +103,7 @@ struct CertificateChainTests {
         }
     }
 
-    @Test func brokenOffAnywhereIsRefusedByName() throws {
+    @Test func truncatedChainIsRefused() throws {
         let made = try TestPKI().issue()
         let anchors = try made.anchors
         let bytes = try made.pem
@@ -122,7 +122,7 @@ struct CertificateChainTests {
         }
     }
 
-    @Test func aChangedDigitAnywhereIsRefused() throws {
+    @Test func chainWithChangedByteIsRefused() throws {
         let made = try TestPKI().issue()
         let anchors = try made.anchors
         let original = try made.pem.array

@@ -8,7 +8,7 @@ import X509
 /// What the certificates of a chain say about their own use.
 struct ChainConstraintTests {
     @Test(arguments: [BasicConstraints.notCertificateAuthority, nil])
-    func anIssuerMustBeAnAuthority(constraints: BasicConstraints?) throws {
+    func issuerMustBeCertificateAuthority(constraints: BasicConstraints?) throws {
         for position in 2...3 {
             var pki = TestPKI()
             pki.recipes[position - 1].basicConstraints = constraints
@@ -17,7 +17,7 @@ struct ChainConstraintTests {
         }
     }
 
-    @Test func aLeafMustNotBeAnAuthority() throws {
+    @Test func leafMustNotBeCertificateAuthority() throws {
         var pki = TestPKI()
         pki.leaf.basicConstraints = .isCertificateAuthority(maxPathLength: nil)
         let made = try pki.issue()
@@ -26,7 +26,7 @@ struct ChainConstraintTests {
         #expect(throws: Never.self) { try pki.issue().verified() }
     }
 
-    @Test func pathLengthBinds() throws {
+    @Test func pathLengthConstraintIsEnforced() throws {
         var pki = TestPKI()
         pki.recipes.insert(.authority("Policy authority", maxPathLength: 0), at: 2)
         var made = try pki.issue()
@@ -39,7 +39,7 @@ struct ChainConstraintTests {
 
     // MARK: Key usage
 
-    @Test func anIssuersKeyUsageMustAllowIssuing() throws {
+    @Test func issuerKeyUsageMustAllowCertSign() throws {
         for position in 2...3 {
             var pki = TestPKI()
             pki.recipes[position - 1].keyUsage = KeyUsage(digitalSignature: true, cRLSign: true)
@@ -48,7 +48,7 @@ struct ChainConstraintTests {
         }
     }
 
-    @Test func aLeafsKeyUsageMustAllowSigning() throws {
+    @Test func leafKeyUsageMustAllowDigitalSignature() throws {
         var pki = TestPKI()
         pki.leaf.keyUsage = KeyUsage(keyAgreement: true)
         let made = try pki.issue()
@@ -70,7 +70,7 @@ struct ChainConstraintTests {
         #expect(throws: Never.self) { try pki.issue().verified() }
     }
 
-    @Test func usagesThatAreNotStatedAreNotAsked() throws {
+    @Test func absentKeyUsageIsAccepted() throws {
         var pki = TestPKI()
         for index in pki.recipes.indices {
             pki.recipes[index].keyUsage = nil
@@ -92,7 +92,7 @@ struct ChainConstraintTests {
         ("content-signature.allizom.org", false),
         ("x.remote-settings.content-signature.mozilla.org", false),
     ])
-    func permittedNamesBind(constraint: String, permitted: Bool) throws {
+    func permittedNameConstraintIsEnforced(constraint: String, permitted: Bool) throws {
         for position in 2...3 {
             var pki = TestPKI()
             pki.recipes[position - 1].nameConstraints = NameConstraints(permittedDNSDomains: [constraint])
@@ -104,7 +104,7 @@ struct ChainConstraintTests {
         }
     }
 
-    @Test func excludedNamesBind() throws {
+    @Test func excludedNameConstraintIsEnforced() throws {
         var pki = TestPKI()
         pki.root.nameConstraints = NameConstraints(
             permittedDNSDomains: ["org"], excludedDNSDomains: ["example.org", "mozilla.org"])
@@ -125,7 +125,7 @@ struct ChainConstraintTests {
         #expect(error.tells(.certificate, expected), "\(String(describing: error))")
     }
 
-    @Test func aFormThatIsNotProcessedRefusesItsNames() throws {
+    @Test func unsupportedNameConstraintRefusesItsNameForm() throws {
         let address = ASN1OctetString(contentBytes: [10, 0, 0, 1])
         let network = ASN1OctetString(contentBytes: [10, 0, 0, 0, 255, 0, 0, 0])
         var pki = TestPKI()
@@ -146,7 +146,7 @@ struct ChainConstraintTests {
         ) { try made.verified() }
     }
 
-    @Test func aFormThatNobodyProcessesRefusesEveryName() throws {
+    @Test func unknownNameConstraintFormRefusesEveryName() throws {
         for constraints in [
             NameConstraints(permittedEmailAddresses: ["example.org"]),
             NameConstraints(excludedEmailAddresses: ["example.org"]),
@@ -175,7 +175,7 @@ struct ChainConstraintTests {
     }
 
     @Test(arguments: ["mozilla.org.", "example.org.", "..", " org", "*.org", "-"])
-    func aConstraintThatIsNoNameExcludesAndPermitsNothingElse(constraint: String) throws {
+    func malformedNameConstraintRefusesEveryName(constraint: String) throws {
         var pki = TestPKI()
         pki.intermediate.nameConstraints = NameConstraints(excludedDNSDomains: [constraint])
         var made = try pki.issue()
@@ -191,7 +191,7 @@ struct ChainConstraintTests {
     }
 
     @Test(arguments: ["x..mozilla.org", "mozilla.org.", "*.mozilla.org", "", " mozilla.org"])
-    func aNameThatIsNoneIsNotPermitted(name: String) throws {
+    func malformedNameIsNotPermitted(name: String) throws {
         var pki = TestPKI()
         pki.root.nameConstraints = NameConstraints(permittedDNSDomains: ["mozilla.org"])
         pki.intermediate.nameConstraints = nil
@@ -202,7 +202,7 @@ struct ChainConstraintTests {
     // MARK: Other extensions
 
     @Test(arguments: 1...3)
-    func onlyVersion3HasExtensions(position: Int) throws {
+    func certificateOfVersion1IsRefused(position: Int) throws {
         var pki = TestPKI()
         pki.recipes[position - 1].version = .v1
         let made = try pki.issue()
@@ -222,7 +222,7 @@ struct ChainConstraintTests {
         #expect(throws: Never.self) { try pki.issue().verified() }
     }
 
-    @Test func anExtensionThatCannotBeDecodedIsNamed() throws {
+    @Test func undecodableExtensionIsRefused() throws {
         var pki = TestPKI()
         pki.intermediate.nameConstraints = nil
         pki.intermediate.others = [.init(oid: .X509ExtensionID.nameConstraints, critical: false, value: [5, 0])]
@@ -232,7 +232,7 @@ struct ChainConstraintTests {
         #expect(error.tells(.certificate, expected), "\(String(describing: error))")
     }
 
-    @Test func aSHA1SignatureIsTooWeak() throws {
+    @Test func sha1CertificateSignatureIsRefused() throws {
         var made = try TestPKI().issue()
         // The same certificate with another signature: it is refused for how it is signed, before it is checked.
         var serializer = DER.Serializer()

@@ -6,7 +6,7 @@ import X509
 
 /// Order, root, validity, name, key and signatures of a chain.
 struct ChainVerificationTests {
-    @Test func aGoodChainIsVerified() throws {
+    @Test func validChainIsVerified() throws {
         let made = try TestPKI().issue()
         let chain = try made.verified()
         #expect(chain.signer == .remoteSettings)
@@ -16,13 +16,13 @@ struct ChainVerificationTests {
         #expect(chain.pem == (try made.pem))
     }
 
-    @Test func theEarliestEndCountsWhicheverCertificateItIs() throws {
+    @Test func chainExpiryIsTheEarliestNotAfter() throws {
         var pki = TestPKI()
         pki.intermediate.notAfter = "2026-02-02"
         #expect(try pki.issue().verified().notAfter == TestPKI.time("2026-02-02"))
     }
 
-    @Test func twoIntermediatesOrNoneAreFine() throws {
+    @Test func chainWithTwoOrNoIntermediates() throws {
         var pki = TestPKI()
         pki.recipes.insert(.authority("Policy authority", maxPathLength: 1), at: 2)
         #expect(throws: Never.self) { try pki.issue().verified() }
@@ -32,7 +32,7 @@ struct ChainVerificationTests {
 
     // MARK: Root
 
-    @Test func anotherRootIsNamed() throws {
+    @Test func unpinnedRootIsRefused() throws {
         let made = try TestPKI().issue()
         let other = try TestPKI().issue()
         let anchors = try TrustAnchors(other.anchors.roots + TrustAnchors.mozillaProduction.roots)
@@ -42,7 +42,7 @@ struct ChainVerificationTests {
         }
     }
 
-    @Test func noPinTrustsNothing() throws {
+    @Test func emptyPinsTrustNoRoot() throws {
         let made = try TestPKI().issue()
         let expected = Failure.untrustedRoot(found: try made.anchors.roots[0], pinned: [])
         #expect(throws: expected) {
@@ -51,7 +51,7 @@ struct ChainVerificationTests {
         }
     }
 
-    @Test func anyOfSeveralPinsIsEnough() throws {
+    @Test func anyPinnedRootIsTrusted() throws {
         let made = try TestPKI().issue()
         let mozilla = TrustAnchors.mozillaProduction.roots + TrustAnchors.mozillaStaging.roots
         for position in 0...2 {
@@ -64,7 +64,7 @@ struct ChainVerificationTests {
         }
     }
 
-    @Test func aPinnedIntermediateIsNoRoot() throws {
+    @Test func pinnedIntermediateIsRefusedAsRoot() throws {
         var made = try TestPKI().issue()
         made.certificates.removeLast()
         #expect(throws: Failure.rootMissing(last: made.label(2))) { try made.verified() }
@@ -73,7 +73,7 @@ struct ChainVerificationTests {
     // MARK: Validity
 
     @Test(arguments: 1...3)
-    func anExpiredCertificateIsNamed(position: Int) throws {
+    func expiredCertificateIsRefused(position: Int) throws {
         var pki = TestPKI()
         pki.recipes[position - 1].notAfter = "2026-01-31"
         let made = try pki.issue()
@@ -85,7 +85,7 @@ struct ChainVerificationTests {
     }
 
     @Test(arguments: 1...3)
-    func aCertificateNotYetValidIsNamed(position: Int) throws {
+    func notYetValidCertificateIsRefused(position: Int) throws {
         var pki = TestPKI()
         pki.recipes[position - 1].notBefore = "2026-02-02"
         let made = try pki.issue()
@@ -96,7 +96,7 @@ struct ChainVerificationTests {
         ) { try made.verified() }
     }
 
-    @Test func bothEndsOfAValidityAreInside() throws {
+    @Test func validityBoundsAreInclusive() throws {
         let made = try TestPKI().issue()
         let first = TestPKI.time("2026-01-01")
         let last = TestPKI.time("2026-03-01")
@@ -112,7 +112,7 @@ struct ChainVerificationTests {
     // MARK: Order
 
     @Test(arguments: [[2, 1, 0], [0, 2, 1], [1, 0, 2], [2, 0, 1], [1, 2, 0]])
-    func aReorderedChainIsNamed(order: [Int]) throws {
+    func reorderedChainIsRefused(order: [Int]) throws {
         var made = try TestPKI().issue()
         made.certificates = order.map { made.certificates[$0] }
         // Whatever stands last is pinned, so that only the order is wrong.
@@ -124,7 +124,7 @@ struct ChainVerificationTests {
     }
 
     @Test(arguments: 1...3)
-    func anExtraCertificateIsNamed(index: Int) throws {
+    func unrelatedCertificateInChainIsRefused(index: Int) throws {
         var made = try TestPKI().issue()
         let anchors = try made.anchors
         var stranger = TestPKI()
@@ -136,13 +136,13 @@ struct ChainVerificationTests {
         }
     }
 
-    @Test func aCertificateTwiceIsNamed() throws {
+    @Test func duplicateCertificateInChainIsRefused() throws {
         var made = try TestPKI().issue()
         made.certificates.insert(made.certificates[0], at: 0)
         #expect(throws: Failure.unrelatedCertificate(made.label(2))) { try made.verified() }
     }
 
-    @Test func aMissingIntermediateIsNamed() throws {
+    @Test func missingIntermediateIsRefused() throws {
         var made = try TestPKI().issue()
         made.certificates.remove(at: 1)
         let error = failure(of: { try made.verified() })
@@ -153,7 +153,7 @@ struct ChainVerificationTests {
 
     // MARK: Name and key of the leaf
 
-    @Test func anotherNameIsNamed() throws {
+    @Test func wrongSignerNameIsRefused() throws {
         let made = try TestPKI(signer: .oneCRL).issue()
         #expect(
             throws: Failure.wrongSigner(expected: .remoteSettings, found: [SignerName.oneCRL.dnsName])
@@ -161,14 +161,14 @@ struct ChainVerificationTests {
         #expect(throws: Never.self) { try made.verified(signer: .oneCRL) }
     }
 
-    @Test func theCommonNameIsNoDNSName() throws {
+    @Test func commonNameIsIgnoredAsSigner() throws {
         var pki = TestPKI()
         pki.leaf.alternativeNames = []
         #expect(throws: Failure.wrongSigner(expected: .remoteSettings, found: [])) { try pki.issue().verified() }
     }
 
     @Test(arguments: ["*.content-signature.mozilla.org", "x.remote-settings.content-signature.mozilla.org"])
-    func onlyTheWholeNameCounts(name: String) throws {
+    func wildcardSignerNameIsRefused(name: String) throws {
         var pki = TestPKI()
         pki.leaf.alternativeNames = [.dnsName(name)]
         #expect(throws: Failure.wrongSigner(expected: .remoteSettings, found: [name])) { try pki.issue().verified() }
@@ -179,7 +179,7 @@ struct ChainVerificationTests {
         #expect(throws: Never.self) { try TestPKI(signer: signer).issue().verified(signer: signer) }
     }
 
-    @Test func anotherCurveIsNamed() throws {
+    @Test func leafKeyOfOtherCurveIsRefused() throws {
         var pki = TestPKI()
         pki.leaf.key = Certificate.PrivateKey(P256.Signing.PrivateKey())
         let made = try pki.issue()
@@ -189,7 +189,7 @@ struct ChainVerificationTests {
     // MARK: Signatures
 
     @Test(arguments: 1...3)
-    func aForgedCertificateIsNamed(position: Int) throws {
+    func forgedCertificateIsRefused(position: Int) throws {
         var pki = TestPKI()
         pki.recipes[position - 1].forger = Certificate.PrivateKey(P384.Signing.PrivateKey())
         let made = try pki.issue()
@@ -199,7 +199,7 @@ struct ChainVerificationTests {
         }
     }
 
-    @Test func aForgedChainUnderATrustedRootIsRefused() throws {
+    @Test func forgedChainUnderTrustedRootIsRefused() throws {
         var made = try TestPKI().issue()
         let forged = try TestPKI().issue()
         made.certificates.replaceSubrange(0...1, with: forged.certificates[0...1])

@@ -5,7 +5,7 @@ import X509
 
 /// What errors say: what was expected, what was found, and nothing that foreign text could forge.
 struct ErrorDescriptionTests {
-    @Test func anExpiredCertificateSaysWhichAndWhen() throws {
+    @Test func expiredCertificateErrorText() throws {
         let made = try TestPKI().issue()
         let error = failure { try made.verified(at: TestPKI.time("2026-04-01")) }
         #expect(
@@ -18,7 +18,7 @@ struct ErrorDescriptionTests {
                 """)
     }
 
-    @Test func anUntrustedRootSaysBothHashes() throws {
+    @Test func untrustedRootErrorText() throws {
         let made = try TestPKI().issue()
         let error = failure {
             try CertificateChain(pem: made.pem)
@@ -29,14 +29,14 @@ struct ErrorDescriptionTests {
         #expect(description.contains(TrustAnchors.mozillaProduction.roots[0].hex))
     }
 
-    @Test func aReorderedChainSaysTheOrder() throws {
+    @Test func reorderedChainErrorText() throws {
         var made = try TestPKI().issue()
         made.certificates.swapAt(0, 2)
         let description = failure { try made.verified() }?.description
         #expect(description?.hasSuffix("the correct order, from leaf to root, is 3, 2, 1") == true)
     }
 
-    @Test func foreignTextIsEscapedAndCut() throws {
+    @Test func certificateErrorEscapesForeignText() throws {
         var pki = TestPKI()
         pki.leaf.name = "a\n\u{1B}[31mok\"" + String(repeating: "x", count: 10_000)
         pki.leaf.notAfter = "2026-01-02"

@@ -14,7 +14,7 @@ import Testing
     }
 
     /// What reads one chain reads the first: this package before it knew of more, and every reader of PEM.
-    @Test func readersOfOneChainTakeTheFirst() throws {
+    @Test func keptChainsReadAsPEMGiveTheFirst() throws {
         let (one, other) = (try TestPKI().issue(), try TestPKI().issue())
         let kept = KeptChains(try one.pem, [try other.pem])
         #expect(try kept.chains == [one.pem, other.pem] && kept.text != one.pem)
@@ -22,7 +22,7 @@ import Testing
         #expect(try read.root == CertificateChain(pem: one.pem).root && read.certificates.count == 3)
     }
 
-    @Test func whatDoesNotFitOrCouldBeReadInAnotherWayIsLeftOut() {
+    @Test func keptChainsDropAmbiguousOrExcess() {
         let long = Bytes(utf8: String(repeating: "x", count: Limits.chainBytes))
         #expect(KeptChains(chains[0], [long, chains[0]]).chains == [chains[0]])
         let hidden = Bytes(utf8: "x\r-----BEGIN CERTIFICATE-----\r")

@@ -81,7 +81,7 @@ struct MozillaChainTests {
     }
 
     @Test(arguments: ["stage", "dev"])
-    func anotherRootOrNameIsRefused(name: String) throws {
+    func mozillaChainOfOtherRootOrNameIsRefused(name: String) throws {
         let chain = try CertificateChain(pem: file(name + ".chain"))
         let anchors = TrustAnchors([chain.root])
         #expect(
@@ -92,7 +92,7 @@ struct MozillaChainTests {
         ) { try chain.verified(anchors: anchors, signer: .remoteSettings, at: Self.time) }
     }
 
-    @Test func aSignatureMadeByAutographIsVerified() throws {
+    @Test func autographSignatureIsVerified() throws {
         let chain = try verified("dev")
         let payload = try file("payload")
         let signature = try file("signature").text

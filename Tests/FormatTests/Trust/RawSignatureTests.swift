@@ -45,21 +45,21 @@ struct RawSignatureTests {
         try chain.verify(base64URL(raw, padded: padded), over: Self.payload)
     }
 
-    @Test func aGoodSignatureIsVerified() throws {
+    @Test func validSignatureIsVerified() throws {
         for _ in 0..<8 {
             let raw = try made.rawSignature(over: Self.payload)
             #expect(throws: Never.self) { try verify(raw) }
         }
     }
 
-    @Test func lowAndHighSAreBothGood() throws {
+    @Test func signatureWithLowOrHighS() throws {
         let raw = try made.rawSignature(over: Self.payload)
         let other = raw[..<48] + difference(Self.order, raw[48...])
         #expect(Array(other) != raw)
         #expect(throws: Never.self) { try verify(Array(other)) }
     }
 
-    @Test func paddingIsOptional() throws {
+    @Test func signatureBase64PaddingIsOptional() throws {
         // 96 bytes need no padding; whether a text with some is read shows in the error about its length.
         for padded in [false, true] {
             #expect(throws: Failure.wrongSignatureLength(found: 95)) {
@@ -72,17 +72,17 @@ struct RawSignatureTests {
     }
 
     @Test(arguments: [0, 1, 48, 95, 97, 98, 192])
-    func anotherLengthIsNamed(count: Int) {
+    func signatureOfWrongLengthIsRefused(count: Int) {
         #expect(throws: Failure.wrongSignatureLength(found: count)) { try verify([UInt8](repeating: 1, count: count)) }
     }
 
-    @Test func aSignatureInDERIsNamed() throws {
+    @Test func derSignatureIsRefused() throws {
         let der = [0x30, 0x64] + [UInt8](repeating: 2, count: 100)
         #expect(throws: Failure.wrongSignatureLength(found: 102)) { try verify(der) }
     }
 
     @Test(arguments: ["+", "/", " ", "\n", "=", "\u{0}", "é", "%"])
-    func aCharacterOutsideOfBase64URLIsNamed(character: String) throws {
+    func signatureWithInvalidCharacterIsRefused(character: String) throws {
         let text = base64URL(try made.rawSignature(over: Self.payload))
         // As many bytes as before, so that the length is right.
         let changed = character + text.dropFirst(character.utf8.count)
@@ -92,13 +92,13 @@ struct RawSignatureTests {
     }
 
     @Test(arguments: ["A", "AA=", "AA===", "AAA==", "AAAA=", "AAAA==", "AB", "AAB", "=", "==", "A=A="])
-    func base64URLThatIsNoWholeNumberOfBytesIsNamed(text: String) {
+    func signatureWithPartialBase64IsRefused(text: String) {
         let error = failure(of: { try chain.verify(text, over: Self.payload) })
         #expect(error.tells(.untrusted, "the signature is not base64url: "), "\(String(describing: error))")
     }
 
     @Test(arguments: [SignatureComponent.r, .s])
-    func numbersOutOfRangeAreNamed(component: SignatureComponent) throws {
+    func signatureComponentOutOfRangeIsRefused(component: SignatureComponent) throws {
         let good = try made.rawSignature(over: Self.payload)
         func replaced(by number: [UInt8]) -> [UInt8] {
             component == .r ? number + good[48...] : good[..<48] + number
@@ -116,7 +116,7 @@ struct RawSignatureTests {
         }
     }
 
-    @Test func aSignatureOverOtherBytesIsAMismatch() throws {
+    @Test func signatureOverOtherBytesIsRefused() throws {
         let signature = try made.signature(over: Self.payload)
         for other in [
             Bytes(), Bytes(utf8: "Content-Signature:\0" + Self.payload.text), Bytes(utf8: Self.payload.text + " "),
@@ -128,7 +128,7 @@ struct RawSignatureTests {
         }
     }
 
-    @Test func anyChangedBitIsAMismatch() throws {
+    @Test func signatureWithChangedBitIsRefused() throws {
         let raw = try made.rawSignature(over: Self.payload)
         for index in raw.indices {
             var changed = raw
@@ -137,14 +137,14 @@ struct RawSignatureTests {
         }
     }
 
-    @Test func anotherKeysSignatureIsAMismatch() throws {
+    @Test func signatureOfOtherKeyIsRefused() throws {
         let other = try TestPKI().issue().signature(over: Self.payload)
         #expect(throws: Failure.signatureMismatch(signer: .remoteSettings)) {
             try chain.verify(other, over: Self.payload)
         }
     }
 
-    @Test func anEmptyAndASlicedPayloadAreFine() throws {
+    @Test func signatureOverEmptyOrSlicedPayload() throws {
         let empty = try made.signature(over: Bytes())
         #expect(throws: Never.self) { try chain.verify(empty, over: Bytes()) }
         let signature = try made.signature(over: Self.payload)

@@ -45,7 +45,7 @@ struct SnapshotVerificationTests {
         return failures.map(\.reason)
     }
 
-    @Test func aGoodOneIsVouchedFor() throws {
+    @Test func validSnapshotIsVerified() throws {
         let snapshot = try snapshot([good]).verified(with: chains)
         #expect(snapshot.collection == collection)
         #expect(snapshot.timestamp == Self.timestamp)
@@ -64,14 +64,14 @@ struct SnapshotVerificationTests {
 
     // MARK: Tampering
 
-    @Test func aTamperedRecordIsNamed() throws {
+    @Test func tamperedRecordFailsSignature() throws {
         let tampered = Bytes(utf8: #"{"data":[{"id":"a","value":2}],"last_modified":"1700000000000"}"#)
         #expect(
             failures(of: try snapshot([good], payload: tampered), with: chains)
                 == [.signatureMismatch(signer: .remoteSettings)])
     }
 
-    @Test func aTamperedTimestampIsNamed() throws {
+    @Test func tamperedTimestampFailsSignature() throws {
         let tampered = Bytes(utf8: #"{"data":[{"id":"a","value":1}],"last_modified":"1700000000001"}"#)
         #expect(
             failures(of: try snapshot([good], payload: tampered), with: chains)
@@ -79,7 +79,7 @@ struct SnapshotVerificationTests {
     }
 
     /// Nobody can claim another timestamp than the one that is signed.
-    @Test func theTimestampIsTheOneThatThePayloadStates() throws {
+    @Test func snapshotTimestampIsThePayloads() throws {
         let other = Bytes(utf8: #"{"data":[{"id":"a","value":1}],"last_modified":"1700000000001"}"#)
         #expect(try snapshot([good]).timestamp == Self.timestamp)
         #expect(try snapshot([good], payload: other).timestamp == Timestamp(milliseconds: 1_700_000_000_001))
@@ -88,13 +88,13 @@ struct SnapshotVerificationTests {
     @Test(arguments: [
         "", "{}", #"{"data":[],"last_modified":"1700000000000x"}"#, #"["data",],"last_modified":"1700000000000"}"#,
     ])
-    func aPayloadOfAnotherFormIsNamed(text: String) throws {
+    func malformedPayloadIsRefused(text: String) throws {
         let payload = Bytes(utf8: text)
         let signature = ServedSignature(signature: try made.signature(over: payload), mode: "p384ecdsa", x5u: Self.x5u)
         #expect(throws: Failure.self) { try snapshot([signature], payload: payload) }
     }
 
-    @Test func anEmptyCollectionIsFine() throws {
+    @Test func emptyCollectionIsVerified() throws {
         let payload = Bytes(utf8: #"{"data":[],"last_modified":"1700000000000"}"#)
         let signature = ServedSignature(signature: try made.signature(over: payload), mode: "p384ecdsa", x5u: Self.x5u)
         #expect(throws: Never.self) { try snapshot([signature], payload: payload).verified(with: chains) }
@@ -102,7 +102,7 @@ struct SnapshotVerificationTests {
 
     // MARK: Several signatures
 
-    @Test func oneGoodSignatureIsEnough() throws {
+    @Test func oneValidSignatureAmongInvalidIsEnough() throws {
         let expired = Failure.expired(made.label(1), notBefore: TestPKI.now, notAfter: TestPKI.now, time: TestPKI.now)
         var chains = chains
         chains["expired"] = .failure(expired)
@@ -119,7 +119,7 @@ struct SnapshotVerificationTests {
         }
     }
 
-    @Test func theChainThatVouchedIsKept() throws {
+    @Test func chainOfTheValidSignatureIsKept() throws {
         let other = try TestPKI().issue()
         let second = ServedSignature(
             signature: try other.signature(over: Self.payload), mode: "p384ecdsa", x5u: "second")
@@ -135,7 +135,7 @@ struct SnapshotVerificationTests {
         #expect([verdict.root] == (try other.anchors.roots))
     }
 
-    @Test func whenAllAreBadEachSaysWhy() throws {
+    @Test func invalidSignaturesAreAllExplained() throws {
         let expired = Failure.expired(made.label(1), notBefore: TestPKI.now, notAfter: TestPKI.now, time: TestPKI.now)
         var chains = chains
         chains["expired"] = .failure(expired)
@@ -163,18 +163,18 @@ struct SnapshotVerificationTests {
         }
     }
 
-    @Test func noSignatureIsNamed() {
+    @Test func missingSignatureIsRefused() {
         #expect(throws: Failure.noSignatures(collection)) { try snapshot([]).verified(with: chains) }
     }
 
     /// A server that signs with a bare key gives an empty x5u: nothing to verify with, whatever chains there are.
-    @Test func aSignatureWithoutAChainIsNone() throws {
+    @Test func signatureWithoutChainIsRefused() throws {
         let bare = ServedSignature(signature: good.signature, mode: good.mode, x5u: "")
         #expect(throws: Failure.noChains(collection)) { try snapshot([bare]).verified(with: chains) }
         #expect(try snapshot([bare, good]).verified(with: chains).provenance.isSigned)
     }
 
-    @Test func onlyUnknownModesAreNamed() {
+    @Test func unknownSignatureModesAreRefused() {
         let unknown = ["ml-dsa-65", "P384ECDSA", ""].map {
             ServedSignature(signature: good.signature, mode: $0, x5u: Self.x5u)
         }
@@ -183,7 +183,7 @@ struct SnapshotVerificationTests {
         }
     }
 
-    @Test func moreSignaturesThanTheLimitAreNamed() {
+    @Test func tooManySignaturesAreRefused() {
         let most = Array(repeating: good, count: Limits.signatures)
         #expect(throws: Never.self) { try snapshot(most).verified(with: chains) }
     }
@@ -191,7 +191,7 @@ struct SnapshotVerificationTests {
     // MARK: Signers
 
     @Test(arguments: ["security-state/onecrl", "security-state-preview/onecrl"])
-    func theSignerDependsOnTheCollection(name: String) throws {
+    func signerNameDependsOnBucket(name: String) throws {
         let collection = try CollectionID(name)
         let snapshot = try snapshot([good], collection: collection)
         #expect(failures(of: snapshot, with: chains) == [.signerMismatch(expected: .oneCRL, chain: .remoteSettings)])

@@ -30,7 +30,7 @@ struct SnapshotVerifierTests {
     }
 
     /// Who writes a cache file chooses the time: an expired key must not sign newer data than its certificate's end.
-    @Test func dataThatIsNewerThanItsVerificationIsRefused() throws {
+    @Test func snapshotNewerThanVerificationIsRefused() throws {
         let day = Timestamp(milliseconds: TestPKI.now.milliseconds + 86_400_000)
         #expect(try verify(TestPKI.now, at: TestPKI.now).timestamp == TestPKI.now)
         #expect(try verify(day, at: TestPKI.now).timestamp == day)
@@ -59,7 +59,7 @@ struct SnapshotVerifierTests {
     }
 
     /// A server that runs for years meets a new chain every few weeks.
-    @Test func aBoundedNumberOfChainsIsRemembered() throws {
+    @Test func verifiedChainCacheIsBounded() throws {
         let chains = try (0..<SnapshotVerifier.mostChains + 2).map { _ in try TestPKI().issue() }
         let roots = TrustAnchors(try chains.flatMap { try $0.anchors.roots })
         let verifier = SnapshotVerifier(TrustPolicy(roots: roots))

@@ -87,7 +87,7 @@ struct SuccessionTests {
         return rows
     }
 
-    @Test func everyCaseIsDecidedByTheFirstRowThatApplies() throws {
+    @Test func successionFollowsDocumentedTable() throws {
         let rows = try table()
         var decided = Array(repeating: 0, count: rows.count)
         for each in Self.cases {
@@ -100,7 +100,7 @@ struct SuccessionTests {
     }
 
     /// Whoever wins does not depend on which state is offered, if both are at hand.
-    @Test func storedStatesAreOrdered() {
+    @Test func successionOfStoredStatesIsOrdered() {
         let situations = Self.situations.filter {
             $0.occasion == .stored && !$0.isRejected && $0.hasSameRecords != true
         }
@@ -116,7 +116,7 @@ struct SuccessionTests {
     }
 
     /// What no row may ever allow.
-    @Test func noStateOfAServerTakesASignatureOrGoesBack() {
+    @Test func serverStateNeverUnsignsOrRollsBack() {
         for each in Self.cases where each.situation.occasion == .fetched && each.offered.isOwn && each.held.isOwn {
             let verdict = succession(of: each.offered, after: each.held, in: each.situation)
             guard verdict == .replace, each.held.trust == .signed else { continue }

@@ -8,7 +8,7 @@ struct TrustAnchorsTests {
     static let staging =
         "3C:01:44:6A:BE:90:36:CE:A9:A0:9A:CA:A3:A5:20:AC:62:8F:20:A7:AE:32:CE:86:1C:B2:EF:B7:0F:A0:C7:45"
 
-    @Test func mozillasRootsAreThosePublished() throws {
+    @Test func mozillaRootHashes() throws {
         #expect(try TrustAnchors(hashes: [Self.production]) == .mozillaProduction)
         #expect(try TrustAnchors(hashes: [Self.staging]) == .mozillaStaging)
     }
@@ -20,7 +20,7 @@ struct TrustAnchorsTests {
         #expect(try TrustAnchors(hashes: [Self.production.lowercased()]) == .mozillaProduction)
     }
 
-    @Test func keepsTheOrderOfSeveral() throws {
+    @Test func trustAnchorsKeepTheirOrder() throws {
         let anchors = try TrustAnchors(hashes: [Self.staging, Self.production])
         #expect(anchors.roots == TrustAnchors.mozillaStaging.roots + TrustAnchors.mozillaProduction.roots)
     }
@@ -37,7 +37,7 @@ struct TrustAnchorsTests {
         (" " + String(repeating: "a", count: 64), "it contains a character that is not a hexadecimal digit"),
         (String(repeating: "\u{FF11}", count: 64), "it contains a character that is not a hexadecimal digit"),
     ])
-    func refusesWhatIsNoHash(text: String, reason: String) {
+    func invalidRootHashIsRefused(text: String, reason: String) {
         #expect(throws: Failure.invalidRootHash(found: text, reason: reason)) {
             try TrustAnchors(hashes: [Self.production, text])
         }

@@ -43,7 +43,7 @@ import Testing
 
     private static let request = #"{"number": 7, "iid": 7, "state": "open", "html_url": "u", "body": null}"#
 
-    @Test func gitHubIsAskedAsItsDocumentationSays() async throws {
+    @Test func gitHubRequestsMatchDocumentation() async throws {
         let host = Host("[\(Self.request)]")
         let forge = try host.forge(["GH_TOKEN": "secret"])
         let found = try await forge.requests(from: "a b", into: "main")
@@ -66,7 +66,7 @@ import Testing
             ])
     }
 
-    @Test func gitLabIsAskedAsItsDocumentationSays() async throws {
+    @Test func gitLabRequestsMatchDocumentation() async throws {
         let host = Host(Self.request)
         let forge = try host.forge(["GITLAB_TOKEN": "secret"], remote: "git@git.example.org:group/sub/app.git")
         var text = RequestText(title: "t", body: "b")
@@ -89,7 +89,7 @@ import Testing
         (429, "", "too many requests"), (502, "bad gateway", "GitHub answered 502"),
         (301, "", "the repository has moved"), (200, "<html>", "something else than JSON"),
     ])
-    func anErrorSaysWhatTheHostSays(status: Int, body: String, words: String) async throws {
+    func forgeErrorExplainsAnswer(status: Int, body: String, words: String) async throws {
         let limit = HTTPHeaders.Field("X-RateLimit-Remaining", body == "rate" ? "0" : "9")
         let host = Host(body, status, headers: [.init("X-Accepted-GitHub-Permissions", "pull_requests=write"), limit])
         let forge = try host.forge(["GH_TOKEN": "secret"])
@@ -98,12 +98,12 @@ import Testing
         #expect(error?.text.contains("secret") == false && host.asked.withLock { $0.count } == 1)
     }
 
-    @Test func anAnswerThatBreaksOffIsNone() async throws {
+    @Test func truncatedForgeAnswerIsAnError() async throws {
         let forge = try Host("[]", breaks: true).forge(["GH_TOKEN": "t"])
         await #expect(throws: JobProblem.self) { try await forge.requests(from: "a", into: "main") }
     }
 
-    @Test func theHostIsFoundByTheRemoteOrTheVariables() throws {
+    @Test func forgeIsFoundByRemoteOrVariables() throws {
         func name(_ variables: [String: String], _ remote: String) throws -> String? {
             try ForgeFinder(variables, transport: Host(""), userAgent: UserAgent(name: "r", version: "1"))
                 .forge(of: remote)?.name
@@ -122,7 +122,7 @@ import Testing
     }
 
     /// People may edit the text of a request.
-    @Test func theNotesOfARequestAreReadBack() throws {
+    @Test func pullRequestNotesRoundTrip() throws {
         var failing = Failing()
         failing.collections = [try CollectionID("main/a"): "2026-01-02"]
         failing.superseded = [.init(try CollectionID("main/a"), at: Timestamp(milliseconds: 7)): "2026-01-04"]
@@ -136,7 +136,7 @@ import Testing
         }
     }
 
-    @Test func wordsOfCommandsAreQuotedIfTheyNeedIt() {
+    @Test func shellWordsAreQuotedIfNeeded() {
         #expect(ShellWord.quoted("git:origin/main") == "git:origin/main")
         #expect(
             ShellWord.quoted("a b") == "'a b'" && ShellWord.quoted("$(x)'") == #"'$(x)'\'''"#

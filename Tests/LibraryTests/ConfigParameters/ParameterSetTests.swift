@@ -78,7 +78,7 @@ struct ParameterSetTests {
     }
 
     @Test(arguments: ["", "{", "[]", "{}x", #"{"key":"#, #"{"key":"k","value":}"#, #"{"key" :"k","value":1}"#])
-    func refusesWhatIsNoCanonicalObject(_ json: String) {
+    func parameterRecordMustBeCanonicalJSON(_ json: String) {
         let record = Record(id: "bad", json: Bytes(utf8: json))
         #expect(throws: Failure.self) { try ParameterRecord(record) }
     }
@@ -110,7 +110,7 @@ struct ParameterSetTests {
         #expect(value(try set(records), "k") == #""wins""#)
     }
 
-    @Test func contextDecides() throws {
+    @Test func parameterValueDependsOnContext() throws {
         let records = try set(
             #"""
             {"id":"d","key":"k","value":"all"},

@@ -10,7 +10,7 @@ struct ConfigOverrideTests {
 
     init() throws { place = try ConfigPlace() }
 
-    @Test func overridesComeBeforeEverything() async throws {
+    @Test func configOverridesWinOverAllLayers() async throws {
         try place.put(all: ["a": "remote a", "b": 2])
         let config = place.start()
         config.setDefaults(["a": "default a", "c": "default c"])
@@ -38,7 +38,7 @@ struct ConfigOverrideTests {
         #expect(place.start().text("new") == "")
     }
 
-    @Test func observersHearOfOverrides() throws {
+    @Test func configOverridesNotifyObservers() throws {
         let config = place.start()
         let changed = Flag()
         withObservationTracking {
@@ -50,7 +50,7 @@ struct ConfigOverrideTests {
         #expect(changed.isSet)
     }
 
-    @Test func theLaunchIsLookedAtOnlyIfTheAppSaysSo() {
+    @Test func launchArgumentOverridesAreOptIn() {
         let config = place.start()
         #expect(config["a"].source == .static)
         config.setOverridesFromLaunch(
@@ -69,7 +69,7 @@ struct ConfigOverrideTests {
     }
 
     /// A file in the collection's place: nothing of it stays where the collection's state is kept.
-    @Test func aFileInTheCollectionsPlace() async throws {
+    @Test func fileOverrideKeepsStoredConfigState() async throws {
         try place.put("a", "remote a")
         let config = place.start()
         try await config.fetchAndActivate()
@@ -96,7 +96,7 @@ struct ConfigOverrideTests {
         #expect(again["a"].source == .static && again.status.problems.first?.contains("mine.json.none") == true)
     }
 
-    @Test func valuesWithoutAServer() throws {
+    @Test func configSnapshotFromValuesForTests() throws {
         func total(_ config: some RemoteConfigReading) -> String {
             "\(config["title"].stringValue) \(config["count"].numberValue) \(config["on"].boolValue)"
         }

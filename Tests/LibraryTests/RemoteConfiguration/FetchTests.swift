@@ -22,7 +22,7 @@ struct FetchTests {
         return until.date.timeIntervalSince1970 - Double(place.now.milliseconds) / 1000
     }
 
-    @Test func defaultsAreFirebases() {
+    @Test func fetchSettingsMatchFirebase() {
         var settings = RemoteConfigSettings()
         #expect(settings.minimumFetchInterval == 43_200 && settings.fetchTimeout == 60)
         #expect(settings.fetchesPerHour == 60)
@@ -87,7 +87,7 @@ struct FetchTests {
         #expect(try await asks(last) == false)
     }
 
-    @Test func callsShareOneFetch() async throws {
+    @Test func concurrentFetchesShareOneRequest() async throws {
         let config = place.start()
         place.server.inject([Fault("changeset", delay: .milliseconds(50))])
         try await withThrowingTaskGroup(of: Void.self) { group in
@@ -99,7 +99,7 @@ struct FetchTests {
 
     /// 120 s, doubling to 4 h, each by half more or less; in force after a restart; a success resets it.
     @Test(arguments: [0.0, 0.5, 0.999])
-    func failuresDouble(_ chance: Double) async throws {
+    func fetchFailureBackoffDoubles(_ chance: Double) async throws {
         place.chance(chance)
         place.server.inject([Fault("changeset", effect: .status(500))])
         var expected = 120.0
@@ -127,7 +127,7 @@ struct FetchTests {
 
     /// Each of Firebase's statuses holds the next request back, and the first failure says so, as its client does.
     @Test(arguments: [429, 500, 503, 504])
-    func statusesThatHoldBack(_ status: Int) async throws {
+    func httpStatusesThatThrottleFetch(_ status: Int) async throws {
         place.server.inject([Fault("/\(place.collection.name)/", effect: .status(status))])
         let config = place.start()
         #expect(try await throttledUntil(config) >= 59)
@@ -136,7 +136,7 @@ struct FetchTests {
     }
 
     /// A fetch that never got to the server is not throttled for what an earlier request met.
-    @Test func anotherRequestsFailureHoldsNothingBack() async throws {
+    @Test func unsentFetchIsNotThrottled() async throws {
         let service = RemoteSettingsService(storageDirectory: place.storage, config: place.config())
         let config = RemoteConfig(collection: place.collection.name, service: service)
         place.server.inject([Fault("/\(place.collection.name)/", effect: .status(503))])
@@ -151,7 +151,7 @@ struct FetchTests {
     /// Other answers that cannot be used fail with the code that Firebase's header has for HTTP errors; only the call
     /// after that is throttled.
     @Test(arguments: [400, 401, 403, 501, 502])
-    func statusesThatFail(_ status: Int) async throws {
+    func httpStatusesThatFailFetch(_ status: Int) async throws {
         place.server.inject([Fault("changeset", effect: .status(status))])
         let config = place.start()
         let error = await #expect(throws: RemoteConfigError.self) { try await config.fetch() }
@@ -162,7 +162,7 @@ struct FetchTests {
     }
 
     /// Before the first publication there is nothing to fetch, and the next fetch asks again.
-    @Test(arguments: ["changeset", "app"]) func notPublishedYet(_ missing: String) async throws {
+    @Test(arguments: ["changeset", "app"]) func fetchBeforeFirstPublication(_ missing: String) async throws {
         let text = missing == "app" ? "/\(place.collection.name)/" : missing
         place.server.inject([Fault(text, effect: .status(404))])
         let config = place.start()
@@ -178,7 +178,7 @@ struct FetchTests {
     }
 
     /// A portal answers every request with a page.
-    @Test func aPageIsNoAnswer() async throws {
+    @Test func fetchRefusesHTMLPage() async throws {
         place.server.inject([Fault("changeset", effect: .body("<html><body>Sign in</body></html>"))])
         let error = await #expect(throws: RemoteConfigError.self) { try await place.start().fetch() }
         #expect(error?.description.contains("an HTML page where an object is expected") == true)
@@ -187,7 +187,7 @@ struct FetchTests {
 
     /// An app that fetches in a loop is stopped, whatever the interval says, across restarts, until the hour has
     /// passed.
-    @Test func limitOfAnHour() async throws {
+    @Test func fetchLimitPerHour() async throws {
         let asked = place.server.polls.count
         let config = RemoteConfig(
             collection: place.collection.name,
@@ -213,7 +213,7 @@ struct FetchTests {
     }
 
     /// It is a sliding hour: as many again are possible only when as many have left it.
-    @Test func limitSlides() async throws {
+    @Test func fetchLimitIsASlidingHour() async throws {
         let config = place.start(perHour: 3)
         var times: [UInt64] = []
         for _ in 0..<60 {
@@ -225,7 +225,7 @@ struct FetchTests {
     }
 
     /// What a message has announced is fetched though the hour's requests are used up; as often again, and no more.
-    @Test func limitOfMessages() async throws {
+    @Test func fetchLimitForPushMessages() async throws {
         let config = place.start(perHour: 2)
         for _ in 0..<2 { try await config.fetch() }
         _ = try await throttledUntil(config)
@@ -242,7 +242,7 @@ struct FetchTests {
     }
 
     /// What did not reach the server does not count; what it refused does.
-    @Test func limitCountsWhatReachesTheServer() async throws {
+    @Test func fetchLimitCountsOnlySentRequests() async throws {
         for _ in 0..<10 { _ = try? await place.start(perHour: 2) { $0.transport = NoNetwork() }.fetch() }
         let config = place.start(perHour: 2)
         try await config.fetch()
@@ -256,7 +256,7 @@ struct FetchTests {
     }
 
     /// Any sync of the collection counts as a fetch, kept across starts.
-    @Test func otherSyncsCount() async throws {
+    @Test func otherSyncsCountAsFetch() async throws {
         let service = RemoteSettingsService(storageDirectory: place.storage, config: place.config())
         let config = RemoteConfig(collection: place.collection.name, service: service)
         try await config.fetch()
@@ -288,7 +288,7 @@ struct FetchTests {
     }
 
     /// The server's own wait is kept as it is, in force after a restart, and nothing gets past it.
-    @Test func serversBackoff() async throws {
+    @Test func fetchObeysServerBackoff() async throws {
         let config = place.start(interval: 43_200)
         try await config.fetch()
         place.server.inject([Fault("changeset", effect: .status(503), headers: ["Retry-After": "1800"])])

@@ -68,7 +68,7 @@ struct LayerTests {
         #expect(updated.text("a") == "packaged later")
     }
 
-    @Test func statusExplains() async throws {
+    @Test func configStatusExplainsFetches() async throws {
         try place.put("a", 1)
         let packaged = try await place.package()
         let config = place.start(interval: 3600) { $0.packaged = [packaged] }
@@ -95,7 +95,7 @@ struct LayerTests {
     }
 
     /// A collection with other records is refused with an error that names the record, and what is active stays.
-    @Test func otherRecordsAreRefused() async throws {
+    @Test func nonParameterRecordsAreRefused() async throws {
         try place.put("a", 1)
         let config = place.start()
         try await config.fetchAndActivate()
@@ -116,7 +116,7 @@ struct LayerTests {
     }
 
     /// Packaged records that are no parameters are not read; the app's defaults are.
-    @Test func otherPackagedRecordsAreRefused() async throws {
+    @Test func packagedNonParametersAreIgnored() async throws {
         try place.collection.put("stranger", ["name": "x"])
         let packaged = try await place.package()
         let config = place.start { $0.packaged = [packaged] }
@@ -208,7 +208,7 @@ struct LayerTests {
 
     /// A new version of the app in which records are packaged that are no parameters starts with the values that were
     /// active.
-    @Test func packagedMistakesDoNotTakeActiveValuesAway() async throws {
+    @Test func packagedMistakesKeepActiveValues() async throws {
         try place.put("a", "active")
         try await place.start().fetchAndActivate()
         try place.collection.put("mistake", ["no": "parameter"])
@@ -224,7 +224,7 @@ struct LayerTests {
     }
 
     /// The id that percentages depend on is the same at each start, before anything was fetched too.
-    @Test func installationIsKept() async throws {
+    @Test func installationIDIsStable() async throws {
         try place.put("k", "x")
         try place.put("k", "y", id: "k1", filter: "[env.id, 'a']|bucketSample(0, 50, 100)")
         let packaged = try await place.package()

@@ -71,7 +71,7 @@ struct ObserverTests {
     }
 
     /// The two spellings of é are one string to Swift.
-    @Test func spellingsAreTwoParameters() async throws {
+    @Test func unicodeSpellingsAreDistinctParameters() async throws {
         let (one, two) = ("caf\u{E9}", "cafe\u{301}")
         func bytes(_ keys: Set<String>) -> [[UInt8]] { keys.map { Array($0.utf8) } }
         try place.put(one, 1, id: "one", filter: "true")
@@ -97,7 +97,7 @@ struct ObserverTests {
         #expect(config.text(two) == "9" && config.text(one).utf8.elementsEqual(two.utf8))
     }
 
-    @Test func listenersHearOfForeignRecords() async throws {
+    @Test func updateListenerReportsForeignRecords() async throws {
         let config = place.start()
         try await config.fetchAndActivate()
         let errors = Collector<String>()
@@ -184,7 +184,7 @@ struct ObserverTests {
     }
 
     /// An observer that waits for the main thread does not keep a `remove()` on the main thread waiting.
-    @Test @MainActor func removeOnMainWaitsForNobody() async throws {
+    @Test @MainActor func removeListenerOnMainDoesNotBlock() async throws {
         let config = place.start()
         let (entered, left) = (Flag(), Flag())
         let mainIsBusy = DispatchSemaphore(value: 0)
@@ -226,7 +226,7 @@ struct ObserverTests {
 
     /// An observer that does not get its turn costs one scheduled call and sixteen events, and loses no changed key.
     @available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
-    @Test func whatWaitsIsBounded() async throws {
+    @Test func waitingObserverEventsAreBounded() async throws {
         let config = place.start()
         let executor = StalledExecutor()
         let events = Collector<RemoteConfigEvent>()

@@ -32,7 +32,7 @@ struct ReadTests {
         return reads.all.map { "\($0.key)=\($0.value.stringValue) \($0.source.rawValue) \($0.record ?? "-")" }
     }
 
-    @Test func eachValueOncePerActivation() async throws {
+    @Test func lookupObserverHearsValueOncePerActivation() async throws {
         let config = place.start()
         config.setDefaults(["d": "mine", "e": "app", "f": "x"])
         try await config.setCustomSignals(["plan": "pro"])
@@ -90,7 +90,7 @@ struct ReadTests {
     }
 
     /// A reader does not wait for an observer, and what waits has a bound.
-    @Test func readersDoNotWait() async throws {
+    @Test func configReadersDoNotWaitForObservers() async throws {
         let config = place.start()
         config.setDefaults(Dictionary(uniqueKeysWithValues: (0..<20_000).map { ("k\($0)", $0) }))
         let (gate, calls) = (DispatchSemaphore(value: 0), Collector<String>())

@@ -24,7 +24,7 @@ struct RealTimeTests {
         }
     }
 
-    @Test func listenersHearOfWhatIsPublished() async throws {
+    @Test func updateListenerHearsPublishedKeys() async throws {
         let config = start()
         try await config.fetchAndActivate()
         #expect(source.connects == 0)
@@ -64,7 +64,7 @@ struct RealTimeTests {
     }
 
     /// What the channel has brought moves the interval: a fetch after it asks nobody.
-    @Test func aSyncOfTheChannelIsAFetch() async throws {
+    @Test func realTimeSyncCountsAsFetch() async throws {
         let config = start()
         try await config.fetchAndActivate()
         let before = try #require(config.lastFetchTime)
@@ -124,7 +124,7 @@ struct RealTimeTests {
         source.end()
     }
 
-    @Test func oneErrorForOneCause() async throws {
+    @Test func realTimeErrorIsReportedOnce() async throws {
         let config = start()
         let told = listen(config)
         await refuse(.unreachable("the server is down"))
@@ -137,7 +137,7 @@ struct RealTimeTests {
         #expect(try await told.stream.value == told.listener.all.first, "an error ends the stream")
     }
 
-    @Test func aServerWithoutAChannelIsUnavailable() async throws {
+    @Test func realTimeUnavailableWithoutChannel() async throws {
         let config = start()
         let told = listen(config)
         await refuse(.status(404, body: "there is none"))
@@ -149,7 +149,7 @@ struct RealTimeTests {
     }
 
     /// A channel that announces what the server does not have, and messages that cannot be read.
-    @Test func announcementsThatAreWorthNothing() async throws {
+    @Test func invalidAnnouncementsAreIgnored() async throws {
         let config = start()
         try await config.fetchAndActivate()
         let told = listen(config)
@@ -183,7 +183,7 @@ struct RealTimeTests {
         #expect(try await iterator.next()?.updatedKeys == ["a"])
     }
 
-    @Test func anObserverOpensNoConnection() async throws {
+    @Test func configObserverOpensNoConnection() async throws {
         let config = start()
         let registration = config.addObserver { _ in }
         await time.settle()

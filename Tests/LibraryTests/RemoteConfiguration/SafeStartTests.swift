@@ -40,7 +40,7 @@ import Testing
     }
 
     @Test(arguments: [RemoteConfigActivation.onRequest, .onNextStart])
-    func theZeroThatKillsAnApp(_ activation: RemoteConfigActivation) async throws {
+    func safeStartRecoversFromBadConfigValue(_ activation: RemoteConfigActivation) async throws {
         try place.put("interval", 24)
         #expect(try await live(activation: activation) == 99)
         #expect(try await live(activation: activation) == 24)
@@ -83,7 +83,7 @@ import Testing
     }
 
     /// `configValue(source: .packaged)` answers while a newer state is active; and a mode has only that.
-    @Test func packagedValuesAnswer() async throws {
+    @Test func packagedConfigValuesWithNewerActive() async throws {
         try place.put("interval", 1)
         let packaged = try place.server.packaged(place.collection)
         try place.put("interval", 2)
@@ -111,7 +111,7 @@ import Testing
     }
 
     @Test(arguments: [RemoteConfigActivation.onRequest, .onNextStart])
-    func aValueThatDoesNotDecodeIsNotActivated(_ activation: RemoteConfigActivation) async throws {
+    func undecodableConfigIsNotActivated(_ activation: RemoteConfigActivation) async throws {
         func started() -> RemoteConfig {
             let config = place.start(activation: activation)
             config.validate = { _, new in _ = try new.decoded(as: Values.self) }
@@ -141,7 +141,7 @@ import Testing
     }
 
     /// Signals that make a value bad do not set the state aside that is active.
-    @Test func signalsThatMakeAValueBad() async throws {
+    @Test func badValueBySignalsKeepsActiveState() async throws {
         try place.put("interval", 24)
         try place.put("interval", 0, id: "interval-x", filter: "env.x == 1", priority: 1)
         let config = place.start()

@@ -33,7 +33,7 @@ struct ScheduleTests {
     /// How often the server was asked for its list of collections.
     private var asked: Int { place.server.requests.count { $0.path.contains("/monitor/") } }
 
-    @Test func restartsFetchOnceADay() async throws {
+    @Test func configScheduleFetchesOnceADay() async throws {
         let began = place.now
         for _ in 0..<200 {
             let config = start()
@@ -51,7 +51,7 @@ struct ScheduleTests {
         #expect(asked == Int(place.now.elapsed(since: began).components.seconds / 86_400) + 1)
     }
 
-    @Test func theScheduleIsForgottenWithTheCollection() async throws {
+    @Test func resetStorageForgetsSchedule() async throws {
         let config = start()
         for await _ in config.fetches(every: .seconds(86_400)) { break }
         #expect((try place.index()["schedules"] as? [String: Any])?[place.collection.id] != nil)
@@ -60,7 +60,7 @@ struct ScheduleTests {
         #expect((try place.index()["schedules"] as? [String: Any])?[place.collection.id] == nil)
     }
 
-    @Test func runActivatesWhatArrives() async throws {
+    @Test func configRunActivatesFetchedValues() async throws {
         let config = start()
         let values = config.activations
         let running = Task { await config.run(every: .seconds(86_400)) }
@@ -96,7 +96,7 @@ struct ScheduleTests {
     }
 
     /// Code with a property reads what a test sets.
-    @Test func propertiesReadATestsValues() {
+    @Test func configPropertyReadsTestValues() {
         struct Page {
             @RemoteConfigProperty var title: String
 

@@ -77,7 +77,7 @@ struct StorageTests {
 
     /// A reset of everything forgets what remote config keeps also if nothing was ever synced: signals are about the
     /// user.
-    @Test func resetOfEverything() async throws {
+    @Test func serviceResetRemovesConfigState() async throws {
         try place.put("a", 1)
         let packaged = try await place.package()
         let config = place.start { $0.packaged = [packaged] }
@@ -88,7 +88,7 @@ struct StorageTests {
     }
 
     /// Signals that no index could hold are refused: a character may have any number of bytes.
-    @Test func signalsWithoutABound() async throws {
+    @Test func hugeCustomSignalsAreRefused() async throws {
         try place.put("a", 1)
         let config = place.start()
         try await config.setCustomSignals(["plan": "pro"])
@@ -104,7 +104,7 @@ struct StorageTests {
     }
 
     /// A wait that is longer than any that the library or a server asks for is forged, and is not waited for.
-    @Test func forgedWait() async throws {
+    @Test func forgedBackoffInIndexIsIgnored() async throws {
         try place.put("a", 1)
         place.server.inject([Fault("/changeset", effect: .status(500))])
         await #expect(throws: RemoteConfigError.self) { try await place.start { $0.limits.all.tries = 1 }.fetch() }
@@ -146,7 +146,7 @@ struct StorageTests {
 
     /// A snapshot that nobody has verified keeps no other one from being stored, whatever time it states: after one
     /// activation the file is whole again. So it is when another process has replaced it while this one runs.
-    @Test func forgedTimestampIsNoFloor() async throws {
+    @Test func forgedActivatedTimestampIsNoFloor() async throws {
         try place.put("a", "good")
         let config = place.start()
         try await config.fetchAndActivate()
@@ -171,7 +171,7 @@ struct StorageTests {
     }
 
     /// What another process has activated is neither lost nor taken back by one that knows an older state.
-    @Test func newerOfAnotherProcessStays() async throws {
+    @Test func newerActivationOfOtherProcessIsKept() async throws {
         try place.put("a", 1)
         let (config, other) = (place.start(), place.start())
         try await config.fetchAndActivate()
@@ -186,7 +186,7 @@ struct StorageTests {
     }
 
     /// Counts that the library does not make, and that would keep a device from fetching for ever.
-    @Test func forgedCounts() async throws {
+    @Test func forgedFetchCountsAreIgnored() async throws {
         try place.put("a", 1)
         try await place.start(perHour: 3).fetchAndActivate()
         let minute = place.now.milliseconds / 60_000
@@ -209,7 +209,7 @@ struct StorageTests {
     }
 
     /// Signals that could not be stored are not in force, in this process either.
-    @Test func signalsThatCannotBeStored() async throws {
+    @Test func unstorableSignalsAreNotInForce() async throws {
         try place.put("a", "no")
         try place.put("a", "yes", id: "a1", filter: "env.plan == 'pro'")
         let config = place.start()
@@ -289,7 +289,7 @@ struct StorageTests {
     }
 
     /// A listener hears of a state that is older than the last one: another server has its own times.
-    @Test func anotherServerIsAnnounced() async throws {
+    @Test func listenerHearsOlderStateOfNewServer() async throws {
         try place.put("a", "first")
         let second = try OriginTransport(address: "https://second.test")
         try second.makeCollection(id: place.collection.id).load(
@@ -352,7 +352,7 @@ struct StorageTests {
     }
 
     /// A service that is given another server drops what was active at the next activation.
-    @Test func anotherServer() async throws {
+    @Test func serverChangeDropsActiveConfig() async throws {
         try place.put("a", "first")
         let second = try OriginTransport(address: "https://second.test")
         let there = try second.makeCollection(id: place.collection.id)

@@ -39,7 +39,7 @@ struct TextTests {
 
     /// The table and many other texts, as Foundation reads them where the tests run. Linux's Foundation is not that of
     /// Apple's systems in every corner; the corners are left out there, and named.
-    @Test func asFoundationReadsThem() throws {
+    @Test func configTextsConvertLikeFoundation() throws {
         let config = place.start()
         for text in Self.table.map(\.text) + Self.generated(4000, seed: 1) {
             config.setDefaults(["k": text])
@@ -113,7 +113,7 @@ struct TextTests {
     private enum Theme: String, Decodable { case on, t, yes }
 
     /// For each type, the ways to read a parameter agree, and say what the getter of that kind says.
-    @Test func waysAgree() throws {
+    @Test func configGettersAgreeOnTexts() throws {
         let config = place.start()
         for text in Self.table.map(\.text) + Self.generated(400, seed: 2) {
             config.setDefaults(["k": text])
@@ -155,7 +155,7 @@ struct TextTests {
     }
 
     /// The same for values that have a type of their own.
-    @Test func waysAgreeOnTypedValues() throws {
+    @Test func configGettersAgreeOnTypedValues() throws {
         let config = place.start()
         let values = [
             "true", "false", "0", "7", "-1", "2.5", "300", "18446744073709551615", "[1,2]", #"{"a":1}"#, #"{"a":"x"}"#,
@@ -181,7 +181,7 @@ struct TextTests {
     }
 
     /// What Firebase's console publishes, and what an app of the guide reads of it.
-    @Test func firebasesTexts() throws {
+    @Test func firebaseConsoleTextsAreDecoded() throws {
         struct Settings: Decodable, Equatable {
             struct Recipe: Decodable, Equatable {
                 let recipeName: String

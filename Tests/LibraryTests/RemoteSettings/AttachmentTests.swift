@@ -49,7 +49,7 @@ extension ServerTests {
 
         /// A lie about where attachments are, or a server that has moved them, costs one download, and not all of them
         /// until the next start.
-        @Test func attachmentsThatHaveMovedAreFound() async throws {
+        @Test func movedAttachmentBaseURLIsReadAgain() async throws {
             let collection = try place.server.makeCollection()
             try collection.attach(Data("hello".utf8), to: "a")
             let client = client(collection)

@@ -132,7 +132,7 @@ extension ServerTests {
         }
 
         @Test(arguments: BadData.allCases)
-        func theAppsCheckStopsIt(_ data: BadData) async throws {
+        func badDataIsRejectedByTheAppsCheck(_ data: BadData) async throws {
             try publish(BadData.published)
             let client = client(checking)
             try await client.sync()
@@ -161,7 +161,7 @@ extension ServerTests {
 
         // MARK: The check itself
 
-        @Test func aCheckThatTakesTooLong() async throws {
+        @Test func appsCheckTimeout() async throws {
             try publish(BadData.published)
             let time = SteppedTime()
             let isEntered = Mutex(false)
@@ -184,7 +184,7 @@ extension ServerTests {
         }
 
         /// An app whose next version understands the state takes it.
-        @Test func anotherVersionOfTheAppIsAskedAgain() async throws {
+        @Test func rejectedStateIsCheckedAgainByNewAppVersion() async throws {
             try publish(BadData.zero.records)
             let old = client {
                 checking(&$0)
@@ -200,7 +200,7 @@ extension ServerTests {
         }
 
         /// A newer state that is bad as well is fetched and refused by itself.
-        @Test func aSecondBadState() async throws {
+        @Test func secondBadStateIsRejectedByTheCheckToo() async throws {
             try publish(BadData.zero.records)
             let client = client(checking)
             await #expect(throws: RemoteSettingsError.self) { try await client.sync() }
@@ -212,7 +212,7 @@ extension ServerTests {
 
         /// The check gets what is held and what would be, off the main thread; a state that is up to date is not
         /// checked.
-        @Test func whatTheCheckGets() async throws {
+        @Test func checkGetsHeldAndNewRecordsOffTheMainThread() async throws {
             try collection.put("a", ["n": 1])
             try collection.put("b", ["n": 1, "filter_expression": "false"])
             let seen = Mutex<[String]>([])

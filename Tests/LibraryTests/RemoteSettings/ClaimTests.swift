@@ -100,7 +100,7 @@ extension ServerTests {
 
         /// A state that no read accepts does not count as stored for the next process, even if that one syncs before it
         /// reads, as every process before it.
-        @Test(arguments: Unusable.allCases) func aStateThatNoReadAccepts(_ kind: Unusable) async throws {
+        @Test(arguments: Unusable.allCases) func unusableStoredStateIsFetchedAgain(_ kind: Unusable) async throws {
             let collection = try place.server.makeCollection()
             try collection.put("a")
             try await client(collection).sync()
@@ -120,7 +120,7 @@ extension ServerTests {
         }
 
         /// A sync does not refuse for another process: what it verifies itself is up to date.
-        @Test func aStateThatOneProcessHasRefused() async throws {
+        @Test func stateRefusedByAnotherProcessIsUpToDate() async throws {
             let collection = try place.server.makeCollection()
             try collection.put("a")
             try await client(collection).sync()
@@ -146,7 +146,7 @@ extension ServerTests {
 
         /// The index lists a state that cannot be used, is newer than the server's, and is not needed: a package is up
         /// to date. The sync forgets it, and a schedule does not sync again at once because of it.
-        @Test(arguments: [false, true]) func aStateThatNobodyNeeds(isMissing: Bool) async throws {
+        @Test(arguments: [false, true]) func unusableStoredStateIsForgottenWithPackage(isMissing: Bool) async throws {
             let collection = try place.server.makeCollection()
             try collection.put("a")
             let dumps = try await place.package([collection])
@@ -167,7 +167,7 @@ extension ServerTests {
         }
 
         /// The same with a package that is as new as the missing state.
-        @Test func aMissingStateThatIsPackaged() async throws {
+        @Test func missingStoredStateServedByPackage() async throws {
             let collection = try place.server.makeCollection()
             try collection.put("a")
             let dumps = try await place.package([collection])
@@ -196,7 +196,7 @@ extension ServerTests {
         }
 
         /// A state that another root vouches for is not what is held, and is not destroyed by a read.
-        @Test func stateOfAnotherRootUnderTheServersTimestamp() async throws {
+        @Test func storedStateOfAnotherRootIsNotServed() async throws {
             let collection = try place.server.makeCollection()
             let forger = try Workplace()
             let forged = try forger.server.makeCollection(id: collection.id)
@@ -218,7 +218,7 @@ extension ServerTests {
         }
 
         /// The index is not signed: that it knows of a newer state holds an honest server back for a day.
-        @Test func claimThatThereWasANewerState() async throws {
+        @Test func forgedIndexHighWaterMarkHoldsForADay() async throws {
             let collection = try place.server.makeCollection()
             try collection.put("a")
             try await client(collection).sync()
@@ -242,7 +242,7 @@ extension ServerTests {
             #expect(reader.records?.map(\.id) == ["a", "b"])
         }
 
-        @Test func claimToBeNewerThanTheServer() async throws {
+        @Test func forgedIndexTimestampNewerThanServer() async throws {
             let collection = try place.server.makeCollection()
             try collection.put("a")
             let time = try collection.timestamp()
@@ -253,7 +253,7 @@ extension ServerTests {
             #expect(reader.records?.map(\.id) == ["a"])
         }
 
-        @Test func claimOfAnotherServerOrWithoutASignature() async throws {
+        @Test func forgedIndexServerOrMissingRoot() async throws {
             let collection = try place.server.makeCollection()
             try collection.put("a")
             try await client(collection).sync()
@@ -270,7 +270,7 @@ extension ServerTests {
         }
 
         /// A bundle of the program that is broken has the server's timestamp. The first sync finds out.
-        @Test func brokenBundleOfTheProgram() async throws {
+        @Test func damagedTrustedBundleIsFetchedBySync() async throws {
             let collection = try place.server.makeCollection()
             try collection.put("a", ["text": String(repeating: "the truth ", count: 50)])
             let dumps = try await place.package([collection])
@@ -289,7 +289,7 @@ extension ServerTests {
         }
 
         /// Listeners hear of what another process stores, which shows only if a state is in use.
-        @Test func stateThatSomebodyFollowsIsRead() async throws {
+        @Test func changesTellOfStateStoredByAnotherProcess() async throws {
             let collection = try place.server.makeCollection()
             try collection.put("a")
             try await client(collection).sync()

@@ -63,7 +63,7 @@ extension ServerTests {
 
         /// On a link each answer takes a round trip: as many collections are asked for at once as there are
         /// connections.
-        @Test func asManyRequestsAtOnceAsConnections() async throws {
+        @Test func parallelRequestsMatchConnectionCount() async throws {
             let collections = try (0..<9).map { _ in try place.server.makeCollection() }
             for collection in collections { try collection.put("a") }
             let gate = GatedTransport(place.server, holding: "/buckets/main/")

@@ -88,7 +88,7 @@ extension ServerTests {
 
         /// A package of a staging server, newer than what production has: it stands in until the first sync, and is no
         /// minimum for what that brings. Then nothing is fetched again, and the package is named with the reason.
-        @Test func aPackageOfAStagingServer() async throws {
+        @Test func stagingPackageIsNoMinimumForSync() async throws {
             let (own, foreign) = try both()
             let packages = [try staging.packaged(foreign)]
             let running = client(own.id, packaged: packages)
@@ -118,7 +118,7 @@ extension ServerTests {
             "https://settings.test/v1", "https://settings.test/v2", "https://settings.test",
             "HTTPS://Settings.TEST:443/v1/",
             "an import of yesterday",
-        ]) func anotherSpelling(server: String) async throws {
+        ]) func serverURLSpellingsMatchPackagedOrigin(server: String) async throws {
             let own = try place.server.makeCollection(id: "main/regions")
             try own.put("old")
             try await client(own.id).sync()
@@ -128,7 +128,7 @@ extension ServerTests {
         }
 
         /// A directory does not grow with each server that a developer tries.
-        @Test func manyServers() async throws {
+        @Test func storageIndexIsBoundedAcrossServers() async throws {
             for number in 0..<8 {
                 let server = try OriginTransport(address: "http://127.0.0.1:\(9000 + number)")
                 let collection = try server.makeCollection(id: "main/regions")

@@ -49,7 +49,7 @@ extension ServerTests {
             }
         }
 
-        @Test func whatCallersTellApart() async throws {
+        @Test func errorCasesOfSyncFailures() async throws {
             #expect(name(await failure()) == "none")
             #expect(name(await failure { $0.network = .never }) == "notAllowed")
             #expect(name(await failure(of: "a b")) == "invalidName")
@@ -77,7 +77,7 @@ extension ServerTests {
         }
 
         /// The six limits of an app: what is beyond a limit fails, and no value of a limit traps.
-        @Test func limitsOfAnApp() async throws {
+        @Test func appLimitsFailAndNeverTrap() async throws {
             #expect(name(await failure { $0.limits.records = 0 }) != "none")
             #expect(name(await failure { $0.limits.changesetBytes = 10 }) != "none")
             for time in [Duration.seconds(Int64.min), .seconds(-1), .zero] {
@@ -94,7 +94,7 @@ extension ServerTests {
             #expect(name(error) == "none")
         }
 
-        @Test func aCancelledCallSaysSo() async throws {
+        @Test func cancelledSyncThrowsCancelled() async throws {
             place.server.inject([Fault(delay: .seconds(600))])
             let client = place.service().makeClient(collectionName: collection.name)
             let sync = Task { () async -> RemoteSettingsError? in
@@ -110,13 +110,13 @@ extension ServerTests {
             #expect(await sync.value == .cancelled)
         }
 
-        @Test func whatIsShutDownIsClosed() async throws {
+        @Test func syncAfterShutdownThrowsClosed() async throws {
             let client = place.service().makeClient(collectionName: collection.name)
             client.shutdown()
             await #expect(throws: RemoteSettingsError.closed) { try await client.sync() }
         }
 
-        @Test func aFleetsText() async throws {
+        @Test func stateSummaryNamesTimestampAndHash() async throws {
             let (service, other) = (place.service(), try place.server.makeCollection())
             let clients = [collection.name, other.name].map { service.makeClient(collectionName: $0) }
             #expect(
@@ -146,7 +146,7 @@ struct JSONLiteralTests {
         "large": .number(JSONNumber(UInt64.max)),
     ]
 
-    @Test func literalsAreValues() throws {
+    @Test func jsonValueFromLiterals() throws {
         #expect(value["text"] == "a\"b" && value["yes"] == true && value["whole"]?.number?.int64 == -3)
         #expect(value["list"]?.array?.count == 3 && value["list"]?.array?.last == .null)
         let parsed = try RemoteSettingsJSON(json: #"{"list": [1, "two", null]}"#)
@@ -154,7 +154,7 @@ struct JSONLiteralTests {
         #expect(throws: RemoteSettingsError.self) { try RemoteSettingsJSON(json: #"{"a": 1, "a": 2}"#) }
     }
 
-    @Test func valuesAreCodable() throws {
+    @Test func jsonValueIsCodable() throws {
         let data = try JSONEncoder().encode(Model(any: value))
         let read = try JSONDecoder().decode(Model.self, from: data)
         for key in ["text", "yes", "whole", "part", "list", "object", "large"] {

@@ -16,7 +16,7 @@ extension ServerTests {
         private func reasons(_ client: RemoteSettingsClient) -> [String] { client.status.unused.map { "\($0)" } }
 
         @Test(arguments: [true, false])
-        func whatIsPackagedAndSignedServesWhateverServerIsConfigured(isTrusted: Bool) async throws {
+        func packagedSignedStateServesForAnyServer(isTrusted: Bool) async throws {
             let collection = try place.server.makeCollection()
             try collection.put("a")
             let dumps = try await place.package([collection])
@@ -34,7 +34,7 @@ extension ServerTests {
             #expect(other.makeClient(collectionName: collection.name).records == nil)
         }
 
-        @Test func aDamagedChainOfATrustedBundleHurtsNobody() async throws {
+        @Test func trustedBundleWithDamagedChainServes() async throws {
             let collection = try place.server.makeCollection()
             try collection.put("a")
             let dumps = try await place.package([collection])
@@ -55,7 +55,7 @@ extension ServerTests {
             #expect(service.makeClient(collectionName: collection.name).records == nil)
         }
 
-        @Test func validatingFindsEveryDamagedByte() async throws {
+        @Test func validatingInitRefusesDamagedBundle() async throws {
             let collection = try place.server.makeCollection()
             for number in 0..<200 { try collection.put("r\(number)", ["text": "\(number) \(UUID())"]) }
             let dumps = try await place.package([collection])
@@ -73,13 +73,13 @@ extension ServerTests {
             }
         }
 
-        @Test func aNameThatNobodyHasIsExplained() throws {
+        @Test func unknownCollectionNameIsExplained() throws {
             let service = place.service()
             #expect(reasons(service.makeClient(collectionName: "regoins")).first?.contains("check its name") == true)
             #expect(reasons(service.makeClient(collectionName: "a b")).first?.contains("a b") == true)
         }
 
-        @Test func oneRecordThatDoesNotDecodeIsNamed() async throws {
+        @Test func recordDecodingErrorNamesTheRecord() async throws {
             struct Region: Decodable { let name: String }
             let collection = try place.server.makeCollection()
             try collection.put("de", ["name": "Germany"])
@@ -135,7 +135,7 @@ extension ServerTests {
             #expect(changes.all.count == 2 && watch() == 2)
         }
 
-        @Test func updatesBeginWithWhatIsHeldAndTellOfContexts() async throws {
+        @Test func recordUpdatesStartWithHeldAndFollowContext() async throws {
             let collection = try place.server.makeCollection()
             try collection.put("all")
             try collection.put("beta", ["filter_expression": "env.channel == 'beta'"])
@@ -152,7 +152,7 @@ extension ServerTests {
             #expect(await updates.next() == nil)
         }
 
-        @Test func aCheckThatFailedForAllIsNone() async throws {
+        @Test func lastCheckIsNilAfterFailedSync() async throws {
             let collection = try place.server.makeCollection()
             try collection.put("a")
             let service = place.service { $0.trustRoots = .mozillaProduction }

@@ -59,7 +59,7 @@ import Testing
         #expect(Set(names.map { $0.lowercased() }).count == 2)
     }
 
-    @Test func packagedIsNotDownloaded() async throws {
+    @Test func packagedAttachmentIsNotStored() async throws {
         let collection = try place.server.makeCollection()
         try collection.attach(Data("file".utf8), to: "a")
         let dumps = try await place.package([collection])
@@ -69,7 +69,7 @@ import Testing
         #expect(!client.isAttachmentStored(for: record))
     }
 
-    @Test func keptOnesOutliveTheirRecord() async throws {
+    @Test func keptAttachmentSurvivesDeletedRecord() async throws {
         let (collection, client) = try await synced(["a", "b", "c"])
         _ = try await client.downloadAttachments()
         let (kept, other) = (try record("a", of: client), try record("b", of: client))
@@ -94,7 +94,7 @@ import Testing
     }
 
     /// Somebody has put a link in the place of the directory.
-    @Test func nothingBehindALinkIsTouched() async throws {
+    @Test func attachmentDirectoryLinkIsRefused() async throws {
         let (collection, client) = try await synced(["a"])
         let record = try record("a", of: client)
         let hash = try #require(record.attachment?.hash)
@@ -112,7 +112,7 @@ import Testing
         #expect(try FileManager.default.contentsOfDirectory(atPath: outside).count == 2)
     }
 
-    @Test func pruningRemovesWhatNoRecordHas() async throws {
+    @Test func pruneRemovesUnreferencedAttachments() async throws {
         let (collection, client) = try await synced(["a", "b"])
         _ = try await client.downloadAttachments()
         #expect(try client.pruneAttachments() == 0)
@@ -133,7 +133,7 @@ import Testing
         #expect(try empty.pruneAttachments() == 0)
     }
 
-    @Test func whatStandsInComesWithItsRecord() async throws {
+    @Test func staleAttachmentNamesEarlierRecord() async throws {
         let (collection, client) = try await synced(["a"])
         try collection.put("a", ["version": 1])
         try collection.attach(Data("old".utf8), to: "a")

@@ -62,7 +62,7 @@ extension ServerTests {
         }
 
         /// Nobody signs where a chain is: one chain under ever new URLs does not fill the disk.
-        @Test func chainsUnderEverNewURLs() async throws {
+        @Test func chainsUnderNewURLsAreStoredOnce() async throws {
             let collection = try place.server.makeCollection()
             let client = place.service().makeClient(collectionName: collection.name)
             for round in 0..<5 {
@@ -87,7 +87,7 @@ extension ServerTests {
 
         /// Mozilla's reader rewrites `signature.x5u` alone in places.
         @Test(arguments: ["signature", "signatures"])
-        func oneOfTwoURLsIsUnreachable(rewritten: String) async throws {
+        func unreachableChainURLUsesOtherSignature(rewritten: String) async throws {
             let collection = try place.server.makeCollection()
             try collection.put("a", ["n": 1])
             var answer = try collection.changeset()
@@ -152,7 +152,7 @@ extension ServerTests {
             place.server.inject([])
         }
 
-        @Test func replayedOlderState() async throws {
+        @Test func rollbackOfServerIsRefused() async throws {
             let collection = try place.server.makeCollection()
             try collection.put("a")
             let old = try collection.changeset()
@@ -169,7 +169,7 @@ extension ServerTests {
 
         /// A root was removed because its keys leaked. What the thief had signed with a late timestamp is not read, and
         /// its timestamp keeps no honest state back, whether the file is intact or damaged.
-        @Test(arguments: [false, true]) func aStateOfARemovedRootIsNoFloor(isDamaged: Bool) async throws {
+        @Test(arguments: [false, true]) func stateOfRemovedRootIsNoRollbackFloor(isDamaged: Bool) async throws {
             let collection = try place.server.makeCollection()
             collection.sign([SignatureForm(.ofOtherRoot)])
             try collection.put("evil", ["last_modified": UInt64(Date().timeIntervalSince1970 + 20 * 3600) * 1000])
@@ -187,7 +187,7 @@ extension ServerTests {
         }
 
         /// The high-water mark outlives a cache file whose payload was damaged.
-        @Test func replayedOlderStateAfterDamage() async throws {
+        @Test func rollbackIsRefusedAfterStoredStateIsDamaged() async throws {
             let collection = try place.server.makeCollection()
             try collection.put("a")
             let old = try collection.changeset()
@@ -279,7 +279,7 @@ extension ServerTests {
             #expect(refused > 0)
         }
 
-        @Test func aDamagedFileIsReplaced() async throws {
+        @Test func damagedStoredStateIsReplacedBySync() async throws {
             let (collection, _) = try await behind()
             let file = try place.files.file(collection.id)
             let content = try Data(contentsOf: file)
@@ -297,7 +297,7 @@ extension ServerTests {
         }
 
         /// A read with other roots destroys nothing.
-        @Test func aStateOfAnotherRootStays() async throws {
+        @Test func readWithOtherRootsKeepsStoredState() async throws {
             let (collection, held) = try await behind()
             let other = place.service { $0.trustRoots = place.server.otherRoot }
                 .makeClient(collectionName: collection.name)
@@ -307,7 +307,7 @@ extension ServerTests {
         }
 
         /// Another collection's cache file under this one's name.
-        @Test func exchangedCacheFile() async throws {
+        @Test func storedStateOfAnotherCollectionIsRefused() async throws {
             let (collection, _) = try await behind()
             let other = try place.server.makeCollection()
             try other.put("evil")
@@ -343,7 +343,7 @@ extension ServerTests {
             #expect(refused > 0)
         }
 
-        @Test func cacheOfAnotherServer() async throws {
+        @Test func storedStateOfAnotherServerIsNotUsed() async throws {
             let (collection, _) = try await behind()
             let client = place.service { config in
                 config.server = .custom(url: "http://127.0.0.1:1/v1")

@@ -13,7 +13,7 @@ import Testing
 
     init() throws { place = try Workplace() }
 
-    @Test func aServicesSyncNamesOnlyWhatChanged() async throws {
+    @Test func serviceSyncReturnsChangedCollectionsOnly() async throws {
         let (changed, same) = (try place.server.makeCollection(), try place.server.makeCollection())
         for collection in [changed, same] { try collection.put("a") }
         let service = place.service()
@@ -35,7 +35,7 @@ import Testing
             ("https://remote-settings-dev.allizom.org/v1", .mozillaStaging), ("https://settings.example.org/v1", nil),
             ("https://firefox.settings.services.mozilla.com.example.org/v1", nil),
         ] as [(String, TrustAnchors?)])
-    func onlyMozillasServersHaveADefaultRoot(_ url: String, root: TrustAnchors?) throws {
+    func defaultRootOnlyForMozillaServers(_ url: String, root: TrustAnchors?) throws {
         let config = RemoteSettingsConfig(server: .custom(url: url))
         #expect(config.trustPolicy.roots == root ?? TrustAnchors([]))
         if root != nil { return try config.check() }
@@ -46,7 +46,7 @@ import Testing
     @Test(arguments: [
         ("https://settings.example.org", "rsdump keys status"), ("settings.example.org", "settings.example.org"),
     ])
-    func aMistakeInTheConfigurationIsFoundAtTheStart(_ url: String, says sentence: String) async throws {
+    func configurationMistakeIsLoggedAndThrown(_ url: String, says sentence: String) async throws {
         let logged = Mutex<[RemoteSettingsLogEntry]>([])
         var config = RemoteSettingsConfig(server: .custom(url: url))
         config.log = { entry in logged.withLock { $0.append(entry) } }
@@ -59,13 +59,13 @@ import Testing
         #expect(throws: thrown) { try place.service().updateConfig(config: config) }
     }
 
-    @Test func aSyncWithoutClientsSaysSo() async throws {
+    @Test func syncWithoutClientsThrowsNoClient() async throws {
         let service = place.service()
         await #expect(throws: RemoteSettingsError.noClient) { try await service.sync() }
         #expect(try await service.syncCollections() == [])
     }
 
-    @Test func aURLWithoutVersionMeansTheNewestOne() {
+    @Test func serverURLWithoutVersionUsesV2() {
         let config = RemoteSettingsConfig(server: .custom(url: "https://settings.example.org/"))
         let service = RemoteSettingsService(storageDirectory: place.storage, config: config)
         #expect(service.serverURL == "https://settings.example.org/v2")
@@ -91,7 +91,7 @@ import Testing
     }
 
     /// Nobody has signed an import, so its time proves nothing: the server's own state replaces it even if it is older.
-    @Test func anImportedSnapshotNewerThanTheServer() async throws {
+    @Test func importedSnapshotIsReplacedByOlderServerState() async throws {
         let collection = try place.server.makeCollection()
         try collection.put("a")
         try collection.put("b")
@@ -120,7 +120,7 @@ import Testing
         try await client.sync(timeout: .seconds(10))
     }
 
-    @Test func aSyncThatMayNotAskSaysSo() async throws {
+    @Test func packagedOnlySyncReturnsNotAsked() async throws {
         let collection = try place.server.makeCollection()
         try collection.put("a")
         let source = try place.server.packaged(collection)
@@ -132,7 +132,7 @@ import Testing
     }
 
     /// A request that waits to be repeated says so if nobody moves the clock, and `run` moves it.
-    @Test func aRetryOnASteppedClock() async throws {
+    @Test func steppedTimeRunsRetries() async throws {
         let time = SteppedTime(patience: .milliseconds(200))
         let test = try TestService(time: time)
         try test.collection("regions").put("de")
@@ -145,7 +145,7 @@ import Testing
         try await time.run { try await time.sleep(until: time.now.advanced(by: .seconds(3600))) }
     }
 
-    @Test func aNewContextCancelsNothing() async throws {
+    @Test func newAppContextDoesNotCancelSync() async throws {
         let collection = try place.server.makeCollection()
         try collection.put("for-beta", ["filter_expression": "env.channel == 'beta'"])
         let gate = GatedTransport(place.server, holding: "/collections/\(collection.name)/")
@@ -163,7 +163,7 @@ import Testing
         #expect(await changes.next()?.deleted.map(\.id) == ["for-beta"])
     }
 
-    @Test func shuttingOneClientDownLeavesTheOthers() async throws {
+    @Test func shutdownOfOneClientKeepsOthersSyncing() async throws {
         let collection = try place.server.makeCollection()
         try collection.put("a")
         let gate = GatedTransport(place.server, holding: "/collections/\(collection.name)/")
@@ -188,7 +188,7 @@ import Testing
         try await other.sync()
     }
 
-    @Test func onlyClientsThatSomebodyHoldsAreSynced() async throws {
+    @Test func releasedOrShutDownClientsAreNotSynced() async throws {
         let collection = try place.server.makeCollection()
         try collection.put("a")
         let service = place.service()
@@ -204,7 +204,7 @@ import Testing
         #expect(closed.records?.count == 1)
     }
 
-    @Test func anUpdateKeepsTheTelemetry() async throws {
+    @Test func updateConfigKeepsTelemetry() async throws {
         final class Log: RemoteSettingsTelemetry {
             let events = Mutex<[UptakeEvent]>([])
             func reportUptake(_ event: UptakeEvent) { events.withLock { $0.append(event) } }
@@ -231,7 +231,7 @@ import Testing
     }
 
     /// Whoever has an expired key and writes to the storage directory cannot sign what is newer than the certificate.
-    @Test func aCacheNewerThanItsVerificationIsRefused() async throws {
+    @Test func storedStateNewerThanVerificationIsRefused() async throws {
         let collection = try place.server.makeCollection()
         try collection.put("a")
         try await place.service().makeClient(collectionName: collection.name).sync()
@@ -249,7 +249,7 @@ import Testing
         #expect(client.records?.count == 1)
     }
 
-    @Test func aStateAheadOfTheClockIsNotStored() async throws {
+    @Test func stateAheadOfTheClockIsRefused() async throws {
         let collection = try place.server.makeCollection()
         try collection.put("a")
         let client = place.service {
@@ -265,7 +265,7 @@ import Testing
 
 /// What an app's own code and tests need of the types.
 @Suite struct ValueTests {
-    @Test func aRecordOfOnesOwn() {
+    @Test func recordInitializerNormalizesFields() {
         let file = RemoteSettingsAttachment(
             filename: "a.png", mimetype: "image/png", location: "x/a.png", hash: String(repeating: "a", count: 64),
             size: 7)
@@ -284,7 +284,7 @@ import Testing
         #expect(RemoteSettingsError.other(reason: "why").localizedDescription == "why")
     }
     @Test(arguments: ["not-json", "", "[1]", "{\"a\":", "null", "{} {}"])
-    func aTextThatIsNoObjectStaysAsItIs(_ fields: String) {
+    func recordFieldsThatAreNoObjectAreKept(_ fields: String) {
         var record = RemoteSettingsRecord(id: "r", lastModified: 3, fields: fields)
         #expect(record.fields == fields && record.id == "r" && record.lastModified == 3)
         #expect(record[field: "a"] == nil && record != RemoteSettingsRecord(id: "r", lastModified: 3))
@@ -304,7 +304,7 @@ import Testing
         #expect(record.attachment == nil && record[field: "attachment"] == nil)
     }
 
-    @Test func aTemporaryStorageEndsWithItsService() async throws {
+    @Test func temporaryStorageIsRemovedWithService() async throws {
         let place = try Workplace()
         let collection = try place.server.makeCollection()
         try collection.attach(Data("hello".utf8), to: "a")
@@ -320,7 +320,7 @@ import Testing
     }
 
     /// What a service stores in a temporary directory is gone with the service.
-    @Test func aServiceThatKeepsNothing() async throws {
+    @Test func temporaryStorageServesSyncsAndAttachments() async throws {
         let place = try Workplace()
         let collection = try place.server.makeCollection()
         try collection.attach(Data("hello".utf8), to: "a")
@@ -353,7 +353,7 @@ import Testing
         #expect(!FileManager.default.fileExists(atPath: place.storage))
     }
 
-    @Test func theLogGoesWhereTheAppSays() async throws {
+    @Test func logEntriesGoToTheConfiguredHandler() async throws {
         let place = try Workplace()
         let entries = Mutex<[RemoteSettingsLogEntry]>([])
         let collection = try place.server.makeCollection()
@@ -367,13 +367,13 @@ import Testing
     }
 
     @Test(arguments: [("MyApp/2.1", "MyApp/2.1"), ("My App", "My-App/-"), ("a/b/c\r\n", "a/b-c--"), ("", "-/-")])
-    func theUserAgentIsAlwaysValid(given: String, sent: String) {
+    func userAgentIsMadeValid(given: String, sent: String) {
         var config = RemoteSettingsConfig()
         config.userAgent = given
         #expect(config.userAgentField.description == sent)
     }
 
-    @Test func aTrustedPackageBringsItsServerAndRoots() async throws {
+    @Test func configFromTrustedPackageHasServerAndRoots() async throws {
         let place = try Workplace()
         let collection = try place.server.makeCollection()
         try collection.put("a")

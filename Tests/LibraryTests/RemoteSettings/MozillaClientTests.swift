@@ -8,11 +8,11 @@ extension ServerTests {
     /// their names, if no other test here did. The others are covered here:
     ///
     /// - `test_defaults`: `GuideExamples.makingAService`
-    /// - `test_deprecated_server_url`: `MovingOverTests.aURLWithoutVersionMeansTheNewestOne`
+    /// - `test_deprecated_server_url`: `MovingOverTests.serverURLWithoutVersionUsesV2`
     /// - `test_invalid_config`, `test_options`: such a configuration cannot be written here
     /// - `test_backoff`: `SyncTests.backoffSurvivesARestart`
     /// - `test_500_retry_after`: `SyncTests.backoffSurvivesARestart`
-    /// - `test_backoff_recovery`: `RepetitionTests`, `test_library_commands.test_a_server_that_asks_to_wait`
+    /// - `test_backoff_recovery`: `RepetitionTests`, `test_library_commands.test_get_sync_obeys_backoff`
     /// - `test_missing_etag`, `test_invalid_etag`: no `ETag` is read; `ChangesetTests`, `LieTests.brokenAnswers`
     /// - `test_no_cached_data_no_packaged_data_sync_if_empty_true`: `test_get_records_none_cached_sync_with_empty`
     /// - `test_no_cached_data_no_packaged_data_sync_if_empty_false`: `test_get_records_none_cached`
@@ -23,13 +23,13 @@ extension ServerTests {
     /// - `test_no_cached_data_use_packaged_attachment`: `AttachmentTests.packagedAttachmentAsAFile`
     /// - `test_context_normalization`: `RecordFilterTests.environment`
     /// - `test_valid_signature`: `SyncTests.firstSyncThenChangesAndDeletions`, `MozillaChainTests`
-    /// - `test_second_signature_is_valid`: `SyncTests.anyValidSignatureIsEnough`
+    /// - `test_second_signature_is_valid`: `SyncTests.syncNeedsOneValidSignature`
     /// - `test_get_records_filtered_app_version_pass`, also `…_too_low`: `RecordFilterTests`,
-    ///   `PreviewTests.contextOfAnyType`
+    ///   `PreviewTests.filtersSeeTypedContextAttributes`
     /// - `test_invalid_signature_value`, `test_invalid_signature_invalid_data`, `test_invalid_certificate_value`:
     ///   `LieTests.badSignature`, `LieTests.tamperedRecord`, `SnapshotVerificationTests`
     /// - `test_invalid_signature_expired_cert`: `ChainVerificationTests`
-    /// - `test_invalid_signature_invalid_signer_name`: `SubstitutionTests.theSignersNameDiffersByBucket`,
+    /// - `test_invalid_signature_invalid_signer_name`: `SubstitutionTests.stateOfOtherBucketsSignerIsRefused`,
     ///   `LieTests.metadataOfAnotherBucket`
     /// - `test_records_canonicaljson_serialization`, also `…_with_attachment`: `ChangesetTests`,
     ///   `CanonicalJSONDifferentialTests`; `attachment: null` and `deleted: false` are kept here
@@ -40,7 +40,7 @@ extension ServerTests {
     /// - `test_storage_merge_records`, `test_combine_cache_and_response`: `SyncTests.firstSyncThenChangesAndDeletions`,
     ///   `ChangesetTests`
     /// - `test_storage_get_collection_metadata`: `CacheFileTests`, `PackagedTests.snapshotStatusDescribesThePackage`
-    /// - `test_storage_collection_url_isolation`: `LieTests.cacheOfAnotherServer`
+    /// - `test_storage_collection_url_isolation`: `LieTests.storedStateOfAnotherServerIsNotUsed`
     /// - `test_storage_set_and_get_attachment`, `test_storage_get_attachment_not_found`:
     ///   `AttachmentTests.downloadedOnceThenCached`
     /// - `test_storage_set_and_replace_attachment`, `test_storage_set_attachment_delete_others`:

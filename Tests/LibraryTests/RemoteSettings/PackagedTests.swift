@@ -107,7 +107,7 @@ extension ServerTests {
             }
         }
 
-        @Test func unusedPackagesSayWhy() async throws {
+        @Test func unusedPackageReasons() async throws {
             let collection = try place.server.makeCollection()
             try collection.put("a")
             let dumps = try await place.package([collection])
@@ -150,7 +150,7 @@ extension ServerTests {
         /// What the directory looks like at each step of a refresh, and to a reader that has read the lock at any of
         /// them.
         @Test(arguments: [false, true])
-        func aRefreshUnderWayTakesNothingAway(trusted: Bool) async throws {
+        func packageIsReadableDuringRefresh(trusted: Bool) async throws {
             let collection = try place.server.makeCollection()
             try collection.put("a")
             let dumps = try await place.package([collection])
@@ -186,7 +186,7 @@ extension ServerTests {
 
         /// A checkout of half a state: the lock without its bundle, or the bundle without its lock.
         @Test(arguments: [(false, false), (false, true), (true, false), (true, true)])
-        func halfACheckoutIsRefused(newerBundle: Bool, trusted: Bool) async throws {
+        func lockAndBundleOfDifferentStatesAreRefused(newerBundle: Bool, trusted: Bool) async throws {
             let collection = try place.server.makeCollection()
             try collection.put("a")
             let old = try await place.package([collection], as: "old")
@@ -212,7 +212,7 @@ extension ServerTests {
         /// Whoever can write to a directory that is not trusted can shorten a bundle while it is read. A mapped file
         /// would end the process (SIGBUS).
         @Test(arguments: [(100_000, 200), (16 << 20, 20)])
-        func aBundleThatIsShortenedWhileItIsRead(size: Int, rounds: Int) async throws {
+        func bundleTruncatedWhileReading(size: Int, rounds: Int) async throws {
             let collection = try place.server.makeCollection()
             try collection.put("a")
             let content = Data((0..<size).map { (number: Int) in UInt8(truncatingIfNeeded: number &* number >> 7) })
@@ -257,7 +257,7 @@ extension ServerTests {
         }
 
         /// A redo log is taken as little on trust as the lock file.
-        @Test func aRedoLogIsNoWayAroundVerification() async throws {
+        @Test func redoLogDoesNotBypassVerification() async throws {
             let collection = try place.server.makeCollection()
             try collection.put("a")
             let dumps = try await place.package([collection])
@@ -337,7 +337,7 @@ extension ServerTests {
             #expect(strict.records == nil)
         }
 
-        @Test func theNewestOfSeveralSources() async throws {
+        @Test func newestPackagedSourceServes() async throws {
             let collection = try place.server.makeCollection()
             try collection.put("a")
             let old = try await place.package([collection], as: "old")
@@ -384,7 +384,7 @@ extension ServerTests {
             #expect(client.status.source == .packaged(dumps))
         }
 
-        @Test func aSyncWithoutNewsLeavesTheStorageDirectoryWithoutACache() async throws {
+        @Test func unchangedSyncStoresNoCopyOfPackage() async throws {
             let collection = try place.server.makeCollection()
             try collection.put("a")
             let dumps = try await place.package([collection])
@@ -395,7 +395,7 @@ extension ServerTests {
             #expect(place.files.states.isEmpty)
         }
 
-        @Test func whatNeedNotBeVerifiedServesInPlaceOfACacheOfTheSameState() async throws {
+        @Test func trustedPackageServesBeforeStoredSameState() async throws {
             let collection = try place.server.makeCollection()
             try collection.put("a")
             try await place.service().makeClient(collectionName: collection.name).sync()

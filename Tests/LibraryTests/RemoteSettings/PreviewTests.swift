@@ -14,13 +14,13 @@ import Testing
         ("regions", "main-preview/regions"), ("main/regions", "main-preview/regions"),
         ("main-preview/regions", "main-preview/regions"), ("security-state/x", "security-state-preview/x"),
     ])
-    func namesInPreview(_ name: String, _ id: String) throws {
+    func previewCollectionNames(_ name: String, _ id: String) throws {
         let service = place.service { $0.isPreview = true }
         #expect("\(try service.session.collectionID(name))" == id)
         #expect(throws: RemoteSettingsError.self) { try service.session.collectionID("../x") }
     }
 
-    @Test func previewsAreReadInTheirPlace() async throws {
+    @Test func previewIgnoresPublishedPackage() async throws {
         let published = try place.server.makeCollection(id: "main/regions")
         let preview = try place.server.makeCollection(id: "main-preview/regions")
         try published.put("a")
@@ -43,7 +43,7 @@ import Testing
         #expect(client.records?.map(\.id) == ["a"])
     }
 
-    @Test func aPreviewHasToBeSignedToo() async throws {
+    @Test func previewSignatureIsRequired() async throws {
         let unsigned = try place.server.makeCollection(id: "blocklists-preview/x")
         let forged = try place.server.makeCollection(id: "main-preview/x")
         let list = try place.server.makeCollection(id: "security-state-preview/x")
@@ -71,7 +71,7 @@ import Testing
         return client.records?.map(\.id) ?? []
     }
 
-    @Test func contextOfAnyType() async throws {
+    @Test func filtersSeeTypedContextAttributes() async throws {
         let context = RemoteSettingsContext(
             channel: "release", os: "Darwin", distribution: "partner",
             attributes: [
@@ -90,7 +90,7 @@ import Testing
     }
 
     /// As in Mozilla's mobile client, which puts the custom attributes in last.
-    @Test func customAttributesWin() async throws {
+    @Test func customTargetingAttributesOverrideContext() async throws {
         let context = RemoteSettingsContext(
             channel: "release", locale: "de", os: "iOS",
             customTargetingAttributes: ["channel": "beta", "os": "other"],

@@ -25,7 +25,7 @@ extension ServerTests {
 
         private var asked: Int { place.server.requests.count }
 
-        @Test func theFailureOfOneReadServesTheOthers() async throws {
+        @Test func recentFailureIsSharedByReads() async throws {
             let first = try place.server.makeCollection()
             let second = try place.server.makeCollection()
             for collection in [first, second] { try collection.put("a") }
@@ -56,7 +56,7 @@ extension ServerTests {
             #expect(await other.recordsOrSync()?.count == 1)
         }
 
-        @Test func oneCollectionsFailureIsNotTheOthers() async throws {
+        @Test func recentFailureIsPerCollection() async throws {
             let good = try place.server.makeCollection()
             let bad = try place.server.makeCollection()
             for collection in [good, bad] { try collection.put("a") }
@@ -75,7 +75,7 @@ extension ServerTests {
             #expect(client.status.recentFailure == nil && client.records?.count == 1)
         }
 
-        @Test func pausesGrowToAMinuteAndNoFurther() async throws {
+        @Test func recentFailurePauseGrowsToAMinute() async throws {
             let collection = try place.server.makeCollection()
             place.server.inject([Fault("monitor", effect: .status(503))])
             let client = service().makeClient(collectionName: collection.name)
@@ -91,7 +91,7 @@ extension ServerTests {
         }
 
         /// Whatever a network does, the app's own sync asks it, and a change of the network ends the pause.
-        @Test func theAppsOwnSyncAndANewNetworkAreNotHeldBack() async throws {
+        @Test func explicitSyncIgnoresRecentFailure() async throws {
             let collection = try place.server.makeCollection()
             try collection.put("a")
             let service = service()
@@ -118,7 +118,7 @@ extension ServerTests {
 
         /// A machine that has slept, and one whose clock was set, wait no longer than a minute.
         @Test(arguments: [Duration.seconds(3600), .seconds(-3600)])
-        func clocksThatJump(_ difference: Duration) async throws {
+        func recentFailureEndsAfterClockJump(_ difference: Duration) async throws {
             let collection = try place.server.makeCollection()
             try collection.put("a")
             place.server.inject([Fault("monitor", effect: .status(503), times: 9)])
@@ -133,7 +133,7 @@ extension ServerTests {
 
         /// What the app ends, and what the server asks to wait for, is no failure: both are told apart from one
         /// already.
-        @Test func whatWasStoppedIsNoFailure() async throws {
+        @Test func cancelledSyncIsNoRecentFailure() async throws {
             let collection = try place.server.makeCollection()
             try collection.put("a")
             let gate = GatedTransport(place.server, holding: "monitor")
@@ -148,7 +148,7 @@ extension ServerTests {
         }
 
         /// A read joins the sync that is under way, though another one has failed before.
-        @Test func aSyncUnderWayIsJoined() async throws {
+        @Test func readJoinsRunningSyncAfterFailure() async throws {
             let collection = try place.server.makeCollection()
             try collection.put("a")
             let gate = GatedTransport(place.server, holding: "chains")

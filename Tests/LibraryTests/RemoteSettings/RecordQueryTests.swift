@@ -57,7 +57,7 @@ import Testing
         }
     }
 
-    @Test func localReadsAskNoServer() async throws {
+    @Test func localQueriesMakeNoRequest() async throws {
         let collection = try place.server.makeCollection()
         try collection.put("a", ["n": 1])
         try collection.put("b", ["n": 2])
@@ -75,7 +75,7 @@ import Testing
         #expect(place.server.requests.count == asked)
     }
 
-    @Test func aForcedSyncComesFirst() async throws {
+    @Test func forcedSyncPrecedesQuery() async throws {
         let collection = try place.server.makeCollection()
         try collection.put("a")
         let received = Received()
@@ -126,7 +126,7 @@ import Testing
     }
 
     /// A signed package protects from a cache without signature, whether or not its records are wanted.
-    @Test func leavingPackagedRecordsOutWeakensNothing() async throws {
+    @Test func excludedPackageStillRequiresSignature() async throws {
         let collection = try place.server.makeCollection()
         try collection.put("a")
         let dumps = try await place.package([collection])

@@ -56,7 +56,7 @@ extension ServerTests {
             try await live()
         }
 
-        @Test func threeBadStartsThenTheGoodStateThenTheRepairedOne() async throws {
+        @Test func safeStartFallsBackAfterThreeBadStarts() async throws {
             try await poison()
             for _ in 0..<3 { #expect(try await live() == 0) }
             #expect(try await live() == 24)
@@ -75,7 +75,7 @@ extension ServerTests {
             #expect(try await live() == 12)
         }
 
-        @Test func withoutAGoodStateThePackagedOneServes() async throws {
+        @Test func safeStartFallsBackToPackagedState() async throws {
             try publish(7)
             let packaged = try place.server.packaged(collection)
             try publish(0)
@@ -87,7 +87,7 @@ extension ServerTests {
             #expect(number(client) == 7 && client.status.source == .packaged("packaged in this test"))
         }
 
-        @Test func withoutAnythingElseThereAreNoRecords() async throws {
+        @Test func safeStartWithoutFallbackHasNoRecords() async throws {
             try publish(0)
             try await start().client.sync()
             for _ in 0..<3 { #expect(try await live() == 0) }
@@ -98,7 +98,7 @@ extension ServerTests {
         }
 
         /// A packaged state that is bad is left for a good one; without that, it is better than none.
-        @Test func aBadPackagedState() async throws {
+        @Test func safeStartSkipsBadPackagedState() async throws {
             try publish(24)
             try await live()
             try await live()
@@ -113,7 +113,7 @@ extension ServerTests {
             #expect(try await live(offline) == 0, "getRecords is never nil for a packaged collection")
         }
 
-        @Test func theClockDoesNotMatter() async throws {
+        @Test func safeStartIgnoresTheClock() async throws {
             try await poison()
             for days in [-4000, 0, 4000] {
                 let real = HTTPEnvironment.system.now
@@ -149,7 +149,7 @@ extension ServerTests {
             #expect(number(start().client) == 1)
         }
 
-        @Test func withoutSafeStartNothingIsKept() async throws {
+        @Test func rollbackNeedsSafeStart() async throws {
             try publish(1)
             let client = place.service().makeClient(collectionName: collection.name)
             try await client.sync()
@@ -162,7 +162,7 @@ extension ServerTests {
             #expect(place.files.states.count == 1)
         }
 
-        @Test func onlyWhatIsPackaged() async throws {
+        @Test func packagedOnlyIgnoresStoredState() async throws {
             try publish(1)
             let packaged = try place.server.packaged(collection)
             try publish(2)
@@ -180,7 +180,7 @@ extension ServerTests {
         }
 
         /// The attachments of the state to go back to are not removed.
-        @Test func attachmentsOfThePreviousStateStay() async throws {
+        @Test func safeStartKeepsPreviousAttachments() async throws {
             try collection.attach(Data("old".utf8), to: "r")
             let (service, client) = start()
             try await client.sync()
@@ -208,7 +208,7 @@ extension ServerTests {
         @Test(arguments: [
             "", "{", "\u{0}\u{0}", #"{"failedStarts":99999999999999999999}"#, "directory", "link", "huge",
         ])
-        func aDamagedIndex(_ content: String) async throws {
+        func safeStartSurvivesDamagedIndex(_ content: String) async throws {
             try await poison()
             for _ in 0..<3 { #expect(try await live() == 0) }
             try FileManager.default.removeItem(atPath: indexFile)
@@ -230,7 +230,7 @@ extension ServerTests {
         }
 
         /// If a start cannot be counted, a state on trial is not risked while there is another.
-        @Test func aNeighbourThatHoldsTheLock() async throws {
+        @Test func safeStartAvoidsTrialIfStorageIsLocked() async throws {
             try await poison()
             let lock = try #require(try DirectoryLock(place.storage))
             let (_, client) = start()
@@ -251,7 +251,7 @@ extension ServerTests {
         }
 
         /// The file with a good state is damaged: what the app packages serves, else nothing does. Nothing unverified.
-        @Test func aDamagedPreviousState() async throws {
+        @Test func safeStartWithDamagedPreviousState() async throws {
             try await poison()
             for _ in 0..<3 { #expect(try await live() == 0) }
             let previous = try place.files.file(collection.id, \.synced.previous)

@@ -12,7 +12,7 @@ import Testing
 
     init() throws { place = try Workplace() }
 
-    @Test func tenFailuresMakeACollectionBroken() async throws {
+    @Test func tenFailuresReportBrokenCollection() async throws {
         let (broken, fine) = (try place.server.makeCollection(), try place.server.makeCollection())
         for collection in [broken, fine] { try collection.put("a") }
         let received = Received()
@@ -57,7 +57,7 @@ import Testing
     }
 
     /// A device without network, and a server that asks to wait, say nothing about a collection.
-    @Test func whatIsNotTheCollectionsDoesNotCount() async throws {
+    @Test func networkFailuresAreNoCollectionFailures() async throws {
         let collection = try place.server.makeCollection()
         try collection.put("a")
         let client = place.service { $0.limits.all.tries = 1 }.makeClient(collectionName: collection.name)
@@ -71,7 +71,7 @@ import Testing
     }
 
     /// An app that has its own files where the library stores data keeps them all, whatever they are called.
-    @Test func filesOfTheAppStay() async throws {
+    @Test func foreignFilesInStorageAreKept() async throws {
         let collection = try place.server.makeCollection()
         try collection.attach(Data("file".utf8), to: "a")
         for number in 0...Limits.keptChains { try write("chains/\(number).pem") }
@@ -124,7 +124,7 @@ import Testing
 
     private func isThere(_ name: String) -> Bool { FileManager.default.fileExists(atPath: "\(place.storage)/\(name)") }
 
-    @Test func aDamagedJournalIsEmpty() async throws {
+    @Test func damagedSyncJournalIsEmpty() async throws {
         let collection = try place.server.makeCollection()
         let client = place.service().makeClient(collectionName: collection.name)
         let server = #""server":"https://settings.test""#
@@ -154,7 +154,7 @@ import Testing
         Fault("monitor", headers: ["Date": text].merging(age.map { ["Age": $0] } ?? [:]) { first, _ in first })
     }
 
-    @Test func theClockIsComparedWithTheServers() async throws {
+    @Test func clockDifferenceToServerIsReported() async throws {
         let collection = try place.server.makeCollection()
         try collection.put("a")
         let received = Received()
@@ -202,7 +202,7 @@ import Testing
     }
 
     @Test(arguments: ["Thu, 01 Jan 1970 00:00:00 GMT", "Fri, 31 Dec 9999 23:59:59 GMT"])
-    func aLieAboutTheTimeDecidesNothing(_ text: String) async throws {
+    func falseServerDateIsHarmless(_ text: String) async throws {
         let collection = try place.server.makeCollection()
         try collection.put("a")
         place.server.inject([date(text, age: "4294967295")])
@@ -220,7 +220,7 @@ import Testing
         #expect(failed.lastAttempt.map { $0 >= (failed.lastCheck ?? $0) } == true)
     }
 
-    @Test func everythingIsInspected() async throws {
+    @Test func inspectListsAllCollections() async throws {
         let (held, other) = (try place.server.makeCollection(), try place.server.makeCollection())
         for collection in [held, other] { try collection.put("a") }
         try await place.service().makeClient(collectionName: held.name).sync()
@@ -250,7 +250,7 @@ import Testing
         withExtendedLifetime(client) {}
     }
 
-    @Test func everythingIsReset() async throws {
+    @Test func resetStorageRemovesAllCollections() async throws {
         let (one, two) = (try place.server.makeCollection(), try place.server.makeCollection())
         try one.attach(Data("file".utf8), to: "a")
         try two.put("a")
@@ -286,7 +286,7 @@ import Testing
     }
 
     /// A reset is no way around what the server asked for.
-    @Test func aResetKeepsTheWait() async throws {
+    @Test func resetStorageKeepsBackoff() async throws {
         let service = place.service { $0.limits.all.tries = 1 }
         place.server.inject([Fault("monitor", effect: .status(503), headers: ["Retry-After": "3600"])])
         await #expect(throws: RemoteSettingsError.self) { try await service.syncCollections() }
@@ -307,7 +307,7 @@ import Testing
         }
     }
 
-    @Test func damageIsReportedAsSuch() async throws {
+    @Test func damagedStoredStateIsReportedToTelemetry() async throws {
         let collection = try place.server.makeCollection()
         try collection.put("a")
         try await place.service().makeClient(collectionName: collection.name).sync()
@@ -320,7 +320,7 @@ import Testing
         #expect(client.records?.count == 1)
     }
 
-    @Test func whatCannotBeCleanedUpIsReported() async throws {
+    @Test func failedCleanupIsReported() async throws {
         let collection = try place.server.makeCollection()
         try collection.attach(Data("file".utf8), to: "a")
         let received = Received()

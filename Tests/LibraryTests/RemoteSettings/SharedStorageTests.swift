@@ -21,7 +21,7 @@ extension ServerTests {
         /// iOS ends an app that it suspends while the app holds a lock in a container which an extension shares. So
         /// nothing is locked while a server is waited for, which is when an app is suspended.
         @Test(arguments: ["monitor", "/changeset", "/attachments/"])
-        func nothingIsLockedWhileTheServerIsAwaited(_ held: String) async throws {
+        func noStorageLockWhileWaitingForServer(_ held: String) async throws {
             let collection = try place.server.makeCollection()
             try collection.attach(Data("hello".utf8), to: "a")
             try await place.service().makeClient(collectionName: collection.name).sync()
@@ -42,7 +42,7 @@ extension ServerTests {
 
         /// While roots change, a program of each kind: what one of them has synced serves the other as well, online and
         /// packaged.
-        @Test func programsWithDifferentRootsShareOneState() async throws {
+        @Test func appsWithDifferentRootsShareStoredState() async throws {
             let collection = try place.server.makeCollection()
             collection.sign([SignatureForm(.current), SignatureForm(.ofOtherRoot)])
             try collection.put("a")
@@ -71,7 +71,7 @@ extension ServerTests {
 
         /// A later version of the library has written the index in a format of its own: it stays, and this one syncs
         /// all the same.
-        @Test func anIndexOfALaterFormatIsLeftAlone() async throws {
+        @Test func laterStorageIndexFormatIsKept() async throws {
             let collection = try place.server.makeCollection()
             try collection.put("a")
             try await place.service().makeClient(collectionName: collection.name).sync()
@@ -118,7 +118,7 @@ extension ServerTests {
         /// A file that is older, damaged or gone does not take back what a process has seen; a later sync puts it
         /// right.
         @Test(arguments: ["older", "damaged", "gone"])
-        func stateNeverGoesBackWithinAProcess(_ what: String) async throws {
+        func noRollbackToDamagedOrOlderStoredState(_ what: String) async throws {
             let collection = try place.server.makeCollection()
             try collection.put("a")
             let client = place.service().makeClient(collectionName: collection.name)
@@ -142,7 +142,7 @@ extension ServerTests {
         }
 
         /// Another configuration of the same server and roots is no way back either.
-        @Test func stateNeverGoesBackWithAnotherConfiguration() async throws {
+        @Test func noRollbackThroughConfigurationChange() async throws {
             let collection = try place.server.makeCollection()
             try collection.put("a")
             let service = place.service()
@@ -163,7 +163,7 @@ extension ServerTests {
         }
 
         /// The explicit way back.
-        @Test func resetIsExplicit() async throws {
+        @Test func resetStorageGoesBackToPackage() async throws {
             let collection = try place.server.makeCollection()
             try collection.put("a")
             let dumps = try await place.package([collection])

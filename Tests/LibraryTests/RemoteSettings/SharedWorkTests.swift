@@ -26,7 +26,7 @@ extension ServerTests {
             func add(_ progress: AttachmentProgress) { seen.withLock { $0.append(progress) } }
         }
 
-        @Test func oneDownloadForAll() async throws {
+        @Test func concurrentCallersShareOneDownload() async throws {
             let (client, record, gate) = try await heldClient()
             let log = ProgressLog()
             let first = Task { try await client.attachmentFile(for: record) { log.add($0) } }
@@ -67,7 +67,7 @@ extension ServerTests {
         }
 
         /// A client that is shut down while it waits for another one's sync to end begins none of its own afterwards.
-        @Test func aClientThatWasShutDownBeginsNoSync() async throws {
+        @Test func shutDownClientStartsNoSync() async throws {
             let collection = try place.server.makeCollection()
             try collection.put("a")
             let gate = GatedTransport(place.server, holding: "/collections/\(collection.name)/")
@@ -84,7 +84,7 @@ extension ServerTests {
         }
 
         /// The client was shut down after its call had begun, and before it could wait.
-        @Test func whoeverWasShutDownDoesNotWait() async throws {
+        @Test func sharedWorkRefusesShutDownOwner() async throws {
             let work = SharedWork<Int, Int, Never>()
             let (end, continuation) = AsyncStream<Void>.makeStream()
             let first = Task {
@@ -107,7 +107,7 @@ extension ServerTests {
         }
 
         /// Work that one caller wants to go on is not cancelled because the last one to wait for it does not.
-        @Test func workOutlivesItsCallersIfOneOfThemWantsIt() async throws {
+        @Test func sharedWorkOutlivesCancelledCallers() async throws {
             for outlives in [true, false] {
                 let work = SharedWork<Int, Bool, Never>()
                 let (end, continuation) = AsyncStream<Void>.makeStream()
@@ -157,7 +157,7 @@ extension ServerTests {
         }
 
         /// Another client that was shut down, at the same address or not, ends nobody else's stream.
-        @Test func aStreamEndsWithItsClientAndWithNoOther() async throws {
+        @Test func changesStreamSurvivesShutdownOfOtherClients() async throws {
             let collection = try place.server.makeCollection()
             try collection.put("a")
             let service = place.service()

@@ -81,7 +81,7 @@ import Testing
         return device
     }
 
-    @Test func tenThousandDevicesWithAPoisonedState() async {
+    @Test func safeStartSimulationRecoversFleet() async {
         var (badStarts, poisonedDevices, tooOften, notRepaired, lostGoodData) = (0, 0, 0, 0, 0)
         for number in 0..<10_000 {
             // Other tests run on the same threads.
@@ -108,7 +108,7 @@ import Testing
 
     /// The way back costs the devices that the parameter is meant for three starts each, without any server; the others
     /// none.
-    @Test func aParameterForFivePercentOfTheDevices() async {
+    @Test func safeStartSimulationOfFivePercentParameter() async {
         var badStarts: [Int: Int] = [:]
         var (others, notRepaired) = (0, 0)
         for number in 0..<10_000 where number % 100 != 99 {
@@ -125,7 +125,7 @@ import Testing
         #expect(badStarts.filter { $0.key > 0 }.values.reduce(0, +) <= 500)
     }
 
-    @Test func afterSixStartsOnlyWhatIsPackagedIsServed() {
+    @Test func sixBadStartsLeadToPackagedOnly() {
         var device = Device()
         device.start(server: Self.first, syncsFirst: true) { _ in false }
         device.start(server: Self.poisoned, syncsFirst: true) { _ in false }
@@ -142,7 +142,7 @@ import Testing
     }
 
     /// A state with which the app has once started well is given six starts.
-    @Test func aGoodStateIsNotGivenUpAtOnce() {
+    @Test func goodStateIsRefusedAfterSixBadStarts() {
         var trial = StateTrial()
         trial.countStart(serving: Self.first)
         trial.recordSuccess(of: Self.first)
@@ -164,7 +164,7 @@ import Testing
         #"{"served":{"timestamp":"x","payload":"y"},"good":7,"rejected":[1,{"timestamp":1}]}"#,
         #"{"rejected":[{"timestamp":1,"payload":"00","reason":"short"}]}"#,
     ])
-    func aFileOfAnyContent(_ text: String) {
+    func stateTrialReadsHostileFile(_ text: String) {
         var trial = StateTrial((try? JSONValue(parsing: Bytes(utf8: text))) ?? .null)
         trial.settle()
         trial.countStart(serving: Self.first)
@@ -175,7 +175,7 @@ import Testing
     }
 
     /// A state is known by its content as well: another one under its timestamp, such as a substitute's, is not it.
-    @Test func anotherStateOfTheSameTimestamp() {
+    @Test func rejectionIsByTimestampAndPayload() {
         var trial = StateTrial()
         trial.reject(Self.poisoned, because: "bad")
         let other = StateTrial.State(timestamp: Self.poisoned.timestamp, payload: Self.first.payload)
@@ -183,7 +183,7 @@ import Testing
     }
 
     /// The file does not grow with what is set aside.
-    @Test func theFileIsBounded() {
+    @Test func stateTrialFileIsBounded() {
         var trial = StateTrial()
         for number in 1...1000 {
             trial.reject(Self.state(UInt64(number)), because: String(repeating: "\u{1b}é", count: 1000), app: "app 1.0")
@@ -196,7 +196,7 @@ import Testing
 
     /// A character may have any number of bytes. A file above its limit would count as empty, and a rejected state
     /// would be served again.
-    @Test func theFileStaysBelowItsLimit() throws {
+    @Test func stateTrialFileBoundsMultibyteReasons() throws {
         var trial = StateTrial()
         for character in ["\u{301}", "\"", "\u{7F}", "\u{E0001}"] {
             let reason = "a" + String(repeating: character, count: 100_000)
@@ -210,7 +210,7 @@ import Testing
         }
     }
 
-    @Test func aJournalStaysSmall() throws {
+    @Test func syncJournalIsBounded() throws {
         var journal = SyncJournal(of: "https://example.org")
         let id = try CollectionID("main/a")
         let attempt = SyncFailures.Attempt(

@@ -107,12 +107,12 @@ import Testing
         try JSONSerialization.jsonObject(with: text) as? NSDictionary
     }
 
-    @Test func theShapeIsFixed() throws {
+    @Test func statusReportJSONShape() throws {
         #expect(try Self.decode(Self.document) == Self.inspection)
         #expect(try Self.object(JSONEncoder().encode(Self.inspection)) == Self.object(Data(Self.document.utf8)))
     }
 
-    @Test func whatIsEncodedIsDecodedEqual() throws {
+    @Test func statusReportRoundTrip() throws {
         #expect(try Self.decoded(Self.inspection) == Self.inspection)
         let reasons: [CollectionStatus.Unused.Reason] = [
             .older, .otherServer(found: "a", expected: "b"), .otherBucket(found: "a"), .unsigned, .signatureLost,
@@ -137,7 +137,7 @@ import Testing
         }
     }
 
-    @Test func recordsOverTheBudgetOfFiltersAreCounted() async throws {
+    @Test func statusCountsRecordsOverFilterBudget() async throws {
         let place = try Workplace()
         let collection = try place.server.makeCollection()
         for number in 0..<300 {
@@ -160,7 +160,7 @@ import Testing
     }
 
     /// Paths may name a person.
-    @Test func onlyTheLastComponentOfAPathIsReported() throws {
+    @Test func statusReportHidesDirectoryPaths() throws {
         let sources: [CollectionStatus.Source] = [.packaged("/Users/jane/App/dumps"), .override("/Users/jane/x.json")]
         #expect(try Self.decoded(sources) == [.packaged("dumps"), .override("x.json")])
         var inspection = Self.inspection
@@ -173,7 +173,7 @@ import Testing
     }
 
     /// The service of an app: synced, failed, pinned and packaged collections.
-    @Test func anAppsReportIsReadByAFleetsCollector() async throws {
+    @Test func statusReportOfARealService() async throws {
         let place = try Workplace()
         let (first, second) = (try place.server.makeCollection(), try place.server.makeCollection())
         for collection in [first, second] { try collection.put("a") }
@@ -214,7 +214,7 @@ import Testing
     }
 
     /// A run writes the index once, however many collections it finds up to date.
-    @Test func successesAreStoredTogether() async throws {
+    @Test func lastSuccessOfASyncIsStoredOnce() async throws {
         let place = try Workplace()
         let collections = try (0..<5).map { _ in try place.server.makeCollection() }
         for collection in collections { try collection.put("a") }
@@ -229,7 +229,7 @@ import Testing
 
     // MARK: Other versions
 
-    @Test func whatALaterVersionAddsIsRead() throws {
+    @Test func statusReportReadsUnknownCases() throws {
         let changes = [
             #""kind": "packaged""#: #""kind": "peer", "distance": 3"#, #""code": "older""#: #""code": "stale""#,
             #""code": "backoff""#: #""code": "lost""#, #""trigger": "timer""#: #""trigger": "push""#,
@@ -297,7 +297,7 @@ import Testing
 
     // MARK: Without what a service needs
 
-    @Test func statusNeedsNoNetworkNoStorageAndNoOpenService() async throws {
+    @Test func inspectWorksOfflineWithoutStorage() async throws {
         let place = try Workplace()
         let collection = try place.server.makeCollection()
         try collection.put("a")

@@ -34,7 +34,7 @@ final class StorageDirectoryTests: Sendable {
         return next.index().collections.mapValues { $0.synced.current.map(next.isWhole) ?? false }
     }
 
-    @Test func changesOfSeveralThreads() throws {
+    @Test func indexChangesOfSeveralThreadsAreMerged() throws {
         let (main, other) = ("before", "while")
         _ = try storage.update(waiting: .no) { try add(main, to: &$0) }
         var calls = 0
@@ -55,7 +55,7 @@ final class StorageDirectoryTests: Sendable {
     }
 
     /// A change that throws takes nothing away from what another thread has added meanwhile.
-    @Test func aChangeThatFails() throws {
+    @Test func failedIndexChangeKeepsOtherThreadsChanges() throws {
         #expect(throws: CancellationError.self) {
             try storage.update(waiting: .no) { index in
                 try self.add("refused", to: &index)
@@ -68,7 +68,7 @@ final class StorageDirectoryTests: Sendable {
     }
 
     /// An index that every reader would refuse does not replace one that they accept.
-    @Test func anIndexThatIsTooLarge() throws {
+    @Test func tooLargeIndexIsNotWritten() throws {
         _ = try storage.update(waiting: .no) { try add("main", to: &$0) }
         let (_, problem) = try storage.update(waiting: .no) { index in
             index.configs["main/config"] = .array(Array(repeating: .null, count: 1 << 18))
@@ -83,7 +83,7 @@ final class StorageDirectoryTests: Sendable {
     }
 
     /// A change that is in memory because it could not be written is written when it is made again.
-    @Test func aChangeThatIsMadeAgain() throws {
+    @Test func unsavedIndexChangeIsWrittenWhenRepeated() throws {
         _ = try storage.update(waiting: .no) { index in
             try add("one", to: &index)
             try add("two", to: &index)

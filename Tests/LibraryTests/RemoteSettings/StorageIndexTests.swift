@@ -67,7 +67,7 @@ extension ServerTests {
 
         /// A disk that cannot be written: what was fetched is served as long as the process runs, and stored as soon as
         /// that works.
-        @Test func whatCannotBeStoredIsServed() async throws {
+        @Test func unwritableStorageServesFromMemory() async throws {
             let collection = try place.server.makeCollection()
             try collection.put("r", ["n": 1])
             try Data().write(to: URL(fileURLWithPath: place.storage))
@@ -92,7 +92,7 @@ extension ServerTests {
         }
 
         /// A widget beside its app writes nothing, takes no lock and waits for none, and sees what the app stores.
-        @Test func aReaderBesideTheApp() async throws {
+        @Test func readOnlyStorageAccessSeesSyncs() async throws {
             let collection = try place.server.makeCollection()
             try collection.attach(Data("hello".utf8), to: "r")
             func widget(_ change: (inout RemoteSettingsConfig) -> Void = { _ in }) -> RemoteSettingsClient {
@@ -126,7 +126,7 @@ extension ServerTests {
             #expect(try FileManager.default.subpathsOfDirectory(atPath: place.storage).sorted() == before)
         }
 
-        @Test func aStorageThatMoves() async throws {
+        @Test func moveStorageKeepsState() async throws {
             let collection = try place.server.makeCollection()
             try collection.put("r", ["n": 1])
             try await place.service().makeClient(collectionName: collection.name).sync()

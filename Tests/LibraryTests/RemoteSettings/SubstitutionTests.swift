@@ -41,7 +41,7 @@ extension ServerTests {
             return (collection, other, dumps)
         }
 
-        @Test func theSignersNameDiffersByBucket() async throws {
+        @Test func stateOfOtherBucketsSignerIsRefused() async throws {
             let (collection, other, _) = try await collections("security-state")
             try other.put("newer")
             try pass(off: other, as: collection)
@@ -50,7 +50,7 @@ extension ServerTests {
             #expect(client.records == nil)
         }
 
-        @Test func thePackagedTimestampIsAFloor() async throws {
+        @Test func stateOlderThanPackageIsRefused() async throws {
             let (collection, other, dumps) = try await collections()
             try pass(off: other, as: collection)
             let client = place.service { $0.packaged = [.directory(dumps)] }.makeClient(collectionName: collection.name)
@@ -59,7 +59,7 @@ extension ServerTests {
         }
 
         /// What was stored once is a floor, though the file be damaged since.
-        @Test func theHighWaterMarkIsAFloor() async throws {
+        @Test func stateOlderThanHighWaterMarkIsRefused() async throws {
             let (collection, other, _) = try await collections()
             try await place.service().makeClient(collectionName: collection.name).sync()
             let file = try place.files.file(collection.id)
@@ -72,7 +72,7 @@ extension ServerTests {
         }
 
         /// The lock says which bundle is whose, and each bundle says which collection it is of.
-        @Test func exchangedBundles() async throws {
+        @Test func exchangedPackagedBundlesAreRefused() async throws {
             let (collection, other, _) = try await collections()
             let dumps = try await place.package([collection, other], as: "both")
             try FileManager.default.removeItem(atPath: "\(dumps)/main/\(collection.name).zip")
@@ -91,7 +91,7 @@ extension ServerTests {
         }
 
         /// What is left: a newer collection of the same signer passes. The trust article says so.
-        @Test func newerCollectionOfTheSameSignerPasses() async throws {
+        @Test func substitutedCollectionOfSameSignerIsAccepted() async throws {
             let (collection, other, dumps) = try await collections()
             try other.put("newer")
             try pass(off: other, as: collection)
@@ -102,7 +102,7 @@ extension ServerTests {
         }
 
         /// A monitor that knows of an older state than what is held is no rollback: there is nothing new.
-        @Test func anOlderMonitor() async throws {
+        @Test func olderMonitorIsNoRollback() async throws {
             let (collection, _, _) = try await collections()
             let monitor = try place.server.monitor()
             try collection.put("c")

@@ -47,7 +47,7 @@ extension ServerTests {
         /// How often the server was asked for its list of collections.
         private var asked: Int { place.server.requests.count { $0.path.contains("/monitor/") } }
 
-        @Test func twoHundredStartsADayAskOnceADay() async throws {
+        @Test func syncIfDueAsksOnceADay() async throws {
             for _ in 0..<600 {
                 let (service, client) = start()
                 _ = try await service.syncIfDue(every: Self.day)
@@ -57,7 +57,7 @@ extension ServerTests {
             #expect(asked == 3)
         }
 
-        @Test func aLoopAsksOnceAnInterval() async throws {
+        @Test func syncsLoopAsksOncePerInterval() async throws {
             let (service, client) = start(chance: 0.5)
             let began = clock.now
             var count = 0
@@ -71,7 +71,7 @@ extension ServerTests {
             #expect(asked == 5)
         }
 
-        @Test func failuresWaitLongerEachTimeAndOnlyASuccessCounts() async throws {
+        @Test func scheduleRetryPausesDouble() async throws {
             place.server.setOffline(true)
             let (service, client) = start()
             var pauses: [Duration] = []
@@ -90,7 +90,7 @@ extension ServerTests {
             #expect(try await service.syncIfDue(every: .seconds(3600)) != nil)
         }
 
-        @Test func failuresOutliveRestarts() async throws {
+        @Test func scheduleRetryPausesSurviveRestarts() async throws {
             place.server.setOffline(true)
             var tries = 0
             for _ in 0..<200 {
@@ -107,7 +107,7 @@ extension ServerTests {
             #expect(tries == 11)
         }
 
-        @Test func oneFailedCollectionIsAFailure() async throws {
+        @Test func partialFailureIsRetriedBySchedule() async throws {
             let other = try place.server.makeCollection()
             try other.put("x")
             let (service, client) = start()
@@ -122,7 +122,7 @@ extension ServerTests {
             _ = (client, second)
         }
 
-        @Test func twoProcessesAskOnce() async throws {
+        @Test func scheduleIsSharedByTwoProcesses() async throws {
             let (one, first) = start()
             let (other, second) = start()
             async let a = one.syncIfDue(every: Self.day)
@@ -133,7 +133,7 @@ extension ServerTests {
             _ = (first, second)
         }
 
-        @Test func aClockThatIsSetBackDelaysNothing() async throws {
+        @Test func scheduleSurvivesClockSetBack() async throws {
             let (service, client) = start()
             #expect(try await service.syncIfDue(every: Self.day) != nil)
             clock.move(.seconds(-40 * 86_400))
@@ -143,7 +143,7 @@ extension ServerTests {
         }
 
         @Test(arguments: ["", "{", #"{"server":"https://other","synced":99999999999999}"#, #"{"chance":-1}"#])
-        func aFileThatIsNotOursCountsAsAbsent(_ text: String) async throws {
+        func invalidScheduleFileIsIgnored(_ text: String) async throws {
             try place.files.write(#"{"format":1,"schedules":{"":\#(text)}}"#)
             let (service, client) = start()
             #expect(try await service.syncIfDue(every: Self.day) != nil)
@@ -152,7 +152,7 @@ extension ServerTests {
         }
 
         /// What cannot be written is served from memory, and the times are kept there as well.
-        @Test func aStorageThatCannotBeWrittenDoesNotSpin() async throws {
+        @Test func scheduleWithUnwritableStorageWaits() async throws {
             try "a file".write(toFile: place.storage, atomically: true, encoding: .utf8)
             let (service, client) = start()
             let began = clock.now
@@ -170,7 +170,7 @@ extension ServerTests {
             #expect(try await service.syncIfDue(every: Self.day) == nil)
         }
 
-        @Test func itEndsWithTheTaskAndTheService() async throws {
+        @Test func scheduleEndsWithTaskOrService() async throws {
             let (service, client) = start()
             let task = Task { await service.run(every: Self.day) }
             while asked == 0 { try await Task.sleep(for: .milliseconds(1)) }
@@ -188,7 +188,7 @@ extension ServerTests {
 
         init() throws { place = try Workplace() }
 
-        @Test func neverMeansThatNothingIsSent() async throws {
+        @Test func networkNeverMakesNoRequest() async throws {
             let collection = try place.server.makeCollection()
             try collection.attach(Data("x".utf8), to: "a")
             let source = try place.server.packaged(collection)
@@ -212,7 +212,7 @@ extension ServerTests {
             _ = stream
         }
 
-        @Test func oneCollectionStays() async throws {
+        @Test func excludedCollectionIsNotSynced() async throws {
             let (own, other) = (try place.server.makeCollection(), try place.server.makeCollection())
             try own.put("a")
             try other.put("b")
@@ -225,7 +225,7 @@ extension ServerTests {
             #expect(clients[1].records?.count == 1)
         }
 
-        @Test func aSyncEndsInTime() async throws {
+        @Test func syncTimeoutIsKept() async throws {
             let place = try Workplace()
             let collection = try place.server.makeCollection()
             try collection.put("a")

@@ -67,7 +67,7 @@ extension ServerTests {
             #expect(try state(of: client) == collection.state())
         }
 
-        @Test func sinceOlderThanTheServersRetention() async throws {
+        @Test func deltaBeyondServerRetention() async throws {
             let collection = try place.server.makeCollection()
             for id in ["a", "b", "c"] { try collection.put(id) }
             let dumps = try await place.package([collection])
@@ -114,7 +114,7 @@ extension ServerTests {
             [SignatureForm(mode: "rot13"), SignatureForm(.next)], [SignatureForm(.expired), SignatureForm(.next)],
             [SignatureForm(isRelative: true)],
         ])
-        func anyValidSignatureIsEnough(_ signatures: [SignatureForm]) async throws {
+        func syncNeedsOneValidSignature(_ signatures: [SignatureForm]) async throws {
             let collection = try place.server.makeCollection()
             try collection.put("a")
             let client = place.service().makeClient(collectionName: collection.name)
@@ -129,7 +129,7 @@ extension ServerTests {
         }
 
         /// Version 2 of the protocol: a `_since` it never gave is answered in full, and tombstones have no timestamp.
-        @Test func versionTwo() async throws {
+        @Test func syncWithProtocolVersion2() async throws {
             let collection = try place.server.makeCollection()
             for id in ["a", "b"] { try collection.put(id) }
             let dumps = try await place.package([collection])
@@ -189,7 +189,7 @@ extension ServerTests {
             #expect(downgraded.status.source == .cached)
         }
 
-        @Test func onlyWhatIsNewerCrossesTheWire() async throws {
+        @Test func syncTransfersOnlyTheDelta() async throws {
             let collection = try place.server.makeCollection()
             for number in 0..<50 {
                 try collection.put("r\(number)", ["text": String(repeating: "x", count: 200)])

@@ -19,7 +19,7 @@ extension ServerTests {
             return (collection, TypedCollection(collection.id, in: source), source)
         }
 
-        @Test func recordsAreThereWithoutTheNetworkAndFollowASync() async throws {
+        @Test func typedRecordsAreEmbeddedAndFollowSync() async throws {
             let (collection, embedded, source) = try embedded(1, 2)
             let service = place.service { $0.packaged = [source] }
             let client = service.makeClient(embedded)
@@ -30,7 +30,7 @@ extension ServerTests {
             #expect(client.records.map(\.id) == ["r1", "r2", "r3"])
         }
 
-        @Test func whateverTheConfigurationSaysTheEmbeddedStateServes() throws {
+        @Test func embeddedStateIgnoresConfiguration() throws {
             let (_, embedded, source) = try embedded(1)
             let service = place.service {
                 $0.packaged = [source]
@@ -41,7 +41,7 @@ extension ServerTests {
             #expect(service.makeClient(embedded).records.map(\.id) == ["r1"])
         }
 
-        @Test func updatesAreTyped() async throws {
+        @Test func typedUpdatesDecodeRecords() async throws {
             let (collection, embedded, source) = try embedded(1)
             let service = place.service { $0.packaged = [source] }
             let client = service.makeClient(TypedCollection(embedded.name, of: Valued.self, in: source))
@@ -57,7 +57,7 @@ extension ServerTests {
             let value: Int64
         }
 
-        @Test func recordsOfATypeAreDecodedAndOthersAreLeftOut() async throws {
+        @Test func typedRecordsSkipUndecodable() async throws {
             let (collection, embedded, source) = try embedded(1, 2)
             let service = place.service { $0.packaged = [source] }
             let client = service.makeClient(TypedCollection(embedded.name, of: Valued.self, in: source))
@@ -69,7 +69,7 @@ extension ServerTests {
             #expect(client.client.records?.count == 3)
         }
 
-        @Test func queriesAreTyped() async throws {
+        @Test func typedQueriesDecodeRecords() async throws {
             let (collection, embedded, source) = try embedded(1, 2)
             let service = place.service { $0.packaged = [source] }
             let client = service.makeClient(TypedCollection(embedded.name, of: Valued.self, in: source))
@@ -79,7 +79,7 @@ extension ServerTests {
             #expect(try await client.fetchRecords(query).map(\.value) == [3, 2, 1])
         }
 
-        @Test func theFallbackFollowsTheAppsContext() throws {
+        @Test func embeddedFallbackFollowsAppContext() throws {
             let collection = try place.server.makeCollection()
             try collection.put("for-beta", ["filter_expression": "env.channel == 'beta'"])
             try collection.put("for-all")
@@ -99,7 +99,7 @@ extension ServerTests {
         }
 
         #if DEBUG
-        @Test func aDebugBuildStopsIfTheBundleIsAnother() async throws {
+        @Test func debugBuildStopsIfEmbeddedSourceIsMissing() async throws {
             let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
                 let server = try OriginTransport()
                 let collection = try server.makeCollection()
@@ -112,7 +112,7 @@ extension ServerTests {
         }
         #endif
 
-        @Test func requireNamesWhatIsMissing() async throws {
+        @Test func requireNamesMissingCollections() async throws {
             let (collection, _, source) = try embedded(1)
             let service = place.service { $0.packaged = [source] }
             try service.require([collection.id])

@@ -71,7 +71,7 @@ extension ServerTests {
                 collection.id, by: JSONSerialization.data(withJSONObject: members) + Data("\n".utf8) + payload)
         }
 
-        @Test func aPackagedSignatureRefusesAnUnsignedCache() async throws {
+        @Test func signedPackageRefusesUnsignedStoredState() async throws {
             let (collection, dumps) = try await packaged()
             try collection.put("b")
             let synced = client(collection)
@@ -93,7 +93,7 @@ extension ServerTests {
             #expect(try state(of: next) == collection.state())
         }
 
-        @Test func aSignedPackageRefusesAnUnsignedServer() async throws {
+        @Test func signedPackageRefusesUnsignedServerState() async throws {
             let (collection, dumps) = try await packaged()
             try collection.put("b")
             try await withoutSignatures(collection) {
@@ -111,7 +111,7 @@ extension ServerTests {
 
         /// A cache file that was signed is remembered if it cannot serve, until the storage is reset.
         @Test(arguments: ["damaged", "of a root that is no longer pinned"])
-        func unusableSignedCacheStillRefusesUnsigned(_ how: String) async throws {
+        func unusableSignedStoredStateRefusesUnsigned(_ how: String) async throws {
             let (collection, _) = try await packaged()
             try await client(collection).sync()
             if how == "damaged" {
@@ -136,7 +136,7 @@ extension ServerTests {
         }
 
         /// A directory that others may write to cannot take a signature away; the program itself can.
-        @Test func unsignedPackageOverASignedCache() async throws {
+        @Test func unsignedPackageOverSignedStoredState() async throws {
             let (collection, _) = try await packaged()
             try await client(collection).sync()
             try collection.put("b")

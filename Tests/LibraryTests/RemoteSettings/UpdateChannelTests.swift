@@ -60,7 +60,7 @@ struct UpdateChannelTests {
 
     /// A channel that cannot be is told, and not taken for one that nobody has configured.
     @Test(arguments: ["not a URL", "ftp://example.org/updates", ""])
-    func anEventStreamWithoutAURLIsTold(_ url: String) async throws {
+    func invalidEventStreamURLIsReported(_ url: String) async throws {
         let service = service { $0.updates = .init(channel: .eventStream(url: url)) }
         let told = Mutex<[(kind: UpdateEnd.Kind, status: UpdateStatus?)]>([])
         let listening = service.makeClient(collectionName: collection.id).listenForUpdates { [weak service] problem in
@@ -79,7 +79,7 @@ struct UpdateChannelTests {
     }
 
     /// Of a stream that ends and one that begins at the same time, the one that is left keeps the channel open.
-    @Test func aStreamThatBeginsWhileAnotherEndsIsListened() async throws {
+    @Test func overlappingChangesStreamsKeepChannelOpen() async throws {
         let service = service()
         let client = service.makeClient(collectionName: collection.id)
         var present = client.changes()
@@ -97,7 +97,7 @@ struct UpdateChannelTests {
 
     // MARK: Syncs
 
-    @Test func anAnnouncementIsSyncedAfterARandomMoment() async throws {
+    @Test func announcementIsSyncedAfterJitter() async throws {
         let (service, client) = try await listening()
         let before = place.server.polls.count
         try collection.put("a", ["value": 2])
@@ -131,7 +131,7 @@ struct UpdateChannelTests {
         withExtendedLifetime(service) {}
     }
 
-    @Test func collectionsWithoutClientsCostNothing() async throws {
+    @Test func announcementsWithoutClientAreIgnored() async throws {
         let (service, _) = try await listening()
         let before = place.server.polls.count
         let other = try place.server.makeCollection()
@@ -145,7 +145,7 @@ struct UpdateChannelTests {
     }
 
     /// A channel that keeps its last message only names the collections of that one.
-    @Test func theFirstEventOfAConnectionStandsForAllThatWasMissed() async throws {
+    @Test func firstEventSyncsAllMissedChanges() async throws {
         let (service, client) = try await listening()
         let other = try place.server.makeCollection()
         source.end()
@@ -159,7 +159,7 @@ struct UpdateChannelTests {
         withExtendedLifetime(service) {}
     }
 
-    @Test func theServersBackoffIsNeverPassed() async throws {
+    @Test func updateChannelObeysBackoff() async throws {
         let (service, client) = try await listening()
         place.server.inject([
             Fault("monitor", effect: .status(503), headers: ["Retry-After": "600"], times: 1)
@@ -177,7 +177,7 @@ struct UpdateChannelTests {
         withExtendedLifetime(service) {}
     }
 
-    @Test func aSyncThatFailsIsTriedAgain() async throws {
+    @Test func failedSyncOfAnnouncementIsRetried() async throws {
         let (service, client) = try await listening()
         place.server.inject([Fault("monitor", effect: .body("{}"), times: 1)])
         try collection.put("a", ["value": 2])
@@ -210,7 +210,7 @@ struct UpdateChannelTests {
 
     // MARK: Listeners
 
-    @Test func oneConnectionForAllWhoListen() async throws {
+    @Test func listenersShareOneConnection() async throws {
         let service = service()
         let other = try place.server.makeCollection()
         let first = service.makeClient(collectionName: collection.id)
@@ -233,7 +233,7 @@ struct UpdateChannelTests {
         #expect(source.most == 1)
     }
 
-    @Test func theConnectionIsClosedWithTheLastListener() async throws {
+    @Test func lastListenerClosesConnection() async throws {
         let service = service()
         let client = service.makeClient(collectionName: collection.id)
         var listening: [Subscription] = [client.listenForUpdates { _ in }, client.listenForUpdates { _ in }]
@@ -260,7 +260,7 @@ struct UpdateChannelTests {
         #expect(source.open == 0)
     }
 
-    @Test func aServiceThatNobodyHoldsClosesItsConnection() async throws {
+    @Test func releasedServiceClosesConnection() async throws {
         var service: RemoteSettingsService? = service()
         service?.startUpdates()
         await time.settle()
@@ -271,7 +271,7 @@ struct UpdateChannelTests {
     }
 
     /// A stream that nobody can feed any more does not keep the connection, even while it is being read.
-    @Test func streamsOfAClientThatIsGoneKeepNoConnection() async throws {
+    @Test func releasedClientClosesConnection() async throws {
         var client: RemoteSettingsClient? = service().makeClient(collectionName: collection.id)
         let streams = try #require(client.map { ($0.changes(), $0.recordUpdates()) })
         let readers = [Task { for await _ in streams.0 {} }, Task { for await _ in streams.1 {} }]
@@ -283,7 +283,7 @@ struct UpdateChannelTests {
         #expect(source.open == 0)
     }
 
-    @Test func pauseAndResume() async throws {
+    @Test func updateChannelPauseAndResume() async throws {
         let (service, client) = try await listening()
         service.pauseUpdates()
         await time.settle()
@@ -298,7 +298,7 @@ struct UpdateChannelTests {
         #expect(try await eventually { try state(of: client)?["a"] == monitor().milliseconds })
     }
 
-    @Test func anotherConfigurationHasAnotherChannel() async throws {
+    @Test func configurationChangeReplacesUpdateChannel() async throws {
         let (service, _) = try await listening()
         let other = ScriptedUpdates()
         try service.updateConfig(
@@ -317,7 +317,7 @@ struct UpdateChannelTests {
 
     private let down = Failure("https://h/updates", .unreachable("the server is down"))
 
-    @Test func thePausesDoubleAndTheFailureIsTold() async throws {
+    @Test func reconnectPausesDoubleAndFailureIsReported() async throws {
         let problems = Mutex<[UpdateProblem]>([])
         source.refuse(down)
         let service = service()
@@ -353,7 +353,7 @@ struct UpdateChannelTests {
         withExtendedLifetime(listening) {}
     }
 
-    @Test func countAndTimeAreKeptAcrossStarts() async throws {
+    @Test func reconnectFailuresAreKeptAcrossStarts() async throws {
         source.refuse(down)
         for start in 1...7 {
             let service = service()
@@ -397,7 +397,7 @@ struct UpdateChannelTests {
         }
     }
 
-    @Test func aPauseThatTheServerAsksForIsObeyed() async throws {
+    @Test func updateChannelObeysRetryAfter() async throws {
         let (service, client) = try await listening()
         await time.pass(.seconds(61))
         source.send(.event(.pause(.retryAfter(seconds: 600))))
@@ -416,7 +416,7 @@ struct UpdateChannelTests {
         withExtendedLifetime(client) {}
     }
 
-    @Test func listenersSurviveAChangeOfTheNetwork() async throws {
+    @Test func updateListenersSurviveNetworkChange() async throws {
         let (service, client) = try await listening()
         let received = Mutex(0)
         let task = Task { for await _ in client.changes() { received.withLock { $0 += 1 } } }

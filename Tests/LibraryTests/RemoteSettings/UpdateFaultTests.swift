@@ -76,7 +76,7 @@ struct UpdateFaultTests {
         try state(of: client)?["a"].map { try place.server.monitorTimestamp().milliseconds == $0 } ?? false
     }
 
-    @Test func noFaultOfTheNetworkHidesAChange() async throws {
+    @Test func updateStreamFaultsHideNoChange() async throws {
         events.greet("retry: 5000\n\n" + (try update()))
         service.startUpdates()
         try await until("the first connection") { try isCurrent() && events.open == 1 }
@@ -99,7 +99,7 @@ struct UpdateFaultTests {
         try await until("the end") { events.open == 0 }
     }
 
-    @Test func aStreamWithoutEndIsNotRead() async throws {
+    @Test func endlessEventStreamLineIsRefused() async throws {
         events.greet("data: " + String(repeating: "x", count: 200_000))
         service.startUpdates()
         try await until("the endless line") {

@@ -20,7 +20,7 @@ struct UptakeStatusTests {
         (.invalidURL("x"), .networkError), (.insecure, .networkError),
     ]
 
-    @Test func everyHTTPError() {
+    @Test func uptakeStatusOfHTTPErrors() {
         for (reason, status) in Self.httpReasons {
             let error = Failure("https://example.org/", reason)
             #expect(Status(error) == status, "\(reason)")
@@ -30,7 +30,7 @@ struct UptakeStatusTests {
         #expect(Status(missing) == .serverError && SyncUptake(.serverError, missing).httpStatus == 404)
     }
 
-    @Test func everyFaultOfAState() {
+    @Test func uptakeStatusOfInvalidStates() {
         let (old, new) = (Timestamp(milliseconds: 1), Timestamp(milliseconds: 2))
         #expect(Status(Failure.changeset(Failure(.tooDeep(limit: 1), at: 0), url: "u")) == .parseError)
         #expect(Status(Failure.changeset(.missing("changes"), url: "u")) == .contentError)
@@ -43,7 +43,7 @@ struct UptakeStatusTests {
         #expect(Status(Failure.cutShort(url: "u", received: 1, total: 2)) == .signError)
     }
 
-    @Test func signaturesAndChains() throws {
+    @Test func uptakeStatusOfSignatureErrors() throws {
         let collection = try CollectionID("main/x")
         let signer = SignerName("example.org")
         func failed(_ reasons: Failure...) -> Failure {
@@ -79,7 +79,7 @@ struct UptakeStatusTests {
         #expect(Status(failed(.signatureMismatch(signer: signer), .emptyChain)) == .certificateError)
     }
 
-    @Test func everythingElse() {
+    @Test func uptakeStatusOfOtherErrors() {
         struct Unknown: Error {}
         #expect(Status(RemoteSettingsError.offline(reason: "x")) == .networkError)
         #expect(Status(RemoteSettingsError.backoff(.seconds(1))) == .backoff)

@@ -28,7 +28,7 @@ struct RemoteSettingsProviderTests {
     }
 
     @available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
-    @Test func isAProviderLikeAnyOther() async throws {
+    @Test func providerPassesConformanceTest() async throws {
         let values: [String: Any] = [
             "string": "Hello", "int": 42, "double": 3.14, "bool": true, "bytes": "bWFnaWM=",
             "stringy.array": ["Hello", "World"], "inty.array": [42, 24], "doubly.array": [3.14, 2.72],
@@ -45,7 +45,7 @@ struct RemoteSettingsProviderTests {
     }
 
     @available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
-    @Test func textsHoldOtherTypesAndNothingElseIsConverted() async throws {
+    @Test func providerConvertsOnlyTexts() async throws {
         for (key, value) in ["n": "24", "t": "true", "yes": "yes", "one": 1, "half": 1.5, "null": "x"] as [String: Any]
         {
             try collection.put(parameter: key, value)
@@ -64,7 +64,7 @@ struct RemoteSettingsProviderTests {
     }
 
     @available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
-    @Test func aContextForEachCall() async throws {
+    @Test func providerContextPerCall() async throws {
         try collection.put(parameter: "flag", false)
         try collection.put(parameter: "flag", true, filter: "env.country == 'de' && env.seats > 5")
         let config = ConfigReader(provider: try await synced())
@@ -74,7 +74,7 @@ struct RemoteSettingsProviderTests {
     }
 
     @available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
-    @Test func secretsAreNotShown() async throws {
+    @Test func providerSecretsAreRedacted() async throws {
         try collection.put(parameter: "token", ["abc"])
         let client = service.makeClient(collectionName: collection.name)
         try await client.sync()
@@ -88,7 +88,7 @@ struct RemoteSettingsProviderTests {
     }
 
     @available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
-    @Test func aSnapshotIsOneState() async throws {
+    @Test func providerSnapshotIsOneState() async throws {
         try collection.put(parameter: "a", 1)
         try collection.put(parameter: "b", 1)
         let provider = try await synced()
@@ -104,7 +104,7 @@ struct RemoteSettingsProviderTests {
     }
 
     @available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
-    @Test func manyKeysAreFetchedWithOneSync() async throws {
+    @Test func providerFetchesManyKeysWithOneSync() async throws {
         let keys = (0..<20).map { "key\($0)" }
         for key in keys { try collection.put(parameter: key, key) }
         let provider = RemoteSettingsProvider(client: service.makeClient(collectionName: collection.name))
@@ -128,7 +128,7 @@ struct RemoteSettingsProviderTests {
     }
 
     @available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
-    @Test func whoWatchesSeesEachChangeOnce() async throws {
+    @Test func providerWatchSeesEachChangeOnce() async throws {
         try collection.put(parameter: "a", 1)
         let provider = try await synced()
         let client = service.makeClient(collectionName: collection.name)
@@ -149,7 +149,7 @@ struct RemoteSettingsProviderTests {
     }
 
     @available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
-    @Test func withoutAStateTheNextProviderIsAsked() throws {
+    @Test func providerWithoutStateFallsThrough() throws {
         let client = service.makeClient(collectionName: collection.name)
         let config = ConfigReader(providers: [
             RemoteSettingsProvider(client: client), InMemoryProvider(values: ["a": 7]),
@@ -158,7 +158,7 @@ struct RemoteSettingsProviderTests {
     }
 
     @available(macOS 15, iOS 18, tvOS 18, watchOS 11, visionOS 2, *)
-    @Test func recordsThatAreNoParametersAreAnError() async throws {
+    @Test func providerRefusesNonParameterRecords() async throws {
         try collection.put("a", ["name": "x"])
         let provider = try await synced()
         #expect(throws: (any Error).self) { try provider.value(forKey: AbsoluteConfigKey(["a"]), type: .int) }

@@ -57,14 +57,14 @@ struct EndlessAnswerTests {
         await #expect(throws: Failure.self) { try await body() }?.reason
     }
 
-    @Test func emptyBlocksOfGzip() async {
+    @Test func endlessEmptyGzipBlocksAreRefused() async {
         let client = client(EndlessTransport.emptyBlocks(clock, inEach: 1000)) { $0.wireExcessBytes = 100_000 }
         let limit = Limits().monitorBytes + 100_000
         #expect(await reason { _ = try await client.monitor() } == .tooLargeOnTheWire(limit: limit))
         #expect(client.metrics.requests == 1 && client.metrics.bodyBytes == 0)
     }
 
-    @Test func theBodyOfAnErrorToo() async {
+    @Test func endlessErrorBodyIsRefused() async {
         struct Failing: HTTPTransport {
             let endless: EndlessTransport
 
@@ -78,31 +78,31 @@ struct EndlessAnswerTests {
         #expect(await reason { _ = try await client.rootDocument() } == .status(404, body: ""))
     }
 
-    @Test func emptyBlocksOfGzipInATrickle() async {
+    @Test func trickledGzipBlocksTimeOut() async {
         let client = client(EndlessTransport.emptyBlocks(clock, inEach: 1, every: .seconds(9)))
         #expect(await reason { _ = try await client.monitor() } == .tooSlow(leastBytesPerSecond: 256, seconds: 60))
         #expect(client.metrics.requests == 2)
     }
 
-    @Test func aByteEveryNineSeconds() async {
+    @Test func trickledBodyTimesOut() async {
         let client = client(EndlessTransport(clock: clock, piece: [1], every: .seconds(9)))
         #expect(await reason { _ = try await client.monitor() } == .tooSlow(leastBytesPerSecond: 256, seconds: 60))
     }
 
-    @Test func aFastBeginningDoesNotExcuseATrickle() async {
+    @Test func trickleAfterFastStartTimesOut() async {
         let beginning = [UInt8](repeating: 0, count: 1 << 20)
         let client = client(EndlessTransport(clock: clock, first: beginning, piece: [1], every: .seconds(9)))
         #expect(await reason { _ = try await client.monitor() } == .tooSlow(leastBytesPerSecond: 256, seconds: 60))
     }
 
     /// Fast enough, and still not to be waited for: repetitions are part of the time.
-    @Test func aDocumentHasItsTime() async {
+    @Test func documentTimeLimit() async {
         let client = client(EndlessTransport(clock: clock, piece: Array(repeating: 1, count: 4096), every: .seconds(9)))
         #expect(await reason { _ = try await client.monitor() } == .timeout(.answer, seconds: 600))
         #expect(client.metrics.requests == 1)
     }
 
-    @Test func repetitionsArePartOfTheTime() async {
+    @Test func documentTimeoutIncludesRetries() async {
         struct Silent: HTTPTransport {
             let clock: RecordingClock
 
@@ -119,7 +119,7 @@ struct EndlessAnswerTests {
         #expect(client.metrics.requests == 4)
     }
 
-    @Test func aDownloadHasItsTime() async throws {
+    @Test func downloadTimeout() async throws {
         let client = client(EndlessTransport(clock: clock, piece: Array(repeating: 1, count: 4096), every: .seconds(9)))
         {
             $0.downloadSeconds = 1000
@@ -131,7 +131,7 @@ struct EndlessAnswerTests {
         #expect(client.metrics.requests == 1)
     }
 
-    @Test func aReaderThatTakesItsTimeIsNotATrickle() async throws {
+    @Test func slowReaderIsNoServerTimeout() async throws {
         struct DiskFull: Error {}
         let client = client(EndlessTransport(clock: clock, piece: [1, 2, 3, 4], every: .milliseconds(1)))
         let base = try AttachmentsURL("https://cdn.example/", of: .production)
@@ -146,7 +146,7 @@ struct EndlessAnswerTests {
         }
     }
 
-    @Test func aRunHasItsTime() async throws {
+    @Test func runTimeout() async throws {
         let transport = ScriptedTransport([.answer(200), .answer(200), .answer(200)])
         let client = client(transport) { $0.runSeconds = 100 }
         _ = try await client.rootDocument()
@@ -158,7 +158,7 @@ struct EndlessAnswerTests {
         _ = try await client.startingRun().rootDocument()
     }
 
-    @Test func aRunEndsInTheMiddleOfAnAnswer() async {
+    @Test func runTimeoutDuringAnswer() async {
         let client = client(EndlessTransport(clock: clock, piece: Array(repeating: 1, count: 4096), every: .seconds(9)))
         {
             $0.runSeconds = 100
@@ -188,7 +188,7 @@ struct ExtremeNumberTests {
     }
 
     @Test(arguments: numbers, [200, 204, 206, 302, 404, 416, 503])
-    func inEveryHeader(_ number: String, _ status: Int) async throws {
+    func hugeNumbersInHeaders(_ number: String, _ status: Int) async throws {
         let values = [number, "bytes \(number)-\(number)/\(number)", "bytes 1-\(number)/*", "bytes */\(number)"]
         for value in values {
             let fields = ["Content-Length", "Content-Range", "Retry-After", "Backoff"].map {
@@ -207,7 +207,7 @@ struct ExtremeNumberTests {
         }
     }
 
-    @Test(arguments: numbers) func holdsOfAnEarlierRun(_ number: String) async throws {
+    @Test(arguments: numbers) func hugeBackoffOfEarlierRun(_ number: String) async throws {
         let until = Timestamp(number) ?? Timestamp(milliseconds: .max)
         let client = ServerClient(
             server: .production, transport: ScriptedTransport([.answer(200)]),

@@ -98,7 +98,7 @@ struct HTTPURLTests {
     }
 
     /// Each quote is three bytes once it is percent-encoded, so that a short text becomes a URL beyond the limit.
-    @Test func lengthIsThatOfTheEncodedURL() throws {
+    @Test func urlLengthLimitCountsEncodedBytes() throws {
         let quotes = { String(repeating: "\"", count: $0) }
         let base = try HTTPURL("https://example.org:8443/v1/")
         let room = 8192 - "\(base)".utf8.count

@@ -15,7 +15,7 @@ struct PercentEncodingTests {
     }
 
     @Test(arguments: ["%", "%2", "a%", "%zz", "%2x", "100% sure"])
-    func aPercentSignWithoutDigitsIsNotCompleted(_ text: String) {
+    func incompletePercentSignIsRefused(_ text: String) {
         #expect(PercentEncoding.complete(text) == nil)
     }
 
@@ -27,7 +27,7 @@ struct PercentEncodingTests {
         #expect(PercentEncoding.decode(text) == expected)
     }
 
-    @Test func everyByteComesBack() {
+    @Test func percentEncodingRoundTrip() {
         for byte in UInt8.min...0x7F {
             let text = String(decoding: [byte], as: UTF8.self)
             guard let encoded = PercentEncoding.complete(text) else {
@@ -44,7 +44,7 @@ struct PercentEncodingTests {
         (951_782_400_000, "Tue, 29 Feb 2000 00:00:00 GMT"), (1_767_225_599_999, "Wed, 31 Dec 2025 23:59:59 GMT"),
         (253_402_300_799_000, "Fri, 31 Dec 9999 23:59:59 GMT"),
     ])
-    func datesAreWrittenAsTheyAreRead(_ milliseconds: UInt64, _ text: String) {
+    func httpDateRoundTrip(_ milliseconds: UInt64, _ text: String) {
         let time = Timestamp(milliseconds: milliseconds)
         #expect(HTTPDate.text(time) == text)
         #expect(HTTPDate.parse(text, now: time)?.seconds == time.seconds)

@@ -115,7 +115,7 @@ struct RepetitionTests {
         #expect(transport.requests.count == 1)
     }
 
-    @Test func aDocumentShorterThanAnnouncedIsTruncated() async {
+    @Test func documentShorterThanContentLength() async {
         let answer = ScriptedTransport.Step.answer(200, [.init("Content-Length", "10")], body: "short")
         let transport = ScriptedTransport([answer, answer, answer, answer])
         #expect(await reason(of: client(transport)) == .truncated(expected: 10, received: 5))
@@ -123,7 +123,7 @@ struct RepetitionTests {
     }
 
     @Test(arguments: ["http://firefox.settings.services.mozilla.com/v2/", "//x/", "http://localhost/"])
-    func neverDownwards(_ location: String) async {
+    func redirectFromHTTPSToHTTPIsRefused(_ location: String) async {
         let transport = ScriptedTransport([.answer(301, [.init("Location", location)]), .answer(200)])
         let why = await reason(of: client(transport))
         if location.hasPrefix("http:") {
@@ -135,7 +135,7 @@ struct RepetitionTests {
         }
     }
 
-    @Test func upwardsIsAllowed() async throws {
+    @Test func redirectFromHTTPToHTTPSIsFollowed() async throws {
         let transport = ScriptedTransport([.answer(308, [.init("Location", "https://other/v1/")]), .answer(200)])
         #expect(await reason(of: client(transport, server: try ServerURL("http://localhost/v1"))) == nil)
         let transport2 = ScriptedTransport([.answer(308, [.init("Location", "http://other/v1/")]), .answer(200)])
@@ -143,7 +143,7 @@ struct RepetitionTests {
         #expect(await reason(of: client(transport2, server: allowed)) == nil)
     }
 
-    @Test func theLongerOfBackoffAndRetryAfterCounts() async {
+    @Test func longerOfBackoffAndRetryAfter() async {
         let transport = ScriptedTransport(
             [.answer(200, [.init("Backoff", "30"), .init("Retry-After", "90")]), .answer(200)])
         let client = client(transport)
@@ -156,7 +156,7 @@ struct RepetitionTests {
 
     /// A server that asks for a pause with every answer would else never be asked a second thing.
     @Test(arguments: ["Backoff", "Retry-After"])
-    func aRunThatHasBegunFinishesAtAGentlerPace(_ header: String) async {
+    func backoffSlowsTheRunUnderWay(_ header: String) async {
         let answer = ScriptedTransport.Step.answer(200, [.init(header, "10")])
         let transport = ScriptedTransport([answer, answer, answer, answer])
         let client = client(transport)
@@ -172,7 +172,7 @@ struct RepetitionTests {
         #expect(transport.requests.count == 4)
     }
 
-    @Test func requestsAtOnceKeepThePaceToo() async {
+    @Test func backoffSlowsParallelRequests() async {
         let answer = ScriptedTransport.Step.answer(200, [.init("Backoff", "10")])
         let transport = ScriptedTransport(Array(repeating: answer, count: 9))
         let client = client(transport)
@@ -186,7 +186,7 @@ struct RepetitionTests {
         #expect(clock.now.elapsed(since: start) >= pause * 8)
     }
 
-    @Test func aRefusalStopsEveryRunUnderWay() async {
+    @Test func refusalWithRetryAfterStopsAllRuns() async {
         let transport = ScriptedTransport([.answer(503, [.init("Retry-After", "60")])])
         let client = client(transport)
         let other = client.startingRun()
@@ -197,7 +197,7 @@ struct RepetitionTests {
         #expect(transport.requests.count == 1)
     }
 
-    @Test func retryAfterOnAPermanentErrorStopsTheRun() async {
+    @Test func retryAfterOnNotFoundStopsTheRun() async {
         let transport = ScriptedTransport([.answer(404, [.init("Retry-After", "60")])])
         let client = client(transport)
         #expect(await reason(of: client) == .status(404, body: ""))
@@ -205,7 +205,7 @@ struct RepetitionTests {
         #expect(transport.requests.count == 1)
     }
 
-    @Test func holdsAreBounded() async {
+    @Test func backoffIsBoundedToOneDay() async {
         for value in ["999999999", "99999999999999999999999", "Fri, 01 Jan 9999 00:00:00 GMT"] {
             let transport = ScriptedTransport([.answer(503, [.init("Retry-After", value)])])
             #expect(
@@ -215,7 +215,7 @@ struct RepetitionTests {
     }
 
     @Test(arguments: ["0", "-5", "soon", "", "1.5", "Fri, 01 Jan 1999 00:00:00 GMT"])
-    func noHold(_ value: String) async {
+    func invalidBackoffValuesAreIgnored(_ value: String) async {
         let transport = ScriptedTransport(
             [.answer(200, [.init("Retry-After", value), .init("Backoff", value)]), .answer(200)])
         let client = client(transport)
@@ -224,7 +224,7 @@ struct RepetitionTests {
         #expect(await reason(of: client) == nil)
     }
 
-    @Test func aDateCountsByTheServersClock() async {
+    @Test func retryAfterDateUsesServerClock() async {
         let transport = ScriptedTransport([
             .answer(
                 503,
@@ -238,27 +238,27 @@ struct RepetitionTests {
                 == .backoff(until: clock.now.advanced(by: .seconds(100)), seconds: 100))
     }
 
-    @Test func holdOfAnotherOriginDoesNotCount() async {
+    @Test func backoffOfOtherOriginIsIgnored() async {
         let held = BackoffState([.init(origin: "https://cdn.example", until: clock.now.advanced(by: .seconds(99)))])
         let transport = ScriptedTransport([.answer(200)])
         #expect(await reason(of: client(transport, backoff: held)) == nil)
     }
 
-    @Test func holdFromAClockThatWasWrongIsForgotten() async {
+    @Test func backoffFromWrongClockIsForgotten() async {
         let held = BackoffState(
             [.init(origin: ServerURL.production.url.origin, until: clock.now.advanced(by: .seconds(9_000_000)))])
         let transport = ScriptedTransport([.answer(200)])
         #expect(await reason(of: client(transport, backoff: held)) == nil)
     }
 
-    @Test func permanentErrorIsReportedInSpiteOfAHold() async {
+    @Test func permanentErrorWithBackoffIsReported() async {
         let transport = ScriptedTransport([.answer(404, [.init("Backoff", "60")], body: "no such thing")])
         let client = client(transport)
         #expect(await reason(of: client) == .status(404, body: "no such thing"))
         #expect(client.backoff.holds.count == 1)
     }
 
-    @Test func backoffStateIsAValue() {
+    @Test func backoffStateMergesHolds() {
         let early = Timestamp(milliseconds: 1000)
         let late = Timestamp(milliseconds: 2000)
         let state = BackoffState([
@@ -275,7 +275,7 @@ struct RepetitionTests {
         #expect(kept.count == 256 && Set(kept) == Set(many.suffix(256)))
     }
 
-    @Test func eachFailureIsReported() async {
+    @Test func eachRetryIsReported() async {
         let events = Mutex<[HTTPEvent]>([])
         let transport = ScriptedTransport([.failure(.unreachable("x")), .answer(200)])
         _ = await reason(of: client(transport, random: 0) { event in events.withLock { $0.append(event) } })

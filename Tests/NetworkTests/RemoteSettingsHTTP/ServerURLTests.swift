@@ -38,7 +38,7 @@ struct ServerURLTests {
         #expect(try ServerURL("http://host/v1", allowPlainHTTP: true).description == "http://host/v1")
     }
 
-    @Test func attachmentsOfASecureServerAreSecure() throws {
+    @Test func attachmentsURLMustBeHTTPS() throws {
         let server = try ServerURL("https://host/v1")
         #expect(try AttachmentsURL("https://cdn.example/", of: server).description == "https://cdn.example/")
         #expect(try AttachmentsURL("https://cdn.example/x", of: server).description == "https://cdn.example/x/")

@@ -50,7 +50,7 @@ struct UpdateStreamTests {
         return found
     }
 
-    @Test func messagesComeInTheirOrder() async throws {
+    @Test func updateStreamMessagesAreOrdered() async throws {
         let update = UpdateEvent.update(timestamp: Timestamp(milliseconds: 5), collections: nil)
         let transport = StreamTransport(
             (
@@ -72,7 +72,7 @@ struct UpdateStreamTests {
         #expect(request.idleTimeout == .seconds(3600))
     }
 
-    @Test func redirectsAreFollowedAndKeepTheirRules() async throws {
+    @Test func updateStreamFollowsSafeRedirects() async throws {
         let transport = StreamTransport(
             (307, [("Location", "https://events.test/stream")], []), (200, [type], [": hi\n"]))
         #expect(try await messages(try await client(transport).updates()) == [.heartbeat])
@@ -83,7 +83,7 @@ struct UpdateStreamTests {
         await #expect(throws: Failure(plain, .insecure)) { try await client(insecure).updates(at: plain) }
     }
 
-    @Test func whatIsNoEventStreamIsRefused() async throws {
+    @Test func nonEventStreamAnswerIsRefused() async throws {
         for (status, type) in [(200, "text/html"), (200, ""), (204, "text/event-stream"), (404, "text/event-stream")] {
             let transport = StreamTransport((status, [("Content-Type", type)], ["data: {\"timestamp\":5}\n\n"]))
             await #expect(throws: Failure.self) { try await client(transport).updates() }
@@ -92,7 +92,7 @@ struct UpdateStreamTests {
         await #expect(throws: Failure.self) { try await messages(try await client(long).updates()) }
     }
 
-    @Test func aServerThatAskedForAPauseIsNotAsked() async throws {
+    @Test func updateStreamObeysRetryAfter() async throws {
         let transport = StreamTransport((503, [("Retry-After", "600")], []), (200, [type], []))
         let client = try client(transport)
         for _ in 0..<2 {

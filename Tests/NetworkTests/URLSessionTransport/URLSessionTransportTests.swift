@@ -52,7 +52,7 @@ struct URLSessionTransportTests {
         #expect(sizes == Array(repeating: document.count, count: 50))
     }
 
-    @Test func redirectsAreTheCallers() async throws {
+    @Test func urlSessionLeavesRedirectsToClient() async throws {
         let client = try server.client("moved")
         let answer = try await client.rootDocument()
         #expect(answer.body == Bytes(document))
@@ -62,7 +62,7 @@ struct URLSessionTransportTests {
         #expect(await failure { try await loop.rootDocument() }?.reason == .redirectLoop)
     }
 
-    @Test func statusesAreAnswers() async throws {
+    @Test func urlSessionReturnsErrorStatuses() async throws {
         let client = try server.client(server.raw("HTTP/1.1 404 Not Found\r\nContent-Length: 4\r\n\r\ngone"))
         #expect(await failure { try await client.rootDocument() }?.reason == .status(404, body: "gone"))
     }
@@ -94,7 +94,7 @@ struct URLSessionTransportTests {
     }
 
     /// The uptime grows with every look at it.
-    @Test func anAnswerHasItsTime() async throws {
+    @Test func urlSessionAnswerTimeout() async throws {
         let looks = Mutex(0)
         let environment = HTTPEnvironment(
             now: HTTPEnvironment.system.now, sleep: { _ in }, random: { 0 },
@@ -111,7 +111,7 @@ struct URLSessionTransportTests {
 
     /// A compressed body may keep the connection busy and yield nothing, which `URLSession`'s own time-out does not
     /// see.
-    @Test func aBodyThatYieldsNothingStalls() async throws {
+    @Test func urlSessionStalledBodyTimesOut() async throws {
         let request = HTTPRequest(
             url: try HTTPURL("https://nobody.invalid/"), headers: HTTPHeaders(), headTimeout: .zero,
             idleTimeout: .milliseconds(1))
@@ -172,7 +172,7 @@ struct URLSessionTransportTests {
     private static func isMisreadByTheSystem(_: Lie) -> Bool { false }
     #endif
 
-    @Test func nobodyListens() async throws {
+    @Test func urlSessionRefusedConnection() async throws {
         let nobody = ServerClient(
             server: try ServerURL("http://127.0.0.1:1/v1"), transport: server.transport,
             userAgent: UserAgent(name: "tests", version: "1"), limits: Self.limits { _ in })

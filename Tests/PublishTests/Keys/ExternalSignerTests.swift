@@ -33,7 +33,7 @@ import Testing
             .verify(signer.signature(over: payload), over: payload)
     }
 
-    @Test func eitherFormOfASignatureIsTaken() async throws {
+    @Test func externalSignatureInDEROrRawForm() async throws {
         try await withKeys { keys, root in
             #expect(try !FileStore.exists(keys.keyPath(.signer)))
             #expect(try keys.status([:]).entries.map(\.key) == [.here, .here, .elsewhere])
@@ -48,7 +48,7 @@ import Testing
         }
     }
 
-    @Test func whatTheCertificatesKeyDidNotMakeIsRefused() async throws {
+    @Test func externalSignatureOfOtherKeyIsRefused() async throws {
         try await withKeys { keys, _ in
             let other = P384.Signing.PrivateKey()
             let form = "which are neither a DER signature nor the 96 bytes of r and s"
@@ -73,7 +73,7 @@ import Testing
         }
     }
 
-    @Test func renewingKeepsTheKeyThatIsElsewhere() async throws {
+    @Test func renewalKeepsExternalKey() async throws {
         try await withKeys { keys, root in
             let before = try FileStore.read(keys.certificatePath(.signer), limit: 65_536)
             try keys.renew(
@@ -97,7 +97,7 @@ import Testing
         }
     }
 
-    @Test func onlyAP384PublicKeyIsTaken() throws {
+    @Test func externalKeyMustBeP384() throws {
         let pem = key.publicKey.pemRepresentation
         for (text, found) in [
             ("", "there is no public key in PEM format"),

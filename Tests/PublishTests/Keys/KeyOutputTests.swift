@@ -14,7 +14,7 @@ import Testing
         try body(path, keys)
     }
 
-    @Test func noFileOfAnyDirectoryOfKeysIsReplaced() throws {
+    @Test func outputReplacesNoFileOfKeyDirectory() throws {
         try withKeys { root, keys in
             let names = try #require(try FileStore.list(keys.path))
             #expect(names.count == 7)
@@ -30,7 +30,7 @@ import Testing
         }
     }
 
-    @Test func noPrivateKeyIsReplacedWhateverItsName() throws {
+    @Test func outputReplacesNoPrivateKey() throws {
         try withKeys { root, keys in
             let key = try #require(try FileStore.read(keys.keyPath(.root), limit: 65_536))
             try FileStore.replace("\(root)/saved", with: Bytes(utf8: "text\n\(key.text)"))
@@ -45,7 +45,7 @@ import Testing
         }
     }
 
-    @Test func anyOtherFileIsFree() throws {
+    @Test func outputMayReplaceFilesWithoutKeys() throws {
         try withKeys { root, keys in
             try FileStore.replace("\(root)/request.pem", with: Bytes(utf8: "-----BEGIN CERTIFICATE REQUEST-----"))
             for path in ["\(root)/request.pem", "\(root)/chain.pem", "\(keys.path)/request.pem", "new.pem"] {

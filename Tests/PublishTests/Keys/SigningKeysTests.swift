@@ -92,7 +92,7 @@ import Testing
     }
 
     /// Every state that a killed renewal can leave signs, and the next change puts it in order.
-    @Test func renewalThatWasKilledLeavesKeysThatWork() throws {
+    @Test func killedRenewalLeavesUsableKeys() throws {
         try inDirectory { keys in
             let root = try keys.create(.init(), now: now)
             let files = [keys.keyPath(.signer), keys.certificatePath(.signer)]
@@ -119,7 +119,7 @@ import Testing
         }
     }
 
-    @Test func onlyOneProcessChangesTheKeys() throws {
+    @Test func keyDirectoryIsLockedForChanges() throws {
         try inDirectory { keys in
             _ = try keys.create(.init(), now: now)
             let before = try keys.signer([:]).chain
@@ -136,7 +136,7 @@ import Testing
     }
 
     /// Readers of a directory whose keys are renewed all the time never see a key and a chain that are not together.
-    @Test func readersSeeAKeyWithItsChain() async throws {
+    @Test func keyAndChainMatchDuringRenewal() async throws {
         let path = try FileStore.makeUniqueDirectory(FileStore.temporaryDirectory + "/keys")
         defer { try? FileStore.removeTree(path) }
         let keys = KeyDirectory("\(path)/keys")
@@ -153,7 +153,7 @@ import Testing
     }
 
     /// `.gitignore` has one line, so that no file with a key in it may end otherwise, however it came to be.
-    @Test func everyFileWithAKeyIsIgnored() throws {
+    @Test func keyFilesAreInGitignore() throws {
         try inDirectory { keys in
             try FileStore.makeDirectories(keys.path)
             try FileStore.replace("\(keys.path)/.gitignore", with: Bytes(utf8: "*.old"))
@@ -168,7 +168,7 @@ import Testing
         }
     }
 
-    @Test func whatAKilledCreationLeftIsRemovedOnceItsMakerIsGone() throws {
+    @Test func killedKeyCreationIsCleanedUp() throws {
         try inDirectory { keys in
             let digits = String(repeating: "a", count: 15)
             let (left, alive, other) = (
@@ -182,7 +182,7 @@ import Testing
         }
     }
 
-    @Test(arguments: [-800, -2, 1200, 9000]) func aWrongClockReplacesNoCertificate(_ days: Int) throws {
+    @Test(arguments: [-800, -2, 1200, 9000]) func renewalWithWrongClockIsRefused(_ days: Int) throws {
         try inDirectory { keys in
             let root = try keys.create(.init(), now: now)
             let wrong = now.advanced(by: .seconds(days * 86_400))
@@ -200,7 +200,7 @@ import Testing
     }
 
     /// The new signing certificate would have expired already.
-    @Test func aRenewalThatFailsReplacesNoIntermediate() throws {
+    @Test func failedRenewalKeepsIntermediate() throws {
         try inDirectory { keys in
             _ = try keys.create(.init(), now: now)
             let paths = [CertificateRole.intermediate, .signer].flatMap {
@@ -216,7 +216,7 @@ import Testing
     }
 
     @Test(arguments: ["Grüße.example.org", "", "a..b", "-\u{0D}", "a b", String(repeating: "a", count: 65), "\u{10}"])
-    func aSignersNameIsADNSName(_ name: String) throws {
+    func signerNameMustBeDNSName(_ name: String) throws {
         try inDirectory { keys in
             let refused = #expect(throws: Failure.self) { try keys.request(.signer, named: name) }
             #expect(refused?.description.contains("DNS name") == true)
@@ -228,7 +228,7 @@ import Testing
         }
     }
 
-    @Test func otherNamesMayHaveAnyLettersThatAreSeen() throws {
+    @Test func certificateNamesMayBeUnicode() throws {
         try inDirectory { keys in
             var plan = KeyDirectory.Plan()
             plan.name = "Grüße 世界"
@@ -249,7 +249,7 @@ import Testing
         try keys.issue(request, as: role, named: name ?? request.name, days: 30, environment: [:], now: now)
     }
 
-    @Test func offlineHolderIssuesWhatIsRequested() throws {
+    @Test func offlineKeyIssuesRequestedCertificate() throws {
         try inDirectory { offline in
             try inDirectory { online in
                 let root = try offline.create(.init(), now: now)
@@ -286,7 +286,7 @@ import Testing
         }
     }
 
-    @Test func aNameThatTheHolderDidNotConfirmIsNotIssued() throws {
+    @Test func unconfirmedCertificateNameIsNotIssued() throws {
         try inDirectory { keys in
             _ = try keys.create(.init(), now: now)
             let request = try CertificateRequest(named: "evil.example.org", key: PrivateKey())
@@ -302,7 +302,7 @@ import Testing
     }
 
     @Test(arguments: [CertificateRole.intermediate, .signer])
-    func whatAForeignRootIssuedIsTakenOverOnlyAsAChangeOfRoot(_ role: CertificateRole) throws {
+    func certificateOfOtherRootNeedsRootChange(_ role: CertificateRole) throws {
         try inDirectory { first in
             try inDirectory { second in
                 try inDirectory { online in
@@ -334,7 +334,7 @@ import Testing
         }
     }
 
-    @Test func aCertificateUnderAnotherNameIsNotTakenOver() throws {
+    @Test func certificateWithOtherNameIsNotInstalled() throws {
         try inDirectory { offline in
             try inDirectory { online in
                 let root = try offline.create(.init(), now: now)
@@ -356,7 +356,7 @@ import Testing
     }
 
     /// A secret that a CI service does not have is an empty variable there.
-    @Test func emptyVariablesCountAsNone() throws {
+    @Test func emptyKeyVariablesAreIgnored() throws {
         try inDirectory { keys in
             _ = try keys.create(.init(), now: now)
             let variables = CertificateRole.allCases.map(KeyDirectory.variable) + [KeyDirectory.chainVariable]
@@ -397,7 +397,7 @@ import Testing
         -----END EC PRIVATE KEY-----
         """,
     ])
-    func whatIsNoKeyIsRefused(_ text: String) {
+    func invalidPrivateKeyIsRefused(_ text: String) {
         #expect(throws: Failure.self) { try PrivateKey(pem: Bytes(utf8: text), place: "key") }
     }
 

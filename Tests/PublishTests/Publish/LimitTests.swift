@@ -30,7 +30,7 @@ import Testing
         }
     }
 
-    @Test(arguments: Limit.allCases) func checkAndPublishSayTheSame(_ limit: Limit) async throws {
+    @Test(arguments: Limit.allCases) func checkAndPublishAgreeOnLimits(_ limit: Limit) async throws {
         let place = try PublishingPlace(at: now)
         var answers: Set<Bool> = []
         for size in limit.sizes {

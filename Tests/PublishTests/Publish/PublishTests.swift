@@ -8,7 +8,7 @@ import Testing
     private let now = Timestamp(milliseconds: 1_780_000_000_000)
     private let day = Duration.seconds(86_400)
 
-    @Test func onlyWhatChangedGetsANewTimestamp() async throws {
+    @Test func publishStampsOnlyChangedRecords() async throws {
         let place = try PublishingPlace(at: now)
         try place.write("records: {a: {v: 1}, b: {v: 1.0}, c: {v: [1, {x: é}]}}")
         #expect(try await place.publish(at: now).status == .created)
@@ -22,7 +22,7 @@ import Testing
         try place.verify()
     }
 
-    @Test func unchangedSourcesChangeNoByte() async throws {
+    @Test func publishOfUnchangedSourcesWritesNothing() async throws {
         let place = try PublishingPlace(at: now)
         try place.write("records: {a: {v: 1e2, w: 0.1}, b: {filter_expression: env.x == 1}}")
         try await place.publish(at: now)
@@ -47,7 +47,7 @@ import Testing
         try place.verify()
     }
 
-    @Test func clockThatIsALittleBehindStillMovesForward() async throws {
+    @Test func publishWithClockBehindMovesForward() async throws {
         let place = try PublishingPlace(at: now)
         try place.write("records: {a: {v: 1}}")
         try await place.publish(at: now)
@@ -58,7 +58,7 @@ import Testing
         try place.verify()
     }
 
-    @Test func presentTimestampThatIsFarAheadIsRefused() async throws {
+    @Test func publishAfterFarFutureStateIsRefused() async throws {
         let place = try PublishingPlace(at: now)
         try place.write("records: {a: {v: 1}}")
         let ahead = now.advanced(by: .seconds(10 * 86_400))
@@ -79,7 +79,7 @@ import Testing
         #expect(try place.files() == before)
     }
 
-    @Test func timeThatWasAskedForMustBeLater() async throws {
+    @Test func publishTimeMustBeLater() async throws {
         let place = try PublishingPlace(at: now)
         try place.write("records: {a: {v: 1}}")
         try await place.publish(at: now)
@@ -91,7 +91,7 @@ import Testing
         #expect(try place.files() == before)
     }
 
-    @Test func sameTimeAndSourcesGiveTheSameRecordsAndContent() async throws {
+    @Test func publishIsReproducible() async throws {
         var texts: [Bytes] = []
         for _ in 0..<2 {
             let place = try PublishingPlace(at: now)
@@ -117,7 +117,7 @@ import Testing
         try place.verify()
     }
 
-    @Test func wrongRootExpiredChainAndForeignKeyPublishNothing() async throws {
+    @Test func publishWithUntrustedKeysIsRefused() async throws {
         let place = try PublishingPlace(at: now)
         try place.write("records: {a: {v: 1}}")
         let foreign = try #require(SHA256Digest(hex: String(repeating: "ab", count: 32)))
@@ -170,7 +170,7 @@ import Testing
         withExtendedLifetime(lock) {}
     }
 
-    @Test func damagedBundleIsNotBuiltUpon() async throws {
+    @Test func publishRefusesDamagedBundle() async throws {
         let place = try PublishingPlace(at: now)
         try place.write("records: {a: {v: 1}}")
         try await place.publish(at: now)
@@ -183,7 +183,7 @@ import Testing
         #expect(error?.code == .damaged)
     }
 
-    @Test func numberThatNoRecordCanHoldIsNamed() async throws {
+    @Test func publishNamesUnrepresentableNumber() async throws {
         let place = try PublishingPlace(at: now)
         try place.write("records:\n- {id: a, v: 1}\n- {id: b, v: 1e999}")
         let refused = await #expect(throws: Failure.self) { try await place.publish(at: now) }

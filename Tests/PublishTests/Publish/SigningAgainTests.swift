@@ -26,7 +26,7 @@ import Testing
         try transaction.commit(configuration)
     }
 
-    @Test func whatNobodySignedIsNotSignedAgain() async throws {
+    @Test func resignRefusesUnsignedState() async throws {
         let place = try PublishingPlace(at: now)
         try await plant(#"{"id":"evil","last_modified":1}"#, in: place, at: now)
         let before = try place.files()
@@ -48,7 +48,7 @@ import Testing
     }
 
     /// A timestamp that nobody vouches for is no floor.
-    @Test func plantedTimestampMovesNothing() async throws {
+    @Test func publishIgnoresUnsignedTimestamp() async throws {
         let place = try PublishingPlace(at: now)
         try await plant(#"{"id":"evil","last_modified":1}"#, in: place, at: now.advanced(by: .seconds(86_000)))
         try place.write("records: {a: {v: 1}}")
@@ -58,7 +58,7 @@ import Testing
     }
 
     /// The times in a lock are those of whoever proposes it: what counts is whether the signature is valid now.
-    @Test func endedSignatureIsRenewedFromTheSourceOnly() async throws {
+    @Test func resignRefusesExpiredSignature() async throws {
         let place = try PublishingPlace(at: now)
         try place.write("records: {a: {v: 1}}")
         try await place.publish(at: now)
@@ -73,7 +73,7 @@ import Testing
         try place.verify()
     }
 
-    @Test func bundleOfARootThatIsNotConfiguredIsNotSignedAgain() async throws {
+    @Test func resignRefusesBundleOfOtherRoot() async throws {
         let (place, other) = (try PublishingPlace(at: now), try PublishingPlace(at: now))
         try place.write("records: {a: {v: 1}}")
         try await place.publish(at: now)
@@ -90,7 +90,7 @@ import Testing
 
     /// Each option and input in turn: something is written, or a line says why not.
     @Test(arguments: Change.allCases)
-    func nothingIsSilentlyIgnored(_ change: Change) async throws {
+    func publishReportsIgnoredInputs(_ change: Change) async throws {
         let (place, other) = (try PublishingPlace(at: now), try PublishingPlace(at: now))
         try place.write("records: {a: {attachment: files/x.txt}}", to: "main/c/collection.yaml")
         try place.write("content", to: "main/c/files/x.txt")
@@ -141,7 +141,7 @@ import Testing
 
     /// From one root to another by way of both: at each step, whoever trusts a root that is served reads the bundle
     /// offline.
-    @Test func changeOfRoots() async throws {
+    @Test func publishOverlapChangesRoots() async throws {
         let (place, other) = (try PublishingPlace(at: now), try PublishingPlace(at: now))
         try place.write("records: {a: {v: 1}}")
         func check(_ step: String, _ readers: [[SHA256Digest]]) throws {
@@ -174,7 +174,7 @@ import Testing
         #expect(throws: (any Error).self) { try place.verify(roots: [place.trusted]) }
     }
 
-    @Test func namedServerIsNobodysOrigin() async throws {
+    @Test func publishRefusesNamedServer() async throws {
         let place = try PublishingPlace(at: now)
         try place.write("records: {a: {v: 1}}")
         try FileStore.makeDirectories(place.dumps.path)

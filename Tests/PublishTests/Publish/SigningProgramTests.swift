@@ -14,7 +14,7 @@ import Testing
 
     private func days(_ count: Int) -> Timestamp { now.advanced(by: .seconds(86_400 * count)) }
 
-    @Test func theCommandHasTheMessageAndGivesTheSignature() async throws {
+    @Test func signingProgramGetsMessageOnStdin() async throws {
         let made = try await SigningProgram("sha384sum | cut -c 1-96").sign(message)
         let hex = SHA384.hash(data: message.array).map { String($0 >> 4, radix: 16) + String($0 & 15, radix: 16) }
         #expect(made.text == hex.joined() + "\n")
@@ -32,14 +32,14 @@ import Testing
         ("head -c 3000000 /dev/zero >&2; echo '; no token' >&2; exit 1", "no token"),
         ("no-such-program", "no-such-program"),
     ])
-    func aFailureSaysWhy(command: String, words: String) async throws {
+    func signingProgramFailureIsExplained(command: String, words: String) async throws {
         let error = await #expect(throws: Failure.self) { try await SigningProgram(command).sign(message) }
         #expect(error?.code == .program && error?.place == "--sign-with")
         #expect(error?.description.contains(words) == true, "\(error?.description ?? "")")
     }
 
     /// Everything that the command has started ends with it.
-    @Test func theTimeIsLimited() async throws {
+    @Test func signingProgramTimeout() async throws {
         let place = try PublishingPlace(at: now)
         let (over, file) = ("\(place.root)/over", "\(place.root)/late")
         let program = SigningProgram(
@@ -94,7 +94,7 @@ import Testing
         try await place.publisher(.init(time: time), signer: place.keys.signer([:]) { try await token.sign($0) })
     }
 
-    @Test func eachStateIsSignedOnce() async throws {
+    @Test func signingProgramRunsOncePerState() async throws {
         let token = Token()
         let place = try place(signedBy: token)
         for outcome in try await publisher(place, token, at: now).run(place.sources.read()) {
@@ -106,7 +106,7 @@ import Testing
         #expect(await token.count == 2)
     }
 
-    @Test(arguments: [0, 1]) func nothingIsPublishedUnlessEverythingIsSigned(mostSignatures: Int) async throws {
+    @Test(arguments: [0, 1]) func failedSigningPublishesNothing(mostSignatures: Int) async throws {
         let token = Token(mostSignatures: mostSignatures)
         let place = try place(signedBy: token)
         let before = try place.files()

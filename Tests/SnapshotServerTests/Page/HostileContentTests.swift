@@ -21,7 +21,7 @@ struct HostileContentTests {
     }
 
     @Test(arguments: texts)
-    func noTextBecomesMarkup(text: String) async throws {
+    func pageEscapesHostileText(text: String) async throws {
         let paths = [
             "/", "/collections/main/samples", "/collections/main/samples/records/one",
             "/collections/main/samples/changes", "/?q=%22%3E%3Cscript%3E",
@@ -54,14 +54,14 @@ struct HostileContentTests {
         return tags.filter { !$0.hasSuffix("span") && !$0.hasPrefix("span class") }
     }
 
-    @Test func invisibleCharactersAreShown() async throws {
+    @Test func pageShowsInvisibleCharacters() async throws {
         let text = try await fixture("in\u{202E}txt.\u{200B}\u{1B}[31m").answer("/collections/main/samples").text
         for name in ["U+202E", "U+200B", "U+001B"] { #expect(text.contains(">\(name)</span>")) }
         let isClean = !text.unicodeScalars.contains { [0x202E, 0x200B, 0x1B].contains($0.value) }
         #expect(isClean)
     }
 
-    @Test func everyDocumentForbidsScripts() async throws {
+    @Test func pageContentSecurityPolicyForbidsScripts() async throws {
         let policy = try #require(try await PageFixture().answer("/")[header: "content-security-policy"])
         for rule in [
             "default-src 'none'", "style-src 'sha256-", "img-src 'self'", "form-action 'self'", "base-uri 'none'",
@@ -85,7 +85,7 @@ struct HostileContentTests {
             ("text/javascript", Array("alert(1)".utf8), "application/octet-stream", "attachment"),
             ("application/pdf", Array("%PDF-1.7".utf8), "application/octet-stream", "attachment"),
         ] as [(String, [UInt8], String, String)])
-    func aFileIsServedAsWhatItIs(type: String, bytes: [UInt8], served: String, disposition: String) async throws {
+    func pageAttachmentTypeIsSniffed(type: String, bytes: [UInt8], served: String, disposition: String) async throws {
         var fixture = PageFixture()
         fixture.files = ["one": ("a\"; x=\r\nEvil: 1<b>ü.html", type, bytes)]
         let shown = try await fixture.answer("/collections/main/samples/records/one/attachment")
@@ -104,7 +104,7 @@ struct HostileContentTests {
         #expect(download[header: "Content-Disposition"]?.contains("Evil") == false)
     }
 
-    @Test func textsArePreviewedAndOtherBytesAreNot() async throws {
+    @Test func pagePreviewsTextAttachmentsOnly() async throws {
         var fixture = PageFixture()
         fixture.files = ["one": ("a.txt", "text/plain", Array("<script>alert(1)</script> ü".utf8))]
         let text = try await fixture.answer("/collections/main/samples/records/one").text

@@ -4,7 +4,7 @@ import SnapshotServer
 import Testing
 
 struct PageTests {
-    @Test func theFrontPageTellsWhatIsServed() async throws {
+    @Test func frontPageListsCollections() async throws {
         var fixture = PageFixture()
         fixture.pin = "1700000000123"
         fixture.problem = "certificate chain: expired"
@@ -24,7 +24,7 @@ struct PageTests {
         "/", "/?q=x", "/collections/main/samples", "/collections/main/samples/records/one",
         "/collections/main/samples/changes", "/nothing", "/collections/main/none",
     ])
-    func everyLinkBeginsWithThePublicPath(target: String) async throws {
+    func pageLinksStartWithPublicPath(target: String) async throws {
         var fixture = PageFixture()
         fixture.files = ["one": ("a.png", "image/png", [0x89, 0x50])]
         let plain = try await fixture.answer(target).text
@@ -38,7 +38,7 @@ struct PageTests {
         #expect(text.contains("href=\"/set&amp;tings/icon.svg\""))
     }
 
-    @Test func aNameFindsItsCollections() async throws {
+    @Test func pageSearchFindsCollections() async throws {
         let catalog = PageCatalog(collections: try ["main/one", "main/two"].map { try named($0).collection() })
         let found = await PageFixture.answer("/?q=TW", of: catalog).text
         #expect(found.contains("/collections/main/two") && !found.contains("/collections/main/one"))
@@ -49,7 +49,7 @@ struct PageTests {
         ("", ["a", "b", "c"]), ("first", ["a"]), ("FIRST", ["a"]), ("name", ["a", "b", "c"]), ("name+t", ["a", "c"]),
         ("na%C3%AFve", ["c"]), ("quo%22e", ["b"]), ("nothing", []), ("%F0%9F%98%80", ["b"]),
     ])
-    func recordsAreFoundByTheirWords(query: String, ids: [String]) async throws {
+    func pageSearchFindsRecords(query: String, ids: [String]) async throws {
         var fixture = PageFixture()
         fixture.records = [
             "a": ["name": .string("First")], "b": ["name": .string("quo\"e 😀")], "c": ["name": .string("naïve, the")],
@@ -58,7 +58,7 @@ struct PageTests {
         #expect(["a", "b", "c"].filter { text.contains("/records/\($0)\"") } == ids)
     }
 
-    @Test func recordsComeInPagesOrAtOnce() async throws {
+    @Test func recordsPageIsPaginated() async throws {
         var fixture = PageFixture()
         fixture.records = [:]
         for index in 0..<250 { fixture.records["r\(1000 + index)"] = [:] }
@@ -87,7 +87,7 @@ struct PageTests {
         #expect(try await fixture.answer("/collections/main/samples").text.contains("Show 2,000 on each page"))
     }
 
-    @Test func changesSinceAnOlderSnapshot() async throws {
+    @Test func changesPageSinceOlderSnapshot() async throws {
         var fixture = PageFixture()
         fixture.records = ["kept": [:], "new": [:], "other": ["v": .string("after")]]
         fixture.older = [
@@ -105,7 +105,7 @@ struct PageTests {
         #expect(try await PageFixture().answer("/collections/main/samples/changes").status == 404)
     }
 
-    @Test func aPageIsBoundedWhateverTheRecordsHold() async throws {
+    @Test func pageSizeIsBounded() async throws {
         func record(_ factor: Int) -> [String: JSONValue] {
             let members = (0..<2000).map { JSONValue.Member(key: "m\($0)", value: .count($0 * factor + 1)) }
             return [String(repeating: "k", count: 2_000_000): .object(members)]
@@ -141,7 +141,7 @@ struct PageTests {
         #expect(answer[header: "Content-Security-Policy"]?.contains("default-src 'none'") == true)
     }
 
-    @Test func thePageOwnsItsPathsAndNoOthers() {
+    @Test func pagePathsExcludeTheAPI() {
         for path in ["/", "/icon.svg", "/collections/main/regions"] { #expect(OriginPage.owns(path: path)) }
         for path in ["/v1/", "/v2/buckets/main/collections/x/changeset", "/__heartbeat__", "/attachments/main/x"] {
             #expect(!OriginPage.owns(path: path))

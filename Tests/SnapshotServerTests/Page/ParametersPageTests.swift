@@ -50,7 +50,7 @@ import Testing
         #expect(try await fixture.answer("/collections/main/none/parameters").status == 404)
     }
 
-    @Test func valuesAreInTheOrderOfAsking() async throws {
+    @Test func parametersPageOrdersValues() async throws {
         let page = try await text("")
         let values = ["norsk", "shiny", "plain value"].map { page.firstRange(of: "&quot;\($0)&quot;")?.lowerBound }
         #expect(values[0]! < values[1]! && values[1]! < values[2]!)
@@ -59,7 +59,7 @@ import Testing
         for record in fixture.records.keys { #expect(page.contains("/records/\(record)\"")) }
     }
 
-    @Test func aLongListIsCut() async throws {
+    @Test func parametersPageIsBounded() async throws {
         var fixture = PageFixture()
         fixture.records = [:]
         for number in 100..<700 {

@@ -167,7 +167,9 @@ extension Guards {
         if !missing.isEmpty {
             found.append(
                 .init(
-                    .requiredIDs, found: "\(missing.count) of \(requiredIDs.count) required ids are missing",
+                    .requiredIDs,
+                    found: "\(missing.count) of \(Counted.text(requiredIDs.count, "required id")) "
+                        + "\(Counted.noun(missing.count, "is", plural: "are")) missing",
                     limit: "all are required", ids: missing))
         }
         return found + violations(ofSchemaBy: new)
@@ -193,7 +195,7 @@ extension Guards {
             guard let limit, let allowed = limit.allowed(of: old.count), ids.count > allowed else { continue }
             found.append(
                 .init(
-                    name, found: "\(ids.count) records \(verb), of \(old.count) before",
+                    name, found: "\(ids.count) of \(Counted.text(old.count, "record")) \(verb)",
                     limit: "at most \(limit) allowed", ids: ids))
         }
         if let maxGrowth, !old.isEmpty {

@@ -121,8 +121,8 @@ struct SchemaValidation {
     }
 
     private mutating func check(_ count: Int, _ bounds: SchemaCount, _ what: String) {
-        if count < bounds.least { report("found \(count) \(what), expected at least \(bounds.least)") }
-        if count > bounds.most { report("found \(count) \(what), expected at most \(bounds.most)") }
+        if count < bounds.least { report("found \(Counted.text(count, what)), expected at least \(bounds.least)") }
+        if count > bounds.most { report("found \(Counted.text(count, what)), expected at most \(bounds.most)") }
     }
 
     /// Returns whether the pattern occurs in the string.
@@ -138,7 +138,7 @@ struct SchemaValidation {
     }
 
     private mutating func validate(_ members: [JSONValue.Member], _ part: SchemaPart) {
-        check(members.count, part.propertyCount, "members")
+        check(members.count, part.propertyCount, "member")
         let keys = part.required.isEmpty && part.dependencies.isEmpty ? [] : checkPresence(members, part)
         for member in members {
             guard spend(1 + member.key.utf8.count / 16) else { return }
@@ -194,7 +194,7 @@ struct SchemaValidation {
     }
 
     private mutating func validate(_ elements: [JSONValue], _ part: SchemaPart) {
-        check(elements.count, part.itemCount, "elements")
+        check(elements.count, part.itemCount, "element")
         guard spend(elements.count) else { return }
         for (index, element) in elements.enumerated() {
             if let items = part.items {
@@ -218,7 +218,7 @@ struct SchemaValidation {
 
     private mutating func validate(_ text: String, _ part: SchemaPart) {
         guard spend(text.utf8.count / 16) else { return }
-        check(text.unicodeScalars.count, part.length, "characters")
+        check(text.unicodeScalars.count, part.length, "character")
         if let pattern = part.pattern {
             switch matches(pattern, text) {
             case true?: break

@@ -189,9 +189,7 @@ extension SourceReader {
             if let tag = scalar.tag, !isText {
                 throw error(line, "the tag \(tag) is not supported", "write the value without it")
             }
-            guard scalar.isPlain, !isText else {
-                return SourceNode(content: .string(scalar.string), line: line)
-            }
+            guard scalar.isPlain, !isText else { return SourceNode(content: .string(scalar.string), line: line) }
             guard let content = PlainScalar.content(scalar.string) else {
                 throw error(
                     line, "\(scalar.string) is a string to some YAML readers and another type to others",

@@ -54,9 +54,7 @@ package struct DiffText {
     /// Passes the lines of records to `body` until the report reaches its size limit.
     func forEachLine(of changes: some RandomAccessCollection<RecordChange>, left: inout Int, _ body: (String) -> Void) {
         for (position, change) in changes.enumerated() {
-            guard left > 0 else {
-                return body("  … and \(Counted.text(changes.count - position, "more record"))")
-            }
+            guard left > 0 else { return body("  … and \(Counted.text(changes.count - position, "more record"))") }
             for line in record(change) {
                 left -= line.utf8.count + 1
                 body(line)

@@ -23,9 +23,7 @@ package struct BundleVerifier: Sendable {
     package func snapshot(of bundle: BundleReader, payload: Payload, as entry: LockFile.Collection) throws -> Snapshot {
         let unverified = UnverifiedSnapshot(
             collection: bundle.head.collection, payload: payload, metadata: try bundle.metadata())
-        guard let verdict = entry.trust.verdict else {
-            return try signatures.believe(unverified, .word(entry.trust))
-        }
+        guard let verdict = entry.trust.verdict else { return try signatures.believe(unverified, .word(entry.trust)) }
         guard let pem = try bundle.chain() else {
             throw Failure(.damaged, file: bundle.name, entry: "chain.pem", found: "the entry is missing")
         }

@@ -56,9 +56,7 @@ extension DumpsDirectory {
     /// - Throws: ``Failure``, also if the file does not list one of them; `Failure` if the lock file cannot be
     ///   read. In that case, nothing has changed.
     package func removeCollections(_ ids: [CollectionID]) async throws {
-        guard try FileStore.exists(configurationPath) else {
-            throw Failure.notNamed(ids, configurationPath, known: [])
-        }
+        guard try FileStore.exists(configurationPath) else { throw Failure.notNamed(ids, configurationPath, known: []) }
         let transaction = try await DumpsTransaction.begin(in: self)
         defer { try? transaction.end() }
         let configuration = try configuration()

@@ -94,7 +94,7 @@ package struct DumpsDirectory: Sendable {
         guard let text = try configurationText() else {
             throw Failure(
                 place: configurationPath, problem: "the file does not exist",
-                remedy: "create it with: rsdump add BUCKET/COLLECTION --dumps \(path)")
+                remedy: "create it with: rsdump add BUCKET/COLLECTION --dumps \(ShellWord.quoted(path))")
         }
         return try ConfigurationReader.read(text, file: configurationPath)
     }

@@ -150,9 +150,7 @@ package struct GitRepository: Sendable {
     ///
     /// - Throws: ``Failure``, also if the name does not refer to a commit.
     package func revision(_ name: String) async throws(Failure) -> Revision {
-        guard let commit = try await commit(name) else {
-            throw .noRevision(directory: directory, name: name, gap: gap)
-        }
+        guard let commit = try await commit(name) else { throw .noRevision(directory: directory, name: name, gap: gap) }
         let answer = try await checked(["rev-list", "--no-walk", "--timestamp", commit], limit: Self.short)
         guard let revision = Self.revisions(answer).first else {
             throw .git(directory: directory, command: "rev-list", problem: "it did not print a commit hash")
@@ -359,9 +357,7 @@ extension GitRepository {
         guard !places.isEmpty, try await isPartial() else { return }
         for place in places {
             let answer = try await git.run(["rev-parse", "--verify", "--quiet", place], limit: Self.short)
-            guard answer.status != 0 else {
-                throw .partialClone(directory: directory, problem: "\(place) is missing")
-            }
+            guard answer.status != 0 else { throw .partialClone(directory: directory, problem: "\(place) is missing") }
         }
     }
 

@@ -44,9 +44,7 @@ package struct Verification: Sendable {
         let known = Set(lock.collections.keys).union(configured.map(\.id)).union(next.collections.keys)
         let wanted = names.isEmpty ? known.sorted() : names
         let unknown = wanted.filter { !known.contains($0) }
-        guard unknown.isEmpty else {
-            throw Failure.notConfigured(unknown, directory.configurationPath, known: known)
-        }
+        guard unknown.isEmpty else { throw Failure.notConfigured(unknown, directory.configurationPath, known: known) }
         let settings = Dictionary(uniqueKeysWithValues: configured.map { ($0.id, $0) })
         return await wanted.sorted().concurrentMap { id in
             if let entry = next.collections[id], staged.contains(id) || entry != lock.collections[id] {
@@ -120,7 +118,7 @@ extension Verification.Outcome.Verdict {
             "rsdump was interrupted; the new bundle is complete, but not in the lock file yet; run rsdump refresh"
         case .missing: "it has never been fetched; run rsdump refresh"
         case .bad(let error as Failure) where error.isOfTrust:
-            "\(error); to fetch it again, run rsdump refresh --full"
+            "\(error); to download the collection again, run rsdump refresh --full"
         case .bad(let error): "\(error)"
         }
     }

@@ -55,9 +55,7 @@ struct FilesTree {
             let records = try JSONValue(parsing: text)
             // The array does not state when the collection was last changed, so use the newest time of a record.
             let times = (records.array ?? []).compactMap { $0["last_modified"]?.number?.uint64 }
-            guard let timestamp = times.max() else {
-                throw Failure(.missingKey("last_modified"), at: 0)
-            }
+            guard let timestamp = times.max() else { throw Failure(.missingKey("last_modified"), at: 0) }
             let metadata = JSONText.compact(DumpMetadata.make(id, nil))
             var changeset = Array("{\"metadata\":".utf8) + metadata
             changeset += Array(",\"timestamp\":\(timestamp),\"changes\":".utf8) + text.array + [UInt8(ascii: "}")]

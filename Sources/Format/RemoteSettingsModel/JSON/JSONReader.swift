@@ -50,9 +50,7 @@ package struct JSONReader {
     private mutating func begin(_ bracket: UInt8, _ expected: String) throws(Failure) {
         let found = try peek()
         guard found == bracket else { throw wrongType(expected, found) }
-        guard scopes.count < skipper.depthLimit else {
-            throw Failure(.tooDeep(limit: skipper.depthLimit), at: offset)
-        }
+        guard scopes.count < skipper.depthLimit else { throw Failure(.tooDeep(limit: skipper.depthLimit), at: offset) }
         scopes.append(Scope(isObject: bracket == UInt8(ascii: "{"), keys: ObjectKeys(limit: skipper.memberLimit)))
         offset += 1
     }

@@ -17,9 +17,7 @@ package struct CollectionMetadata: Hashable, Sendable {
         let mostBytes = Limits.metadataBytes - reserved.bytes
         guard json.count <= mostBytes else { throw Failure(.tooLong(limit: mostBytes), at: 0) }
         let value = try JSONValue(parsing: json, values: Limits.jsonValues - reserved.values)
-        guard case .object = value else {
-            throw Failure(.wrongType(expected: "an object", found: value.kind), at: 0)
-        }
+        guard case .object = value else { throw Failure(.wrongType(expected: "an object", found: value.kind), at: 0) }
         self.json = json
         id = value["id"]?.string
         bucket = value["bucket"]?.string

@@ -15,9 +15,7 @@ struct RecordCollector {
         canonical.reserveCapacity(reader.document.count - reader.offset)
         try reader.beginArray()
         while try reader.nextElement() {
-            guard entries.count + tombstones.count < mostRecords else {
-                throw .tooManyRecords(limit: mostRecords)
-            }
+            guard entries.count + tombstones.count < mostRecords else { throw .tooManyRecords(limit: mostRecords) }
             try collectRecord(&reader)
         }
     }

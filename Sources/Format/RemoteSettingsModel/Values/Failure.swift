@@ -114,7 +114,7 @@ package struct Failure: Error, Hashable, Sendable {
             case .unknownVersion:
                 "it was written by a newer rsdump; update rsdump, or restore the file from version control"
             case .overLimit:
-                "make it smaller, for example leave attachments out in dumps.yaml; apps can raise some limits"
+                "make it smaller, for example by leaving out attachments (attachments: in dumps.yaml)"
             case .usage: "fetch the file again; nothing was written"
             default: nil
             }

@@ -22,9 +22,7 @@ package enum Identifier {
     ///
     /// - Throws: ``Failure`` if `id` breaks the rule.
     static func check(_ id: String, what: String) throws(Failure) {
-        guard isValid(id.utf8) else {
-            throw .invalidName(what, found: id, expected: rule)
-        }
+        guard isValid(id.utf8) else { throw .invalidName(what, found: id, expected: rule) }
     }
 
     /// Returns whether a byte is allowed. With thousands of ids, testing one bit for each ASCII character is faster

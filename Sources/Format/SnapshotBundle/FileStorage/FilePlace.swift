@@ -70,9 +70,7 @@ struct FilePlace: ~Copyable {
     borrowing func flushDirectory() throws(Failure) {
         guard directory != AT_FDCWD else { return try FileStore.flushDirectory(of: path) }
         // Ignore EINVAL for the same reason as in `FileStore.flush(directory:)`.
-        guard systemFlush(directory) == 0 || errno == EINVAL else {
-            throw Failure("flush", FileStore.parent(of: path))
-        }
+        guard systemFlush(directory) == 0 || errno == EINVAL else { throw Failure("flush", FileStore.parent(of: path)) }
     }
 
     deinit { if directory != AT_FDCWD { close(directory) } }

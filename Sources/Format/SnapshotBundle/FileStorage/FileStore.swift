@@ -203,9 +203,7 @@ package enum FileStore {
         case EEXIST: return
         case ENOENT:
             try makeDirectories(parent(of: path))
-            guard unsafe mkdir(path, 0o777) == 0 || errno == EEXIST else {
-                throw Failure("create the directory", path)
-            }
+            guard unsafe mkdir(path, 0o777) == 0 || errno == EEXIST else { throw Failure("create the directory", path) }
         default: throw Failure("create the directory", path)
         }
     }

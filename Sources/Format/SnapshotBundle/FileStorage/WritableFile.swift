@@ -62,9 +62,7 @@ package final class WritableFile {
 
     /// Empties the file and starts writing at its beginning again.
     package func restart() throws(Failure) {
-        guard ftruncate(descriptor, 0) == 0, lseek(descriptor, 0, SEEK_SET) == 0 else {
-            throw Failure("empty", path)
-        }
+        guard ftruncate(descriptor, 0) == 0, lseek(descriptor, 0, SEEK_SET) == 0 else { throw Failure("empty", path) }
     }
 
     /// Closes the file.

@@ -54,9 +54,7 @@ extension LockFile {
     package static func collection(
         _ id: CollectionID, in text: Bytes, path: String
     ) throws(Failure) -> Collection? {
-        guard text.count <= Limits.lockBytes else {
-            return try LockFile(parsing: text, path: path).collections[id]
-        }
+        guard text.count <= Limits.lockBytes else { return try LockFile(parsing: text, path: path).collections[id] }
         var head = DocumentReader(lock: text, file: path)
         try head.begin()
         try head.version("version", is: Self.version)

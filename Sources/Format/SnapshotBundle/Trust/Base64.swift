@@ -37,9 +37,7 @@ package enum Base64 {
                 bytes.append(UInt8(truncatingIfNeeded: bits >> UInt32(pending)))
             }
         }
-        guard bits & (1 << UInt32(pending) - 1) == 0 else {
-            throw .base64("there are unused bits after the last byte")
-        }
+        guard bits & (1 << UInt32(pending) - 1) == 0 else { throw .base64("there are unused bits after the last byte") }
         return bytes
     }
 

@@ -56,9 +56,7 @@ extension ChainCertificate {
     }
 
     fileprivate func checkValidity(at time: Timestamp) throws(Failure) {
-        guard time >= notBefore else {
-            throw .notYetValid(label, notBefore: notBefore, notAfter: notAfter, time: time)
-        }
+        guard time >= notBefore else { throw .notYetValid(label, notBefore: notBefore, notAfter: notAfter, time: time) }
         guard time <= notAfter else { throw .expired(label, notBefore: notBefore, notAfter: notAfter, time: time) }
     }
 

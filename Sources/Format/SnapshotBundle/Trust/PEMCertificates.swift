@@ -9,9 +9,7 @@ struct PEMCertificates {
     private static let dashes = Array("-----".utf8)
 
     init(_ text: Bytes) throws(Failure) {
-        guard text.count <= Limits.chainBytes else {
-            throw .chainTooLarge(bytes: text.count, limit: Limits.chainBytes)
-        }
+        guard text.count <= Limits.chainBytes else { throw .chainTooLarge(bytes: text.count, limit: Limits.chainBytes) }
         let bytes = text.withoutByteOrderMark.array
         guard !bytes.allSatisfy(Self.isWhiteSpace) else { throw .emptyChain }
 

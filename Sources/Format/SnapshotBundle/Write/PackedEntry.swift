@@ -110,9 +110,7 @@ extension PackedEntry {
                 }
                 consumed += step.consumed
                 if step.produced > 0 || step.isEnd { return step.produced }
-                guard step.consumed > 0 else {
-                    throw entry.damaged(found: "the deflate stream is incomplete")
-                }
+                guard step.consumed > 0 else { throw entry.damaged(found: "the deflate stream is incomplete") }
             }
         }
     }

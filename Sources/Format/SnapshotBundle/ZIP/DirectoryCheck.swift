@@ -36,7 +36,8 @@ struct DirectoryCheck {
         // A deflate stream expands by at most 1032 to 1 (zlib's technical notes). A larger size is false, and no memory
         // must be allocated for it.
         guard entry.compressedSize <= directory.lowerBound else {
-            throw failure(entry, raw, found: "\(entry.compressedSize) compressed bytes are more than the file has")
+            throw failure(
+                entry, raw, found: "the compressed size, \(entry.compressedSize) bytes, is larger than the file")
         }
         guard entry.size / 1032 <= entry.compressedSize else {
             throw failure(

@@ -48,9 +48,7 @@ struct ZIPEnd {
             length = Int(exactly: raw.little(directoryEnd + 40, as: UInt64.self))
             start = Int(exactly: raw.little(directoryEnd + 48, as: UInt64.self))
         } else {
-            guard disks == (0, 0), counts.0 == counts.1 else {
-                throw failure("multi-part archives are not supported")
-            }
+            guard disks == (0, 0), counts.0 == counts.1 else { throw failure("multi-part archives are not supported") }
             directoryEnd = end
             (start, length, count) = (Int(exactly: offset), Int(exactly: size), Int(counts.1))
         }

@@ -31,9 +31,7 @@ package struct DefaultsDocument: Sendable {
     /// - Throws: ``Failure``.
     package init(propertyList bytes: Bytes) throws(Failure) {
         (members, hasTypes) = try Self.read(bytes)
-        guard hasTypes else {
-            throw Failure(line: 1, notDefaults: "this is Android's XML, not a property list")
-        }
+        guard hasTypes else { throw Failure(line: 1, notDefaults: "this is Android's XML, not a property list") }
     }
 
     private static func isPropertyListOrMarkup(_ bytes: Bytes) -> Bool {

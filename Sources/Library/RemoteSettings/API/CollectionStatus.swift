@@ -20,7 +20,7 @@ public struct CollectionStatus: Hashable, Sendable {
 
     /// A snapshot that was found but is not used, and the reason.
     public struct Unused: Codable, Hashable, Sendable, CustomStringConvertible {
-        /// The reason that a snapshot is not used. Its description is a sentence that can be shown to users.
+        /// The reason that a snapshot is not used. Its description is a sentence for developers and logs.
         @nonexhaustive public enum Reason: Hashable, Sendable {
             /// A newer snapshot is used instead.
             case older

@@ -61,9 +61,7 @@ extension CacheFile {
         let end = content.withSpan { span in
             (0..<min(span.count, Self.mostHeadBytes)).first { span[$0] == UInt8(ascii: "\n") }
         }
-        guard let end else {
-            throw failure("the header line is missing or longer than \(Self.mostHeadBytes) bytes")
-        }
+        guard let end else { throw failure("the header line is missing or longer than \(Self.mostHeadBytes) bytes") }
         let head = try mapFailure(of: try JSONValue(parsing: content[0..<end], values: Self.mostHeadValues)) {
             failure("its first line is not valid JSON: \($0)")
         }

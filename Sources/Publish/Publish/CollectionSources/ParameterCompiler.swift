@@ -366,7 +366,7 @@ package struct ParameterCompiler {
             let known = Counted.list(conditions.keys.sorted().map(\.string))
             problems.add(
                 file, line, "undefined condition \(VisibleText.quote(name))",
-                "define it under conditions:\(known.isEmpty ? "" : "; the defined conditions are \(known)")")
+                "define it under conditions\(known.isEmpty ? "" : " (defined: \(known))")")
             return nil
         }
         conditions[name]?.isUsed = true
@@ -437,7 +437,10 @@ package struct ParameterCompiler {
             if let known = first {
                 guard known.0 != kind else { continue }
                 problems.add(
-                    file, value.line, "\(parameter.key) is a \(kind) here, but a \(known.0) on line \(known.1)",
+                    file, value.line,
+                    known.1 == value.line
+                        ? "\(parameter.key) has a \(known.0) and a \(kind) value"
+                        : "\(parameter.key) is a \(kind) here, but a \(known.0) on line \(known.1)",
                     "give it values of one type, or write type: json")
                 return
             }

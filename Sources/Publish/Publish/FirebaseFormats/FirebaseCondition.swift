@@ -358,9 +358,7 @@ private struct ConditionParser {
     private static let comparisons = ["<", "<=", "==", "!=", ">=", ">"]
 
     private func jsonNumber(_ text: String) -> JSONNumber? {
-        guard case .number(let number)? = try? JSONValue(parsing: Bytes(utf8: text)) else {
-            return nil
-        }
+        guard case .number(let number)? = try? JSONValue(parsing: Bytes(utf8: text)) else { return nil }
         return number
     }
 

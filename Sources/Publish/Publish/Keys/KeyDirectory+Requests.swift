@@ -56,7 +56,7 @@ extension KeyDirectory {
                 file: "the request",
                 found: "it is for \(asked ?? "no name")\(digest)" + (name.map { ", not for \($0)" } ?? ""),
                 remedy: "verify this with its sender over a different channel than the request; if it is correct, "
-                    + "issue the certificate with: --name \(asked ?? "NAME")")
+                    + "issue the certificate with: --name \(ShellWord.quoted(asked ?? "NAME"))")
         }
         try role.check(name, place: "the name")
         let authority = try authority(for: role, environment)
@@ -93,7 +93,7 @@ extension KeyDirectory {
                         "the certificate of \(VisibleText.escape(certificates[0].name)) is not for an open request "
                         + "in \(path)",
                     remedy:
-                        "request a certificate with: rsdump keys request \(path) --for "
+                        "request a certificate with: rsdump keys request \(ShellWord.quoted(path)) --for "
                         + (role == .root ? "signer" : role.rawValue)
                 )
             }
@@ -145,7 +145,7 @@ extension KeyDirectory {
             found: known.flatMap { $0 }.map { "its root is \(root), but the root of \(path) is \($0)" }
                 ?? "there is no \(certificatePath(.root)) to compare its root with",
             remedy: "if apps pin the root \(root), or will pin it, install the certificate with: "
-                + "rsdump keys renew \(path) --certificate \(place) --root SHA256")
+                + "rsdump keys renew \(ShellWord.quoted(path)) --certificate \(ShellWord.quoted(place)) --root SHA256")
     }
 
     private func checkChange(

@@ -239,9 +239,7 @@ extension Response {
             // The page has just found the file in the bundle, so this does not fail.
             (content, isForOneClient) = ((try? OriginContent(digest, of: bundle)) ?? .segments([]), false)
         }
-        guard let body = content.body(0..<content.count, to: client, isForOneClient: isForOneClient) else {
-            return nil
-        }
+        guard let body = content.body(0..<content.count, to: client, isForOneClient: isForOneClient) else { return nil }
         var headers = HTTPFields()
         for header in page.headers { if let name = HTTPField.Name(header.name) { headers[name] = header.value } }
         self.init(status: .init(code: page.status), headers: headers, body: body)

@@ -18,7 +18,7 @@ struct CheckCommand: AsyncParsableCommand {
             Exits with 2 if there is an error; warnings do not count.
               rsdump check
               rsdump check --parameters main/app-config --defaults Defaults.plist
-            For details, see Publishing.md in the documentation.
+            For details, see Publishing.md in share/doc/rsdump.
             """)
 
     @OptionGroup var collections: CollectionNames

@@ -12,7 +12,11 @@ struct ExportCommand: AsyncParsableCommand {
         abstract: "Export bundles to another project's layout, an archive, app defaults or a static mirror.",
         usage: "rsdump export [<collections> ...] --to <layout> --output <path> [<options>]",
         discussion: """
-            --on-change requires --to mirror. For the layouts, see Exchange.md in the documentation.
+            The layouts: application-services and firefox, a checkout of theirs; changesets, a server's responses; files, a JSON \
+            file for each record and its attachments; tar.zst, the dumps directory; plist, json and swift, parameters as an \
+            app's defaults; mirror, a static mirror, which alone takes --on-change. Exits with 3 if a bundle is not intact.
+              rsdump export main/app-config --to plist --output Defaults.plist
+            For details, see Exchange.md in share/doc/rsdump.
             """)
 
     @OptionGroup var collections: CollectionNames

@@ -13,7 +13,12 @@ struct ImportCommand: AsyncParsableCommand {
         abstract: "Import collections from Firefox, application-services, archives or saved changesets.",
         usage: "rsdump import <path> [<collections> ...] --from <format> [<options>]",
         discussion: """
-            For details, see Exchange.md in the documentation.
+            The formats: firefox, its package, archive or directory; application-services, a checkout; server-zip, a server's \
+            ZIP file of attachments; changeset, a saved response; files, a directory of JSON files; dumps, another dumps \
+            directory or git:REV; firebase-template, an exported template; defaults, a plist, JSON or Android XML file. Exits \
+            with 1 if a collection is rejected, and with 3 if hashes or signatures are invalid.
+              rsdump import firefox-esr_153.deb --from firefox main/password-rules
+            For details, see Exchange.md in share/doc/rsdump.
             """)
 
     @Argument(help: "The directory, archive or file to import.")

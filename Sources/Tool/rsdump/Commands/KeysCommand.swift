@@ -22,7 +22,7 @@ struct KeysCommand: AsyncParsableCommand {
             \(KeyDirectory.variable(.signer)) and \(KeyDirectory.chainVariable).
               rsdump keys create keys
               rsdump keys renew keys
-            For details, see Keys.md in the documentation.
+            For details, see Keys.md in share/doc/rsdump.
             """,
         subcommands: [
             Create.self, Request.self, Issue.self, Renew.self, StatusCommand.self,
@@ -158,7 +158,13 @@ extension KeysCommand {
     struct Request: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             commandName: "request",
-            abstract: "Create a key, and a certificate request to send to the issuer.")
+            abstract: "Create a key, and a certificate request to send to the issuer.",
+            discussion: """
+                For a root or an intermediate key that somebody else keeps. The key stays in the directory; install the \
+                certificate with keys renew.
+                  rsdump keys request keys --for signer --output signer.csr
+                For details, see Keys.md in share/doc/rsdump.
+                """)
 
         @OptionGroup var directory: DirectoryArgument
 
@@ -176,7 +182,7 @@ extension KeysCommand {
                 rsdump: the request is for \(request.name ?? usual), \(request.keyText)
                 The private key is in \(keys.path). Tell the holder of the issuer's key the name and the key above, over \
                 a different channel than the request. When you receive the certificate, install it with: rsdump keys \
-                renew \(keys.path) --certificate FILE
+                renew \(ShellWord.quoted(keys.path)) --certificate FILE
                 """)
         }
     }
@@ -234,8 +240,9 @@ extension KeysCommand {
             abstract: "Replace the signing key and certificate, or install an issued certificate.",
             usage: "rsdump keys renew <dir> [<options>]",
             discussion: """
-                Prints the next command, such as rsdump publish --resign.
-                For details, see Keys.md in the documentation.
+                Prints the next command. Exits with 2 if the issuer's key is not in the directory.
+                  rsdump keys renew keys && rsdump publish --resign
+                For details, see Keys.md in share/doc/rsdump.
                 """)
 
         @OptionGroup var directory: DirectoryArgument
@@ -277,14 +284,15 @@ extension KeysCommand {
                 named: signer.map { SignerName($0) }, for: options.key(), days: options.days,
                 includingIntermediate: intermediate ? KeyDirectory.Plan().intermediateDays : nil,
                 environment: environment, now: now)
-            Console.print("renewed the signing certificate, valid until \(end.rfc3339); next: rsdump publish --resign")
+            let what = intermediate ? "intermediate and the signing certificate" : "signing certificate"
+            Console.print("renewed the \(what), valid until \(end.rfc3339); next: rsdump publish --resign")
         }
 
         /// Installs a certificate that was issued elsewhere, under the same root or under the root of --root.
         private func install(_ certificate: String, in keys: KeyDirectory, at now: Timestamp) throws {
             let root = try root.map { try TrustAnchors(hashes: [$0]).roots[0] }
             let role = try keys.install(read(certificate), place: certificate, changingRootTo: root, now: now)
-            let next = role == .signer ? "rsdump publish --resign" : "rsdump keys renew \(keys.path)"
+            let next = role == .signer ? "rsdump publish --resign" : "rsdump keys renew \(ShellWord.quoted(keys.path))"
             Console.print("installed the \(role.rawValue) certificate; next: \(next)")
             if let root { Console.print("trust-root \(root)") }
         }

@@ -60,9 +60,7 @@ struct ListCommand: AsyncParsableCommand {
             server: url, transport: CurlTransport(connectionsPerHost: 8),
             userAgent: UserAgent(name: "rsdump", version: RSDump.version),
             backoff: directory.backoff(), onEvent: Console.showAlert)
-        guard case .changes(let document, _) = try await client.monitor() else {
-            throw Failure.emptyMonitor("\(url)")
-        }
+        guard case .changes(let document, _) = try await client.monitor() else { throw Failure.emptyMonitor("\(url)") }
         let monitor = try MonitorChangeset(parsing: document.body)
         func standing(_ id: CollectionID, _ changed: Timestamp) -> Standing {
             if let entry = lock.collections[id] { return entry.timestamp < changed ? .behind : .current }

@@ -13,7 +13,7 @@ struct LogCommand: AsyncParsableCommand {
             Reads the commits of the dumps directory, newest first. Exits with 1 if there is no entry.
               rsdump log main/regions
               rsdump log --id de --tags     releases that contain a record, with its value
-            For details, see PinsDiffsRebuilds.md in the documentation.
+            For details, see PinsDiffsRebuilds.md in share/doc/rsdump.
             """)
 
     @Argument(help: "The collection; without it, --id lists the tags that contain the record.", transform: collectionID)

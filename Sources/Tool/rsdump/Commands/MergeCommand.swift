@@ -21,7 +21,7 @@ struct MergeCommand: AsyncParsableCommand {
             cherry-pick, run it yourself.
               rsdump merge && git add dumps && git commit
               rsdump merge --setup    once in each clone
-            For details, see DumpsInGit.md in the documentation.
+            For details, see DumpsInGit.md in share/doc/rsdump.
             """)
 
     @Option(

@@ -22,7 +22,7 @@ struct NightlyCommand: AsyncParsableCommand {
         discussion: """
             Run this in any clone of the repository. The clone's files, branches and settings are not touched. Each \
             option is also read from a variable, such as NIGHTLY_BASE; the token from GH_TOKEN or GITLAB_TOKEN.
-            For details, see Refresh.md in the documentation.
+            For details, see Refresh.md in share/doc/rsdump.
             """)
 
     @OptionGroup var dumps: DumpsOptions

@@ -33,7 +33,10 @@ struct PublishCommand: AsyncParsableCommand {
         abstract: "Sign collections from source files, and pack them into bundles.",
         usage: "rsdump publish [<collections> ...] [<options>]",
         discussion: """
-            --format markdown requires --dry-run. For details, see Publishing.md in the documentation.
+            Exits with 1 if a collection fails, for example because it violates a guard, and with 2 if a source file has a \
+            mistake. --format markdown requires --dry-run.
+              rsdump publish --dry-run --format markdown    for a reviewer
+            For details, see Publishing.md in share/doc/rsdump.
             """)
 
     @OptionGroup var collections: CollectionNames

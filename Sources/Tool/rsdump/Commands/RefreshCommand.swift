@@ -11,7 +11,9 @@ struct RefreshCommand: AsyncParsableCommand {
         abstract: "Download what is new, verify it, and rewrite the bundles whose data changed.",
         usage: "rsdump refresh [<collections> ...] [<options>]",
         discussion: """
-            For details, see Refresh.md in the documentation.
+            Exits with 1 if a collection fails or is too old (--max-age), and with 6 if --locked finds a change.
+              rsdump refresh main/password-rules --dry-run    before a refresh
+            For details, see Refresh.md in share/doc/rsdump.
             """)
 
     @OptionGroup var collections: CollectionNames
@@ -33,7 +35,8 @@ struct RefreshCommand: AsyncParsableCommand {
 
     @Option(
         help: ArgumentHelp(
-            "How long to wait if another rsdump is using the directory, such as 10m.", valueName: "duration"))
+            "How long to wait if another rsdump is using the directory, such as 10m.", valueName: "duration"),
+        transform: Age.init)
     var wait: Age?
 
     @OptionGroup var onChange: OnChangeOptions

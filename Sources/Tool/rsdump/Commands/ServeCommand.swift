@@ -17,7 +17,7 @@ struct ServeCommand: AsyncParsableCommand {
             Serves the v1 and v2 APIs, attachments, certificate chains, events, and a web UI at /.
               rsdump serve --watch --history git --port 8000
               rsdump serve --demo
-            For details, see Server.md in the documentation.
+            For details, see Server.md in share/doc/rsdump.
             """)
 
     @OptionGroup var dumps: DumpsOptions

@@ -13,7 +13,7 @@ struct StatusCommand: AsyncParsableCommand {
             A bundle is outdated only if the server has newer data. Exits with 1 if one is missing, or outdated \
             and older than --max-age (90d by default; no limit with --offline), or if a budget is exceeded.
               rsdump status --max-age 90d    before a release
-            For details, see Refresh.md in the documentation.
+            For details, see Refresh.md in share/doc/rsdump.
             """)
 
     @OptionGroup var collections: CollectionNames
@@ -65,17 +65,19 @@ struct MaxAgeOption: ParsableArguments {
     @Option(
         name: .customLong("max-age"),
         help: ArgumentHelp(
-            "Fail if an outdated bundle, or one with an expired pin, is older than this, such as 90d.",
-            valueName: "age"))
+            "The largest age, such as 90d, of a bundle that is outdated or has an expired pin.",
+            valueName: "age"), transform: Age.init)
     var max: Age?
 }
 
 /// An age on the command line: `90d`, `36h`, `45m`.
-struct Age: ExpressibleByArgument {
+struct Age {
     let duration: Duration
 
-    init?(argument: String) {
-        guard let duration = Duration(age: argument) else { return nil }
+    init(_ text: String) throws {
+        guard let duration = Duration(age: text) else {
+            throw ValidationError("write a number with a unit, such as 90d, 36h or 45m")
+        }
         self.duration = duration
     }
 }

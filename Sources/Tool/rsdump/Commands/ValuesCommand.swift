@@ -14,9 +14,9 @@ struct ValuesCommand: AsyncParsableCommand {
         abstract: "Print the values of remote config parameters for a device, as JSON.",
         usage: "rsdump values [<key>] [<options>]",
         discussion: """
-            Without a key, prints KEY=VALUE for each parameter that has a value.
+            Each value is JSON. Without a key, each line is KEY=VALUE. Exits with 1 if the key has no value.
               rsdump values banner_text --context locale=de-AT --context id=1
-            For details, see Publishing.md in the documentation.
+            For details, see Publishing.md in share/doc/rsdump.
             """)
 
     @Argument(help: "The parameter's key.")

@@ -16,7 +16,9 @@ struct SnapshotExplanation {
         }
         if let timestamp = status.timestamp { lines.append("timestamp   \(timestamp) (\(timestamp.rfc3339))") }
         if let age = status.age {
-            lines.append("age         \(Counted.text(age.components.seconds / 86_400, "day")) since the last change")
+            let days = age.components.seconds / 86_400
+            let text = days < 1 ? "less than a day" : Counted.text(days, "day")
+            lines.append("age         \(text) since the last change")
         }
         if let records = status.recordCount { lines.append("records     \(records) before filters") }
         switch status.provenance {
@@ -34,7 +36,7 @@ struct SnapshotExplanation {
 
     /// The reason why there are no records.
     var absence: String {
-        let reasons = status.unused.map { "\($0)" }
+        let reasons = status.unused.filter { $0.reason != .notFound }.map { "\($0)" }
         let why = reasons.isEmpty ? "nothing is stored or packaged" : reasons.joined(separator: "; ")
         return "\(status.collection): no records: \(why); fetch them with --sync"
     }

@@ -20,7 +20,7 @@ extension RecordChange {
 
 struct ComparisonTests {
     /// The keys come from the reader's own errors, so a new one needs an example here, and has to be compared.
-    @Test func everySettingThatTheReaderKnowsIsCompared() throws {
+    @Test func diffComparesEverySetting() throws {
         let plain =
             "version: 1\nserver: prod\ntrust: {}\nattachments: {}\nbudget: {}\nguards: {}\n"
         let general = "attachments: none\ncompression: stored\nguards: {schema: {type: object}}\n"
@@ -95,7 +95,7 @@ struct ComparisonTests {
         }
     }
 
-    @Test func statesOfEqualBytesAreTheSame() throws {
+    @Test func diffOfEqualStates() throws {
         let records = [#"{"id":"a","value":1}"#]
         let diff = try #require(SnapshotDiff(from: try States.snapshot(records), to: try States.snapshot(records)))
         #expect(diff.status == .same)
@@ -127,7 +127,7 @@ struct ComparisonTests {
             ])
     }
 
-    @Test func twoSpellingsOfANameAreTwoFields() throws {
+    @Test func diffKeepsUnicodeSpellingsApart() throws {
         let diff = try #require(try States.diff([#"{"id":"r","\u00e9":1}"#], [#"{"e\u0301":1,"id":"r"}"#]))
         let fields = try #require(diff.records.first).fieldList
         #expect(fields.map(\.old) == [nil, "1"] && fields.map(\.new) == ["1", nil])
@@ -140,13 +140,13 @@ struct ComparisonTests {
         #expect(record.fieldList.allSatisfy { $0.old == nil })
     }
 
-    @Test func membersInAnotherOrderAreNoDifference() throws {
+    @Test func diffIgnoresMemberOrder() throws {
         // Canonical JSON has one order; a bundle that nobody verified may have another.
         let diff = try #require(try States.diff([#"{"id":"r","b":1,"a":1}"#], [#"{"a":1,"id":"r","b":2}"#]))
         #expect(diff.records.first?.fieldList.map(\.path) == [["b"]])
     }
 
-    @Test func aRecordThatIsNoJSONIsShownAsItsText() throws {
+    @Test func diffShowsInvalidJSONRecordAsText() throws {
         let diff = try #require(try States.diff([#"{"id":"r","a":}"#], [#"{"id":"r","a":1}"#]))
         let fields = try #require(diff.records.first).fieldList
         #expect(fields.contains { $0.old == #""{\"id\":\"r\",\"a\":}""# })
@@ -180,14 +180,14 @@ struct ComparisonTests {
     }
 
     /// What is beyond it is refused where a record is read, so that sums of as many as there can be are exact.
-    @Test func theLargestSizesAreSummed() throws {
+    @Test func diffSumsLargestAttachmentSizes() throws {
         let largest = RecordAttachment.mostBytes
         let diff = try #require(
             try States.diff([], [States.attached("a", "1", size: largest), States.attached("b", "2", size: largest)]))
         #expect(diff.attachments.addedBytes == 2 * largest)
     }
 
-    @Test func aCollectionThatOneSideLacks() throws {
+    @Test func diffOfAddedOrRemovedCollection() throws {
         let state = try States.snapshot([#"{"id":"a"}"#])
         #expect(SnapshotDiff(from: nil, to: state)?.status == .added)
         #expect(SnapshotDiff(from: nil, to: state)?.counts.created == 1)
@@ -196,7 +196,7 @@ struct ComparisonTests {
         #expect(SnapshotDiff(from: nil, to: nil) == nil)
     }
 
-    @Test func anotherTimestampOrSignerIsAChange() throws {
+    @Test func diffShowsTimestampAndSigner() throws {
         let records = [#"{"id":"a"}"#]
         let signed = try States.snapshot(records, signer: "one")
         #expect(SnapshotDiff(from: signed, to: try States.snapshot(records, signer: "one"))?.status == .same)
@@ -207,7 +207,7 @@ struct ComparisonTests {
         #expect(SnapshotDiff(from: signed, to: later)?.records.isEmpty == true)
     }
 
-    @Test func anotherRootIsAChangeThatEveryFormatShows() throws {
+    @Test func diffShowsChangedRoot() throws {
         let records = [#"{"id":"a"}"#]
         let (old, new) = (
             try States.snapshot(records, signer: "one"), try States.snapshot(records, signer: "one", root: "a")
@@ -226,7 +226,7 @@ struct ComparisonTests {
         #expect(collection?["new"]?["root"]?.string == String(repeating: "a", count: 64))
     }
 
-    @Test func theLargestChangesAreFoundInTheirOrder() throws {
+    @Test func diffOrdersLargestChanges() throws {
         let sizes = (0..<200).map { $0 * 37 % 50 }
         let records = sizes.enumerated().map { index, size in
             #"{"id":"r\#(1_000 + index)","value":"\#(String(repeating: "x", count: size))"}"#

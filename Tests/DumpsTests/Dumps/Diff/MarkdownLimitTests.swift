@@ -18,7 +18,7 @@ struct MarkdownLimitTests {
     }
 
     @Test(arguments: [2_000, 5_000, 20_000, DiffMarkdown.defaultLimit])
-    func theLimitHolds(limit: Int) throws {
+    func markdownDiffStaysBelowLimit(limit: Int) throws {
         let report = try report(collections: 150, records: 30)
         let text = DiffMarkdown(report, limit: limit).text
         #expect(text.utf8.count <= limit)
@@ -27,7 +27,7 @@ struct MarkdownLimitTests {
         #expect(text.contains("more collections.") || text.contains("more records"))
     }
 
-    @Test func theLargestChangesComeFirst() throws {
+    @Test func markdownDiffStartsWithLargestChanges() throws {
         let lines = DiffMarkdown(try report(collections: 5, records: 1)).text.split(separator: "\n")
         let rows = lines.filter { $0.hasPrefix("| `") }.map { $0.split(separator: "`")[1] }
         #expect(rows == ["main/c1004", "main/c1003", "main/c1002", "main/c1001", "main/c1000"])
@@ -43,7 +43,7 @@ struct MarkdownLimitTests {
         #expect(DiffMarkdown(wide).text.contains("  - … and 12 more fields\n"))
     }
 
-    @Test func aCharacterOfManyKilobytesDoesNotBreakTheLimit() throws {
+    @Test func markdownLimitWithHugeCharacter() throws {
         let tower = "a" + String(repeating: "\\u0301", count: 100_000)
         let report = try States.report([#"{"id":"r","value":1}"#], [#"{"id":"r","value":"\#(tower)"}"#])
         let text = DiffMarkdown(report, limit: 5_000).text

@@ -13,7 +13,7 @@ struct RenderingTests {
         try States.report([#"{"id":"r","value":1}"#], [#"{"id":"r","value":"\#(value)"}"#])
     }
 
-    @Test func textShowsControlCharactersAndSteersNothing() throws {
+    @Test func diffTextEscapesControlCharacters() throws {
         let text = DiffText(try edited(Self.hostile)).text
         #expect(!text.unicodeScalars.contains { Self.forbidden.contains($0) })
         #expect(text.contains(#"\u{202e}"#))
@@ -27,7 +27,7 @@ struct RenderingTests {
         #expect(text.split(separator: "\n").count == 4)
     }
 
-    @Test func colourIsTheCallers() throws {
+    @Test func diffTextColours() throws {
         let report = try edited("x")
         #expect(!DiffText(report).text.contains("<"))
         let painted = DiffText(report) { text, role in "<\(role)>\(text)</\(role)>" }.text
@@ -52,7 +52,7 @@ struct RenderingTests {
         return try States.report([record(1)], [record(2)])
     }
 
-    @Test func aLongNameIsNotRepeatedForEveryField() throws {
+    @Test func diffShortensLongFieldNames() throws {
         let report = try costly(String(repeating: "k", count: 2_000_000))
         let text = DiffText(report).text
         #expect(text.utf8.count < 2_000_000 && text.contains("kk… (2000000 bytes).m1000: 1000\n"))
@@ -69,12 +69,12 @@ struct RenderingTests {
         #expect(DiffMarkdown(report).text.utf8.count < 10_000)
     }
 
-    @Test func aNameOfManyMarksIsCutByItsBytes() throws {
+    @Test func diffShortensNamesByBytes() throws {
         let report = try costly("a" + String(repeating: #"\u0301"#, count: 10_000))
         #expect(DiffText(report).text.utf8.count < 1_500_000)
     }
 
-    @Test func aReportEndsAfterItsLimitAndCountsTheRest() throws {
+    @Test func jsonDiffStopsAtLimit() throws {
         let records = (0..<30).map { #"{"id":"r\#(10_000 + $0)","v":"\#(String(repeating: "x", count: 300))"}"# }
         let report = try States.report([], records)
         var pieces: [UInt8] = []
@@ -98,7 +98,7 @@ struct RenderingTests {
         return document
     }
 
-    @Test func jsonHasOneShape() throws {
+    @Test func jsonDiffShape() throws {
         let document = try json(
             States.report(
                 [#"{"id":"r","value":null}"#], [States.attached("n", "1", size: 3), #"{"id":"r","value":1}"#]))

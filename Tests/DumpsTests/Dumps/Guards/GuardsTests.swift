@@ -98,7 +98,7 @@ private struct BadData: CustomTestStringConvertible {
 }
 
 struct GuardsTests {
-    @Test(arguments: BadData.all) private func badData(_ bad: BadData) throws {
+    @Test(arguments: BadData.all) private func guardsStopBadData(_ bad: BadData) throws {
         let (old, new) = (try table(state()), try table(bad.records))
         let found = try guards(strict).violations(of: new, after: old)
         #expect(Guards.Name.allCases.filter(Set(found.map(\.guarding)).contains) == bad.stoppedBy)
@@ -108,19 +108,19 @@ struct GuardsTests {
         #expect(byDefault == (new.isEmpty ? [.notEmptied] : []))
     }
 
-    @Test func namesTheNumberTheLimitAndTheIDs() throws {
+    @Test func guardViolationNamesLimitAndIDs() throws {
         let found = try guards("{max-removed: 10%}").violations(
             of: table(state { $0 < 25 ? usual : nil }), after: table(state()))
         #expect(
             found.map(\.description) == [
-                "max-removed: 15 records removed, of 40 before, at most 10% allowed "
+                "max-removed: 15 of 40 records removed, at most 10% allowed "
                     + "(r25, r26, r27, r28, r29, r30, r31, r32, r33, r34 and 5 more)"
             ])
         let failure = Failure.guarded(try CollectionID("main/regions"), found, command: "rsdump refresh")
         #expect("\(failure)".hasSuffix("accept it with: rsdump refresh --accept main/regions"))
     }
 
-    @Test func whatGoodDataDoes() throws {
+    @Test func guardsAcceptGoodData() throws {
         let strict = try guards(strict)
         let old = try table(state())
         // A new field, a few more records, other values, and a field that is there everywhere now.
@@ -130,7 +130,7 @@ struct GuardsTests {
         #expect(strict.violations(of: old, after: sparse).isEmpty)
     }
 
-    @Test func aFirstStateIsComparedWithNothing() throws {
+    @Test func guardsOfAFirstState() throws {
         let found = try guards(strict).violations(of: table([]), after: nil)
         #expect(found.map(\.guarding) == [.minRecords, .requiredIDs])
         #expect(Guards().violations(of: try table([]), after: nil).isEmpty)
@@ -142,7 +142,7 @@ struct GuardsTests {
         #expect(try guards("{max-added: 10%, max-growth: 1%}").violations(of: table(state()), after: table([])).isEmpty)
     }
 
-    @Test func aDefaultGuardIsNamedAsSuch() throws {
+    @Test func guardViolationNamesDefaultGuard() throws {
         let id = try CollectionID("main/regions")
         func text(_ guards: Guards, _ new: [String]) throws -> String {
             let found = guards.violations(of: try table(new), after: try table(state()))
@@ -152,10 +152,10 @@ struct GuardsTests {
             try text(Guards(), []).hasPrefix(
                 "the new state was rejected: it violates the default guard not-emptied: all 40 records are gone, "))
         let other = try text(guards("{max-removed: 1}"), state { $0 == 1 ? usual : nil })
-        #expect(other.contains("the guard in dumps.yaml max-removed: 39 records removed") && !other.contains("default"))
+        #expect(other.contains("the guard in dumps.yaml max-removed: 39 of ") && !other.contains("default"))
     }
 
-    @Test func whatAViolationQuotesIsBounded() throws {
+    @Test func guardViolationTextIsBounded() throws {
         let name = String(repeating: "\u{301}", count: 50_000)
         let found = try guards("{schema: {additionalProperties: {type: string}}}").violations(
             of: table([#"{"id":"r","\#(name)":1}"#]), after: nil)
@@ -181,7 +181,7 @@ struct GuardsTests {
         #expect(error.map { "\($0)".contains(word) && $0.line == 2 } == true, "\(String(describing: error))")
     }
 
-    @Test func aCollectionChangesSingleGuards() throws {
+    @Test func collectionOverridesSingleGuards() throws {
         let configuration = try ConfigurationReader.read(
             """
             version: 1

@@ -14,7 +14,7 @@ private func problems(_ schema: String, _ value: String) throws -> [String] {
 }
 
 struct RecordSchemaTests {
-    @Test func violationsNameThePlace() throws {
+    @Test func schemaViolationNamesThePath() throws {
         let schema = #"{"properties":{"a":{"items":{"type":"integer","maximum":5}}},"required":["a","b"]}"#
         #expect(
             try problems(schema, #"{"a":[1,2.0,6,"x"],"b":1}"#) == [
@@ -23,7 +23,7 @@ struct RecordSchemaTests {
         #expect(try problems(schema, #"{"a":[]}"#) == [": the member b is missing"])
     }
 
-    @Test func theServersOwnMembersAreNotValidated() throws {
+    @Test func schemaIgnoresServerMembers() throws {
         let schema =
             #"{"required":["id","last_modified","schema"],"additionalProperties":false,"properties":{"x":true}}"#
         #expect(try problems(schema, #"{"id":"a","last_modified":5,"schema":1,"x":2}"#).isEmpty)
@@ -39,13 +39,13 @@ struct RecordSchemaTests {
         (#"{"definitions":{"a":{"x":1}}}"#, "definitions.a.x"),
         (#"{"allOf":[{"not":5}]}"#, "allOf.0.not"), ("5", ""), (#"{"required":["a",1]}"#, "required"),
     ])
-    func aSchemaThatIsNoneIsRefused(_ schema: String, _ path: String) throws {
+    func invalidSchemaIsRefused(_ schema: String, _ path: String) throws {
         let fault = try #require(throws: Failure.self) { try RecordSchema(json(schema)) }
         #expect(fault.path.joined(separator: ".") == path)
         #expect(!fault.problem.isEmpty && fault.remedy?.isEmpty == false)
     }
 
-    @Test func endlessSchemasEnd() throws {
+    @Test func recursiveSchemaTerminates() throws {
         #expect(try problems(##"{"$ref":"#"}"##, "{}").count == 1)
         #expect(try problems(##"{"not":{"$ref":"#"}}"##, "{}").first?.contains("too deep") == true)
         let nested =
@@ -61,7 +61,7 @@ struct RecordSchemaTests {
             #"{"properties":{"x":{"patternProperties":{"(a*)*b":true,"(b*)*c":true}}}}"#,
             #"{"properties":{"x":{"propertyNames":{"format":"regex"}}}}"#,
         ])
-    func allRecordsShareOneBudget(_ schema: String) throws {
+    func schemaValidationBudgetIsShared(_ schema: String) throws {
         var budget = WorkBudget(steps: 100_000)
         let members = (0..<50).map { #""aaaaaaaaaaaaaaaaaaaaaaaa\#($0)":1"# }.joined(separator: ",")
         let nested = String(repeating: #"{"x":"#, count: 12) + "{\(members)}" + String(repeating: "}", count: 12)
@@ -75,7 +75,7 @@ struct RecordSchemaTests {
         Issue.record("the budget was not used up")
     }
 
-    @Test func equalValuesAreFoundHoweverDeepTheyAre() throws {
+    @Test func schemaUniqueItemsComparesDeepValues() throws {
         let deep = String(repeating: #"{"a\"":["#, count: 50) + #""\\""# + String(repeating: "]}", count: 50)
         #expect(try problems(#"{"properties":{"n":{"uniqueItems":true}}}"#, #"{"n":[\#(deep),\#(deep)]}"#).count == 1)
         // Equal for Swift, and two strings for JSON Schema.
@@ -85,7 +85,7 @@ struct RecordSchemaTests {
         #expect(try problems(named, #"{"e\u0301":1}"#).count == 2)
     }
 
-    @Test func numbersAreComparedByValue() throws {
+    @Test func schemaComparesNumbersByValue() throws {
         #expect(try problems(#"{"properties":{"n":{"enum":[1.0, 250]}}}"#, #"{"n":1}"#).isEmpty)
         #expect(try problems(#"{"properties":{"n":{"enum":[1.0, 250]}}}"#, #"{"n":2.5e2}"#).isEmpty)
         let twice = #"{"n":[{"a":1,"b":2},{"b":2.0,"a":1}]}"#

@@ -26,7 +26,7 @@ import Testing
         }
     }
 
-    @Test func bundlesWithoutAnyLockAreKnownByTheirManifest() async throws {
+    @Test func historyWithoutLockFileUsesManifest() async throws {
         try await WorkTree.with { tree in
             for (second, timestamp) in [UInt64(10), 20].enumerated() {
                 try tree.write(SmallBundle(timestamp: timestamp).bytes, to: "main/regions.zip")
@@ -39,7 +39,7 @@ import Testing
         }
     }
 
-    @Test func aCommitWhoseLockSpeaksOfAnotherBundle() async throws {
+    @Test func historyCommitWithMismatchedLock() async throws {
         try await WorkTree.with { tree in
             // The same size, so that only the hash and the bundle itself tell.
             let (locked, committed) = (try SmallBundle(timestamp: 11), try SmallBundle(timestamp: 12))
@@ -55,7 +55,7 @@ import Testing
         }
     }
 
-    @Test func committedFilesThatAreNotBundles() async throws {
+    @Test func historySkipsFilesThatAreNoBundles() async throws {
         try await WorkTree.with { tree in
             try tree.write(Array("no bundle".utf8), to: "main/regions.zip")
             try tree.commit("damaged", second: 1)
@@ -68,7 +68,7 @@ import Testing
         }
     }
 
-    @Test func aFolderIsReadByManifestsAtAnyDepth() async throws {
+    @Test func historyFolderIsReadRecursively() async throws {
         try await WorkTree.with { tree in
             try tree.write(SmallBundle(timestamp: 10).bytes, to: "2026-01/main/regions.zip")
             try tree.write(SmallBundle(timestamp: 30).bytes, to: "kept-for-later.bin")
@@ -90,7 +90,7 @@ import Testing
         }
     }
 
-    @Test func theLockBesideAFolderCountsOnlyForItsOwnBundles() async throws {
+    @Test func historyLockCountsOnlyForItsBundles() async throws {
         try await WorkTree.with { tree in
             let bundle = try SmallBundle(timestamp: 10)
             try tree.write(bundle)
@@ -103,7 +103,7 @@ import Testing
         }
     }
 
-    @Test func aFileThatWasNamedIsMeant() async throws {
+    @Test func namedHistoryFileMustBeTheBundle() async throws {
         try await WorkTree.with { tree in
             try tree.write(SmallBundle("main/other", timestamp: 10).bytes, to: "x.zip")
             try tree.write(Array("no bundle".utf8), to: "y.zip")
@@ -119,7 +119,7 @@ import Testing
         }
     }
 
-    @Test func foldersAreBounded() async throws {
+    @Test func historyFolderIsBounded() async throws {
         try await WorkTree.with { tree in
             for name in ["a/b/c/1", "a/b/c/2"] { try tree.write([], to: name) }
             let id = try CollectionID("main/regions")

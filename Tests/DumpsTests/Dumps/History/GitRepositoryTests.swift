@@ -5,7 +5,7 @@ import SnapshotBundle
 import Testing
 
 @Suite struct GitRepositoryTests {
-    @Test func revisionsAreNewestFirstAndHaveTheFilesOfTheirTime() async throws {
+    @Test func gitRevisionsAreNewestFirst() async throws {
         try await WorkTree.with { tree in
             for number in 1...3 {
                 try tree.write(SmallBundle(timestamp: UInt64(number)))
@@ -36,7 +36,7 @@ import Testing
     @Test(arguments: [
         "with space", "-rf", "--help", "a'b\"c", "$(touch x)", "line\nbreak", "*", ":(exclude)x", "ünïcode", "a\\b",
     ])
-    func directoriesOfAnyName(name: String) async throws {
+    func gitDirectoryOfAnyName(name: String) async throws {
         try await WorkTree.with(dumps: "\(name)/dumps") { tree in
             try tree.write(SmallBundle(timestamp: 5))
             try tree.commit("state", second: 1)
@@ -50,7 +50,7 @@ import Testing
     @Test(arguments: [
         "--help", "-1", "HEAD..HEAD~1", "HEAD\nHEAD", "", "^HEAD", "HEAD HEAD", "nonsense", "HEAD:dumps", "--all",
     ])
-    func namesThatAreNoCommit(name: String) async throws {
+    func invalidRevisionNamesAreRefused(name: String) async throws {
         try await WorkTree.with { tree in
             try tree.write(SmallBundle(timestamp: 5))
             try tree.commit("first", second: 1)
@@ -62,7 +62,7 @@ import Testing
     }
 
     @Test(arguments: ["/etc/passwd", "../x", "main/../x", "./x", "a//b", "a\nb", "a/"])
-    func pathsThatAreNotBelowTheDirectory(path: String) async throws {
+    func gitPathsOutsideDirectoryAreRefused(path: String) async throws {
         try await WorkTree.with { tree in
             try tree.commit("first", second: 1)
             let repository = try await GitRepository(containing: tree.dumps)
@@ -72,7 +72,7 @@ import Testing
         }
     }
 
-    @Test func aDirectoryOutsideOfAnyRepository() async throws {
+    @Test func directoryOutsideGitIsRefused() async throws {
         let folder = try TemporaryDirectory()
         await #expect {
             _ = try await GitRepository(containing: folder.path)
@@ -84,7 +84,7 @@ import Testing
         #expect(nowhere?.problem.contains("not in a git work tree") == true)
     }
 
-    @Test func aRepositoryWithoutCommits() async throws {
+    @Test func gitRepositoryWithoutCommits() async throws {
         try await WorkTree.with { tree in
             let repository = try await GitRepository(containing: tree.dumps)
             #expect(try await repository.revisions(touching: "main/regions.zip").isEmpty)
@@ -93,7 +93,7 @@ import Testing
         }
     }
 
-    @Test func aShallowCloneSaysSo() async throws {
+    @Test func shallowCloneIsReported() async throws {
         try await WorkTree.with { tree in
             for number in 1...3 {
                 try tree.write(SmallBundle(timestamp: UInt64(number)))
@@ -109,7 +109,7 @@ import Testing
     }
 
     @Test(arguments: ["data/dumps", "dumps", "hooks"])
-    func aDirectoryThatOnlyCommitsHave(dumps: String) async throws {
+    func gitDirectoryThatExistsOnlyInCommits(dumps: String) async throws {
         try await WorkTree.with(dumps: dumps) { tree in
             let bundle = try SmallBundle(timestamp: 5)
             try tree.write(bundle)
@@ -131,7 +131,7 @@ import Testing
         }
     }
 
-    @Test func ofSettingsInTheEnvironmentGitGetsTheTrustedDirectories() {
+    @Test func gitEnvironmentKeepsOnlySafeDirectories() {
         let variables = [
             "HOME": "/home/x", "GIT_DIR": "/nowhere", "GIT_CONFIG_GLOBAL": "/settings", "GIT_CONFIG_COUNT": "3",
             "GIT_CONFIG_KEY_0": "core.fsmonitor", "GIT_CONFIG_VALUE_0": "touch x", "GIT_CONFIG_KEY_1": "Safe.Directory",
@@ -152,7 +152,7 @@ import Testing
         #expect(job["GIT_CONFIG_KEY_0"] == "core.fsmonitor" && job["GIT_ASKPASS"] == "a" && job["T"] == "t")
     }
 
-    @Test func nonFilesAreNotFound() async throws {
+    @Test func gitDirectoriesAreNoFiles() async throws {
         try await WorkTree.with { tree in
             try tree.write(SmallBundle(timestamp: 5))
             try tree.commit("first", second: 1)
@@ -163,7 +163,7 @@ import Testing
         }
     }
 
-    @Test func filesOverTheLimitAreRefused() async throws {
+    @Test func gitFilesOverLimitAreRefused() async throws {
         try await WorkTree.with { tree in
             try tree.write([UInt8](repeating: 0x61, count: 4096), to: "main/regions.zip")
             try tree.commit("first", second: 1)
@@ -181,7 +181,7 @@ import Testing
     }
 
     /// A repository's own settings can name programs for git to start; reading history must start none of them.
-    @Test func settingsOfTheRepositoryStartNothing() async throws {
+    @Test func gitConfigStartsNoProgram() async throws {
         try await WorkTree.with { tree in
             try tree.write(SmallBundle(timestamp: 5))
             try tree.commit("first", second: 1)
@@ -208,7 +208,7 @@ import Testing
     }
 
     /// git opens the file and waits for somebody who writes into the pipe.
-    @Test func aPipeInThePlaceOfAFileEndsGit() async throws {
+    @Test func gitTimeoutOnPipe() async throws {
         try await WorkTree.with { tree in
             let head = "\(tree.root)/.git/HEAD"
             try FileManager.default.removeItem(atPath: head)
@@ -224,7 +224,7 @@ import Testing
 
     /// A commit can carry all files of a bare repository, whose settings would then be those of whoever wrote the
     /// commit.
-    @Test func aBareRepositoryInThePlaceOfTheDumpsIsNotRead() async throws {
+    @Test func embeddedBareRepositoryIsIgnored() async throws {
         try await WorkTree.with { tree in
             try tree.write(SmallBundle(timestamp: 5))
             let trace = "\(tree.root)/trace"

@@ -3,7 +3,7 @@ import RemoteSettingsModel
 import Testing
 
 @Suite struct MissedRefreshesTests {
-    @Test func onlyACommitThatCouldHaveHadTheStateMissedIt() async throws {
+    @Test func missedRefreshesAreLaterCommits() async throws {
         try await WorkTree.with { tree in
             for number in 1...3 {
                 try tree.write(SmallBundle(timestamp: UInt64(number)))

@@ -10,7 +10,7 @@ struct ChangeHooksTests {
         return state
     }
 
-    @Test func aChangeNamesBothTimestampsOfWhatIsNotWhatItWas() throws {
+    @Test func onChangeNamesBothTimestamps() throws {
         let change = try DumpsChange(
             from: state(["main/a": 1, "main/b": 2, "main/gone": 3]), to: state(["main/a": 4, "main/b": 2, "main/c": 5]))
         #expect(
@@ -22,7 +22,7 @@ struct ChangeHooksTests {
 
     /// Everything that the command has started ends with it, and the next run tells it again.
     @Test(arguments: ["", "trap '' TERM; "])
-    func aCommandThatTakesTooLongIsEndedAndToldAgain(trap: String) async throws {
+    func onChangeCommandTimeoutIsRetried(trap: String) async throws {
         let folder = try FileStore.makeUniqueDirectory(FileStore.temporaryDirectory + "/hooks")
         defer { try? FileStore.removeTree(folder) }
         let (kept, over, late) = ("\(folder)/on-change.json", "\(folder)/over", "\(folder)/late")
@@ -54,7 +54,7 @@ struct ChangeHooksTests {
     }
 
     /// Two runs overlap: what the second one has changed is told, though the first one has told what it knew.
-    @Test func aRunThatEndsForgetsNothingOfAnotherOne() async throws {
+    @Test func overlappingRunsKeepPendingOnChange() async throws {
         let folder = try FileStore.makeUniqueDirectory(FileStore.temporaryDirectory + "/hooks")
         defer { try? FileStore.removeTree(folder) }
         let kept = "\(folder)/on-change.json"

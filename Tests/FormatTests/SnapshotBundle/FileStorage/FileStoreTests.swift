@@ -24,7 +24,7 @@ final class FileStoreTests {
         try FileManager.default.createSymbolicLink(atPath: path(name), withDestinationPath: target)
     }
 
-    @Test func aWriterWritesNothingThatItsReaderRefuses() throws {
+    @Test func writeBeyondReadLimitIsRefused() throws {
         try FileStore.replace(path("a"), with: Bytes(utf8: "abc"), limit: 3)
         let error = #expect(throws: Failure.self) {
             try FileStore.replace(path("a"), with: Bytes(utf8: "abcd"), limit: 3)
@@ -43,7 +43,7 @@ final class FileStoreTests {
         #expect(try names() == ["a"])
     }
 
-    @Test func whatIsMissingIsNotAnError() throws {
+    @Test func missingPathIsNoError() throws {
         #expect(try FileStore.read(path("a"), limit: 10) == nil)
         #expect(try FileStore.read(path("a/b"), limit: 10) == nil)
         #expect(try FileStore.list(path("a")) == nil)
@@ -57,7 +57,7 @@ final class FileStoreTests {
     }
 
     /// The system refuses to look at these paths, and does not say whether something is there.
-    @Test func whatCannotBeLookedAtIsNotMissing() throws {
+    @Test func inaccessiblePathIsAnError() throws {
         try link("loop", to: path("loop"))
         for (name, code) in [(String(repeating: "a", count: 300), ENAMETOOLONG), ("loop/a", ELOOP)] {
             let path = path(name)
@@ -82,7 +82,7 @@ final class FileStoreTests {
     }
 
     /// Without the refusal, each of these would wait for somebody at the other end.
-    @Test func aPipeIsNoFile() throws {
+    @Test func pipeIsRefusedAsFile() throws {
         try #require(unsafe mkfifo(path("pipe"), 0o600) == 0)
         let refused = Failure("use", path("pipe"), errno: Failure.notRegular)
         #expect(throws: refused) { try FileStore.read(path("pipe"), limit: 10) }
@@ -97,7 +97,7 @@ final class FileStoreTests {
     }
 
     /// Whoever may write to /dev would take the device from the whole machine.
-    @Test func outputTakesThePlaceOfNoDevice() throws {
+    @Test func outputToDeviceOrLinkIsRefused() throws {
         try #require(unsafe mkfifo(path("pipe"), 0o600) == 0)
         try FileManager.default.createDirectory(atPath: path("folder"), withIntermediateDirectories: false)
         // /dev/stdout is a link to what standard output is, which may be a file.
@@ -118,7 +118,7 @@ final class FileStoreTests {
         #expect(try FileStore.kind("/dev/null") == .other)
     }
 
-    @Test func outputReplacesAFileAndTouchesNoOther() throws {
+    @Test func outputReplacesOnlyItsFile() throws {
         for name in ["a", "a.tmp", "b"] { try FileStore.replace(path(name), with: Bytes(utf8: "old")) }
         try FileStore.writeOutput(path("a"), Bytes(utf8: "new"))
         try FileStore.writeOutput(path("c"), Bytes(utf8: "new"))
@@ -129,7 +129,7 @@ final class FileStoreTests {
         #expect(contents == ["new", "old", "old", "new"])
     }
 
-    @Test func oneFileMayHaveManyPaths() throws {
+    @Test func sameFileThroughLinks() throws {
         for name in ["a", "b"] { try FileStore.replace(path(name), with: Bytes(utf8: "same")) }
         try FileStore.link(path("a"), as: path("hard"))
         try link("soft", to: path("a"))
@@ -137,7 +137,7 @@ final class FileStoreTests {
         for name in ["b", "absent"] { #expect(try !FileStore.isSameFile(path("a"), path(name))) }
     }
 
-    @Test func aLinkIsRemovedAndWhatItLeadsToStays() throws {
+    @Test func removeTreeKeepsLinkTargets() throws {
         try FileManager.default.createDirectory(atPath: path("precious/in"), withIntermediateDirectories: true)
         try FileStore.replace(path("precious/in/a"), with: Bytes(utf8: "1"))
         try link("tree", to: path("precious"))
@@ -157,14 +157,14 @@ final class FileStoreTests {
         try FileStore.refuseLink(path("absent"))
     }
 
-    @Test func aLongerFileThanTheLimitIsRefused() throws {
+    @Test func readBeyondLimitIsRefused() throws {
         try FileStore.replace(path("a"), with: Bytes(utf8: "12345"))
         #expect(try FileStore.read(path("a"), limit: 5)?.text == "12345")
         let error = #expect(throws: Failure.self) { try FileStore.read(path("a"), limit: 4) }
         #expect(error == Failure("read", path("a"), errno: EFBIG))
     }
 
-    @Test func piecesAreTheWholeFile() throws {
+    @Test func readPiecesGivesTheWholeFile() throws {
         let content = (0..<600_000).map { UInt8(truncatingIfNeeded: $0 / 7) }
         try FileStore.replace(path("a"), with: Bytes(content))
         var read: [UInt8] = []
@@ -178,7 +178,7 @@ final class FileStoreTests {
         #expect(throws: Failure.self) { try FileStore.readPieces(path("b")) { _ in } }
     }
 
-    @Test func outputTakesThePlaceOfADirectory() throws {
+    @Test func outputDirectoryIsExchanged() throws {
         for name in ["a", "b"] {
             try FileStore.makeDirectories(path("\(name)/deep"))
             try FileStore.replace(path("\(name)/deep/file"), with: Bytes(utf8: name))
@@ -198,7 +198,7 @@ final class FileStoreTests {
         #expect(throws: Failure.self) { try FileStore.flush(tree: path("c")) }
     }
 
-    @Test func whatIsAtAPath() throws {
+    @Test func kindOfPath() throws {
         try FileStore.replace(path("file"), with: Bytes())
         try link("link", to: path("file"))
         #expect(try FileStore.kind(path("file")) == .file(size: 0))
@@ -210,7 +210,7 @@ final class FileStoreTests {
     }
 
     @Test(arguments: [false, true])
-    func replacingMakesANewFileAndLeavesTheOldOneToItsReaders(isContended: Bool) throws {
+    func replaceIsAtomicForReaders(isContended: Bool) throws {
         try FileStore.replace(path("a"), with: Bytes(utf8: "old"), isContended: isContended)
         let before = try #require(try FileStore.identity(path("a")))
         let reader = try FileHandle(forReadingFrom: URL(fileURLWithPath: path("a")))
@@ -222,7 +222,7 @@ final class FileStoreTests {
     }
 
     /// What was there stays, and no temporary file is left.
-    @Test func aFailedReplacementLeavesNothing() throws {
+    @Test func failedReplaceKeepsOldFile() throws {
         try FileManager.default.createDirectory(atPath: path("a/full"), withIntermediateDirectories: true)
         #expect(throws: Failure.self) { try FileStore.replace(path("a"), with: Bytes(utf8: "x")) }
         #expect(try names() == ["a"])
@@ -232,7 +232,7 @@ final class FileStoreTests {
     }
 
     /// Whoever can put a link where the temporary file will be does not make it write elsewhere.
-    @Test func noTemporaryFileIsWrittenThroughALink() throws {
+    @Test func temporaryFileIsNotWrittenThroughLink() throws {
         try FileStore.replace(path("outside"), with: Bytes(utf8: "untouched"))
         try link("a.tmp", to: path("outside"))
         try FileStore.replace(path("a"), with: Bytes(utf8: "new"))
@@ -248,7 +248,7 @@ final class FileStoreTests {
     /// Whoever can put a link on the way, below a directory that somebody has named, does not make anything happen
     /// elsewhere.
     @Test(arguments: ["root/sub", "root/sub/deep"])
-    func nothingHappensThroughALinkBelow(linked: String) throws {
+    func linkBelowRootIsRefused(linked: String) throws {
         try FileStore.makeDirectories(path("outside/deep"))
         for name in ["outside/a", "outside/deep/a"] { try FileStore.replace(path(name), with: Bytes(utf8: "kept")) }
         try FileStore.makeDirectories(FileStore.parent(of: path(linked)))
@@ -282,7 +282,7 @@ final class FileStoreTests {
     }
 
     /// Another name of a file that is about to be written keeps its content.
-    @Test func aHardLinkIsNotWrittenThrough() throws {
+    @Test func createdFileBreaksHardLink() throws {
         try FileStore.replace(path("precious"), with: Bytes(utf8: "kept"))
         try FileStore.link(path("precious"), as: path("a"))
         let file = try WritableFile(creating: path("a"))
@@ -292,7 +292,7 @@ final class FileStoreTests {
         #expect(try FileStore.read(path("a"), limit: 10)?.text == "new")
     }
 
-    @Test func anAbandonedTemporaryDirectoryIsRemovedByTheNextOne() throws {
+    @Test func abandonedTemporaryDirectoryIsRemoved() throws {
         let digits = "0123456789abcdef"
         try FileStore.makeDirectories(path("keys.\(digits).tmp/inside"))
         for kept in ["keys.\(digits)", "keys.\(digits.dropLast()).tmp", "keys.x.\(digits).tmp", "other.\(digits).tmp"] {
@@ -312,7 +312,7 @@ final class FileStoreTests {
         #expect(try FileStore.isDirectory(path("keys")) && FileStore.isDirectory(first.path))
     }
 
-    @Test func directoriesAreMadeWithTheirParents() throws {
+    @Test func makeDirectoriesCreatesParents() throws {
         try FileStore.makeDirectories(path("a/b/c"))
         try FileStore.makeDirectories(path("a/b/c"))
         #expect(try FileStore.isDirectory(path("a/b/c")))
@@ -322,7 +322,7 @@ final class FileStoreTests {
 
     /// A commit can carry thousands of directories, each in the one before: more than a process may have open files,
     /// and with a path that no call takes as a whole.
-    @Test func aTreeOfAnyDepthIsRemoved() throws {
+    @Test func removeTreeOfAnyDepth() throws {
         try FileStore.makeDirectories(path("tree/1"))
         try FileStore.makeDirectories(path("tree/3/4"))
         try FileStore.makeDirectories(path("kept"))
@@ -343,7 +343,7 @@ final class FileStoreTests {
         #expect(try FileStore.list(path("kept")) == ["6"])
     }
 
-    @Test func aTreeIsRemovedButNotWhatItsLinksLeadTo() throws {
+    @Test func removeTreeFollowsNoLinks() throws {
         try FileStore.makeDirectories(path("tree/a/b"))
         try FileStore.makeDirectories(path("kept"))
         for file in ["tree/1", "tree/a/2", "tree/a/b/3", "kept/4"] { try FileStore.replace(path(file), with: Bytes()) }
@@ -371,7 +371,7 @@ final class FileStoreTests {
     }
 
     @Test(arguments: ["tree", "tree/a", "tree/a/b"])
-    func aNameThatIsNotUTF8IsRemovedWithItsTree(folder: String) throws {
+    func nonUTF8NameIsRemovedWithTree(folder: String) throws {
         try FileStore.makeDirectories(path(folder))
         try makeUnreadableName(in: folder)
         try FileStore.flush(tree: path("tree"))
@@ -383,7 +383,7 @@ final class FileStoreTests {
     }
 
     /// No path leads to it, so whoever reads a directory of somebody's input says that it is there.
-    @Test func aNameThatIsNotUTF8IsToldOrShown() throws {
+    @Test func nonUTF8NameInListIsAnError() throws {
         try FileStore.makeDirectories(path("tree"))
         try FileStore.replace(path("tree/a"), with: Bytes())
         try makeUnreadableName(in: "tree")
@@ -394,7 +394,7 @@ final class FileStoreTests {
         #expect(try FileStore.list(path("tree")) == ["a"])
     }
 
-    @Test func aNameThatIsNotUTF8IsRemovedWithATemporaryDirectory() throws {
+    @Test func nonUTF8NameInTemporaryDirectoryIsRemoved() throws {
         do {
             let temporary = try SnapshotBundle.TemporaryDirectory(beside: path("keys"))
             let name = temporary.path.split(separator: "/").last.map(String.init)
@@ -409,7 +409,7 @@ final class FileStoreTests {
     }
     #endif
 
-    @Test func linksAreNoFiles() throws {
+    @Test func linksCountAsNoFiles() throws {
         try FileStore.replace(path("a"), with: Bytes(utf8: "x"))
         try FileStore.makeDirectories(path("d"))
         try link("l", to: path("a"))
@@ -420,7 +420,7 @@ final class FileStoreTests {
         #expect(try FileStore.resolved(path("m")) == FileStore.resolved(path("d")))
     }
 
-    @Test func aSecondNameIsTheSameFile() throws {
+    @Test func hardLinkHasSameIdentity() throws {
         try FileStore.replace(path("a"), with: Bytes(utf8: "x"))
         try FileStore.link(path("a"), as: path("b"))
         #expect(try FileStore.identity(path("a")) == FileStore.identity(path("b")))
@@ -428,7 +428,7 @@ final class FileStoreTests {
         #expect(throws: Failure.self) { try FileStore.rename(path("c"), to: path("d")) }
     }
 
-    @Test func writingGoesOnBehindTheEnd() throws {
+    @Test func appendingContinuesAtTheEnd() throws {
         let file = try WritableFile(creating: path("a"))
         try file.write(Array("one".utf8))
         try file.finish(flushing: true)
@@ -461,7 +461,7 @@ final class FileStoreTests {
         #expect(FileStore.parent(of: path).utf8.elementsEqual(parent.utf8))
     }
 
-    @Test func pathsAreBytes() throws {
+    @Test func pathsAreComparedByBytes() throws {
         #expect(try FileStore.absolute("/\u{301}a").utf8.elementsEqual("/\u{301}a".utf8))
         #expect(try FileStore.absolute("./\u{301}a").utf8.elementsEqual(FileStore.absolute("\u{301}a").utf8))
         #expect(
@@ -480,7 +480,7 @@ final class FileStoreTests {
         #expect(names.allSatisfy { $0.utf8.count == 19 && !$0.contains("\(getpid())-") })
     }
 
-    @Test func aDirectoryIsLockedOnce() throws {
+    @Test func directoryLockIsExclusive() throws {
         var first = try DirectoryLock(directory.path)
         #expect(first != nil)
         #expect(try DirectoryLock(directory.path) == nil)

@@ -5,7 +5,7 @@ import Testing
 
 /// What a command may replace at a path that its user has named.
 struct OutputTests {
-    @Test func onlyAnOwnDirectoryIsReplaced() throws {
+    @Test func outputReplacesOnlyDirectoriesItMade() throws {
         try TemporaryDirectory.with { directory in
             let path = directory + "/output"
             func made(_ name: String) throws -> SnapshotBundle.TemporaryDirectory {
@@ -41,7 +41,7 @@ struct OutputTests {
     }
 
     /// Writing from a mapped file that was shortened fails in the system call, and not because of the output.
-    @Test func aSourceThatWasCutShortIsToBlame() throws {
+    @Test func truncatedMappedSourceIsReported() throws {
         try TemporaryDirectory.with { directory in
             let source = directory + "/source"
             try Data(repeating: 1, count: 1 << 20).write(to: URL(fileURLWithPath: source))

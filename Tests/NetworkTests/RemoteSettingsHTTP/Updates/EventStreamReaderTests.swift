@@ -27,7 +27,7 @@ struct EventStreamReaderTests {
         return found
     }
 
-    @Test func theExamplesOfTheStandard() throws {
+    @Test func eventStreamExamplesOfTheStandard() throws {
         #expect(try events("data: YHOO\ndata: +2\ndata: 10\n\n") == ["|YHOO\n+2\n10|"])
         #expect(
             try events(": test stream\n\ndata: first event\nid: 1\n\ndata:second event\nid\n\ndata:  third event\n\n")
@@ -40,13 +40,13 @@ struct EventStreamReaderTests {
             ])
     }
 
-    @Test func linesEndInAnyOfThreeWays() throws {
+    @Test func eventStreamLineEnds() throws {
         #expect(try events("data: a\r\n\r\ndata: b\r\rdata: c\n\ndata: d\r\n\n") == ["|a|", "|b|", "|c|", "|d|"])
         #expect(try events("data: a\n\r\ndata: b\r\n\r") == ["|a|", "|b|"])
         #expect(try events("\n\n\r\r\r\n") == [])
     }
 
-    @Test func anEventEndedByACarriageReturnIsNotHeldBack() throws {
+    @Test func eventEndedByCarriageReturnIsDelivered() throws {
         var reader = EventStreamReader()
         reader.feed(Array("data: a\r\n\r".utf8))
         #expect(try reader.next() != nil)
@@ -60,7 +60,7 @@ struct EventStreamReaderTests {
         #expect(try events("\u{FEFF}\n") == [])
     }
 
-    @Test func anUnfinishedEventIsDropped() throws {
+    @Test func unfinishedStreamEventIsDropped() throws {
         #expect(try events("data: a\n\ndata: b\n") == ["|a|"])
         #expect(try events("data: a\n\nid: 2\ndata: b") == ["|a|"])
     }
@@ -90,7 +90,7 @@ struct EventStreamReaderTests {
         }
     }
 
-    @Test func aLongLineIsRefusedBeforeItEnds() throws {
+    @Test func eventStreamLineLimit() throws {
         let most = EventStreamReader.mostLineBytes
         for start in ["", "\u{FEFF}"] {
             for line in [
@@ -115,7 +115,7 @@ struct EventStreamReaderTests {
         #expect(throws: Failure.self) { try reader.next() }
     }
 
-    @Test func aLongEventIsRefusedBeforeItEnds() throws {
+    @Test func eventStreamEventLimit() throws {
         var reader = EventStreamReader()
         let line = Array("data: \(String(repeating: "x", count: 1023))\n".utf8)
         for _ in 0..<64 {

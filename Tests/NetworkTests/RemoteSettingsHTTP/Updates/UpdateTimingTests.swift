@@ -71,7 +71,7 @@ struct UpdateTimingTests {
     // MARK: Requests
 
     /// The lies: false, early, doubled, far in the future, many at once, one each second.
-    @Test func aTrueAnnouncementIsActedOnWithinASecondAndAHalf() {
+    @Test func announcementIsFetchedDespiteLies() {
         var test = Self()
         test.open()
         for number in 1...60 {
@@ -96,7 +96,7 @@ struct UpdateTimingTests {
         #expect(test.gaps(test.asked).allSatisfy { $0 >= .seconds(1) })
     }
 
-    @Test mutating func anEventBeforeItsDataIsAskedForUntilTheDataIsThere() {
+    @Test mutating func earlyAnnouncementIsAskedUntilDataArrives() {
         open()
         announce(Self.at(1))
         pass(.seconds(5))
@@ -109,7 +109,7 @@ struct UpdateTimingTests {
         #expect(asked.count == 4)
     }
 
-    @Test mutating func aLieCostsThirteenRequests() {
+    @Test mutating func falseAnnouncementCostsThirteenRequests() {
         open()
         announce(Timestamp(milliseconds: 9_000_000_000_000))
         for _ in 0..<240 {
@@ -120,7 +120,7 @@ struct UpdateTimingTests {
     }
 
     /// A late announcement is asked for by its own timestamp, for which a cache has no old answer.
-    @Test mutating func theLastAnnouncementIsAskedFor() {
+    @Test mutating func requestNamesLastAnnouncedTimestamp() {
         open()
         announce(Self.at(90_000))
         pass(.seconds(2))
@@ -130,7 +130,7 @@ struct UpdateTimingTests {
         #expect(request?.announced == Self.at(1) && request?.newest == Self.at(90_000))
     }
 
-    @Test mutating func aMonitorFromTheFutureHidesNothing() {
+    @Test mutating func futureMonitorHidesNoAnnouncement() {
         monitor = Self.at(72_000)
         open()
         announce(nil)
@@ -149,7 +149,7 @@ struct UpdateTimingTests {
         #expect(asked.count == count)
     }
 
-    @Test(arguments: [-90_000, 90_000]) func aClockThatIsSetHidesNothing(_ seconds: Int) {
+    @Test(arguments: [-90_000, 90_000]) func clockChangeHidesNoAnnouncement(_ seconds: Int) {
         var test = self
         test.open()
         test.difference = .seconds(seconds)
@@ -161,7 +161,7 @@ struct UpdateTimingTests {
         #expect(test.asked.count == 5)
     }
 
-    @Test mutating func pausesAfterFailedRequestsGrow() {
+    @Test mutating func failedRequestPausesGrow() {
         open()
         monitor = nil
         announce(Self.at(1))
@@ -190,7 +190,7 @@ struct UpdateTimingTests {
         #expect(timing.isOpen && asked.count == before + 1)
     }
 
-    @Test mutating func aServerThatAskedForAPauseGetsIt() {
+    @Test mutating func updateTimingObeysRetryAfter() {
         open()
         announce(Self.at(1))
         pass(.milliseconds(250))
@@ -213,13 +213,13 @@ struct UpdateTimingTests {
         #expect(asked.count == 1 && connected.count == count + 1)
     }
 
-    @Test mutating func aServerThatDoesNotStateItsStateIsAskedOnce() {
+    @Test mutating func serverWithoutGreetingIsAskedOnce() {
         pass(.seconds(3000))
         #expect(asked == [.seconds(2)])
     }
 
     /// An announcement is lost, and nothing else is ever announced.
-    @Test func aServerThatAnnouncesNothingIsAskedNowAndThen() {
+    @Test func silentServerIsPolledRarely() {
         var test = Self()
         test.open()
         for _ in 0..<(24 * 120) {
@@ -235,7 +235,7 @@ struct UpdateTimingTests {
 
     // MARK: Connections
 
-    @Test(arguments: [0.25, 0.5, 1]) func pausesAfterFailuresGrowWithChance(_ chance: Double) {
+    @Test(arguments: [0.25, 0.5, 1]) func connectionPausesGrowWithJitter(_ chance: Double) {
         var test = Self()
         (test.chance, test.refusal) = (chance, Self.down)
         for failures in 0..<20 {
@@ -248,7 +248,7 @@ struct UpdateTimingTests {
         }
     }
 
-    @Test mutating func aConnectionOfAMinuteIsASuccess() {
+    @Test mutating func connectionOfOneMinuteResetsFailures() {
         refusal = Self.down
         pass(.seconds(100))
         refusal = nil
@@ -261,7 +261,7 @@ struct UpdateTimingTests {
     }
 
     @Test(arguments: [(0, 1), (30, 30), (1_000_000_000, 300)])
-    func theServersOwnTimeIsTheFirstPause(_ seconds: Int, _ expected: Int) {
+    func reconnectionTimeIsTheFirstPause(_ seconds: Int, _ expected: Int) {
         var test = self
         test.open()
         _ = test.receive(.reconnectionTime(.seconds(seconds)))
@@ -269,7 +269,7 @@ struct UpdateTimingTests {
         #expect(test.timing.connectionDue == test.now + .seconds(expected))
     }
 
-    @Test mutating func whatAServerAsksForEndsTheConnection() {
+    @Test mutating func pauseEventEndsConnection() {
         open()
         #expect(receive(.event(.pause(.retryAfter(seconds: 77))))?.kind == .notBefore(seconds: 77))
         #expect(receive(.event(.pause(.disabled)))?.kind == .unsupported)
@@ -278,7 +278,7 @@ struct UpdateTimingTests {
         #expect(timing.connectionDue == now + .seconds(14_400))
     }
 
-    @Test mutating func anotherNetworkIsTriedAtOnceThoughNotAllTheTime() {
+    @Test mutating func networkChangeReconnectsWithLimit() {
         refusal = UpdateEnd(.unsupported, "404")
         for _ in 0..<600 {
             pass(.seconds(1))
@@ -293,7 +293,7 @@ struct UpdateTimingTests {
     }
 
     /// The device had no network yet when the connection was begun, and has one when it fails.
-    @Test mutating func whatChangesWhileAConnectionIsMadeCounts() {
+    @Test mutating func networkChangeWhileConnectingReconnects() {
         timing.recordConnecting(at: now)
         timing.retry(isOtherNetwork: true, at: now)
         now += .seconds(10)
@@ -301,7 +301,7 @@ struct UpdateTimingTests {
         #expect(timing.connectionDue == .zero)
     }
 
-    @Test mutating func anAnswerWakesAWaitingChannelEverLessOften() {
+    @Test mutating func reachableServerWakesChannelRarely() {
         refusal = Self.down
         timing.restore(.init(failures: 6))
         for _ in 0..<36_000 {
@@ -311,7 +311,7 @@ struct UpdateTimingTests {
         #expect((4...12).contains(connected.count), "\(connected)")
     }
 
-    @Test mutating func aSilentConnectionIsReplaced() {
+    @Test mutating func connectionWithoutHeartbeatIsReplaced() {
         open()
         pass(.seconds(20))
         _ = receive(.heartbeat)

@@ -9,7 +9,7 @@ struct ParameterCheckTests {
         return try ParameterSet(try Changeset(parsing: Bytes(utf8: body)).records)
     }
 
-    @Test func findsMistakes() throws {
+    @Test func parameterCheckFindsMistakes() throws {
         let records = try set(
             #"""
             {"id":"a","key":"twice","value":1},{"id":"b","key":"twice","value":2},

@@ -27,7 +27,7 @@ import Testing
     /// A condition of 16 KiB that 40,000 parameters name is 1.4 MB, and was copied to 640 MB before anything refused
     /// it. Here with fewer of them.
     @Test(arguments: ["{when: {c: 1}}", "{when: [{condition: c, percent: 50, value: 1}]}"])
-    func whatConditionsBecomeHasALimit(_ parameter: String) throws {
+    func expandedConditionsAreLimited(_ parameter: String) throws {
         let long = "env.a == '" + String(repeating: "x", count: 990) + "'"
         let many = (0..<400).map { "  k\($0): \(parameter)\n" }.joined()
         let text = Bytes(utf8: "conditions:\n  c: \"\(long)\"\nparameters:\n\(many)")
@@ -90,7 +90,7 @@ import Testing
           second: {parameters: {part: {value: 0, when: {german half: 1}}}}
         """
 
-    @Test func firstConditionThatAppliesWins() throws {
+    @Test func firstMatchingParameterConditionWins() throws {
         let source = try read(sample)
         let nobody = FilterContext.app()
         let beta = FilterContext.app(channel: "beta")
@@ -133,7 +133,7 @@ import Testing
         }
     }
 
-    @Test func recordsAreFewAndTheirIDsStay() throws {
+    @Test func parameterRecordIDsAreStable() throws {
         let records = try read(sample).records
         #expect(
             records.map(\.id)
@@ -147,7 +147,7 @@ import Testing
         #expect(!records.contains { $0.members.text.contains("description") || $0.members.text.contains("first page") })
     }
 
-    @Test func mistakesAreNamedWithTheirLine() throws {
+    @Test func parameterSourceErrorsNameTheLine() throws {
         let text = """
             conditions:
               bad: "env.x =="

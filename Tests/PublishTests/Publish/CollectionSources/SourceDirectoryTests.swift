@@ -62,7 +62,7 @@ import Glibc
         #expect(texts(both[0])[0] == #"{"id":"a","on":{"deep":[{"x":"2026-01-01"}]}}"#)
     }
 
-    @Test func questionsInTextsAreNoKeys() throws {
+    @Test func sourceQuestionMarksAreNoYAMLKeys() throws {
         let records = (0..<20).map {
             "  - {id: r\($0), text: Passé ? Présent ?}\n  - id: s\($0)\n    text: Où ? Là - où ?\n"
         }
@@ -117,7 +117,7 @@ import Glibc
                 == ["data/z.json", "link", "notes.txt"].map { "\(root)/main/two/\($0)" })
     }
 
-    @Test func withoutCollectionsTheUnusedFilesAreTheProblem() throws {
+    @Test func sourcesWithoutCollectionsListUnusedFiles() throws {
         #expect(
             try problems(["main/prompts/chat/v1/model.json": "{}", "app-config.yaml": "{}"]).map(\.place)
                 == ["app-config.yaml", "main/prompts/chat/v1/model.json"])
@@ -125,12 +125,12 @@ import Glibc
     }
 
     @Test(arguments: ["Collection.yaml", "COLLECTION.json"])
-    func aCollectionFileInAnotherCaseIsNoRecord(_ name: String) throws {
+    func collectionFileNameInOtherCaseIsRefused(_ name: String) throws {
         let found = try problems(["main/two/\(name)": #"{"metadata": {}}"#])
         #expect(found.count == 1 && found[0].remedy!.contains("rename it to collection.yaml"), "\(found)")
     }
 
-    @Test func attachmentsAreDescribedByWhatTheyAre() throws {
+    @Test func sourceAttachmentMetadata() throws {
         let found = try read([
             "main/icons/files/a.svg": "<svg/>", "main/icons/a.yaml": "attachment: files/a.svg",
             "main/icons/b.yaml": "attachment: {file: files/a.svg, filename: b.svg, mimetype: text/x}",
@@ -172,7 +172,7 @@ import Glibc
         guard unsafe symlink(target, path) == 0 else { throw Failure("link", path) }
     }
 
-    @Test func everyProblemIsNamedWithItsLine() throws {
+    @Test func sourceErrorsNameTheLine() throws {
         let text = """
             unknown: 1
             metadata: {signature: x}
@@ -200,12 +200,12 @@ import Glibc
         "records: [{id: a, v: !!binary aGk=}]", "records: [{id: a, v: 1, v: 2}]", "records: [", "", "- - -",
         "records: [{id: a, [1]: 2}]",
     ])
-    func yamlThatReadersTakeDifferentlyIsRefused(_ text: String) throws {
+    func ambiguousYAMLIsRefused(_ text: String) throws {
         #expect(try !problems(["main/c.yaml": text]).isEmpty)
     }
 
     @Test(arguments: ["null,,null", ",null", "true,,true", "1,,1", "{\"a\":,null}", "null null", "null,"])
-    func jsonIsReadStrictly(_ elements: String) throws {
+    func sourceJSONIsReadStrictly(_ elements: String) throws {
         let found = try problems(["main/c.json": "{\"records\":\n[{\"id\":\"a\",\n\"x\":[\(elements)]}]}"])
         #expect(found.map(\.line) == [3])
     }
@@ -225,12 +225,12 @@ import Glibc
     }
 
     @Test(arguments: ["1.2.3", "12e", "v1", "2026-01-01", "1-2", "10.0.0.1", "noon", "0xyz", "e5", "-", "."])
-    func textsThatOnlyLookLikeNumbersAreTexts(_ text: String) throws {
+    func numberLikeYAMLTextsStayTexts(_ text: String) throws {
         let found = try read(["main/c.yaml": "records: {a: {v: \(text)}}"])
         #expect(texts(found[0]) == [#"{"id":"a","v":"\#(text)"}"#])
     }
 
-    @Test func bombsAndDepthsEndAtOnce() throws {
+    @Test func sourceYAMLBombAndDepthAreRefused() throws {
         var bomb = "a: &a [x,x,x,x,x,x,x,x,x]\n"
         for (name, previous) in zip("bcdefghijk", "abcdefghij") {
             let alias = "*\(previous)"
@@ -244,7 +244,7 @@ import Glibc
         #expect(try !problems(["main/c.json": deep]).isEmpty)
     }
 
-    @Test func twoPlacesForOneCollectionAreRefused() throws {
+    @Test func duplicateCollectionSourceIsRefused() throws {
         #expect(try problems(["main/c.yaml": "records:", "main/c.json": "[]"]).count == 1)
         #expect(try problems(["main/c.yaml": "records:", "main/c/collection.yaml": "records:"]).count == 1)
         #if !canImport(Darwin)

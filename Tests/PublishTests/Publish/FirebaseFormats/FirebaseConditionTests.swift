@@ -71,7 +71,7 @@ import Testing
         "app.browserAndVersion == 'x'", "app.unheardOf == 'x'", #"app.version.matches(['\\pL'])"#,
         "app.version.matches(['(?P<a>x)'])", "app.version.matches(['(?s).'])", "device.os == 'beos'",
     ])
-    func whatHasNoTranslationIsNamed(_ expression: String) {
+    func untranslatableFirebaseConditionIsNamed(_ expression: String) {
         do throws(Failure) {
             _ = try FirebaseCondition(parsing: expression)
             Issue.record("\(expression) was taken")
@@ -88,11 +88,11 @@ import Testing
         "app.customSignal[5] == 5", "app.customSignal['a'] == 'x' &", "dateTime >= dateTime('tomorrow')",
         "dateTime >= dateTime('2025-06-02T00:00:00', 'Atlantis/Poseidonis')", "§",
     ])
-    func whatIsNotInTheGrammarIsRefused(_ expression: String) {
+    func invalidFirebaseConditionIsRefused(_ expression: String) {
         #expect(throws: Failure.self) { try FirebaseCondition(parsing: expression) }
     }
 
-    @Test func anErrorNamesTheWrongWord() {
+    @Test func firebaseConditionErrorNamesTheWord() {
         #expect {
             try FirebaseCondition(parsing: "percent between 10 or 20")
         } throws: {
@@ -100,7 +100,7 @@ import Testing
         }
     }
 
-    @Test func sharesAreThoseOfTheCondition() throws {
+    @Test func firebasePercentConditionShares() throws {
         func share(_ expression: String) throws -> Int {
             let filter = try FilterExpression(parsing: FirebaseCondition(parsing: expression).filter)
             return (0..<4000).count { filter.matches(.app(custom: ["id": .string("device-\($0)")])) }

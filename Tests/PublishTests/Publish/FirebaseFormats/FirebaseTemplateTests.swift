@@ -53,7 +53,7 @@ import Testing
          "version": {"versionNumber": "6"}}
         """#
 
-    @Test func everyElementIsConverted() throws {
+    @Test func firebaseTemplateConversion() throws {
         let made = try template(whole)
         #expect(made.skipped.isEmpty && made.notes.count == 1)
         let records = try records(made.source)
@@ -90,7 +90,7 @@ import Testing
          "surprise": 1}
         """#
 
-    @Test func whatHasNoTranslationIsNamedAndLeftOutOnlyOnRequest() throws {
+    @Test func untranslatableFirebaseElementsAreNamed() throws {
         #expect(problems(foreign).count == 8)
         let made = try template(foreign, skipping: true)
         #expect(made.skipped.count == 8)
@@ -125,14 +125,14 @@ import Testing
     }
 
     /// Brackets in a text nest nothing, however many there are.
-    @Test func aTextOfBracketsIsKept() throws {
+    @Test func firebaseTextOfBracketsIsKept() throws {
         let value = String(repeating: "[", count: 1_290)
         let found = try records(template(#"{"parameters": {"a": {"defaultValue": {"value": "\#(value)"}}}}"#).source)
         #expect(found["a"]?["value"] == .string(value))
     }
 
     /// What publish would refuse later: here, a number that no double can hold.
-    @Test func whatCannotBePublishedIsRefused() {
+    @Test func firebaseImportRefusesUnpublishableNumber() {
         var text = SourceText()
         text.line(0, "records: {a: {v: 1e999}}")
         let error = #expect(throws: Failure.self) { try text.checked("template") }

@@ -15,7 +15,7 @@ struct TimeZoneTests {
         "Pacific/Kiritimati", "Pacific/Apia", "Pacific/Chatham", "Africa/Nairobi", "America/Santiago",
     ]
 
-    @Test(arguments: names) func momentsAreThoseOfFoundation(name: String) throws {
+    @Test(arguments: names) func timeZoneMomentsMatchFoundation(name: String) throws {
         let zone = try #require(try SystemTimeZone(named: name))
         let other = try #require(TimeZone(identifier: name))
         // Every 11 days and a bit, from 1971 to 2099.
@@ -30,7 +30,7 @@ struct TimeZoneTests {
     }
 
     /// The second before a change and the change itself.
-    @Test func changesAreAtTheirSecond() throws {
+    @Test func timeZoneChangesAreExact() throws {
         let berlin = try #require(try SystemTimeZone(named: "Europe/Berlin"))
         func wall(_ text: String) throws -> Int64 { Int64(try #require(Timestamp(rfc3339: text)).seconds) }
         for (text, offset): (String, Int64) in [
@@ -44,7 +44,7 @@ struct TimeZoneTests {
     }
 
     /// The process has the time zone that it had before.
-    @Test func theProcessKeepsItsTimeZone() throws {
+    @Test func timeZoneLookupKeepsProcessZone() throws {
         // No other test uses this zone. Those that run meanwhile use others.
         _ = try #require(try SystemTimeZone(named: "Antarctica/Troll")).moment(of: 0)
         #expect(ProcessInfo.processInfo.environment["TZ"]?.contains("Troll") != true)
@@ -53,11 +53,11 @@ struct TimeZoneTests {
     @Test(arguments: [
         "", "..", "../zoneinfo/UTC", "/UTC", "Europe", "Europe/", "Europe//Berlin", "tzdata.zi", "Nowhere",
     ])
-    func namesThatAreNone(name: String) throws {
+    func invalidTimeZoneNames(name: String) throws {
         #expect(try SystemTimeZone(named: name) == nil)
     }
 
-    @Test func noTimeZonesAreInstalled() throws {
+    @Test func missingTimeZoneDataIsNamed() throws {
         let folder = try FileStore.makeUniqueDirectory(FileStore.temporaryDirectory + "/zones")
         defer { try? FileStore.removeTree(folder) }
         #expect(try SystemTimeZone(named: "UTC", folder: folder) == nil)

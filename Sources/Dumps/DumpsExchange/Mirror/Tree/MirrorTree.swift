@@ -94,7 +94,9 @@ struct MirrorTree {
         guard let place = MirrorPath(path), !folders.contains(place.file.exact), !files.contains(place.file.exact),
             !place.folders.contains(where: { files.contains($0.exact) })
         else {
-            notes.append("\(VisibleText.escape(path)): skipped, because it cannot be a file or conflicts with another")
+            notes.append(
+                "\(VisibleText.escape(path)): skipped, because it is not a valid file name or conflicts with another path"
+            )
             return
         }
         files.insert(place.file.exact)
