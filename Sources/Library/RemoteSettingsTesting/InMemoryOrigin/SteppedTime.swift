@@ -216,6 +216,7 @@ public final class SteppedTime: Sendable {
 }
 
 extension SteppedTime: Clock {
+    /// A millisecond.
     public var minimumResolution: Duration { .milliseconds(1) }
 
     /// Waits until the clock has reached a time.
