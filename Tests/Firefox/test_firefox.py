@@ -50,7 +50,7 @@ def test_it_uses_this_server(firefox, serving):
 
 def test_it_polls_the_monitor_and_refuses_a_root_that_is_not_mozillas(firefox, serving):
     """What it asks for, in order: the monitor, a changeset, the chain; and that it checks what it gets."""
-    outcome = firefox.run(MODULE + "RemoteSettings('regions'); await RemoteSettings.pollChanges(); return true;")
+    outcome = firefox.run(MODULE + "RemoteSettings('markets'); await RemoteSettings.pollChanges(); return true;")
     assert "InvalidSignatureError" in outcome.get("error", ""), outcome
     log = serving.log()
     for asked in ["GET /v1/buckets/monitor/collections/changes/changeset", "GET /v1/buckets/main/collections/",
@@ -66,13 +66,13 @@ def test_it_syncs_records_deltas_and_attachments(firefox, serving):
         changes = serving.changeset("monitor/changes").json()["changes"]
         return next(each["last_modified"] for each in changes if each["collection"] == name)
 
-    for name in ["settings", "regions", "large", "icons"]:
+    for name in ["settings", "markets", "large", "icons"]:
         outcome = firefox.run(sync, name, timestamp(name))
         assert "value" in outcome, outcome
         assert {r["id"]: r for r in outcome["value"]} == records(serving, name)
     before = serving.metric('rsdump_requests_total{route="delta",status="200"}')
     assert serving.ask("/demo/publish", method="POST").status == 200
-    for name in ["settings", "regions", "icons"]:
+    for name in ["settings", "markets", "icons"]:
         outcome = firefox.run(sync, name, timestamp(name))
         assert "value" in outcome, outcome
         assert {r["id"]: r for r in outcome["value"]} == records(serving, name)
@@ -98,7 +98,7 @@ def test_it_verifies_what_is_signed_under_its_own_root(tmp_path):
         assert server.root == root
         # Those without filters, which Firefox applies, and without fractions: in the text that it verifies they are 1.5,
         # in what servers sign (and in ours) 1.5E0.
-        names = ["regions", "icons"]
+        names = ["markets", "icons"]
         with Serving("--dumps", dumps.path, "--watch", "--log-requests") as serving, \
                 firefox_of(serving, tmp_path / "firefox") as firefox:
             outcome = firefox.run(
@@ -112,7 +112,7 @@ def test_it_verifies_what_is_signed_under_its_own_root(tmp_path):
                 assert {r["id"]: r for r in outcome["value"][name]} == records(serving, name)
             assert "GET /chains/" in serving.log()
 
-            server.delete_record("main/regions", "nowhere")
+            server.delete_record("main/markets", "nowhere")
             server.delete_record("main/icons", "petals-03")
             outcome = dumps.refresh()
             assert outcome.code == rsdump.DONE, str(outcome)
@@ -128,10 +128,10 @@ def test_it_verifies_what_is_signed_under_its_own_root(tmp_path):
             assert serving.metric('rsdump_requests_total{route="delta",status="200"}') == 2
 
             validate = MODULE + (
-                "const response = await fetch(`${args[0]}/v1/buckets/main/collections/regions/changeset?_expected=0`);"
+                "const response = await fetch(`${args[0]}/v1/buckets/main/collections/markets/changeset?_expected=0`);"
                 "const {changes, timestamp, metadata} = await response.json(); changes[0].name = args[1];"
-                "await RemoteSettings('regions').validateCollectionSignature(changes, timestamp, metadata); return true;")
-            first = serving.changeset("main/regions").json()["changes"][0]["name"]
+                "await RemoteSettings('markets').validateCollectionSignature(changes, timestamp, metadata); return true;")
+            first = serving.changeset("main/markets").json()["changes"][0]["name"]
             assert firefox.run(validate, serving.url, first) == {"value": True}
             outcome = firefox.run(validate, serving.url, "another")
             assert "InvalidSignatureError" in outcome.get("error", ""), outcome

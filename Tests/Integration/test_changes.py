@@ -5,7 +5,7 @@ import samples
 from dumps import Dumps
 from serve import Serving
 
-ICONS, SETTINGS, REGIONS = "main/icons", "main/settings", "main/regions"
+ICONS, SETTINGS, MARKETS = "main/icons", "main/settings", "main/markets"
 
 
 def changed_paths(before, after):
@@ -35,13 +35,13 @@ def test_added_edited_and_deleted_records_arrive(dumps, sample):
     before = dumps.files()
     sample.patch_record(SETTINGS, "telemetry", {"value": True})
     sample.put_attachment(ICONS, "petals-23", "petals-23.svg", samples.svg(23), "image/svg+xml")
-    sample.delete_record(REGIONS, "nowhere")
+    sample.delete_record(MARKETS, "nowhere")
     position = sample.log_position()
     refresh(dumps)
     assert changed_paths(before, dumps.files()) == {
-        "main/icons.zip", "main/settings.zip", "main/regions.zip", "dumps.lock.json"}
+        "main/icons.zip", "main/settings.zip", "main/markets.zip", "dumps.lock.json"}
     assert samples.svg(23) in dumps.bundle(ICONS).attachments.values()
-    assert "nowhere" not in identifiers(dumps, REGIONS)
+    assert "nowhere" not in identifiers(dumps, MARKETS)
     assert {r["id"]: r for r in dumps.bundle(SETTINGS).records}["telemetry"]["value"] is True
     fetched = [each["path"] for each in sample.requests(position) if "/attachments/" in each["path"]]
     assert len(fetched) == 1, fetched
@@ -51,7 +51,7 @@ def test_added_edited_and_deleted_records_arrive(dumps, sample):
 def test_named_collections_only(dumps, sample):
     before = dumps.files()
     sample.patch_record(SETTINGS, "telemetry", {"value": True})
-    sample.delete_record(REGIONS, "nowhere")
+    sample.delete_record(MARKETS, "nowhere")
     outcome = dumps.refresh(SETTINGS)
     assert outcome.code == rsdump.DONE, str(outcome)
     assert changed_paths(before, dumps.files()) == {"main/settings.zip", "dumps.lock.json"}

@@ -12,7 +12,7 @@ import pytest
 import rsdump
 import samples
 from nginx import free_port
-from test_changes import ICONS, REGIONS, SETTINGS
+from test_changes import ICONS, MARKETS, SETTINGS
 
 HOSTILE = {
     "id": "hostile",
@@ -44,7 +44,7 @@ def edit(sample):
     sample.put_attachment(ICONS, "petals-23", "petals-23.svg", samples.svg(23), "image/svg+xml")
     sample.put_attachment(ICONS, "petals-05", "petals-05.svg", samples.svg(50), "image/svg+xml")
     sample.delete_record(ICONS, "petals-06")
-    sample.delete_record(REGIONS, "nowhere")
+    sample.delete_record(MARKETS, "nowhere")
 
 
 def check(document, *, old, new):
@@ -52,9 +52,9 @@ def check(document, *, old, new):
     assert (document["old"], document["new"], document["same"]) == (str(old), str(new), False)
     found = {each["collection"]: each for each in document["collections"]}
     assert {name: each["status"] for name, each in found.items()} == {
-        ICONS: "changed", REGIONS: "changed", SETTINGS: "changed", "main/search-hints": "same", "main/large": "same"}
+        ICONS: "changed", MARKETS: "changed", SETTINGS: "changed", "main/search-hints": "same", "main/large": "same"}
     records = {name: {r["id"]: r for r in each["records"]} for name, each in found.items()}
-    assert {(id, r["change"]) for id, r in records[REGIONS].items()} == {("nowhere", "deleted")}
+    assert {(id, r["change"]) for id, r in records[MARKETS].items()} == {("nowhere", "deleted")}
     assert {(id, r["change"], r["attachment"]["change"]) for id, r in records[ICONS].items()} == {
         ("petals-05", "updated", "changed"), ("petals-06", "deleted", "removed"), ("petals-23", "created", "added")}
     assert records[ICONS]["petals-23"]["attachment"]["new"]["size"] == len(samples.svg(23))
@@ -106,20 +106,20 @@ def test_diff_with_failing_server(dumps, sample, fault, code):
 
 def test_diff_with_one_failing_collection(dumps, sample):
     sample.patch_record(SETTINGS, "telemetry", {"value": True})
-    sample.delete_record(REGIONS, "nowhere")
+    sample.delete_record(MARKETS, "nowhere")
     sample.faults({"path": "settings/changeset", "body": "{}"})
     for options in ((), ("--exit-code",), ("--stat",)):
         outcome = diff(dumps.path, "server", "--dumps", dumps.path, *options)
         assert outcome.code == rsdump.VERIFICATION and SETTINGS in outcome.err, str(outcome)
-        assert REGIONS in outcome.out and SETTINGS not in outcome.out, str(outcome)
+        assert MARKETS in outcome.out and SETTINGS not in outcome.out, str(outcome)
         assert "1 of 4 collections changed" in outcome.out, str(outcome)
     document = diff(dumps.path, "server", "--dumps", dumps.path, "--format", "json").json()
     assert SETTINGS not in {each["collection"] for each in document["collections"]}
     alone = diff(dumps.path, "server", SETTINGS, "--dumps", dumps.path)
     assert alone.code == rsdump.VERIFICATION and not alone.out, str(alone)
-    sample.faults({"path": "regions/changeset", "body": "{}"}, {"path": "settings/changeset", "body": "{}"})
+    sample.faults({"path": "markets/changeset", "body": "{}"}, {"path": "settings/changeset", "body": "{}"})
     both = diff(dumps.path, "server", "--dumps", dumps.path)
-    assert both.code == rsdump.VERIFICATION and SETTINGS in both.err and REGIONS in both.err, str(both)
+    assert both.code == rsdump.VERIFICATION and SETTINGS in both.err and MARKETS in both.err, str(both)
     assert "3 collections, no difference" in both.out, str(both)
 
 

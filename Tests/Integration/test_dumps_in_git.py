@@ -102,11 +102,11 @@ def test_embed_compresses_stored_bundles(nights, tmp_path):
 def test_add_writes_attributes_for_a_new_directory_in_a_repository(tmp_path):
     tree = GitTree(tmp_path)
     dumps = Dumps(tmp_path / "new/dumps")
-    outcome = rsdump.run("add", "main/regions", "--dumps", dumps.path)
+    outcome = rsdump.run("add", "main/markets", "--dumps", dumps.path)
     assert outcome.code == rsdump.DONE and outcome.says(".gitattributes: written"), str(outcome)
     (dumps.path / "main").mkdir()
-    (dumps.path / "main/regions.zip").write_bytes(b"PK")
-    assert ": text: unset" in tree.git("check-attr", "text", "new/dumps/main/regions.zip")
+    (dumps.path / "main/markets.zip").write_bytes(b"PK")
+    assert ": text: unset" in tree.git("check-attr", "text", "new/dumps/main/markets.zip")
     assert ": text: unset" in tree.git("check-attr", "text", "new/dumps/dumps.lock.json")
     (dumps.path / ".gitattributes").unlink()
     rsdump.run("add", "main/more", "--dumps", dumps.path)
@@ -115,7 +115,7 @@ def test_add_writes_attributes_for_a_new_directory_in_a_repository(tmp_path):
 
 
 def test_add_outside_git_writes_no_attributes(tmp_path):
-    outcome = rsdump.run("add", "main/regions", "--dumps", tmp_path / "dumps")
+    outcome = rsdump.run("add", "main/markets", "--dumps", tmp_path / "dumps")
     assert outcome.code == rsdump.DONE and sorted(path.name for path in (tmp_path / "dumps").iterdir()) == ["dumps.yaml"]
 
 
@@ -135,7 +135,7 @@ def test_add_keeps_existing_gitattributes(tmp_path):
     dumps.path.mkdir()
     before = b"*.bin -text\r\n# gr\xfc\xdfe an alle\r\n"
     (dumps.path / ".gitattributes").write_bytes(before)
-    assert rsdump.run("add", "main/regions", "--dumps", dumps.path).code == rsdump.DONE
+    assert rsdump.run("add", "main/markets", "--dumps", dumps.path).code == rsdump.DONE
     after = (dumps.path / ".gitattributes").read_bytes()
     assert after == before + b"dumps.lock.json -text merge=rsdump\r\n*.zip -text merge=rsdump diff=rsdump\r\n"
     assert rsdump.run("merge", "--setup", "--dumps", dumps.path).says("already has the attributes")

@@ -12,7 +12,7 @@ from git import GitTree
 from publishing import Team
 from test_snippets import compiler
 
-SETTINGS, REGIONS = "main/settings", "main/regions"
+SETTINGS, MARKETS = "main/settings", "main/markets"
 EXAMPLE = rsdump.REPOSITORY / "Examples/OfflineExample"
 WOULD_CHANGE = 6
 # What an app's compiler sees, which is in another package.
@@ -58,7 +58,7 @@ def test_embed_copies_only_recompressed_bundles(dumps, sample, tmp_path):
     assert embed(dumps, folder).code == rsdump.DONE
     assert [each.name for each in (folder / "bundles").rglob("*.zip")] == ["settings.zip"]
     read = compiles(folder)
-    assert f"bundles/{SETTINGS}.zip" in read and f"../../dumps/{REGIONS}.zip" in read
+    assert f"bundles/{SETTINGS}.zip" in read and f"../../dumps/{MARKETS}.zip" in read
     assert embed(dumps, folder, "--check").code == rsdump.DONE
 
 
@@ -70,7 +70,7 @@ def test_embed_from_git_commit_copies_bundles(dumps, tmp_path):
     assert outcome.code == rsdump.DONE, str(outcome)
     read = compiles(folder)
     assert all(f"bundles/{name}.zip" in read for name in dumps.names) and "dumps.lock.json" in read
-    assert (folder / f"bundles/{REGIONS}.zip").read_bytes() == dumps.bundle_path(REGIONS).read_bytes()
+    assert (folder / f"bundles/{MARKETS}.zip").read_bytes() == dumps.bundle_path(MARKETS).read_bytes()
     assert json.loads((folder / "dumps.lock.json").read_text()) == dumps.lock
 
 

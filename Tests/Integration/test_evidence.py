@@ -4,7 +4,7 @@ import time
 
 import rsdump
 from git import GitTree
-from test_changes import ICONS, REGIONS, SETTINGS
+from test_changes import ICONS, MARKETS, SETTINGS
 
 
 def test_list_says_what_the_server_has(dumps, sample):
@@ -13,7 +13,7 @@ def test_list_says_what_the_server_has(dumps, sample):
         assert outcome.code == rsdump.DONE, str(outcome)
         return {each["collection"]: each for each in outcome.json()["collections"]}
     found = listed()
-    assert {name: found[name]["status"] for name in (SETTINGS, REGIONS)} == {SETTINGS: "current", REGIONS: "current"}
+    assert {name: found[name]["status"] for name in (SETTINGS, MARKETS)} == {SETTINGS: "current", MARKETS: "current"}
     assert found[SETTINGS]["timestamp"] == dumps.lock["collections"][SETTINGS]["timestamp"]
     sample.patch_record(SETTINGS, "telemetry", {"value": True})
     assert listed()[SETTINGS]["status"] == "behind"
@@ -39,7 +39,7 @@ def test_a_failure_says_since_when_and_which_name_was_meant(dumps, sample):
     assert dumps.config.read_text() != text
     time.sleep(1.1)  # git's times have no fractions
     for night in range(3):
-        sample.put_record(REGIONS, {"id": f"night-{night}", "name": "x"})
+        sample.put_record(MARKETS, {"id": f"night-{night}", "name": "x"})
         failed = dumps.refresh()
         assert failed.code == rsdump.SOME_FAILED, str(failed)
         tree.commit(f"night {night}")
@@ -48,14 +48,14 @@ def test_a_failure_says_since_when_and_which_name_was_meant(dumps, sample):
     assert any("3 later commits" in note for note in notes), notes
     status = dumps.status("--format", "json").json()
     settings = next(each for each in status["collections"] if each["collection"] == SETTINGS)
-    regions = next(each for each in status["collections"] if each["collection"] == REGIONS)
-    assert settings["missedRefreshes"] == 3 and "missedRefreshes" not in regions, settings
+    markets = next(each for each in status["collections"] if each["collection"] == MARKETS)
+    assert settings["missedRefreshes"] == 3 and "missedRefreshes" not in markets, settings
     assert dumps.status().says("3 later commits")
-    added = rsdump.run("add", "main/region", "--dumps", dumps.path)
-    assert added.code == rsdump.DONE and added.says("the server does not list this collection; did you mean main/regions?")
+    added = rsdump.run("add", "main/market", "--dumps", dumps.path)
+    assert added.code == rsdump.DONE and added.says("the server does not list this collection; did you mean main/markets?")
     assert rsdump.run("remove", ICONS, "--dumps", dumps.path).code == rsdump.DONE
     added = rsdump.run("add", ICONS, "--dumps", dumps.path)
     assert added.code == rsdump.DONE and "warning" not in added.err, str(added)
     new = next(line for line in dumps.status().out.splitlines() if line.startswith(ICONS))
     assert "no bundle" in new and "later commit" not in new, new
-    assert dumps.refresh("main/region").says("did you mean main/regions?")
+    assert dumps.refresh("main/market").says("did you mean main/markets?")

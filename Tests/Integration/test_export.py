@@ -13,7 +13,7 @@ import rsdump
 from conftest import REAL_COLLECTIONS
 from dumps import Dumps
 
-SETTINGS, REGIONS, ICONS = "main/settings", "main/regions", "main/icons"
+SETTINGS, MARKETS, ICONS = "main/settings", "main/markets", "main/icons"
 BLOOM, TIMES = "blocklists/addons-bloomfilters", "last_modified.json"
 
 
@@ -219,7 +219,7 @@ def test_changesets_export_matches_server(dumps, sample, tmp_path):
     assert written["metadata"] == dumps.bundle(SETTINGS).metadata
     assert (output / f"{SETTINGS}.pem").read_bytes() == dumps.bundle(SETTINGS).chain
     assert {path.name for path in (output / "attachments").iterdir()} == set(dumps.bundle(ICONS).attachments)
-    assert not (output / f"{REGIONS}.json").exists()
+    assert not (output / f"{MARKETS}.json").exists()
 
 
 # The output
@@ -262,7 +262,7 @@ def test_export_dumps_keeps_configuration(dumps, sample, tmp_path):
 
 
 def test_archive_export_is_a_dumps_directory(dumps, tmp_path):
-    path = exported("tar.zst", dumps, tmp_path / "dumps.tar.zst", SETTINGS, REGIONS)
+    path = exported("tar.zst", dumps, tmp_path / "dumps.tar.zst", SETTINGS, MARKETS)
     plain = subprocess.run(["bsdtar", "-cf", "-", "--format", "pax", f"@{path}"], capture_output=True, check=True).stdout
     with tarfile.open(fileobj=io.BytesIO(plain)) as archive:
         for member in archive:
@@ -270,7 +270,7 @@ def test_archive_export_is_a_dumps_directory(dumps, tmp_path):
     (tmp_path / "site").mkdir()
     subprocess.run(["bsdtar", "-xf", path, "-C", tmp_path / "site"], check=True)
     out = Dumps(tmp_path / "site/dumps")
-    assert out.names == [REGIONS, SETTINGS]
+    assert out.names == [MARKETS, SETTINGS]
     assert out.verify().code == rsdump.DONE
 
 

@@ -12,7 +12,7 @@ import samples
 from dumps import Dumps
 from json_shape import failed_collections, refreshed_collections
 from nginx import free_port
-from test_changes import ICONS, REGIONS, SETTINGS
+from test_changes import ICONS, MARKETS, SETTINGS
 
 CHANGESET = r"collections/settings/changeset"
 MONITOR = r"monitor/collections/changes/changeset"
@@ -22,17 +22,17 @@ DAY = 86_400_000
 def edit(sample):
     """A change in the collection that is to fail and in one that is not."""
     sample.patch_record(SETTINGS, "telemetry", {"value": True})
-    sample.delete_record(REGIONS, "nowhere")
+    sample.delete_record(MARKETS, "nowhere")
 
 
 def check_isolated(dumps, outcome, before, failed):
-    """`failed` is untouched and named; main/regions has been refreshed."""
+    """`failed` is untouched and named; main/markets has been refreshed."""
     assert outcome.code == rsdump.SOME_FAILED, str(outcome)
     assert outcome.says(failed), str(outcome)
     after = dumps.files()
     assert after[f"{failed}.zip"] == before[f"{failed}.zip"]
-    assert after[f"{REGIONS}.zip"] != before[f"{REGIONS}.zip"], str(outcome)
-    assert "nowhere" not in {record["id"] for record in dumps.bundle(REGIONS).records}
+    assert after[f"{MARKETS}.zip"] != before[f"{MARKETS}.zip"], str(outcome)
+    assert "nowhere" not in {record["id"] for record in dumps.bundle(MARKETS).records}
     assert dumps.verify().code == rsdump.DONE
 
 
@@ -73,7 +73,7 @@ def test_unusable_chain_isolates_collection(dumps, sample, fault):
 
 def test_chain_server_backoff(sample, empty):
     """Nothing is wrong with the signature: the cause of the cause decides."""
-    empty.add(sample, SETTINGS, REGIONS)
+    empty.add(sample, SETTINGS, MARKETS)
     sample.faults({"path": "chains/", "status": 503, "headers": {"Retry-After": "70"}})
     outcome = empty.refresh()
     assert outcome.code == rsdump.BACKOFF and not outcome.says("no valid signature"), str(outcome)
@@ -120,7 +120,7 @@ def test_state_with_future_timestamp_is_refused(dumps, sample, timestamp):
     """It is signed, and once taken it would refuse all that comes later as a rollback."""
     before = dumps.files()
     sample.put_record(SETTINGS, {"id": "late", "value": True, "last_modified": timestamp()})
-    sample.delete_record(REGIONS, "nowhere")
+    sample.delete_record(MARKETS, "nowhere")
     outcome = dumps.refresh()
     check_isolated(dumps, outcome, before, SETTINGS)
     assert outcome.says("from the future"), str(outcome)
@@ -168,12 +168,12 @@ def test_older_monitor_is_no_rollback(sample, tmp_path, version):
 
 def test_changeset_cut_by_page_limit_is_refused(sample, empty):
     """A page limit takes records away; the signature is over all of them."""
-    changeset = sample.changeset(REGIONS)
+    changeset = sample.changeset(MARKETS)
     total = len(changeset["changes"])
     changeset["changes"] = changeset["changes"][:3]
-    empty.add(sample, REGIONS)
+    empty.add(sample, MARKETS)
     sample.faults({
-        "path": "regions/changeset", "body": json.dumps(changeset), "headers": {"Total-Records": total}})
+        "path": "markets/changeset", "body": json.dumps(changeset), "headers": {"Total-Records": total}})
     outcome = empty.refresh()
     assert outcome.code == rsdump.SOME_FAILED, str(outcome)
     assert outcome.says("the list of records is incomplete", f"the server announced {total} records but sent 3"), str(outcome)
@@ -187,7 +187,7 @@ def test_next_refresh_fetches_failed_collection(dumps, sample):
     position = sample.log_position()
     outcome = dumps.refresh()
     assert outcome.code == rsdump.DONE, str(outcome)
-    assert not [each for each in sample.requests(position) if "/regions/" in each["path"]]
+    assert not [each for each in sample.requests(position) if "/markets/" in each["path"]]
     assert {r["id"]: r for r in dumps.bundle(SETTINGS).records}["telemetry"]["value"] is True
 
 
@@ -198,7 +198,7 @@ def test_json_report_names_failed_collections(dumps, sample):
     assert outcome.code == rsdump.SOME_FAILED, str(outcome)
     report = outcome.json()
     assert failed_collections(report) == [SETTINGS]
-    assert refreshed_collections(report) == [REGIONS]
+    assert refreshed_collections(report) == [MARKETS]
 
 
 @pytest.mark.parametrize("headers", [{"Backoff": "3600"}, {"Retry-After": "3600"}], ids=lambda headers: next(iter(headers)))
@@ -216,11 +216,11 @@ def test_backoff_is_obeyed_by_next_run(dumps, sample, headers):
 
 def test_a_backoff_on_every_answer_delays_the_next_run_only(sample, empty):
     """A run that stopped at it would never get past the monitor, however often it is started."""
-    assert empty.add(sample, SETTINGS, REGIONS, ICONS).code == rsdump.DONE
+    assert empty.add(sample, SETTINGS, MARKETS, ICONS).code == rsdump.DONE
     sample.faults({"path": "", "headers": {"Backoff": "3600"}})
     first = empty.refresh()
     assert first.code == rsdump.DONE and first.err.count("asked clients to wait until") == 1, str(first)
-    assert sorted(empty.names) == sorted([SETTINGS, REGIONS, ICONS])
+    assert sorted(empty.names) == sorted([SETTINGS, MARKETS, ICONS])
     assert empty.verify().code == rsdump.DONE
     position = sample.log_position()
     second = empty.refresh()

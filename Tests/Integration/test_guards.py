@@ -6,7 +6,7 @@ import pytest
 
 import rsdump
 from git import GitTree
-from test_changes import REGIONS, SETTINGS
+from test_changes import MARKETS, SETTINGS
 from test_pins import history  # noqa: F401 (a fixture)
 
 
@@ -20,7 +20,7 @@ def test_verify_looks_at_the_state_before_in_git(history):
     outcome = history.verify("--guards", "--format", "json")
     assert outcome.code == rsdump.SOME_FAILED, str(outcome)
     found = {each["collection"]: each["violations"] for each in outcome.json()["guards"]}
-    assert found[SETTINGS][0]["ids"] == ["telemetry"] and found[REGIONS][0]["ids"] == ["nowhere"]
+    assert found[SETTINGS][0]["ids"] == ["telemetry"] and found[MARKETS][0]["ids"] == ["nowhere"]
     assert history.verify().code == rsdump.DONE
 
 

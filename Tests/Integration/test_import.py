@@ -19,7 +19,7 @@ from conftest import REAL_COLLECTIONS
 from dumps import Dumps
 from test_pins import flip_in_chain
 
-SETTINGS, REGIONS, ICONS = "main/settings", "main/regions", "main/icons"
+SETTINGS, MARKETS, ICONS = "main/settings", "main/markets", "main/icons"
 BLOOM = "blocklists/addons-bloomfilters"
 
 
@@ -124,14 +124,14 @@ def test_archives(tree, tmp_path, name):
 
 
 def test_a_list_of_changesets(sample, tmp_path):
-    changesets = [sample.changeset(SETTINGS), sample.changeset(REGIONS)]
+    changesets = [sample.changeset(SETTINGS), sample.changeset(MARKETS)]
     path = tmp_path / "changesets.json"
     path.write_text(json.dumps(changesets))
     dumps = Dumps(tmp_path / "dumps")
     outcome = import_("changeset", path, dumps.path)
     assert outcome.code == rsdump.DONE and outcome.says("--chain"), str(outcome)
     assert dumps.lock["collections"][SETTINGS]["trust"] == "imported"
-    assert dumps.bundle(REGIONS).records == sorted(changesets[1]["changes"], key=lambda record: record["id"])
+    assert dumps.bundle(MARKETS).records == sorted(changesets[1]["changes"], key=lambda record: record["id"])
     path.write_bytes(path.read_bytes()[:-1])
     outcome = import_("changeset", path, tmp_path / "cut")
     assert outcome.code == rsdump.USAGE and outcome.says(path.name), str(outcome)

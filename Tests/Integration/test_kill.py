@@ -14,7 +14,7 @@ import rsdump
 import samples
 from dumps import Dumps
 from test_budgets import budget
-from test_changes import ICONS, REGIONS, SETTINGS
+from test_changes import ICONS, MARKETS, SETTINGS
 
 ROUNDS = int(os.environ.get("KILL_ROUNDS", "20"))
 SEED = os.environ.get("KILL_SEED") or secrets.token_hex(4)
@@ -25,7 +25,7 @@ NEW_ICONS = 30
 def states(dumps, sample, tmp_path):
     """The directory before and after the refresh that is to be killed; the server has what comes after."""
     sample.patch_record(SETTINGS, "telemetry", {"value": True})
-    sample.delete_record(REGIONS, "nowhere")
+    sample.delete_record(MARKETS, "nowhere")
     sample.delete_record("main/large", sample.changeset("main/large")["changes"][0]["id"])
     for number in range(23, 23 + NEW_ICONS):
         name = f"petals-{number}"

@@ -9,7 +9,7 @@ import rsdump
 from git import ENVIRONMENT, Repository
 from git import GitTree
 from nightly import BRANCH, Nightly
-from test_changes import ICONS, REGIONS, SETTINGS
+from test_changes import ICONS, MARKETS, SETTINGS
 from test_nightly import check, value
 
 ATTRIBUTES = "*.zip filter=lfs diff=lfs merge=lfs -text\n"
@@ -138,8 +138,8 @@ def test_merge_in_shallow_clone_is_refused(dumps, sample, tmp_path):
     assert dumps.refresh().code == rsdump.DONE
     tree.commit("side")
     tree.git("checkout", "-q", "main")
-    sample.delete_record(REGIONS, "nowhere")
-    assert dumps.refresh(REGIONS).code == rsdump.DONE
+    sample.delete_record(MARKETS, "nowhere")
+    assert dumps.refresh(MARKETS).code == rsdump.DONE
     tree.commit("main")
     tree.git("clone", "-q", "--depth=1", "--no-single-branch", f"file://{tree.root}", tmp_path / "clone")
     outcome = rsdump.run("merge", "--with", "origin/side", "--dumps", tmp_path / "clone/dumps")
@@ -194,7 +194,7 @@ def test_nightly_in_partial_clone(dumps, sample, tmp_path):
     sample.patch_record(SETTINGS, "telemetry", {"value": True})
     run_in("first")
     nightly.on_main(lambda path: (path / "README").write_text("Another\n"))
-    sample.delete_record(REGIONS, "nowhere")
+    sample.delete_record(MARKETS, "nowhere")
     run_in("second")
     [request] = nightly.requests
     assert "`telemetry`" in request["body"] and "`nowhere`" in request["body"]

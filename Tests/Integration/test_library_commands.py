@@ -7,7 +7,7 @@ import pytest
 import rsdump
 import samples
 
-ICONS, SETTINGS, REGIONS = "main/icons", "main/settings", "main/regions"
+ICONS, SETTINGS, MARKETS = "main/icons", "main/settings", "main/markets"
 
 
 class App:
@@ -48,17 +48,17 @@ def served(server, name):
 
 
 def test_sync_then_get(networked, sample):
-    outcome = networked.sync(REGIONS, SETTINGS)
+    outcome = networked.sync(MARKETS, SETTINGS)
     assert outcome.code == rsdump.DONE, str(outcome)
-    for name, line in zip((REGIONS, SETTINGS), outcome.err.splitlines(), strict=True):
+    for name, line in zip((MARKETS, SETTINGS), outcome.err.splitlines(), strict=True):
         assert re.fullmatch(rf"{name}  updated, \d{{4}}-\d\d-\d\dT[\d:.]+Z", line), line
-    expected = served(sample, REGIONS)
+    expected = served(sample, MARKETS)
     ids = [json.loads(line)["id"] for line in outcome.out.splitlines()]
     assert ids == sorted(expected) + sorted(served(sample, SETTINGS))
     position = sample.log_position()
-    assert networked.records(REGIONS) == expected
+    assert networked.records(MARKETS) == expected
     assert sample.requests(position) == []
-    outcome = networked.sync(REGIONS, SETTINGS)
+    outcome = networked.sync(MARKETS, SETTINGS)
     assert outcome.code == rsdump.DONE and outcome.err.count("up to date") == 2, str(outcome)
     assert len(sample.requests(position)) == 1
 
@@ -71,15 +71,15 @@ def test_get_explains_missing_collection(packaged, sample):
     outcome = packaged.get("main/absent")
     assert outcome.code == rsdump.SOME_FAILED and outcome.out == "", str(outcome)
     assert outcome.says("main/absent", "nothing is stored or packaged"), str(outcome)
-    outcome = packaged.get("other/regions")
+    outcome = packaged.get("other/markets")
     assert outcome.code == rsdump.SOME_FAILED and outcome.says("it is from the bucket main"), str(outcome)
     # A pinned root vouches for it, whatever server the app asks; without the root nobody does.
-    elsewhere = REGIONS, "--server", "https://settings.example.org/v1"
+    elsewhere = MARKETS, "--server", "https://settings.example.org/v1"
     assert packaged.get(*elsewhere).code == rsdump.DONE
     outcome = packaged.get(*elsewhere, "--trust-root", sample.other_root)
     assert outcome.code == rsdump.SOME_FAILED, str(outcome)
     assert outcome.says("it is from the server", "settings.example.org"), str(outcome)
-    outcome = packaged.get(REGIONS, "--trust-root", sample.other_root)
+    outcome = packaged.get(MARKETS, "--trust-root", sample.other_root)
     assert outcome.code == rsdump.SOME_FAILED and outcome.says("root"), str(outcome)
     assert sample.requests(position) == []
 
@@ -88,20 +88,20 @@ def test_get_explains_missing_collection(packaged, sample):
 
 
 def test_explain(packaged, dumps, sample):
-    plain = packaged.get(REGIONS)
-    outcome = packaged.get(REGIONS, "--explain")
+    plain = packaged.get(MARKETS)
+    outcome = packaged.get(MARKETS, "--explain")
     assert outcome.code == rsdump.DONE and outcome.out == plain.out and plain.err == "", str(outcome)
     told = dict(line.split(None, 1) for line in outcome.err.splitlines())
-    timestamp = dumps.lock["collections"][REGIONS]["timestamp"]
-    assert told["collection"] == REGIONS
+    timestamp = dumps.lock["collections"][MARKETS]["timestamp"]
+    assert told["collection"] == MARKETS
     assert told["source"] == f"packaged in {dumps.path}"
     assert told["timestamp"].split()[0] == str(timestamp)
     assert told["age"].split()[0].isdigit()
-    assert told["records"].split()[0] == str(len(served(sample, REGIONS)))
+    assert told["records"].split()[0] == str(len(served(sample, MARKETS)))
     assert "remote-settings.content-signature.mozilla.org" in told["signature"]
-    sample.patch_record(REGIONS, "at", {"currency": "ATS"})
-    assert packaged.sync(REGIONS).code == rsdump.DONE
-    outcome = packaged.get(REGIONS, "--explain")
+    sample.patch_record(MARKETS, "at", {"currency": "ATS"})
+    assert packaged.sync(MARKETS).code == rsdump.DONE
+    outcome = packaged.get(MARKETS, "--explain")
     assert outcome.says("stored by a sync", "not used", "a newer snapshot exists"), str(outcome)
     outcome = packaged.get("main/absent", "--explain")
     assert outcome.code == rsdump.SOME_FAILED and outcome.says("source      none"), str(outcome)
@@ -127,11 +127,11 @@ def test_attachment(packaged, sample, tmp_path):
 
 
 def test_get_errors_name_the_remedy(networked, packaged):
-    outcome = networked.get(REGIONS)
+    outcome = networked.get(MARKETS)
     assert outcome.code == rsdump.SOME_FAILED and outcome.says("with --sync"), str(outcome)
     both = packaged.get("main/absent", SETTINGS, "main/none")
     assert both.code == rsdump.SOME_FAILED and both.says("main/absent", "main/none") and both.out.count("\n") == 5, str(both)
-    outcome = packaged.get(REGIONS, ICONS, "--attachment", "petals-05")
+    outcome = packaged.get(MARKETS, ICONS, "--attachment", "petals-05")
     assert outcome.code == rsdump.USAGE and outcome.says("one collection"), str(outcome)
 
 
@@ -139,8 +139,8 @@ def test_get_errors_name_the_remedy(networked, packaged):
 
 
 @pytest.mark.parametrize("arguments", [
-    ["regions"], ["main/regions", "--packaged"], [], ["main/regions", "--server", "nonsense"],
-    ["main/regions", "--trust-root", "12"], ["main/../x"], ["main/regions", "--unknown"],
+    ["markets"], ["main/markets", "--packaged"], [], ["main/markets", "--server", "nonsense"],
+    ["main/markets", "--trust-root", "12"], ["main/../x"], ["main/markets", "--unknown"],
 ])
 @pytest.mark.parametrize("more", [[], ["--sync"]], ids=["get", "sync"])
 def test_bad_usage(more, arguments, tmp_path):
@@ -151,7 +151,7 @@ def test_bad_usage(more, arguments, tmp_path):
 
 @pytest.mark.parametrize("more", [[], ["--sync"]], ids=["get", "sync"])
 def test_get_from_server_without_root_is_refused(more, sample, tmp_path):
-    outcome = rsdump.run("get", REGIONS, *more, "--storage", tmp_path / "storage", "--server", sample.url)
+    outcome = rsdump.run("get", MARKETS, *more, "--storage", tmp_path / "storage", "--server", sample.url)
     assert outcome.code == rsdump.USAGE and outcome.says("--trust-root"), str(outcome)
 
 
@@ -161,35 +161,35 @@ def test_get_from_server_without_root_is_refused(more, sample, tmp_path):
 ])
 def test_mozilla_server_urls_have_builtin_roots(server, tmp_path):
     """Their roots are built in. Nothing is asked of them here."""
-    found = rsdump.run("get", REGIONS, "--storage", tmp_path / "storage", "--server", server)
+    found = rsdump.run("get", MARKETS, "--storage", tmp_path / "storage", "--server", server)
     assert found.code == rsdump.SOME_FAILED and not found.says("--trust-root"), str(found)
-    assert rsdump.run("add", REGIONS, "--dumps", tmp_path, "--server", server).code == rsdump.DONE
+    assert rsdump.run("add", MARKETS, "--dumps", tmp_path, "--server", server).code == rsdump.DONE
     verified = rsdump.run("verify", "--dumps", tmp_path)
     assert verified.says("never been fetched") and not verified.says("no trusted root"), str(verified)
     other = server.replace(".com", ".com.example.org").replace(".org/", ".org.example.org/").replace("prod", "http://localhost/v1")
-    refused = rsdump.run("get", REGIONS, "--storage", tmp_path / "storage", "--server", other)
+    refused = rsdump.run("get", MARKETS, "--storage", tmp_path / "storage", "--server", other)
     assert refused.code == rsdump.USAGE and refused.says("--trust-root"), str(refused)
 
 
 @pytest.mark.parametrize("more", [[], ["--sync"]], ids=["get", "sync"])
 def test_get_needs_storage_option(more):
-    outcome = rsdump.run("get", REGIONS, *more)
+    outcome = rsdump.run("get", MARKETS, *more)
     assert outcome.code == rsdump.USAGE and outcome.says("--storage"), str(outcome)
 
 
 def test_nothing_reachable(tmp_path, sample):
     # Port 1 of this machine: nobody listens there.
     app = App(tmp_path / "storage", "--server", "http://127.0.0.1:1/v1", "--trust-root", sample.root)
-    outcome = app.sync(REGIONS)
+    outcome = app.sync(MARKETS)
     assert outcome.code == rsdump.UNREACHABLE and outcome.out == "", str(outcome)
 
 
 def test_get_sync_obeys_backoff(networked, sample):
     sample.faults({"path": "monitor", "status": 503, "headers": {"Retry-After": "3600"}})
-    outcome = networked.sync(REGIONS)
+    outcome = networked.sync(MARKETS)
     assert outcome.code == rsdump.BACKOFF, str(outcome)
     sample.faults()
     # It is obeyed by the next process as well.
     position = sample.log_position()
-    outcome = networked.sync(REGIONS)
+    outcome = networked.sync(MARKETS)
     assert outcome.code == rsdump.BACKOFF and sample.requests(position) == [], str(outcome)

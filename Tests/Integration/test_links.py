@@ -17,14 +17,14 @@ def outside(tmp_path):
     """A folder that no command may touch, with names in it that commands use."""
     folder = tmp_path / "outside"
     folder.mkdir()
-    for name in ("settings.zip", "regions.zip", "old.zip", "settings.snapshot", "index.json", "README"):
+    for name in ("settings.zip", "markets.zip", "old.zip", "settings.snapshot", "index.json", "README"):
         (folder / name).write_text(OTHERS)
     return folder
 
 
 def check_untouched(outside):
     assert sorted(path.name for path in outside.rglob("*")) == [
-        "README", "index.json", "old.zip", "regions.zip", "settings.snapshot", "settings.zip"]
+        "README", "index.json", "old.zip", "markets.zip", "settings.snapshot", "settings.zip"]
     assert all(path.read_text() == OTHERS for path in outside.iterdir())
 
 

@@ -11,7 +11,7 @@ import pytest
 
 import rsdump
 from git import GitTree
-from test_changes import ICONS, REGIONS, SETTINGS
+from test_changes import ICONS, MARKETS, SETTINGS
 from test_merge import import_unsigned
 from test_pins import everything, flip_in_chain, pinned
 
@@ -41,7 +41,7 @@ def test_locked_refresh_with_newer_server_state(dumps, sample):
     report = locked(dumps, "--format", "json", code=WOULD_CHANGE).json()
     assert report["locked"] is True and report["exitCode"] == WOULD_CHANGE
     # Other collections than the changed one may be named.
-    locked(dumps, REGIONS, code=rsdump.DONE)
+    locked(dumps, MARKETS, code=rsdump.DONE)
 
 
 def test_locked_refresh_with_damaged_bundle(dumps):
@@ -209,34 +209,34 @@ def test_refresh_wait_option_waits_for_lock(dumps):
 
 def test_collection_missing_in_dumps_yaml_is_refused(dumps, sample, tmp_path):
     text = dumps.config.read_text()
-    dumps.config.write_text(re.sub(rf"  {REGIONS}:\n(    .*\n)*", "", text))
-    assert REGIONS not in dumps.config.read_text() and REGIONS in dumps.lock["collections"]
+    dumps.config.write_text(re.sub(rf"  {MARKETS}:\n(    .*\n)*", "", text))
+    assert MARKETS not in dumps.config.read_text() and MARKETS in dumps.lock["collections"]
     before = dumps.files()
     verified = dumps.verify("--locked")
-    assert verified.code == rsdump.VERIFICATION and verified.says(REGIONS, "dumps.yaml does not list it"), str(verified)
-    assert dumps.verify("--locked", "--format", "json").json()["unlisted"] == [REGIONS]
+    assert verified.code == rsdump.VERIFICATION and verified.says(MARKETS, "dumps.yaml does not list it"), str(verified)
+    assert dumps.verify("--locked", "--format", "json").json()["unlisted"] == [MARKETS]
     locked = dumps.refresh("--locked")
-    assert locked.code == rsdump.WOULD_CHANGE and locked.says(REGIONS, "would be removed"), str(locked)
+    assert locked.code == rsdump.WOULD_CHANGE and locked.says(MARKETS, "would be removed"), str(locked)
     for command in (("embed", "--output", tmp_path / "out"), ("export", "--to", "changesets", "--output", tmp_path / "out")):
         refused = rsdump.run(*command, "--dumps", dumps.path)
-        assert refused.code == rsdump.USAGE and refused.says(REGIONS, "does not list"), str(refused)
+        assert refused.code == rsdump.USAGE and refused.says(MARKETS, "does not list"), str(refused)
     assert not (tmp_path / "out").exists() and dumps.files() == before
     status = dumps.status()
-    assert status.code == rsdump.DONE and status.says(REGIONS, "rsdump refresh would remove it"), str(status)
-    assert dumps.status("--format", "json").json()["unlisted"] == [REGIONS]
+    assert status.code == rsdump.DONE and status.says(MARKETS, "rsdump refresh would remove it"), str(status)
+    assert dumps.status("--format", "json").json()["unlisted"] == [MARKETS]
     dry = dumps.refresh("--dry-run", "--format", "json").json()
-    assert dry["removed"] == [REGIONS] and dumps.files() == before
+    assert dry["removed"] == [MARKETS] and dumps.files() == before
     summary = tmp_path / "summary.md"
     refreshed = dumps.refresh("--summary", summary)
-    assert refreshed.code == rsdump.DONE and refreshed.says(f"{REGIONS}: removed, because dumps.yaml does not list it")
-    assert f"`{REGIONS}`" in summary.read_text()
-    assert REGIONS not in dumps.lock["collections"] and not dumps.bundle_path(REGIONS).exists()
+    assert refreshed.code == rsdump.DONE and refreshed.says(f"{MARKETS}: removed, because dumps.yaml does not list it")
+    assert f"`{MARKETS}`" in summary.read_text()
+    assert MARKETS not in dumps.lock["collections"] and not dumps.bundle_path(MARKETS).exists()
     assert dumps.verify("--locked").code == rsdump.DONE and dumps.refresh("--locked").code == rsdump.DONE
 
 
 def test_waiting_refresh_keeps_added_collections(dumps, tmp_path):
     whole = dumps.copy(tmp_path / "whole")
-    assert rsdump.run("remove", REGIONS, "--dumps", dumps.path).code == rsdump.DONE
+    assert rsdump.run("remove", MARKETS, "--dumps", dumps.path).code == rsdump.DONE
     directory = os.open(dumps.path, os.O_RDONLY)
     try:
         fcntl.flock(directory, fcntl.LOCK_EX)
@@ -246,9 +246,9 @@ def test_waiting_refresh_keeps_added_collections(dumps, tmp_path):
         with pytest.raises(subprocess.TimeoutExpired):
             waiting.wait(timeout=2)
         # Another process adds the collection while the refresh waits.
-        for name in (f"{REGIONS}.zip", "dumps.lock.json", "dumps.yaml"):
+        for name in (f"{MARKETS}.zip", "dumps.lock.json", "dumps.yaml"):
             shutil.copy(whole.path / name, dumps.path / name)
     finally:
         os.close(directory)
     assert waiting.wait(timeout=60) == rsdump.DONE
-    assert REGIONS in dumps.lock["collections"] and dumps.bundle_path(REGIONS).exists()
+    assert MARKETS in dumps.lock["collections"] and dumps.bundle_path(MARKETS).exists()

@@ -7,7 +7,7 @@ import pytest
 
 import rsdump
 from git import GitTree
-from test_changes import REGIONS, SETTINGS
+from test_changes import MARKETS, SETTINGS
 from test_pins import pinned, refreshed
 
 
@@ -33,7 +33,7 @@ def set_up(dumps, tree):
 
 
 def diverge(dumps, tree, sample, *pins):
-    """Another branch refreshes the settings, and then this one the settings, newer, and the regions. Returns both locks."""
+    """Another branch refreshes the settings, and then this one the settings, newer, and the markets. Returns both locks."""
     tree.git("checkout", "--quiet", "-b", "other")
     for name in pins:
         pinned(dumps, name, "--reason", "as released")
@@ -43,7 +43,7 @@ def diverge(dumps, tree, sample, *pins):
     theirs = dumps.lock
     tree.git("checkout", "--quiet", "main")
     sample.patch_record(SETTINGS, "telemetry", {"note": "newer"})
-    sample.delete_record(REGIONS, "nowhere")
+    sample.delete_record(MARKETS, "nowhere")
     refreshed(dumps)
     tree.commit("main")
     return dumps.lock, theirs
@@ -65,7 +65,7 @@ def test_merge_refuses_unverified_state(dumps, sample, tree):
     outcome = rsdump.run("merge", "--with", "other", "--dumps", dumps.path)
     assert outcome.code == rsdump.DONE and outcome.says(f"{SETTINGS}: kept theirs", "does not verify"), str(outcome)
     assert dumps.lock["collections"][SETTINGS] == theirs["collections"][SETTINGS]
-    assert dumps.lock["collections"][REGIONS] == ours["collections"][REGIONS]
+    assert dumps.lock["collections"][MARKETS] == ours["collections"][MARKETS]
     verified(dumps)
 
 
@@ -176,7 +176,7 @@ def test_git_setup_with_any_path_of_the_program(dumps, sample, tree, tmp_path_fa
 
 def test_git_setup_in_path_with_line_feed(tmp_path):
     tree = GitTree(made(tmp_path, "a\nb"))
-    outcome = rsdump.run("add", "main/regions", "--dumps", tree.root / "dumps")
+    outcome = rsdump.run("add", "main/markets", "--dumps", tree.root / "dumps")
     assert outcome.code == rsdump.DONE, str(outcome)
     for _ in range(2):
         assert rsdump.run("merge", "--setup", "--dumps", tree.root / "dumps").code == rsdump.DONE

@@ -60,7 +60,7 @@ def test_mirror_headers_and_compression(real_mirror, refreshed_real):
     # Pages of other sites may read it, as they may read the real server.
     attachment = next(each for each in refreshed_real.bundle("main/search-config-icons").records if each.get("attachment"))
     chain = json.loads(plain.content)["metadata"]["signature"]["x5u"].removeprefix(real_mirror.origin)
-    for path in ("/v1/", "/v1/buckets/main/collections/regions/changeset?_expected=0&_since=1", chain,
+    for path in ("/v1/", "/v1/buckets/main/collections/markets/changeset?_expected=0&_since=1", chain,
                  f"/attachments/{attachment['attachment']['location']}"):
         answer = real_mirror.get(path)
         assert answer.status_code in (200, 307) and answer.headers["Access-Control-Allow-Origin"] == "*", path
@@ -88,11 +88,11 @@ def test_mirror_headers_and_compression(real_mirror, refreshed_real):
     "/", "/objects.json", "/on-change.json", "/v1/buckets/", "/v1/buckets/main/", "/attachments/", "/chains/",
     "/v1/buckets/main/collections/none/changeset?_expected=0", "/v1/index.json", "/v3/", "/attachments/none",
     "/attachments/../objects.json", "/attachments/%2e%2e/%2e%2e/letter.txt", "/attachments/..%2f..%2fletter.txt",
-    "/v1/buckets/main/collections/regions/since/1", "/v1/buckets/..%2f..%2fx/collections/y/changeset?_expected=0",
+    "/v1/buckets/main/collections/markets/since/1", "/v1/buckets/..%2f..%2fx/collections/y/changeset?_expected=0",
     # A line feed at the end, which the $ of a regular expression does not see, would get into a Location.
-    "/v1%0a", "/v1/%0a", "/v1%0d%0aX-A:b", "/v1/buckets/main/collections/regions/changeset%0a?_expected=0",
-    "/v1/buckets/main/collections/regions/changeset%0a?_expected=X-A:b&_since=1",
-    "/v1/buckets/main/collections/regions/changeset%00?_expected=0&_since=1", "/chains/%0a", "/attachments/%0a",
+    "/v1%0a", "/v1/%0a", "/v1%0d%0aX-A:b", "/v1/buckets/main/collections/markets/changeset%0a?_expected=0",
+    "/v1/buckets/main/collections/markets/changeset%0a?_expected=X-A:b&_since=1",
+    "/v1/buckets/main/collections/markets/changeset%00?_expected=0&_since=1", "/chains/%0a", "/attachments/%0a",
 ])
 def test_mirror_serves_no_other_path(real_mirror, path):
     request = requests.Request("GET", real_mirror.origin).prepare()
@@ -110,7 +110,7 @@ def mirror(tmp_path):
 
 def test_mirror_delta_for_known_since_else_redirect(mirror, dumps, sample, tmp_path):
     """A record is deleted: a client with the older bundle must lose it, and so must one with a still older state."""
-    name = "main/regions"
+    name = "main/markets"
     old = dumps.bundle(name)
     older = dumps.copy(tmp_path / "older")
     gone = old.records[0]["id"]
@@ -130,10 +130,10 @@ def test_mirror_delta_for_known_since_else_redirect(mirror, dumps, sample, tmp_p
                 answer = mirror.changeset(name, version, expected=7, since=unknown)
                 assert answer.status_code == 307, unknown
                 assert answer.headers["Location"] == (
-                    f"/{version}/buckets/main/collections/regions/changeset?_expected=7")
+                    f"/{version}/buckets/main/collections/markets/changeset?_expected=7")
             assert mirror.changeset("monitor/changes", version, since=1).status_code == 307
             changes = mirror.changeset("monitor/changes", version, since=old.timestamp).json()["changes"]
-            assert any(each["collection"] == "regions" for each in changes)
+            assert any(each["collection"] == "markets" for each in changes)
         assert mirror.changeset(name, since=f'"{old.timestamp}"').status_code == 200
         # Our own client takes the delta, and after the redirect replaces what it has.
         for state in (older, old_state(older, tmp_path)):
@@ -174,11 +174,11 @@ def test_mirror_tree_is_replaced_atomically(mirror, dumps, sample):
     (mirror.output / "current.00c0ffee00c0ffee").symlink_to(before)
     (mirror.output / "on-change.json.tmp").write_text("{")
     with mirror:
-        timestamp = mirror.changeset("main/regions").json()["timestamp"]
-        sample.delete_record("main/regions", dumps.bundle("main/regions").records[0]["id"])
+        timestamp = mirror.changeset("main/markets").json()["timestamp"]
+        sample.delete_record("main/markets", dumps.bundle("main/markets").records[0]["id"])
         assert dumps.refresh().code == rsdump.DONE
         assert mirror.publish(dumps).json()["unchanged"] is False
-        assert mirror.changeset("main/regions").json()["timestamp"] > timestamp
+        assert mirror.changeset("main/markets").json()["timestamp"] > timestamp
     after = os.readlink(mirror.output / "current")
     assert after != before
     assert sorted(path.name for path in mirror.output.iterdir()) == sorted(["current", after])

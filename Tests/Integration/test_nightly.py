@@ -13,7 +13,7 @@ from dumps import Dumps
 from git import ENVIRONMENT, Repository
 from nightly import BRANCH, Nightly
 from publishing import Hook
-from test_changes import ICONS, REGIONS, SETTINGS
+from test_changes import ICONS, MARKETS, SETTINGS
 from test_pins import refreshed
 
 GIT_FAILED = 7
@@ -78,7 +78,7 @@ def test_a_change_lands_with_one_pull_request(nightly, sample):
 def test_next_night_continues_the_branch(nightly, sample):
     sample.patch_record(SETTINGS, "telemetry", {"value": True})
     check(nightly.run())
-    sample.delete_record(REGIONS, "nowhere")
+    sample.delete_record(MARKETS, "nowhere")
     position = sample.log_position()
     check(nightly.run())
     asked = [each["path"] for each in sample.requests(position) if "/changeset" in each["path"]]
@@ -92,7 +92,7 @@ def test_next_night_continues_the_branch(nightly, sample):
 def test_nightly_in_fresh_shallow_clones(nightly, sample):
     sample.patch_record(SETTINGS, "telemetry", {"value": True})
     check(nightly.run())
-    sample.delete_record(REGIONS, "nowhere")
+    sample.delete_record(MARKETS, "nowhere")
     check(nightly.run(cwd=nightly.origin.clone(nightly.folder / "shallow", "--depth", "1").path))
     assert len(nightly.new_commits()) == 2 and len(nightly.requests) == 1
 
@@ -104,11 +104,11 @@ def test_branch_restarts_after_merge(nightly, sample, squash):
     nightly.merge(squash)
     check(nightly.run())
     assert len(nightly.requests) == 1
-    sample.delete_record(REGIONS, "nowhere")
+    sample.delete_record(MARKETS, "nowhere")
     check(nightly.run())
     commits = nightly.new_commits()
     assert [nightly.origin.changed_files(each) for each in commits] == [
-        ["dumps/dumps.lock.json", "dumps/main/regions.zip"]]
+        ["dumps/dumps.lock.json", "dumps/main/markets.zip"]]
     assert nightly.origin("rev-parse", f"{commits[0]}~1") == nightly.branches()["main"]
     assert [each["state"] for each in nightly.requests] == ["MERGED", "OPEN"]
 
@@ -120,7 +120,7 @@ def test_changes_on_base_are_merged_into_branch(nightly, sample):
     check(nightly.run())
     assert len(nightly.new_commits()) == 1, "a commit elsewhere is no reason for a merge"
     edit_configuration(nightly, lambda text: text + "# a comment\n")
-    sample.delete_record(REGIONS, "nowhere")
+    sample.delete_record(MARKETS, "nowhere")
     check(nightly.run())
     landed = nightly.checkout(BRANCH, "landed")
     assert "# a comment" in landed.config.read_text() and value(landed) is True
@@ -136,12 +136,12 @@ def test_bundle_conflict_with_base_is_merged(nightly, sample, options):
     before = nightly.branches()[BRANCH]
     sample.delete_record(SETTINGS, "search-bar")
     nightly.on_main(lambda tree: refreshed(Dumps(tree / "dumps")))
-    sample.delete_record(REGIONS, "nowhere")
+    sample.delete_record(MARKETS, "nowhere")
     check(nightly.run(cwd=nightly.origin.clone(nightly.folder / "fresh", *options).path))
     # No review of an earlier commit is lost.
     nightly.origin("merge-base", "--is-ancestor", before, BRANCH)
     changed = nightly.origin("diff", "--name-only", "main", BRANCH).split()
-    assert changed == ["dumps/dumps.lock.json", "dumps/main/regions.zip"]
+    assert changed == ["dumps/dumps.lock.json", "dumps/main/markets.zip"]
     assert nightly.checkout(BRANCH, "landed").verify("--locked").code == rsdump.DONE
     assert len(nightly.requests) == 1
 
@@ -200,12 +200,12 @@ def test_failed_push_does_not_affect_other_directory(nightly, sample):
 
 def test_failing_collection_lands_the_others(nightly, sample):
     sample.patch_record(SETTINGS, "telemetry", {"value": True})
-    sample.delete_record(REGIONS, "nowhere")
+    sample.delete_record(MARKETS, "nowhere")
     sample.faults({"path": "collections/settings/changeset", "body": "::error::no\nJSON @octocat"})
     step = nightly.folder / "step.md"
     run = check(nightly.run(env={"GITHUB_ACTIONS": "true", "GITHUB_STEP_SUMMARY": str(step)}), rsdump.SOME_FAILED)
     [commit] = nightly.new_commits()
-    assert nightly.origin.changed_files(commit) == ["dumps/dumps.lock.json", "dumps/main/regions.zip"]
+    assert nightly.origin.changed_files(commit) == ["dumps/dumps.lock.json", "dumps/main/markets.zip"]
     assert "### Server failures" in run.summary and SETTINGS in run.summary and "`nowhere`" in run.summary
     [request] = nightly.requests
     assert f"\n- `{SETTINGS}` keeps its current bundle (data of " in request["body"], request["body"]
@@ -241,7 +241,7 @@ def pin(dumps):
 
 def test_nightly_reports_edited_pinned_bundle(nightly, sample):
     commit_edited(nightly, pin)
-    sample.delete_record(REGIONS, "nowhere")
+    sample.delete_record(MARKETS, "nowhere")
     run = check(nightly.run(env={"GITHUB_ACTIONS": "true"}), rsdump.VERIFICATION)
     assert BRANCH not in nightly.branches()
     assert f"did not verify ({SETTINGS})" in run.summary and f"rsdump pin {SETTINGS} --at " in run.summary, str(run)
@@ -253,10 +253,10 @@ def test_unmet_configuration_lands_other_collections(nightly, sample):
     sample.faults({"path": "collections/settings/changeset", "status": 400})
     edit_configuration(
         nightly, lambda text: text.replace(f"{SETTINGS}:\n    attachments: all", f"{SETTINGS}:\n    attachments: none"))
-    sample.delete_record(REGIONS, "nowhere")
+    sample.delete_record(MARKETS, "nowhere")
     check(nightly.run(), rsdump.SOME_FAILED)
     [commit] = nightly.new_commits()
-    assert nightly.origin.changed_files(commit) == ["dumps/dumps.lock.json", "dumps/main/regions.zip"]
+    assert nightly.origin.changed_files(commit) == ["dumps/dumps.lock.json", "dumps/main/markets.zip"]
 
 
 @pytest.mark.parametrize("fault, code", [
@@ -318,7 +318,7 @@ def test_closed_pull_request_stays_closed(nightly, sample, deletes):
     branches = nightly.branches()
     check(nightly.run())
     assert [each["state"] for each in nightly.requests] == ["CLOSED"] and nightly.branches() == branches
-    sample.delete_record(REGIONS, "nowhere")
+    sample.delete_record(MARKETS, "nowhere")
     check(nightly.run())
     assert [each["state"] for each in nightly.requests] == ["CLOSED", "OPEN"]
 
@@ -365,9 +365,9 @@ def test_pin_or_rm_on_base_updates_pull_request(nightly, sample, by):
     def decide(tree):
         assert rsdump.run(by, SETTINGS, "--dumps", tree / "dumps").code == rsdump.DONE
     nightly.on_main(decide)
-    sample.delete_record(REGIONS, "nowhere")
+    sample.delete_record(MARKETS, "nowhere")
     check(nightly.run())
-    assert nightly.origin("diff", "--name-only", "main", BRANCH).split() == ["dumps/dumps.lock.json", "dumps/main/regions.zip"]
+    assert nightly.origin("diff", "--name-only", "main", BRANCH).split() == ["dumps/dumps.lock.json", "dumps/main/markets.zip"]
     assert nightly.checkout(BRANCH, "landed").verify("--locked").code == rsdump.DONE
 
 
@@ -376,12 +376,12 @@ def test_lost_push_race_is_repeated_once(nightly, sample, races):
     sample.patch_record(SETTINGS, "telemetry", {"value": True})
     check(nightly.run())
     nightly.race(BRANCH, races)
-    sample.delete_record(REGIONS, "nowhere")
+    sample.delete_record(MARKETS, "nowhere")
     run = check(nightly.run(), rsdump.DONE if races == 1 else GIT_FAILED)
     assert ("each time" in run.summary) == (races == 2)
     check(nightly.run())
     changed = nightly.origin("diff", "--name-only", "main", BRANCH).split()
-    assert {*(f"raced-{number}" for number in range(races)), "dumps/main/regions.zip"} < set(changed), changed
+    assert {*(f"raced-{number}" for number in range(races)), "dumps/main/markets.zip"} < set(changed), changed
 
 
 def test_edited_work_tree_is_ignored(nightly, sample):
@@ -393,10 +393,10 @@ def test_edited_work_tree_is_ignored(nightly, sample):
     (tree / "dumps/.rsdump").mkdir(exist_ok=True)
     (tree / "dumps/.rsdump/next.json").write_text("{}")
     (nightly.clone.path / ".git/worktrees/tree/index").write_bytes(b"")
-    sample.delete_record(REGIONS, "nowhere")
+    sample.delete_record(MARKETS, "nowhere")
     check(nightly.run())
     assert nightly.origin("diff", "--name-only", "main", BRANCH).split() == [
-        "dumps/dumps.lock.json", "dumps/main/regions.zip", "dumps/main/settings.zip"]
+        "dumps/dumps.lock.json", "dumps/main/markets.zip", "dumps/main/settings.zip"]
     # Nothing is claimed to be pushed where not even a temporary file can be made.
     sample.patch_record(SETTINGS, "telemetry", {"value": False})
     before = nightly.branches()
@@ -426,7 +426,7 @@ def test_gitignored_bundles_are_reported(nightly, sample):
         (tree / ".gitignore").write_text("icons.zip\n")
         nightly.seed("rm", "-q", "--cached", "dumps/main/icons.zip")
     nightly.on_main(ignore)
-    sample.delete_record(REGIONS, "nowhere")
+    sample.delete_record(MARKETS, "nowhere")
     run = check(nightly.run(), rsdump.USAGE)
     assert "icons.zip" in run.summary and "gitignore" in run.summary and BRANCH not in nightly.branches(), str(run)
 
@@ -436,7 +436,7 @@ def test_killed_nightly_resumes(nightly, sample):
     sample.patch_metadata(ICONS, {"attachment": {"bundle": False}})
     for number in range(23, 29):
         sample.put_attachment(ICONS, f"petals-{number}", f"p{number}.svg", samples.svg(number), "image/svg+xml")
-    sample.delete_record(REGIONS, "nowhere")
+    sample.delete_record(MARKETS, "nowhere")
     # All but two attachments arrive; those two take longer than this test.
     sample.faults({"path": "/attachments/", "skip": 4, "times": 2, "slow": [1, 1]})
     before, position = nightly.state(), sample.log_position()
@@ -495,10 +495,10 @@ def test_on_change_runs_with_pull_request(nightly, sample, tmp_path):
     assert "warning: --on-change failed: it exited with code 1" in run.err and not hook.take()
     # It is told once, of everything since, though another night came between.
     hook.fails.unlink()
-    sample.delete_record(REGIONS, "nowhere")
+    sample.delete_record(MARKETS, "nowhere")
     check(nightly.run(*options))
     after = nightly.checkout(BRANCH, "after").lock["collections"]
-    names = [REGIONS, SETTINGS]
+    names = [MARKETS, SETTINGS]
     assert hook.take() == [{
         "timestamp": max(each["timestamp"] for each in after.values()), "collections": names,
         "changes": [{
@@ -558,16 +558,16 @@ def test_failed_before_commit_lands_nothing(nightly, sample, command, code, mess
 
 def test_the_worst_exit_code_wins(nightly, sample):
     sample.patch_record(SETTINGS, "telemetry", {"value": True})
-    sample.faults({"path": "collections/regions/changeset", "body": "{"})
-    sample.delete_record(REGIONS, "nowhere")
+    sample.faults({"path": "collections/markets/changeset", "body": "{"})
+    sample.delete_record(MARKETS, "nowhere")
     run = check(nightly.run(fails="create"), rsdump.SOME_FAILED)
-    assert "create failed" in run.summary and f"could not refresh `{REGIONS}`" in run.summary
+    assert "create failed" in run.summary and f"could not refresh `{MARKETS}`" in run.summary
 
 
 def test_signature_failure_label_and_grouping(nightly, sample):
     sample.patch_record(SETTINGS, "telemetry", {"value": True})
     check(nightly.run())
-    sample.delete_record(REGIONS, "nowhere")
+    sample.delete_record(MARKETS, "nowhere")
     # The open request shows it, although nothing lands.
     run = check(nightly.run("--", "--full", "--trust-root", "a" * 64, env={"GITHUB_ACTIONS": "true"}), rsdump.SOME_FAILED)
     assert "Signature failure: " in run.summary and "Signature failure: " in run.out
@@ -580,16 +580,16 @@ def test_signature_failure_label_and_grouping(nightly, sample):
 
 def test_acknowledged_failure_passes(nightly, sample):
     sample.patch_record(SETTINGS, "telemetry", {"value": True})
-    sample.faults({"path": "collections/regions/changeset", "body": "{"})
-    sample.delete_record(REGIONS, "nowhere")
+    sample.faults({"path": "collections/markets/changeset", "body": "{"})
+    sample.delete_record(MARKETS, "nowhere")
     known = "    acknowledged: {error: changeset, until: 2999-12-31, reason: bug 1234}\n"
-    edit_configuration(nightly, lambda text: text.replace(f"  {REGIONS}:\n", f"  {REGIONS}:\n{known}"))
+    edit_configuration(nightly, lambda text: text.replace(f"  {MARKETS}:\n", f"  {MARKETS}:\n{known}"))
     run = check(nightly.run(env={"GITHUB_ACTIONS": "true"}))
     assert "::" not in run.out.replace("::group::", "") and "### Acknowledged failures" in run.summary, str(run)
     assert "acknowledged in `dumps.yaml` until 2999-12-31 (error `changeset`): bug 1234" in run.summary
     assert "1 failed as acknowledged" in run.summary and f"failing since {time.strftime('%Y-%m-%d', time.gmtime())}\n" in run.summary
     # Another failure of the same collection is new.
-    sample.faults({"path": "collections/regions/changeset", "status": 404})
+    sample.faults({"path": "collections/markets/changeset", "status": 404})
     run = check(nightly.run(), rsdump.SOME_FAILED)
     assert "this failure is new: " in run.summary and "`dumps.yaml` acknowledges changeset" in run.summary, str(run)
     sample.faults()
@@ -599,31 +599,31 @@ def test_acknowledged_failure_passes(nightly, sample):
 
 def test_pull_request_says_failing_since(nightly, sample):
     sample.patch_record(SETTINGS, "telemetry", {"value": True})
-    sample.faults({"path": "collections/regions/changeset", "body": "{"})
-    sample.delete_record(REGIONS, "nowhere")
+    sample.faults({"path": "collections/markets/changeset", "body": "{"})
+    sample.delete_record(MARKETS, "nowhere")
     check(nightly.run(), rsdump.SOME_FAILED)
     [request] = nightly.requests
     today = time.strftime("%Y-%m-%d", time.gmtime())
-    [line] = [each for each in request["body"].splitlines() if each.startswith(f"- `{REGIONS}` keeps its current bundle (data of ")]
+    [line] = [each for each in request["body"].splitlines() if each.startswith(f"- `{MARKETS}` keeps its current bundle (data of ")]
     assert line.endswith(f"; failing since {today}"), line
     # A fresh clone knows it by the request alone, whose text somebody may have edited.
-    noted = f'"failing":{{"{REGIONS}":"{today}"}}'
+    noted = f'"failing":{{"{MARKETS}":"{today}"}}'
     assert noted in request["body"], request["body"]
-    older = f'"failing":{{"main/gone":"2026-01-02","main/icons":"2999-01-01","{REGIONS}":"2026-01-02","x":[],"refresh":"soon"}}'
+    older = f'"failing":{{"main/gone":"2026-01-02","main/icons":"2999-01-01","{MARKETS}":"2026-01-02","x":[],"refresh":"soon"}}'
     body = request["body"].replace(noted, older)
     nightly.edit_requests(lambda requests: requests[0].update(body=body.replace("\n", "\r\n")))
-    sample.faults({"path": "collections/(regions|icons)/changeset", "body": "{"})
+    sample.faults({"path": "collections/(markets|icons)/changeset", "body": "{"})
     sample.put_attachment(ICONS, "petals-23", "petals-23.svg", samples.svg(23), "image/svg+xml")
     nightly.clone = nightly.origin.clone(nightly.folder / "fresh")
     check(nightly.run(), rsdump.SOME_FAILED)
 
     def days(text):
         return dict(re.findall(r"^ *- `([^`]+)` .*failing since (.*)$", text, re.MULTILINE))
-    assert days(nightly.requests[0]["body"]) == {REGIONS: "2026-01-02", ICONS: today}
+    assert days(nightly.requests[0]["body"]) == {MARKETS: "2026-01-02", ICONS: today}
     # A refresh that fails as a whole keeps what is known, and says why.
     sample.faults({"path": "monitor/collections/changes", "status": 500})
     run = check(nightly.run(), rsdump.UNREACHABLE)
-    assert days(run.summary) == {REGIONS: "2026-01-02", ICONS: today, "refresh": today}, run.summary
+    assert days(run.summary) == {MARKETS: "2026-01-02", ICONS: today, "refresh": today}, run.summary
     assert "the server cannot be reached: `" in run.summary and "the server answered 500" in run.summary
     sample.faults()
     assert "failing since" not in check(nightly.run()).summary and "failing since" not in nightly.requests[0]["body"]
@@ -696,7 +696,7 @@ def test_partial_clone_fetches_only_dumps(nightly, sample, count):
     add_files(nightly.origin, count, "source")
     for number in range(100):
         add_files(nightly.origin, 1, f"change{number}")
-    sample.delete_record(REGIONS, "nowhere")
+    sample.delete_record(MARKETS, "nowhere")
     clone = nightly.origin.clone(nightly.folder / "fresh", "--depth", "1", "--filter=blob:none", "--sparse").path
 
     def packs():

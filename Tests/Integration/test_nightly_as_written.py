@@ -13,7 +13,7 @@ import yaml
 import rsdump
 from forge import PROJECT, TOKEN, Forge
 from nightly import BRANCH
-from test_changes import REGIONS, SETTINGS
+from test_changes import MARKETS, SETTINGS
 from test_nightly import nightly  # noqa: F401
 from test_nightly_examples import ACTION, EXAMPLES
 
@@ -65,7 +65,7 @@ def test_gitlab(served, sample, tmp_path):
         assert (request["source_branch"], request["target_branch"], request["title"]) == (
             BRANCH, "main", "Update Remote Settings dumps")
         assert "`telemetry`" in request["description"] and "`nowhere`" not in request["description"]
-        sample.delete_record(REGIONS, "nowhere")
+        sample.delete_record(MARKETS, "nowhere")
         night(2)
         assert len(forge.merge_requests) == 1 and "`nowhere`" in request["description"]
         assert len(served.new_commits()) == 2
@@ -182,8 +182,8 @@ def test_cron(served, sample, tmp_path):
         log = home / "dumps.log"
         wait_for(lambda: log.exists() and "exit code 0" in log.read_text())
         assert "Landed on" in log.read_text() and served.new_commits() and not mail.exists(), log.read_text()
-        sample.faults({"path": "collections/regions/changeset", "body": "{"})
-        sample.delete_record(REGIONS, "nowhere")
+        sample.faults({"path": "collections/markets/changeset", "body": "{"})
+        sample.delete_record(MARKETS, "nowhere")
         wait_for(lambda: mail.exists() and mail.read_text().endswith("dumps-summary.md\n"))
         assert "To: root" in mail.read_text() and "The refresh of the dumps failed." in mail.read_text()
     finally:

@@ -15,7 +15,7 @@ import samples
 from dumps import Dumps
 from nightly import BRANCH, Nightly
 from rs_server.client import Server
-from test_changes import ICONS, REGIONS, SETTINGS
+from test_changes import ICONS, MARKETS, SETTINGS
 
 HINTS, LARGE, FONTS, SHAPES = "main/search-hints", "main/large", "main/fonts", "main/shapes"
 SERVERS = rsdump.REPOSITORY / "Tests/Servers"
@@ -132,9 +132,9 @@ def run_nights(folder, server, nights):
         outcome = rsdump.run("pin", FONTS, "--until", nights.day(60), "--reason", "bug 77", "--dumps", tree / "dumps")
         assert outcome.code == rsdump.DONE, str(outcome)
     nightly.on_main(pin)
-    faults.append({"path": "collections/regions/changeset", "status": 400,
+    faults.append({"path": "collections/markets/changeset", "status": 400,
                    "body": '{"code":400,"errno":107,"error":"Invalid parameters","message":"_since in querystring: unknown"}'})
-    server.delete_record(REGIONS, "nowhere")
+    server.delete_record(MARKETS, "nowhere")
     assert f"- at the server's current state: `{FONTS}`\n" in section(night(1, rsdump.SOME_FAILED).summary, "### Pinned")
     # 2: an attachment is missing on the server, and the pinned collection changes there.
     nights.set(1, 12)
@@ -148,7 +148,7 @@ def run_nights(folder, server, nights):
 
     def configure(text):
         text = re.sub(rf"  {HINTS}:.*?(?=\n  main/|\Z)", "", text, flags=re.DOTALL)
-        return text.replace(f"  {REGIONS}:\n", f"  {REGIONS}:\n{known}")
+        return text.replace(f"  {MARKETS}:\n", f"  {MARKETS}:\n{known}")
     edit("dumps/dumps.yaml", configure)
     night(3, rsdump.SOME_FAILED)
     # 4: a member of a record changes its type, which the types of main do not decode.
@@ -201,7 +201,7 @@ def test_ten_questions_have_answers_in_the_text(several):
     known = section(night, "### Acknowledged failures")
     assert f"acknowledged in `dumps.yaml` until {nights.day(30)} (error `http`): bug 1234" in known and f"since {nights.day(1)}" in known
     assert "reason: the server answered 400: `_since` in querystring: unknown\n" in known and "errno" not in known
-    assert f"`{REGIONS}`" not in icons
+    assert f"`{MARKETS}`" not in icons
     pinned = section(night, "### Pinned")
     assert "bug 77" in pinned and f"; superseded since {nights.day(2)}\n" in pinned
     # What came this night, and what in all?

@@ -60,7 +60,7 @@ def test_refresh_on_change_tells_verified_changes(tmp_path, hook):
     options = "--on-change", hook.command
     with Serving("--demo") as server:
         dumps = Dumps(tmp_path / "dumps")
-        assert dumps.add(None, "main/settings", "main/regions", url=f"{server.url}/v2", root=server.root).code == 0
+        assert dumps.add(None, "main/settings", "main/markets", url=f"{server.url}/v2", root=server.root).code == 0
         # Another root than the one that signs.
         right = dumps.config.read_text()
         dumps.config.write_text(re.sub(r"(?:[0-9A-F]{2}:){31}[0-9A-F]{2}|[0-9a-f]{64}", "ab" * 32, right))
@@ -69,14 +69,14 @@ def test_refresh_on_change_tells_verified_changes(tmp_path, hook):
         dumps.config.write_text(right)
         outcome = dumps.refresh(*options)
         assert outcome.code == rsdump.DONE and "command 1 of --on-change was notified: 2 collections changed" in outcome.out, str(outcome)
-        assert [each["collections"] for each in hook.take()] == [["main/regions", "main/settings"]]
+        assert [each["collections"] for each in hook.take()] == [["main/markets", "main/settings"]]
         assert server.ask("/demo/publish", method="POST").status == 200
         hook.fails.touch()
         assert dumps.refresh(*options).code == rsdump.DONE and not hook.take()
     # The server has gone; what the command missed is told all the same.
     hook.fails.unlink()
     assert dumps.refresh(*options).code == rsdump.UNREACHABLE
-    assert [each["collections"] for each in hook.take()] == [["main/regions", "main/settings"]]
+    assert [each["collections"] for each in hook.take()] == [["main/markets", "main/settings"]]
 
 
 # The commands of Examples/on-change. Each server is an endpoint that answers as the real one does.

@@ -12,7 +12,7 @@ import pytest
 import rsdump
 from dumps import Dumps
 from git import GitTree
-from test_changes import ICONS, REGIONS, SETTINGS
+from test_changes import ICONS, MARKETS, SETTINGS
 
 DAY = 86_400_000
 
@@ -57,7 +57,7 @@ def history(dumps, sample):
     tree.commit("first")
     first = dumps.copy(dumps.path.parent.parent / f"{dumps.path.parent.name}-first")
     sample.patch_record(SETTINGS, "telemetry", {"value": True})
-    sample.delete_record(REGIONS, "nowhere")
+    sample.delete_record(MARKETS, "nowhere")
     refreshed(dumps)
     tree.commit("second")
     dumps.tree, dumps.first = tree, first
@@ -74,11 +74,11 @@ def test_pinned_collection_reports_newer_state(dumps, sample, tmp_path):
     assert outcome.says(str(timestamp(dumps, SETTINGS)), "its current state"), str(outcome)
     at, before = timestamp(dumps, SETTINGS), dumps.bundle_path(SETTINGS).read_bytes()
     sample.patch_record(SETTINGS, "telemetry", {"value": True})
-    sample.delete_record(REGIONS, "nowhere")
+    sample.delete_record(MARKETS, "nowhere")
     summary = tmp_path / "summary.md"
     outcome = refreshed(dumps, "--format", "json", "--summary", summary)
     report = outcome.json()
-    assert of(report, REGIONS)["status"] == "updated"
+    assert of(report, MARKETS)["status"] == "updated"
     settings = of(report, SETTINGS)
     server = settings["serverTimestamp"]
     assert settings["status"] == "pinned" and server > at
@@ -129,12 +129,12 @@ def test_missing_pinned_bundle_is_not_replaced(history, sample):
     at = timestamp(history.first, SETTINGS)
     pinned(history, SETTINGS, "--at", at)
     history.bundle_path(SETTINGS).unlink()
-    sample.delete_record(REGIONS, "jp")
+    sample.delete_record(MARKETS, "jp")
     outcome = history.refresh("--format", "json")
     assert outcome.code == rsdump.SOME_FAILED, str(outcome)
     error = of(outcome.json(), SETTINGS)["error"]
     assert error["code"] == "pin" and f"rsdump pin {SETTINGS} --at {at}" in error["message"]
-    assert of(outcome.json(), REGIONS)["status"] == "updated"
+    assert of(outcome.json(), MARKETS)["status"] == "updated"
     assert not history.bundle_path(SETTINGS).exists()
     pinned(history, SETTINGS, "--at", at)
     assert history.verify("--locked").code == rsdump.DONE
@@ -310,19 +310,19 @@ def test_pin_to_tag_with_other_collections(history, sample):
     """What only the tag had is named, with the way back; what it did not have stays."""
     history.tree.git("tag", "v1.0", "HEAD~1")
     sample.put_collection("main/another")
-    assert history.remove(REGIONS).code == rsdump.DONE
+    assert history.remove(MARKETS).code == rsdump.DONE
     assert history.add(sample, "main/another").code == rsdump.DONE
     refreshed(history)
     another = history.bundle_path("main/another").read_bytes()
     outcome = pin(history, "--all", "--at", "v1.0")
     assert outcome.code == rsdump.SOME_FAILED, str(outcome)
-    assert f"warning: {REGIONS}: v1.0 has it" in outcome.err and "note: main/another: v1.0 does not have it" in outcome.err
+    assert f"warning: {MARKETS}: v1.0 has it" in outcome.err and "note: main/another: v1.0 does not have it" in outcome.err
     assert timestamp(history, SETTINGS) == timestamp(history.first, SETTINGS)
     assert history.bundle_path("main/another").read_bytes() == another
     # The two commands of the warning bring it back, and the directory has all of the tag.
-    assert f"rsdump add {REGIONS} && rsdump pin {REGIONS} --at v1.0" in outcome.err
-    assert history.add(sample, REGIONS).code == rsdump.DONE
-    pinned(history, REGIONS, "--at", "v1.0")
+    assert f"rsdump add {MARKETS} && rsdump pin {MARKETS} --at v1.0" in outcome.err
+    assert history.add(sample, MARKETS).code == rsdump.DONE
+    pinned(history, MARKETS, "--at", "v1.0")
     assert pin(history, "--all", "--at", "v1.0").code == rsdump.DONE
     assert {**history.lock["collections"], "main/another": None} == {
         **history.first.lock["collections"], "main/another": None}

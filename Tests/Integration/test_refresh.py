@@ -43,8 +43,8 @@ def test_the_recipe_verifies_a_bundle_without_rsdump(dumps, sample):
     article = (rsdump.REPOSITORY / "Sources/Library/RemoteSettings/Documentation.docc/Trust.md").read_text()
     [python] = re.findall(r"^```python\n(.*?)^```$", article, re.MULTILINE | re.DOTALL)
     [shell] = re.findall(r"^```shell\n(.*?)^```$", article, re.MULTILINE | re.DOTALL)
-    sample.signing("main/regions", {"tampered": True}, {})
-    sample.delete_record("main/regions", "nowhere")
+    sample.signing("main/markets", {"tampered": True}, {})
+    sample.delete_record("main/markets", "nowhere")
     assert dumps.refresh().code == rsdump.DONE
     folder = dumps.path.parent
     (folder / "unpack.py").write_text(python)
@@ -56,9 +56,9 @@ def test_the_recipe_verifies_a_bundle_without_rsdump(dumps, sample):
     assert good.returncode == 0, good.stdout + good.stderr
     assert "Verified OK" in good.stdout and "certificate-1.pem: OK" in good.stdout
     root = good.stdout.splitlines()[-1].split("=")[1].replace(":", "").lower()
-    assert root == dumps.lock["collections"]["main/regions"]["trust"]["signed"]["root"]
+    assert root == dumps.lock["collections"]["main/markets"]["trust"]["signed"]["root"]
     assert "DNS:remote-settings.content-signature.mozilla.org" in good.stdout
-    dumps.edit_bundle("main/regions", "records.json", b'"id"', b'"ID"')
+    dumps.edit_bundle("main/markets", "records.json", b'"id"', b'"ID"')
     bad = audit()
     assert bad.returncode != 0 and "Verified OK" not in bad.stdout, bad.stdout + bad.stderr
 

@@ -245,20 +245,20 @@ def test_watch_reloads_swapped_config_map_once(dumps, sample, tmp_path):
 
 
 def test_damaged_bundle_is_reported_and_not_served(dumps):
-    path = dumps.bundle_path("main/regions")
+    path = dumps.bundle_path("main/markets")
     data = bytearray(path.read_bytes())
     data[len(data) // 2] ^= 1
     path.write_bytes(data)
     with Serving("--dumps", dumps.path) as serving:
-        assert serving.changeset("main/regions").status == 404
+        assert serving.changeset("main/markets").status == 404
         assert serving.changeset("main/settings").status == 200
-        assert "main/regions" in serving.log()
+        assert "main/markets" in serving.log()
         assert serving.metric("rsdump_collections_damaged ") == 1
         listed = {c["collection"] for c in serving.changeset("monitor/changes").json()["changes"]}
-        assert "regions" not in listed and "settings" in listed
+        assert "markets" not in listed and "settings" in listed
         for prefix in ("", "/v1", "/v2"):
             health = serving.ask(f"{prefix}/__heartbeat__?x=1")
-            assert health.status == 503 and health.json() == {"snapshots": False, "damaged": ["main/regions"]}
+            assert health.status == 503 and health.json() == {"snapshots": False, "damaged": ["main/markets"]}
             assert serving.ask(f"{prefix}/__heartbeat__", method="HEAD").status == 503
             assert serving.ask(f"{prefix}/__lbheartbeat__").status == 200
 

@@ -11,7 +11,7 @@ from dumps import Bundle, Dumps
 from git import GitTree
 from serve import Serving
 
-SETTINGS, REGIONS, ICONS, LARGE = "main/settings", "main/regions", "main/icons", "main/large"
+SETTINGS, MARKETS, ICONS, LARGE = "main/settings", "main/markets", "main/icons", "main/large"
 VERSIONS = ("v1", "v2")
 
 
@@ -57,12 +57,12 @@ def states(dumps, sample, tmp_path):
     """Four states. Records come, change, go, and one comes back; between the commits lies one of something else."""
     states = States(dumps, tmp_path)
     sample.patch_record(SETTINGS, "sync-interval", {"value": 12})
-    sample.delete_record(REGIONS, "nowhere")
+    sample.delete_record(MARKETS, "nowhere")
     sample.put_attachment(ICONS, "petals-23", "petals-23.svg", samples.svg(23), "image/svg+xml")
     states.refresh()
     (dumps.path.parent / "README").write_text("Something else.\n")
     states.tree.commit("something else")
-    sample.put_record(REGIONS, {"id": "nowhere", "name": "Nowhere again"})
+    sample.put_record(MARKETS, {"id": "nowhere", "name": "Nowhere again"})
     sample.put_record(SETTINGS, {"id": "short-lived", "value": 1})
     sample.delete_record(ICONS, "petals-05")
     states.refresh()
@@ -102,7 +102,7 @@ def assert_full(serving, name, version, since, new):
 @pytest.mark.parametrize("version", VERSIONS)
 def test_history_serves_delta_for_each_commit(states, sample, version):
     with Serving("--dumps", states.dumps.path, "--history", "git") as serving:
-        for name in (SETTINGS, REGIONS, ICONS, LARGE):
+        for name in (SETTINGS, MARKETS, ICONS, LARGE):
             new = states.dumps.bundle(name)
             bucket, collection = name.split("/")
             for state in states.all:
@@ -148,7 +148,7 @@ def test_clients_of_older_states_get_current_records(states, sample, tmp_path):
             assert (served_deltas(serving) - counted[0], served_redirects(serving) - counted[1]) == (
                 2 * (behind - redirects), 2 * redirects)
             assert all(state.bundle(name).payload == new.bundle(name).payload for name in samples.NAMES)
-            for name in (SETTINGS, REGIONS, ICONS, LARGE):    # without filter expressions
+            for name in (SETTINGS, MARKETS, ICONS, LARGE):    # without filter expressions
                 got = rsdump.run("get", name, *app)
                 assert got.code == rsdump.DONE, str(got)
                 assert by_id(map(json.loads, got.out.splitlines())) == by_id(new.bundle(name).records)
@@ -181,7 +181,7 @@ def test_history_from_folders_of_bundles(states):
     other = states.folder / "other"
     shutil.copytree(states.all[2].path, other)
     with Serving("--dumps", states.dumps.path, "--history", folder, "--history", other) as serving:
-        for name in (SETTINGS, REGIONS, ICONS):
+        for name in (SETTINGS, MARKETS, ICONS):
             new = states.dumps.bundle(name)
             for number, state in enumerate(states.all):
                 old = state.bundle(name)

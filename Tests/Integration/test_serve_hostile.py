@@ -147,7 +147,7 @@ def test_malformed_requests_are_refused(origin, name):
 TRAVERSAL = [
     "/attachments/../../../../etc/passwd", "/attachments/..%2f..%2f..%2fetc%2fpasswd", "/attachments/%252e%252e%252fetc%252fpasswd",
     "/attachments/..\\..\\etc\\passwd", "/attachments//etc/passwd", "/attachments/%c0%ae%c0%ae/dumps.yaml",
-    "/chains/..%2fdumps.lock.json", "/../dumps.yaml", "/dumps.yaml", "/main/regions.zip", "/.git/config",
+    "/chains/..%2fdumps.lock.json", "/../dumps.yaml", "/dumps.yaml", "/main/markets.zip", "/.git/config",
     "/v1/buckets/..%2f/collections/settings/changeset?_expected=0", "/attachments/bundles/..--..%2f..%2fdumps.zip",
     "/collections/main/icons/records/petals-22/..%2fdownload", "/collections/main/settings/changes?from=../../x",
     "/attachments/bundles/main--icons.zip%00.txt", "/attachments/file:///etc/passwd",

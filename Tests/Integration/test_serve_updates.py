@@ -149,9 +149,9 @@ def test_refresh_is_announced_on_update_stream(dumps, sample):
         assert stream.next().json() == {"timestamp": new, "collections": ["main/settings"]}
         # A refresh that changes nothing announces nothing: the next event is that of the next change.
         assert dumps.refresh().code == rsdump.DONE
-        sample.patch_record("main/regions", "nowhere", {"name": "Elsewhere"})
+        sample.patch_record("main/markets", "nowhere", {"name": "Elsewhere"})
         assert dumps.refresh().code == rsdump.DONE
-        assert stream.next().json() == {"timestamp": dumps.bundle("main/regions").timestamp, "collections": ["main/regions"]}
+        assert stream.next().json() == {"timestamp": dumps.bundle("main/markets").timestamp, "collections": ["main/markets"]}
 
 
 def test_many_update_streams_get_a_change(demo):

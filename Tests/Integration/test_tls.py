@@ -46,7 +46,7 @@ def configure(path, url, root):
     path.mkdir()
     (path / "dumps.yaml").write_text(
         f"version: 1\nserver: {url}/v2\ntrust:\n  roots:\n    - \"{root}\"\nattachments: all\n"
-        "collections:\n  main/large:\n  main/icons:\n  main/regions:\n")
+        "collections:\n  main/large:\n  main/icons:\n  main/markets:\n")
 
 
 def refresh(front, root, path, trusted):
@@ -81,7 +81,7 @@ def test_tls_untrusted_certificate_is_refused(demo, tmp_path, case):
 def test_missing_libcurl_is_named(demo, tmp_path):
     """It is loaded at the first request. What needs no network does not need it."""
     hidden = 'for each in $(ldconfig -p | sed -n "s/.*libcurl[^ ]* .*=> //p"); do mount --bind /dev/null "$each"; done; exec "$@"'
-    for words, code in ((("--version",), rsdump.DONE), (("get", "main/regions", "--sync", "--server", f"{demo.url}/v2", "--trust-root", demo.root, "--storage", tmp_path / "storage"), rsdump.UNREACHABLE)):
+    for words, code in ((("--version",), rsdump.DONE), (("get", "main/markets", "--sync", "--server", f"{demo.url}/v2", "--trust-root", demo.root, "--storage", tmp_path / "storage"), rsdump.UNREACHABLE)):
         ran = subprocess.run(
             ["unshare", "--user", "--map-root-user", "--mount", "sh", "-c", hidden, "sh", rsdump.BINARY, *map(str, words)],
             stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60, env=rsdump.environment())

@@ -62,13 +62,13 @@ def test_mirror_change_is_announced_by_nchan(mirror, dumps, sample):
         hook = ("--on-change", f"{ON_CHANGE}/webhook {mirror.publisher}")
         assert mirror.publish(dumps, options=hook).json()["hooks"][0]["status"] == "unchanged"
         with mirror.listen() as first:
-            sample.delete_record("main/regions", dumps.bundle("main/regions").records[0]["id"])
+            sample.delete_record("main/markets", dumps.bundle("main/markets").records[0]["id"])
             assert dumps.refresh().code == rsdump.DONE
             told = mirror.publish(dumps, options=hook).json()["hooks"][0]
-            assert told["status"] == "told" and told["collections"] == ["main/regions"]
+            assert told["status"] == "told" and told["collections"] == ["main/markets"]
             event = first.next()
             assert event.name == "update"
-            assert event.json() == {"timestamp": told["timestamp"], "collections": ["main/regions"]}
+            assert event.json() == {"timestamp": told["timestamp"], "collections": ["main/markets"]}
             # The timestamp is that of the monitor that the mirror has by now.
             assert mirror.changeset("monitor/changes").json()["timestamp"] == told["timestamp"]
         with mirror.listen("v2") as late:
@@ -78,7 +78,7 @@ def test_mirror_change_is_announced_by_nchan(mirror, dumps, sample):
              f"{mirror.origin}/v1/updates"], capture_output=True, text=True, check=False).stdout
         assert "event: update\n" in streamed and f"data: {event.data}\n" in streamed
     # nginx is away: the mirror changes all the same, and who was not told is told by the next run.
-    sample.delete_record("main/regions", dumps.bundle("main/regions").records[0]["id"])
+    sample.delete_record("main/markets", dumps.bundle("main/markets").records[0]["id"])
     assert dumps.refresh().code == rsdump.DONE
     outcome = mirror.publish(dumps, options=hook)
     assert outcome.json()["hooks"][0]["status"] == "pending" and "warning:" in outcome.err
@@ -86,7 +86,7 @@ def test_mirror_change_is_announced_by_nchan(mirror, dumps, sample):
     with mirror:
         assert mirror.publish(dumps, options=hook).json()["hooks"][0]["status"] == "told"
         with mirror.listen() as late:
-            assert late.next().json()["collections"] == ["main/regions"]
+            assert late.next().json()["collections"] == ["main/markets"]
     assert not (mirror.output / "on-change.json").exists()
     letters = mirror.folder / "letters"
     letters.mkdir()
@@ -165,5 +165,5 @@ def test_a_mirror_below_a_path(mirror, dumps):
         for path in paths:
             if "/since/" not in path:
                 assert requests.get(f"http://127.0.0.1:{mirror.port}{path}", timeout=30).status_code == 200, path
-        assert mirror.changeset("main/regions", since=dumps.bundle("main/regions").timestamp).json()["changes"] == []
-        assert mirror.changeset("main/regions", since=1).headers["Location"].startswith("/settings/v1/buckets/")
+        assert mirror.changeset("main/markets", since=dumps.bundle("main/markets").timestamp).json()["changes"] == []
+        assert mirror.changeset("main/markets", since=1).headers["Location"].startswith("/settings/v1/buckets/")

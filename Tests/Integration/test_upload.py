@@ -122,18 +122,18 @@ def test_upload_writes_only_changed_objects(client, dumps, sample, bucket, tmp_p
         upload(mirror, through, client)
         assert written == []
         # A collection changes, and the mirror has a delta for the state before.
-        old = dumps.bundle("main/regions").timestamp
+        old = dumps.bundle("main/markets").timestamp
         before, there = dumps.copy(tmp_path / "before"), wanted(mirror)
-        sample.delete_record("main/regions", dumps.bundle("main/regions").records[0]["id"])
+        sample.delete_record("main/markets", dumps.bundle("main/markets").records[0]["id"])
         assert dumps.refresh().code == rsdump.DONE
         exported(dumps, mirror, "http://settings.example.org", "--history", before.path)
         upload(mirror, through, client)
         new = wanted(mirror)
-        assert f"v1/buckets/main/collections/regions/since/{old}" in new
+        assert f"v1/buckets/main/collections/markets/since/{old}" in new
         differing = [key for key, each in new.items() if there.get(key, {}).get("sha256") != each["sha256"]]
         assert sorted(written) == sorted([
             *(("PUT", key) for key in differing), *(("DELETE", key) for key in there.keys() - new.keys())])
-        assert all("/regions/" in key or LIST in key for key in differing if "/collections/" in key), differing
+        assert all("/markets/" in key or LIST in key for key in differing if "/collections/" in key), differing
         assert sorted(written[-2:]) == [("PUT", f"v1/{LIST}"), ("PUT", f"v2/{LIST}")]
         # Without the delta of the mirror, the store has none; it would lead to an outdated state. What others put there stays.
         bucket.put("somebody/since/1", "else's")

@@ -158,7 +158,7 @@ def test_a_bare_debian_has_a_verified_refresh_in_seconds(system, origin):
 
     began = time.monotonic()
     system.run("apt-get", "-qq", "install", "--yes", "--no-install-recommends", "/rsdump.deb")
-    system.run("rsdump", "add", "main/regions", "main/icons", "--server", f"{url}/v2", "--trust-root", trust_root,
+    system.run("rsdump", "add", "main/markets", "main/icons", "--server", f"{url}/v2", "--trust-root", trust_root,
                "--dumps", "/srv/dumps")
     system.run("rsdump", "refresh", "--dumps", "/srv/dumps")
     verified = system.run("rsdump", "verify", "--locked", "--dumps", "/srv/dumps").stdout
@@ -204,14 +204,14 @@ def test_the_nightly_unit_runs_once(system, origin):
         git clone -q /var/lib/dumps/remote.git {settings['WorkingDirectory']} 2>/dev/null
         cd {settings['WorkingDirectory']}
         git checkout -q -b main
-        rsdump add main/regions --server {url}/v2 --trust-root {trust_root}
+        rsdump add main/markets --server {url}/v2 --trust-root {trust_root}
         git add dumps; git commit -qm Configuration; git push -q origin main
         export {settings['Environment']}
         {settings['ExecStart']} --no-pull-request
         git fetch -q; git show --stat origin/remote-settings-dumps
     """
     shown = system.run("su", "dumps", "-s", "/bin/sh", "-c", script).stdout
-    assert "dumps/main/regions.zip" in shown, shown
+    assert "dumps/main/markets.zip" in shown, shown
 
 
 def test_the_archive_runs_in_another_system(system, origin):
@@ -221,7 +221,7 @@ def test_the_archive_runs_in_another_system(system, origin):
     [folder] = (system.root / "opt").glob("rsdump-*")
     system.run("apt-get", "-qq", "install", "--yes", "--no-install-recommends", "libarchive13", "libcurl4", "libstdc++6", "libyaml-0-2")
     program = f"/opt/{folder.name}/bin/rsdump"
-    system.run(program, "add", "main/regions", "--server", f"{url}/v2", "--trust-root", trust_root, "--dumps", "/srv/dumps")
+    system.run(program, "add", "main/markets", "--server", f"{url}/v2", "--trust-root", trust_root, "--dumps", "/srv/dumps")
     system.run(program, "refresh", "--dumps", "/srv/dumps")
     assert "1 of 1 bundle verified" in system.run(program, "verify", "--locked", "--dumps", "/srv/dumps").stdout
 
@@ -278,15 +278,15 @@ let package = Package(
     targets: [.executableTarget(name: "app")])
 """)
     program = next((tmp_path / "tool").glob("*/*/bin/rsdump"))
-    run(program, "add", "main/regions", "--server", f"{url}/v2", "--trust-root", trust_root, cwd=app)
+    run(program, "add", "main/markets", "--server", f"{url}/v2", "--trust-root", trust_root, cwd=app)
     environment = {**os.environ, "TMPDIR": str(tmp_path)}
     refused = run("swift", "package", "refresh-dumps", cwd=app, env=environment, check=False, stdin=subprocess.DEVNULL)
     assert refused.returncode != 0 and "allow-" in refused.stderr, refused.stderr
     run("swift", "package", "--allow-writing-to-package-directory", "--allow-network-connections", "all",
         "refresh-dumps", cwd=app, env=environment)
-    assert (app / "dumps/main/regions.zip").exists()
+    assert (app / "dumps/main/markets.zip").exists()
     assert "1 of 1 bundle verified" in run("swift", "package", "verify-dumps", cwd=app, env=environment).stdout
-    bundle = app / "dumps/main/regions.zip"
+    bundle = app / "dumps/main/markets.zip"
     bundle.write_bytes(bundle.read_bytes()[:-1] + b"x")
     damaged = run("swift", "package", "verify-dumps", cwd=app, env=environment, check=False)
-    assert damaged.returncode != 0 and "regions.zip" in damaged.stdout, damaged.stdout + damaged.stderr
+    assert damaged.returncode != 0 and "markets.zip" in damaged.stdout, damaged.stdout + damaged.stderr

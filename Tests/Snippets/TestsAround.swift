@@ -6,5 +6,5 @@
 func some<Value>() -> Value { fatalError() }
 
 public let test: TestService = some()
-public let regions: ServerCollection = some()
+public let markets: ServerCollection = some()
 public let client: RemoteSettingsClient = some()

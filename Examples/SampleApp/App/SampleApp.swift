@@ -19,7 +19,7 @@ struct SampleApp: App {
 
     var body: some Scene {
         WindowGroup {
-            RegionsView(model: model)
+            MarketsView(model: model)
         }
         #if os(iOS)
         .backgroundTask(.appRefresh(SampleModel.refreshTask)) {
@@ -37,7 +37,7 @@ final class SampleModel: ObservableObject {
     nonisolated static let refreshTask = "org.example.sample.refresh"
 
     @Published private(set) var title = ""
-    @Published private(set) var regions: [SampleStore.Region] = []
+    @Published private(set) var markets: [SampleStore.Market] = []
     @Published private(set) var served: [SampleStore.Served] = []
     /// Why there is nothing to show, or why the last refresh failed.
     @Published private(set) var problem: String?
@@ -59,7 +59,7 @@ final class SampleModel: ObservableObject {
     func draw() {
         guard let store else { return }
         title = store.title
-        regions = store.rows
+        markets = store.rows
         served = store.served
     }
 
@@ -88,7 +88,7 @@ final class SampleModel: ObservableObject {
         return await store.refresh() == nil
     }
 
-    func flag(of region: SampleStore.Region) async -> Data? { await store?.flag(of: region) }
+    func flag(of market: SampleStore.Market) async -> Data? { await store?.flag(of: market) }
 
     #if os(iOS)
     /// Asks for the next background refresh. The system decides when it comes.
@@ -101,7 +101,7 @@ final class SampleModel: ObservableObject {
     #endif
 }
 
-struct RegionsView: View {
+struct MarketsView: View {
     @ObservedObject var model: SampleModel
     @Environment(\.scenePhase) private var phase
     // After an activation, iOS 17 and later draw this again by themselves; on earlier systems the model does.
@@ -109,8 +109,8 @@ struct RegionsView: View {
 
     var body: some View {
         NavigationStack {
-            List(model.regions) { region in
-                RegionRow(region: region, model: model)
+            List(model.markets) { market in
+                MarketRow(market: market, model: model)
             }
             .navigationTitle(model.title)
             .tint(Color(hex: accent))
@@ -119,7 +119,7 @@ struct RegionsView: View {
                 NavigationLink("Status") { StatusView(model: model) }
             }
             .overlay {
-                if model.regions.isEmpty { Text(model.problem ?? "No regions yet") }
+                if model.markets.isEmpty { Text(model.problem ?? "No markets yet") }
             }
         }
         .task { await model.follow() }
@@ -151,8 +151,8 @@ struct StatusView: View {
     }
 }
 
-struct RegionRow: View {
-    let region: SampleStore.Region
+struct MarketRow: View {
+    let market: SampleStore.Market
     let model: SampleModel
     @State private var flag: Data?
 
@@ -161,9 +161,9 @@ struct RegionRow: View {
             if let image = flag.flatMap(Image.init(data:)) {
                 image.resizable().frame(width: 32, height: 24)
             }
-            Text(region.name)
+            Text(market.name)
         }
-        .task(id: region) { flag = region.hasFlag ? await model.flag(of: region) : nil }
+        .task(id: market) { flag = market.hasFlag ? await model.flag(of: market) : nil }
     }
 }
 

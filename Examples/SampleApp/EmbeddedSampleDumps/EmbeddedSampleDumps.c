@@ -16,12 +16,12 @@ static const unsigned char bundle_0[] = {
 #embed "../dumps/main/app-config.zip"
 };
 static const unsigned char bundle_1[] = {
-#embed "../dumps/main/regions.zip"
+#embed "../dumps/main/markets.zip"
 };
 
 static const struct EmbeddedSampleDumps_bundle bundles[] = {
     {"main/app-config", bundle_0, sizeof bundle_0},
-    {"main/regions", bundle_1, sizeof bundle_1},
+    {"main/markets", bundle_1, sizeof bundle_1},
     {0, 0, 0},
 };
 

@@ -22,7 +22,7 @@ nonisolated extension TypedCollection where Record == RemoteSettingsRecord {
     /// `main/app-config`
     public static let appConfig =
         TypedCollection("main/app-config", in: .embeddedSampleDumps)
-    /// `main/regions`
-    public static let regions =
-        TypedCollection("main/regions", in: .embeddedSampleDumps)
+    /// `main/markets`
+    public static let markets =
+        TypedCollection("main/markets", in: .embeddedSampleDumps)
 }

@@ -4,8 +4,8 @@ import RemoteConfiguration
 /// What the sample app shows, and what it does when the system wakes it. It has everything except screens, so that an
 /// app with SwiftUI and a program in a terminal can share it.
 public final class SampleStore: Sendable {
-    /// A region, as the list shows it.
-    public struct Region: Identifiable, Hashable, Sendable {
+    /// A market, as the list shows it.
+    public struct Market: Identifiable, Hashable, Sendable {
         public let id: String
         public let name: String
         /// Whether the record has a picture, even if it is not stored yet.
@@ -32,7 +32,7 @@ public final class SampleStore: Sendable {
     public let service: RemoteSettingsService
     /// The app's parameters.
     public let config: RemoteConfig
-    private let regions: RemoteSettingsClient
+    private let markets: RemoteSettingsClient
 
     /// What the app does at its start. Uses no network.
     ///
@@ -47,20 +47,20 @@ public final class SampleStore: Sendable {
     /// The same with an existing service, such as that of a test.
     public init(service: RemoteSettingsService) {
         self.service = service
-        regions = service.makeClient(collectionName: "regions")
+        markets = service.makeClient(collectionName: "markets")
         config = RemoteConfig(collection: "app-config", service: service)
-        config.setDefaults(["title": "Regions", "accent": "#2f6fd0", "shows_flags": true])
+        config.setDefaults(["title": "Markets", "accent": "#2f6fd0", "shows_flags": true])
     }
 
     /// The heading of the list.
     public var title: String { config["title"].stringValue }
 
-    /// The regions of the newer of the packaged and the fetched state, sorted by name.
-    public var rows: [Region] {
+    /// The markets of the newer of the packaged and the fetched state, sorted by name.
+    public var rows: [Market] {
         let showsFlags = config["shows_flags"].boolValue
-        return (regions.records ?? []).compactMap { record in
+        return (markets.records ?? []).compactMap { record in
             guard let member = try? record.decode(as: Member.self) else { return nil }
-            return Region(id: record.id, name: member.name, hasFlag: showsFlags && record.attachment != nil)
+            return Market(id: record.id, name: member.name, hasFlag: showsFlags && record.attachment != nil)
         }.sorted { ($0.name, $0.id) < ($1.name, $1.id) }
     }
 
@@ -86,13 +86,13 @@ public final class SampleStore: Sendable {
     /// The state of the whole service as JSON, as a fleet of devices reports it. Uses no network.
     public func report() throws -> Data { try JSONEncoder().encode(service.inspect()) }
 
-    /// The picture of a region, from the package or the storage, or else from the server; `nil` if it cannot be fetched
+    /// The picture of a market, from the package or the storage, or else from the server; `nil` if it cannot be fetched
     /// now.
-    public func flag(of region: Region) async -> Data? {
-        guard let record = regions.records?.first(where: { $0.id == region.id }), record.attachment != nil else {
+    public func flag(of market: Market) async -> Data? {
+        guard let record = markets.records?.first(where: { $0.id == market.id }), record.attachment != nil else {
             return nil
         }
-        return try? await regions.attachment(for: record).data
+        return try? await markets.attachment(for: record).data
     }
 
     /// Asks the server for what is newer. Pulling the list down calls this.
@@ -128,8 +128,8 @@ public final class SampleStore: Sendable {
     /// activated, or when an update has been fetched and activated.
     public var changes: AsyncStream<Void> {
         let (stream, continuation) = AsyncStream<Void>.makeStream(bufferingPolicy: .bufferingNewest(1))
-        let records = Task { [regions] in
-            for await _ in regions.changes() { continuation.yield() }
+        let records = Task { [markets] in
+            for await _ in markets.changes() { continuation.yield() }
         }
         let updates = Task { [config] in
             // As in Firebase, an error ends the stream of updates. Pulling the list down still works.

@@ -16,9 +16,9 @@ guard [1, 3].contains(arguments.count) else {
 
 func draw(_ store: SampleStore) async {
     print("== \(store.title)")
-    for region in store.rows {
-        let flag = region.hasFlag ? await store.flag(of: region) : nil
-        print("\(region.id)  \(region.name)\(flag.map { ", a flag of \($0.count) bytes" } ?? "")")
+    for market in store.rows {
+        let flag = market.hasFlag ? await store.flag(of: market) : nil
+        print("\(market.id)  \(market.name)\(flag.map { ", a flag of \($0.count) bytes" } ?? "")")
     }
 }
 

@@ -9,26 +9,26 @@ import Testing
 struct SampleStoreTests {
     @Test func theFirstLaunchShowsWhatIsPackagedWithoutANetwork() async throws {
         let store = SampleStore(storage: ":memory:", settings: try SampleStore.packagedSettings())
-        #expect(store.title == "Regions")
+        #expect(store.title == "Markets")
         #expect(store.rows.map(\.name) == ["Austria", "France", "Germany", "Ivory Coast", "Netherlands"])
-        let flag = try #require(await store.flag(of: store.rows[0]))
+        let flag = try #require(await store.flag(of: #require(store.rows.first)))
         #expect(flag.starts(with: [0x89, 0x50, 0x4e, 0x47]), "a PNG")
     }
 
     private func world() throws -> (TestService, SampleStore) {
         let test = try TestService()
-        try test.collection("regions").attach(Data("flag".utf8), to: "be", of: ["name": "Belgium"])
+        try test.collection("markets").attach(Data("flag".utf8), to: "be", of: ["name": "Belgium"])
         try test.collection("app-config").put(parameter: "title", "Countries")
         return (test, SampleStore(service: test.service))
     }
 
     @Test func aRefreshBringsRecordsPicturesAndParameters() async throws {
         let (_, store) = try world()
-        #expect(store.rows.isEmpty && store.title == "Regions")
+        #expect(store.rows.isEmpty && store.title == "Markets")
         #expect(await store.refresh() == nil)
         #expect(store.title == "Countries")
         #expect(store.rows.map(\.name) == ["Belgium"])
-        #expect(await store.flag(of: store.rows[0]) == Data("flag".utf8))
+        #expect(await store.flag(of: try #require(store.rows.first)) == Data("flag".utf8))
     }
 
     @Test func aFlagThatIsSwitchedOffIsNotShown() async throws {
@@ -50,12 +50,12 @@ struct SampleStoreTests {
         let (test, store) = try world()
         #expect(store.served.allSatisfy { $0.records == "0 records, none yet" && $0.since == nil })
         #expect(await store.refresh() == nil)
-        let regions = try #require(store.served.first { $0.id == "main/regions" })
-        #expect(regions.records == "1 record, from the server" && regions.since != nil && regions.error == nil)
-        try test.collection("regions").put("at", ["name": "Austria"])
+        let markets = try #require(store.served.first { $0.id == "main/markets" })
+        #expect(markets.records == "1 record, from the server" && markets.since != nil && markets.error == nil)
+        try test.collection("markets").put("at", ["name": "Austria"])
         test.origin.setOffline(true)
         #expect(await store.refresh() != nil)
-        #expect(store.served.first { $0.id == "main/regions" }?.records == "1 record, from the server")
+        #expect(store.served.first { $0.id == "main/markets" }?.records == "1 record, from the server")
         let json = try #require(JSONSerialization.jsonObject(with: store.report()) as? [String: Any])
         #expect(json["lastSuccess"] != nil && (json["collections"] as? [Any])?.count == store.served.count)
     }

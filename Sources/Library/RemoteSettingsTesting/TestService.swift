@@ -5,8 +5,8 @@ import RemoteSettingsHTTP
 /// A real service for an app's tests, with a server in memory. It uses no network, no disk and no other process.
 ///
 ///     let test = try TestService()
-///     let regions = try test.collection("regions")
-///     try regions.put("de", ["name": "Germany"])
+///     let markets = try test.collection("markets")
+///     try markets.put("de", ["name": "Germany"])
 ///     let app = App(service: test.service)
 ///     try await test.service.sync()
 ///

@@ -18,7 +18,7 @@ struct RSDump: AsyncParsableCommand {
             other files.
 
             Start with:
-              rsdump add main/regions   choose a collection
+              rsdump add main/markets   choose a collection
               rsdump refresh            download what is new, verify it, pack it
               rsdump verify             check every byte and signature again, offline
 
@@ -28,7 +28,7 @@ struct RSDump: AsyncParsableCommand {
               rsdump publish            sign and pack what changed
 
             For a release of an app:
-              rsdump pin main/regions   keep a collection at its current or an older state
+              rsdump pin main/markets   keep a collection at its current or an older state
               rsdump refresh --locked   fail if anything would change
               rsdump verify --locked    fail if anything differs from the lock file
 

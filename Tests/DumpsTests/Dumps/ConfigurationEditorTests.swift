@@ -15,8 +15,8 @@ struct ConfigurationEditorTests {
 
         # Sorted.
         collections:
-          # Regions come first.
-          main/regions:   # for the map
+          # Markets come first.
+          main/markets:   # for the map
             # none, they are large
             attachments: none
           main/zones:
@@ -68,12 +68,12 @@ struct ConfigurationEditorTests {
 
     @Test func removesAndKeepsComments() throws {
         var editor = try editor(text)
-        #expect(try editor.remove(try CollectionID("main/regions")))
+        #expect(try editor.remove(try CollectionID("main/markets")))
         #expect(
             editor.text
                 == text.replacing(
-                    "  main/regions:   # for the map\n    # none, they are large\n    attachments: none\n", with: ""))
-        #expect(try !editor.remove(try CollectionID("main/regions")))
+                    "  main/markets:   # for the map\n    # none, they are large\n    attachments: none\n", with: ""))
+        #expect(try !editor.remove(try CollectionID("main/markets")))
         #expect(try editor.remove(try CollectionID("main/zones")))
         #expect(try read(editor).collections.isEmpty)
         #expect(try editor.add(try CollectionID("main/again"), attachments: nil))
@@ -118,11 +118,11 @@ struct ConfigurationEditorTests {
     }
 
     @Test func namesDifferingInCaseAreRefused() throws {
-        var editor = try ConfigurationEditor("version: 1\ncollections:\n  main/regions:\n", file: "dumps.yaml")
+        var editor = try ConfigurationEditor("version: 1\ncollections:\n  main/markets:\n", file: "dumps.yaml")
         let error = #expect(throws: Failure.self) {
-            try editor.add([CollectionID("main/search"), CollectionID("main/Regions")], attachments: nil)
+            try editor.add([CollectionID("main/search"), CollectionID("main/Markets")], attachments: nil)
         }
-        #expect(error?.problem.hasPrefix("main/Regions and main/regions would share one bundle file") == true)
+        #expect(error?.problem.hasPrefix("main/Markets and main/markets would share one bundle file") == true)
         #expect(try editor.add(CollectionID("main/search"), attachments: nil))
     }
 

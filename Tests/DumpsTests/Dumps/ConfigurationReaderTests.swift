@@ -57,7 +57,7 @@ struct ConfigurationReaderTests {
         ("version: 1\ntrust:\n  root: x", 3, "unknown key \"root\""),
         ("version: 1\ntrust:\n  roots:\n    - \"abc\"", 4, "not a SHA-256"),
         ("version: 1\ntrust:\n  roots: abc", 3, "roots cannot be \"abc\""),
-        ("version: 1\ncollections:\n  regions:", 3, "BUCKET/COLLECTION"),
+        ("version: 1\ncollections:\n  markets:", 3, "BUCKET/COLLECTION"),
         ("version: 1\ncollections:\n  main/../x:", 3, "BUCKET/COLLECTION"),
         ("version: 1\ncollections:\n  - main/x", 3, "collections cannot be a list"),
         ("version: 1\ncollections:\n  main/x:\n    attachment: all", 4, "unknown key \"attachment\""),

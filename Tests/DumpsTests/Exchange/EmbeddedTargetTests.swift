@@ -65,7 +65,7 @@ struct EmbeddedTargetTests {
 
         // What the compiler notes as read is compiled in again when it changes.
         let noted = try String(contentsOf: dependencies, encoding: .utf8)
-        for name in ["dumps.lock.json", "main/regions.zip", "main/search-hints.zip"] {
+        for name in ["dumps.lock.json", "main/markets.zip", "main/search-hints.zip"] {
             #expect(noted.contains("../../dumps/\(name)"))
         }
 
@@ -77,7 +77,7 @@ struct EmbeddedTargetTests {
         func file(_ name: String) throws -> Data { try Data(contentsOf: dumps.appending(path: name)) }
         #expect(try unsafe Data(bytes: index.lock, count: index.lockSize) == file("dumps.lock.json"))
         try #require(unsafe index.bundleCount == 2)
-        for (number, name) in ["main/regions", "main/search-hints"].enumerated() {
+        for (number, name) in ["main/markets", "main/search-hints"].enumerated() {
             let bundle = unsafe index.bundles[number]
             #expect(unsafe String(cString: bundle.collection) == name)
             #expect(try unsafe Data(bytes: bundle.bytes, count: bundle.size) == file("\(name).zip"))

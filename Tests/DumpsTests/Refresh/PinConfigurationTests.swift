@@ -6,7 +6,7 @@ struct PinConfigurationTests {
     private let text = """
         version: 1
         collections:
-          main/regions:   # for the map
+          main/markets:   # for the map
             # none, they are large
             attachments: none
           main/zones:
@@ -67,7 +67,7 @@ struct PinConfigurationTests {
 
             """
         for (name, anchor) in [
-            ("main/regions", "  main/regions:   # for the map\n"), ("main/zones", "  main/zones:\n"),
+            ("main/markets", "  main/markets:   # for the map\n"), ("main/zones", "  main/zones:\n"),
         ] {
             let id = try CollectionID(name)
             var editor = try ConfigurationEditor(text, file: "dumps.yaml")
@@ -84,7 +84,7 @@ struct PinConfigurationTests {
 
     @Test func pinEditorKeepsCRLF() throws {
         let text = text.replacing("\n", with: "\r\n")
-        let id = try CollectionID("main/regions")
+        let id = try CollectionID("main/markets")
         var editor = try ConfigurationEditor(text, file: "dumps.yaml")
         try editor.setPin(pin(5), of: id)
         #expect(try editor.removePin(of: id) == pin(5))

@@ -5,11 +5,11 @@ import Testing
 
 /// What the planner makes of pinned collections: nothing of the server's but the very state that is pinned.
 struct PinPlanTests {
-    private let regions: CollectionID
+    private let markets: CollectionID
     private let root: SHA256Digest
 
     init() throws {
-        regions = try CollectionID("main/regions")
+        markets = try CollectionID("main/markets")
         root = try #require(SHA256Digest(hex: String(repeating: "1", count: 64)))
     }
 
@@ -22,13 +22,13 @@ struct PinPlanTests {
             LockFile.Collection(
                 server: "s", timestamp: Timestamp(milliseconds: timestamp), records: 1, attachments: 0,
                 attachmentRule: rule, omitted: [], content: root,
-                bundle: .init(collection: regions, size: 1, sha256: root),
+                bundle: .init(collection: markets, size: 1, sha256: root),
                 trust: trust ?? .signed(.init(signer: "x", root: root, chainNotAfter: time, verifiedAt: time)))
         }
-        var settings = DumpsConfiguration.Collection(id: regions, attachments: AttachmentRule())
+        var settings = DumpsConfiguration.Collection(id: markets, attachments: AttachmentRule())
         settings.pin = Pin(at: Timestamp(milliseconds: pin))
         return RefreshPlanner(policy: TrustPolicy(roots: TrustAnchors([root])), isFull: isFull).plan(
-            settings, held: entry, disk: disk, monitor: monitor.map { [regions: Timestamp(milliseconds: $0)] } ?? [:]
+            settings, held: entry, disk: disk, monitor: monitor.map { [markets: Timestamp(milliseconds: $0)] } ?? [:]
         ).action
     }
 

@@ -4,12 +4,12 @@ import Testing
 @testable import Dumps
 
 struct RefreshPlannerTests {
-    private let regions: CollectionID
+    private let markets: CollectionID
     private let root: SHA256Digest
     private let other: SHA256Digest
 
     init() throws {
-        regions = try CollectionID("main/regions")
+        markets = try CollectionID("main/markets")
         root = try #require(SHA256Digest(hex: String(repeating: "1", count: 64)))
         other = try #require(SHA256Digest(hex: String(repeating: "2", count: 64)))
     }
@@ -19,7 +19,7 @@ struct RefreshPlannerTests {
         return LockFile.Collection(
             server: "s", timestamp: Timestamp(milliseconds: timestamp), records: 1, attachments: 0,
             attachmentRule: rule,
-            omitted: [], content: other, bundle: .init(collection: regions, size: 1, sha256: other),
+            omitted: [], content: other, bundle: .init(collection: markets, size: 1, sha256: other),
             trust: trust ?? .signed(.init(signer: "x", root: root, chainNotAfter: time, verifiedAt: time)))
     }
 
@@ -29,10 +29,10 @@ struct RefreshPlannerTests {
     ) -> PlannedCollection.Action {
         let planner = RefreshPlanner(
             policy: TrustPolicy(roots: TrustAnchors([root]), acceptsUnsigned: acceptsUnsigned), isFull: isFull)
-        let settings = DumpsConfiguration.Collection(id: regions, attachments: AttachmentRule())
+        let settings = DumpsConfiguration.Collection(id: markets, attachments: AttachmentRule())
         return planner.plan(
             settings, held: held, disk: disk,
-            monitor: monitor.map { [regions: Timestamp(milliseconds: $0)] } ?? [:]
+            monitor: monitor.map { [markets: Timestamp(milliseconds: $0)] } ?? [:]
         ).action
     }
 

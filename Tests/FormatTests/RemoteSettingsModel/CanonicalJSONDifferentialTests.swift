@@ -83,12 +83,12 @@ struct CanonicalJSONDifferentialTests {
     /// What the server signs of a changeset's records: every one that is no tombstone, with every member.
     @Test(external) func generatedChangesets() throws {
         let cases = try Self.cases(["5", "3000", "changes"])
-        let regions = try CollectionID("main/regions")
+        let markets = try CollectionID("main/markets")
         var compared = 0
         for (changes, expected) in cases {
             let body = #"{"metadata":{},"timestamp":1000,"changes":\#(changes.text)}"#
             let answer = try? Changeset(parsing: Bytes(utf8: body))
-            let found = try answer?.snapshot(of: regions, onto: nil).payload.bytes
+            let found = try answer?.snapshot(of: markets, onto: nil).payload.bytes
             if found != expected {
                 Issue.record("\(changes.text) gave \(found?.text ?? "an error"), not \(expected?.text ?? "an error")")
             }

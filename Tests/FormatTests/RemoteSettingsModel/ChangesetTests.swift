@@ -2,14 +2,14 @@ import Testing
 @testable import RemoteSettingsModel
 
 struct ChangesetTests {
-    private let regions: CollectionID
+    private let markets: CollectionID
 
     init() throws {
-        regions = try CollectionID("main/regions")
+        markets = try CollectionID("main/markets")
     }
 
     private func changeset(
-        _ changes: String, timestamp: String = "1000", metadata: String = #"{"id":"regions","bucket":"main"}"#
+        _ changes: String, timestamp: String = "1000", metadata: String = #"{"id":"markets","bucket":"main"}"#
     ) throws(Failure) -> Changeset {
         let body = #"{"metadata":\#(metadata),"timestamp":\#(timestamp),"changes":\#(changes)}"#
         return try Changeset(parsing: Bytes(utf8: body))
@@ -19,7 +19,7 @@ struct ChangesetTests {
         let answer = try changeset(
             #"[{"id":"b","last_modified":2,"z":1.5,"é":"ü","deleted":false},{"attachment":null,"last_modified":1,"id":"a"}]"#
         )
-        let snapshot = try answer.snapshot(of: regions, onto: nil)
+        let snapshot = try answer.snapshot(of: markets, onto: nil)
         #expect(
             snapshot.payload.bytes.text
                 == #"{"data":[{"attachment":null,"id":"a","last_modified":1},{"deleted":false,"id":"b","last_modified":2,"z":1.5E0,"\u00e9":"\u00fc"}],"last_modified":"1000"}"#
@@ -29,7 +29,7 @@ struct ChangesetTests {
     }
 
     @Test func emptyCollection() throws {
-        let snapshot = try changeset("[]").snapshot(of: regions, onto: nil)
+        let snapshot = try changeset("[]").snapshot(of: markets, onto: nil)
         #expect(snapshot.payload.bytes.text == #"{"data":[],"last_modified":"1000"}"#)
         #expect(try Payload(parsing: snapshot.payload.bytes).records.isEmpty)
     }
@@ -40,7 +40,7 @@ struct ChangesetTests {
         let answer = try changeset(
             #"[{"id":"a","x":{"attachment":\#(file)}},{"id":"b","\u0061ttachment":\#(file)},{"attachment":null,"id":"c"}]"#
         )
-        let written = try answer.snapshot(of: regions, onto: nil).payload
+        let written = try answer.snapshot(of: markets, onto: nil).payload
         for records in [answer.records, written.records, try Payload(parsing: written.bytes).records] {
             #expect(try records.map { try $0.attachment()?.size } == [nil, 3, nil])
         }
@@ -52,12 +52,12 @@ struct ChangesetTests {
             #"{"data":[{"attachment":null,"deleted":false,"id":"a"},{"deleted":null,"id":"b"}],"last_modified":"1000"}"#
         let answer = try changeset(
             #"[{"id":"b","deleted":null},{"id":"a","deleted":false,"attachment":null},{"deleted":true,"id":"c"}]"#)
-        let full = try answer.snapshot(of: regions, onto: nil).payload
+        let full = try answer.snapshot(of: markets, onto: nil).payload
         #expect(full.bytes.text == text)
         #expect(try full.records.record(id: "a")?.attachment() == nil)
         let base = try changeset(#"[{"id":"a","v":1},{"id":"c"}]"#).records
-        #expect(try answer.snapshot(of: regions, onto: base).payload.bytes.text == text)
-        let unchanged = try changeset("[]").snapshot(of: regions, onto: full.records)
+        #expect(try answer.snapshot(of: markets, onto: base).payload.bytes.text == text)
+        let unchanged = try changeset("[]").snapshot(of: markets, onto: full.records)
         #expect(unchanged.payload.bytes.text == text)
         #expect(try Array(Payload(parsing: full.bytes).records) == Array(full.records))
     }
@@ -71,14 +71,14 @@ struct ChangesetTests {
         #expect(delta.tombstones.count == 3)
         #expect(delta.tombstones[0] == Tombstone(id: "a", lastModified: nil))
         #expect(delta.tombstones[1] == Tombstone(id: "d", lastModified: Timestamp(milliseconds: 7)))
-        let merged = try delta.snapshot(of: regions, onto: base)
+        let merged = try delta.snapshot(of: markets, onto: base)
         #expect(
             merged.payload.bytes.text
                 == #"{"data":[{"id":"a0","v":9},{"id":"b","v":1},{"id":"c","v":2}],"last_modified":"2000"}"#)
     }
 
     @Test func aFullAnswerReplaces() throws {
-        let snapshot = try changeset(#"[{"id":"x"}]"#).snapshot(of: regions, onto: nil)
+        let snapshot = try changeset(#"[{"id":"x"}]"#).snapshot(of: markets, onto: nil)
         #expect(snapshot.payload.bytes.text == #"{"data":[{"id":"x"}],"last_modified":"1000"}"#)
     }
 
@@ -86,7 +86,7 @@ struct ChangesetTests {
         let answer = try changeset(
             #"[{"id":"a-1","id2":{"id":"no"},"list":[{"id":"no"},"}]"]},{"b":"\"\\","id":"b"},{"id":"c","attachment":{"location":"l","hash":"\#(String(repeating: "a", count: 64))","size":3,"filename":"f","mimetype":"m"}}]"#
         )
-        let written = try answer.snapshot(of: regions, onto: nil).payload
+        let written = try answer.snapshot(of: markets, onto: nil).payload
         let read = try Payload(parsing: written.bytes)
         let records = read.records
         #expect(read.timestamp == answer.timestamp)
@@ -95,7 +95,7 @@ struct ChangesetTests {
         #expect(Array(written.records) == Array(records))
         #expect(written.timestamp == read.timestamp)
         #expect(written.records.mayMentionFilters == records.mayMentionFilters)
-        #expect(try Changeset.emptyAnswer(onto: records, of: regions, at: read.timestamp).bytes == written.bytes)
+        #expect(try Changeset.emptyAnswer(onto: records, of: markets, at: read.timestamp).bytes == written.bytes)
         #expect(records.record(id: "b")?.field("b") == .string("\"\\"))
         #expect(records.record(id: "zz") == nil)
         #expect(try records.record(id: "c")?.attachment()?.size == 3)
@@ -108,11 +108,11 @@ struct ChangesetTests {
     ])
     func knowsWhetherRecordsMentionFilters(_ changes: String, _ mentions: Bool) throws {
         let answer = try changeset(changes)
-        let payload = try answer.snapshot(of: regions, onto: nil).payload
+        let payload = try answer.snapshot(of: markets, onto: nil).payload
         #expect(payload.records.mayMentionFilters == mentions)
         #expect(try Payload(parsing: payload.bytes).records.mayMentionFilters == mentions)
         // What the base mentions is mentioned after a delta.
-        let merged = try changeset("[]").snapshot(of: regions, onto: payload.records).payload
+        let merged = try changeset("[]").snapshot(of: markets, onto: payload.records).payload
         #expect(merged.records.mayMentionFilters == mentions)
         #expect(Array(merged.records) == Array(payload.records))
     }
@@ -146,8 +146,8 @@ struct ChangesetTests {
             let body = #"{"metadata":{},"timestamp":1,"changes":\#(changes)}"#
             return try Changeset(parsing: Bytes(utf8: body), records: 2)
         }
-        #expect(throws: Failure.otherCollection(expected: regions, found: "main/others")) {
-            try changeset("[]", metadata: #"{"id":"others","bucket":"main"}"#).snapshot(of: regions, onto: nil)
+        #expect(throws: Failure.otherCollection(expected: markets, found: "main/others")) {
+            try changeset("[]", metadata: #"{"id":"others","bucket":"main"}"#).snapshot(of: markets, onto: nil)
         }
     }
 

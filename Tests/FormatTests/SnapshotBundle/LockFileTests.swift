@@ -5,7 +5,7 @@ import Testing
 
 @Suite struct LockFileTests {
     private func lock() throws -> LockFile {
-        let regions = try CollectionID("main/regions")
+        let markets = try CollectionID("main/markets")
         let onecrl = try CollectionID("security-state/onecrl")
         let tail = try CollectionID("main-preview/x")
         func collection(_ id: CollectionID, _ trust: Provenance, omitted: [Omission] = []) -> LockFile.Collection {
@@ -20,8 +20,8 @@ import Testing
             verifiedAt: Timestamp(milliseconds: 1_700_000_100_000))
         return LockFile(collections: [
             onecrl: collection(onecrl, .signed(signature)),
-            regions: collection(
-                regions, .unsigned,
+            markets: collection(
+                markets, .unsigned,
                 omitted: [
                     Omission(reason: .filter, count: 1, bytes: 5), Omission(reason: .maxSize, count: 2, bytes: 9),
                 ]),
@@ -60,14 +60,14 @@ import Testing
     }
 
     @Test func textIsFixed() throws {
-        let regions = try CollectionID("main/regions")
+        let markets = try CollectionID("main/markets")
         var lock = try lock()
-        lock.collections = lock.collections.filter { $0.key == regions }
+        lock.collections = lock.collections.filter { $0.key == markets }
         let expected = """
             {
               "version": 1,
               "collections": {
-                "main/regions": {
+                "main/markets": {
                   "server": "https://example.org/v2",
                   "timestamp": 1700000000123,
                   "lastModified": "2023-11-14T22:13:20.123Z",
@@ -88,7 +88,7 @@ import Testing
                   ],
                   "content": "\(digest([1]))",
                   "bundle": {
-                    "path": "main/regions.zip",
+                    "path": "main/markets.zip",
                     "size": 1234,
                     "sha256": "\(digest([2]))"
                   },
@@ -104,7 +104,7 @@ import Testing
 
     @Test func collectionsAreSorted() throws {
         let text = String(decoding: try lock().text, as: UTF8.self)
-        let places = try ["\"main/regions\"", "\"main-preview/x\"", "\"security-state/onecrl\""].map {
+        let places = try ["\"main/markets\"", "\"main-preview/x\"", "\"security-state/onecrl\""].map {
             try #require(text.range(of: $0)).lowerBound
         }
         #expect(places == places.sorted())
@@ -126,30 +126,30 @@ import Testing
     }
 
     @Test(arguments: [
-        ("\"path\": \"main/regions.zip\"", "\"path\": \"../regions.zip\"", "collections.main/regions.bundle.path"),
-        ("\"path\": \"main/regions.zip\"", "\"path\": \"main/x.zip\"", "collections.main/regions.bundle.path"),
-        ("\"path\": \"main/regions.zip\"", "\"path\": \"/main/regions.zip\"", "collections.main/regions.bundle.path"),
-        ("\"records\": 3", "\"records\": \"3\"", "collections.main/regions.records"),
-        ("\"records\": 3", "\"records\": -3", "collections.main/regions.records"),
-        ("\"records\": 3", "\"records\": 3.5", "collections.main/regions.records"),
-        ("\"records\": 3", "\"recs\": 3", "collections.main/regions.recs"),
-        ("\"reason\": \"filter\"", "\"reason\": \"Filter!\"", "collections.main/regions.omitted.[0].reason"),
-        ("\"reason\": \"filter\"", "\"reason\": \"zzz\"", "collections.main/regions"),
-        ("\"2023-11-14T22:13:20.123Z\"", "\"2023-11-14\"", "collections.main/regions.lastModified"),
-        ("\"2023-11-14T22:13:20.123Z\"", "\"2023-11-14T22:13:20.124Z\"", "collections.main/regions"),
-        ("\"trust\": \"unsigned\"", "\"trust\": \"trusted\"", "collections.main/regions.trust"),
-        ("\"trust\": \"unsigned\"", "\"trust\": {}", "collections.main/regions.trust"),
-        ("\"trust\": \"unsigned\"", "\"trust\": {\"signed\": {}}", "collections.main/regions.trust.signed"),
-        ("\"trust\": \"unsigned\"", "\"trust\": null", "collections.main/regions.trust"),
-        ("\"main/regions\": {", "\"../regions\": {", "collections.../regions"),
-        ("\"attachments\": 2,", "", "collections.main/regions.attachmentRule"),
-        ("\"records\": 3,", "\"records\": 3, \"records\": 3,", "collections.main/regions"),
-        ("\"records\": 3,", "\"attachments\": 2, \"records\": 3,", "collections.main/regions.attachments"),
+        ("\"path\": \"main/markets.zip\"", "\"path\": \"../markets.zip\"", "collections.main/markets.bundle.path"),
+        ("\"path\": \"main/markets.zip\"", "\"path\": \"main/x.zip\"", "collections.main/markets.bundle.path"),
+        ("\"path\": \"main/markets.zip\"", "\"path\": \"/main/markets.zip\"", "collections.main/markets.bundle.path"),
+        ("\"records\": 3", "\"records\": \"3\"", "collections.main/markets.records"),
+        ("\"records\": 3", "\"records\": -3", "collections.main/markets.records"),
+        ("\"records\": 3", "\"records\": 3.5", "collections.main/markets.records"),
+        ("\"records\": 3", "\"recs\": 3", "collections.main/markets.recs"),
+        ("\"reason\": \"filter\"", "\"reason\": \"Filter!\"", "collections.main/markets.omitted.[0].reason"),
+        ("\"reason\": \"filter\"", "\"reason\": \"zzz\"", "collections.main/markets"),
+        ("\"2023-11-14T22:13:20.123Z\"", "\"2023-11-14\"", "collections.main/markets.lastModified"),
+        ("\"2023-11-14T22:13:20.123Z\"", "\"2023-11-14T22:13:20.124Z\"", "collections.main/markets"),
+        ("\"trust\": \"unsigned\"", "\"trust\": \"trusted\"", "collections.main/markets.trust"),
+        ("\"trust\": \"unsigned\"", "\"trust\": {}", "collections.main/markets.trust"),
+        ("\"trust\": \"unsigned\"", "\"trust\": {\"signed\": {}}", "collections.main/markets.trust.signed"),
+        ("\"trust\": \"unsigned\"", "\"trust\": null", "collections.main/markets.trust"),
+        ("\"main/markets\": {", "\"../markets\": {", "collections.../markets"),
+        ("\"attachments\": 2,", "", "collections.main/markets.attachmentRule"),
+        ("\"records\": 3,", "\"records\": 3, \"records\": 3,", "collections.main/markets"),
+        ("\"records\": 3,", "\"attachments\": 2, \"records\": 3,", "collections.main/markets.attachments"),
     ])
     func deviationsAreNamed(part: String, replacement: String, place: String) throws {
-        let regions = try CollectionID("main/regions")
+        let markets = try CollectionID("main/markets")
         var lock = try lock()
-        lock.collections = lock.collections.filter { $0.key == regions }
+        lock.collections = lock.collections.filter { $0.key == markets }
         let text = String(decoding: lock.text, as: UTF8.self)
         try #require(text.contains(part))
         let found = try #require(error(text.replacingOccurrences(of: part, with: replacement)))

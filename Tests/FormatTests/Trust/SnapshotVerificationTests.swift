@@ -19,7 +19,7 @@ struct SnapshotVerificationTests {
         made = try TestPKI().issue()
         good = ServedSignature(signature: try made.signature(over: Self.payload), mode: "p384ecdsa", x5u: Self.x5u)
         chains = [Self.x5u: .success(try made.verified())]
-        collection = try CollectionID("main/regions")
+        collection = try CollectionID("main/markets")
     }
 
     private func snapshot(

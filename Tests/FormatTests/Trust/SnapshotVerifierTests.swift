@@ -10,7 +10,7 @@ struct SnapshotVerifierTests {
 
     init() throws {
         made = try TestPKI().issue()
-        collection = try CollectionID("main/regions")
+        collection = try CollectionID("main/markets")
         verifier = SnapshotVerifier(TrustPolicy(roots: try made.anchors))
     }
 

@@ -18,7 +18,7 @@ struct SoakAuthor {
         var changes = 0
     }
 
-    static let names = ["settings", "regions", "icons", "certificates"]
+    static let names = ["settings", "markets", "icons", "certificates"]
     private static let x5u = "https://soak.invalid/chains/soak.pem"
 
     private let directory: String

@@ -16,11 +16,11 @@ import Testing
     @Test func shortNamesAreTheBlockingOnes() throws {
         let receiver = Receiver()
         let test = try TestService { $0.telemetry = receiver }
-        try test.collection("regions").put("de")
+        try test.collection("markets").put("de")
         let service = RemoteSettingsService(test.service)
         let asynchronous: RemoteSettings.RemoteSettingsService = service.asynchronous
-        let client: RemoteSettingsClient = service.makeClient(collectionName: "regions")
-        #expect(try service.sync() == ["regions"])
+        let client: RemoteSettingsClient = service.makeClient(collectionName: "markets")
+        #expect(try service.sync() == ["markets"])
         #expect(client.getRecords()?.map(\.id) == ["de"])
         #expect(receiver.values.withLock { $0 }.contains("success"))
         client.shutdown()

@@ -87,7 +87,7 @@ import Testing
     @Test func subclassesStandIn() throws {
         let service = SubclassedService()
         let client: RemoteSettingsClientProtocol = (service as RemoteSettingsServiceProtocol).makeClient(
-            collectionName: "regions")
+            collectionName: "markets")
         #expect(client.getRecords()?.map(\.id) == ["held"])
         #expect(client.getRecords(syncIfEmpty: true)?.map(\.id) == ["synced"])
         #expect(throws: OwnError.broken) {
@@ -135,7 +135,7 @@ import Testing
 
     @Test func anInertServiceHasNothing() {
         let service = RemoteSettingsService(noHandle: RemoteSettingsService.NoHandle())
-        let client = service.makeClient(collectionName: "regions")
+        let client = service.makeClient(collectionName: "markets")
         #expect(client.getRecords(syncIfEmpty: true) == nil && client.getLastModifiedTimestamp() == nil)
         #expect(throws: RemoteSettingsError.self) { try client.sync() }
         #expect(throws: RemoteSettingsError.self) { try service.sync() }

@@ -8,7 +8,7 @@ struct CacheFileTests {
     private let id: CollectionID
 
     init() throws {
-        id = try CollectionID("main/regions")
+        id = try CollectionID("main/markets")
     }
 
     private func refusal(_ line: String) throws -> Failure? {
@@ -21,7 +21,7 @@ struct CacheFileTests {
     }
 
     private let good =
-        #"{"format":1,"collection":"main/regions","server":"s","timestamp":1,"highWaterMark":1,"payloadBytes":7,"metadata":"{}"}"#
+        #"{"format":1,"collection":"main/markets","server":"s","timestamp":1,"highWaterMark":1,"payloadBytes":7,"metadata":"{}"}"#
 
     @Test func theFirstLineIsReadWithinItsLimit() throws {
         #expect(try refusal(good) == nil)

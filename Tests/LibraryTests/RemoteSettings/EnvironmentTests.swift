@@ -33,8 +33,8 @@ extension ServerTests {
 
         /// The same collection on both servers. Staging's state is newer.
         private func both() throws -> (own: ServerCollection, foreign: ServerCollection) {
-            let own = try place.server.makeCollection(id: "main/regions")
-            let foreign = try staging.makeCollection(id: "main/regions")
+            let own = try place.server.makeCollection(id: "main/markets")
+            let foreign = try staging.makeCollection(id: "main/markets")
             for (collection, name, time) in [
                 (own, "production", 1_700_000_000_000), (foreign, "staging", 1_700_000_900_000 as UInt64),
             ] {
@@ -119,7 +119,7 @@ extension ServerTests {
             "HTTPS://Settings.TEST:443/v1/",
             "an import of yesterday",
         ]) func serverURLSpellingsMatchPackagedOrigin(server: String) async throws {
-            let own = try place.server.makeCollection(id: "main/regions")
+            let own = try place.server.makeCollection(id: "main/markets")
             try own.put("old")
             try await client(own.id).sync()
             try own.put("new")
@@ -131,7 +131,7 @@ extension ServerTests {
         @Test func storageIndexIsBoundedAcrossServers() async throws {
             for number in 0..<8 {
                 let server = try OriginTransport(address: "http://127.0.0.1:\(9000 + number)")
-                let collection = try server.makeCollection(id: "main/regions")
+                let collection = try server.makeCollection(id: "main/markets")
                 try collection.put("r")
                 try await client(collection.id, of: server).sync()
                 #expect(ids(client(collection.id, of: server, isOffline: true)) == ["r"])
@@ -152,7 +152,7 @@ extension ServerTests {
             }
             #expect(
                 "\(error as Any)".contains(
-                    "main/regions: expected data from https://settings.test, found data from https://staging.test"))
+                    "main/markets: expected data from https://settings.test, found data from https://staging.test"))
             // What nobody says the origin of belongs to every server.
             try place.service { $0.packaged = [try! packaged(foreign, from: "an import")] }
                 .require([own.id], environment: .custom(url: place.server.url))

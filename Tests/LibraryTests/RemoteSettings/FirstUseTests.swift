@@ -80,16 +80,16 @@ extension ServerTests {
         }
 
         @Test func recordDecodingErrorNamesTheRecord() async throws {
-            struct Region: Decodable { let name: String }
+            struct Market: Decodable { let name: String }
             let collection = try place.server.makeCollection()
             try collection.put("de", ["name": "Germany"])
             try collection.put("fr", ["name": 7])
             let client = place.service().makeClient(collectionName: collection.name)
             try await client.sync()
-            let error = #expect(throws: RecordDecodingError.self) { try client.records(as: Region.self) }
+            let error = #expect(throws: RecordDecodingError.self) { try client.records(as: Market.self) }
             #expect(error?.record == "fr" && error?.collection == collection.name)
             var left: [String] = []
-            #expect(client.records(as: Region.self) { left.append($0.record) }?.map(\.name) == ["Germany"])
+            #expect(client.records(as: Market.self) { left.append($0.record) }?.map(\.name) == ["Germany"])
             #expect(left == ["fr"])
         }
 

@@ -27,7 +27,7 @@ import Testing
         config.transport = NoTransport()
         config.limits.tries = 1
         let service = RemoteSettingsService(storageDirectory: storage, config: config)
-        let client = service.makeClient(collectionName: "regions")
+        let client = service.makeClient(collectionName: "markets")
         // One report is of the monitor, the other one of the whole service.
         let isNetwork = try await confirmation("reports", expectedCount: 2) { reported in
             service.telemetry = Uptake(reported: reported)

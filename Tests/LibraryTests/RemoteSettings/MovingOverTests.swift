@@ -52,7 +52,7 @@ import Testing
         config.log = { entry in logged.withLock { $0.append(entry) } }
         let service = RemoteSettingsService(storageDirectory: place.storage, config: config)
         #expect(logged.withLock { $0 }.contains { $0.level == .error && $0.message.contains(sentence) })
-        let client = service.makeClient(collectionName: "regions")
+        let client = service.makeClient(collectionName: "markets")
         let thrown = try #require(await #expect(throws: RemoteSettingsError.self) { try await client.sync() })
         #expect("\(thrown)".contains(sentence))
         #expect(throws: thrown) { try RemoteSettingsService(storageDirectory: place.storage, validating: config) }
@@ -115,8 +115,8 @@ import Testing
     /// The waits between attempts are short in an app's tests, but not their time limits.
     @Test func timeLimitsInTestsAreNotShortened() async throws {
         let test = try TestService()
-        try test.collection("regions").put((0..<2000).map { "r\($0)" }, ["name": "x"])
-        let client = test.service.makeClient(collectionName: "regions")
+        try test.collection("markets").put((0..<2000).map { "r\($0)" }, ["name": "x"])
+        let client = test.service.makeClient(collectionName: "markets")
         try await client.sync(timeout: .seconds(10))
     }
 
@@ -135,8 +135,8 @@ import Testing
     @Test func steppedTimeRunsRetries() async throws {
         let time = SteppedTime(patience: .milliseconds(200))
         let test = try TestService(time: time)
-        try test.collection("regions").put("de")
-        let client = test.service.makeClient(collectionName: "regions")
+        try test.collection("markets").put("de")
+        let client = test.service.makeClient(collectionName: "markets")
         test.origin.inject([Fault("changes", effect: .status(503), times: 2)])
         let error = await #expect(throws: RemoteSettingsError.self) { try await client.sync() }
         #expect(error?.description.contains("await the call in time.run") == true)

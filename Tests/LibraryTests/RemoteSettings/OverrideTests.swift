@@ -12,11 +12,11 @@ extension ServerTests {
 
         init() throws {
             place = try Workplace()
-            collection = try place.server.makeCollection(id: "main/regions")
+            collection = try place.server.makeCollection(id: "main/markets")
             try collection.put("served", ["n": 1])
         }
 
-        private func write(_ text: String, to name: String = "regions.json") throws -> String {
+        private func write(_ text: String, to name: String = "markets.json") throws -> String {
             let url = place.directory.appending(path: name)
             try FileManager.default.createDirectory(
                 at: url.deletingLastPathComponent(), withIntermediateDirectories: true)
@@ -25,7 +25,7 @@ extension ServerTests {
         }
 
         private func client(_ overrides: CollectionOverride...) -> RemoteSettingsClient {
-            place.service { $0.overrides = overrides }.makeClient(collectionName: "regions")
+            place.service { $0.overrides = overrides }.makeClient(collectionName: "markets")
         }
 
         @Test(arguments: [
@@ -34,8 +34,8 @@ extension ServerTests {
         ])
         func aFileHasTheCollectionsPlace(_ text: String) async throws {
             let path = try write(text)
-            let service = place.service { $0.overrides = [.file(path, of: "regions")] }
-            let client = service.makeClient(collectionName: "regions")
+            let service = place.service { $0.overrides = [.file(path, of: "markets")] }
+            let client = service.makeClient(collectionName: "markets")
             #expect(client.records?.map(\.id) == ["a", "b"])
             #expect(client.status.source == .override(path) && client.status.provenance == .unsigned)
             #expect(!client.status.isVerifiedOnDevice)
@@ -52,28 +52,28 @@ extension ServerTests {
         @Test func onlyThatCollectionAndOnlyWithTheAppsWord() async throws {
             let other = try place.server.makeCollection(id: "main/other")
             try other.put("a")
-            try await place.service().makeClient(collectionName: "regions").sync()
-            let cached = try place.files.index()["main/regions@https://settings.test"]
+            try await place.service().makeClient(collectionName: "markets").sync()
+            let cached = try place.files.index()["main/markets@https://settings.test"]
             let path = try write(#"[{"id":"mine"}]"#)
-            let service = place.service { $0.overrides = [.file(path, of: "main/regions")] }
-            let (regions, others) = (
-                service.makeClient(collectionName: "regions"), service.makeClient(collectionName: "other")
+            let service = place.service { $0.overrides = [.file(path, of: "main/markets")] }
+            let (markets, others) = (
+                service.makeClient(collectionName: "markets"), service.makeClient(collectionName: "other")
             )
             try collection.put("later")
             #expect(try await service.sync() == ["other"])
-            #expect(regions.records?.map(\.id) == ["mine"] && others.records?.map(\.id) == ["a"])
-            #expect(try regions.pruneAttachments() == 0)
-            #expect(try place.files.index()["main/regions@https://settings.test"] == cached)
-            #expect(place.server.requests.count { $0.path.contains("regions/changeset") } == 1)
+            #expect(markets.records?.map(\.id) == ["mine"] && others.records?.map(\.id) == ["a"])
+            #expect(try markets.pruneAttachments() == 0)
+            #expect(try place.files.index()["main/markets@https://settings.test"] == cached)
+            #expect(place.server.requests.count { $0.path.contains("markets/changeset") } == 1)
             try service.updateConfig(config: place.config())
-            #expect(regions.records?.map(\.id) == ["served"])
-            try await regions.sync()
-            #expect(regions.records?.map(\.id) == ["later", "served"])
+            #expect(markets.records?.map(\.id) == ["served"])
+            try await markets.sync()
+            #expect(markets.records?.map(\.id) == ["later", "served"])
         }
 
         @Test func anEditedFileIsReadAgain() async throws {
             let path = try write(#"[{"id":"a"}]"#)
-            let client = client(.file(path, of: "regions"))
+            let client = client(.file(path, of: "markets"))
             var changes = client.changes().makeAsyncIterator()
             #expect(client.records?.count == 1)
             let before = try #require(client.getLastModifiedTimestamp())
@@ -94,24 +94,24 @@ extension ServerTests {
                 ("{", "must"), (#"[{"n":1}]"#, "id"), (#"{"data":3}"#, "an array"), ("\"x\"", "array"),
             ] {
                 let path = try write(text)
-                let client = client(.file(path, of: "regions"))
+                let client = client(.file(path, of: "markets"))
                 #expect(client.records == nil, "\(text)")
                 #expect(client.status.unused.contains { "\($0)".contains(path) && "\($0)".contains(said) })
                 let error = await #expect(throws: RemoteSettingsError.self) { try await client.sync() }
                 #expect("\(try #require(error))".contains("RemoteSettingsConfig.overrides"))
             }
-            let missing = client(.file(place.path("none.json"), of: "regions"))
+            let missing = client(.file(place.path("none.json"), of: "markets"))
             #expect(missing.records == nil)
             #expect("\(try #require(missing.status.unused.first))".contains("none.json"))
         }
 
         @Test func aDirectoryHasTheCollectionsThatAreInIt() async throws {
             let root = place.path("mine")
-            _ = try write(#"[{"id":"mine"}]"#, to: "mine/main/regions.json")
+            _ = try write(#"[{"id":"mine"}]"#, to: "mine/main/markets.json")
             let dumps = try await place.package([try filled("main/icons")])
             try FileManager.default.copyItem(atPath: "\(dumps)/main/icons.zip", toPath: "\(root)/main/icons.zip")
             let service = place.service { $0.overrides = [.directory(root)] }
-            #expect(service.makeClient(collectionName: "regions").records?.map(\.id) == ["mine"])
+            #expect(service.makeClient(collectionName: "markets").records?.map(\.id) == ["mine"])
             let icons = service.makeClient(collectionName: "icons")
             let record = try #require(icons.records?.first)
             let asked = place.server.requests.count
@@ -155,7 +155,7 @@ extension ServerTests {
         @Test func aLinkIsNotFollowed() throws {
             let path = try write(#"[{"id":"a"}]"#, to: "real.json")
             try FileManager.default.createSymbolicLink(atPath: place.path("link.json"), withDestinationPath: path)
-            #expect(client(.file(place.path("link.json"), of: "regions")).records == nil)
+            #expect(client(.file(place.path("link.json"), of: "markets")).records == nil)
         }
     }
 }

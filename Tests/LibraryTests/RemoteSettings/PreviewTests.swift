@@ -11,8 +11,8 @@ import Testing
     init() throws { place = try Workplace() }
 
     @Test(arguments: [
-        ("regions", "main-preview/regions"), ("main/regions", "main-preview/regions"),
-        ("main-preview/regions", "main-preview/regions"), ("security-state/x", "security-state-preview/x"),
+        ("markets", "main-preview/markets"), ("main/markets", "main-preview/markets"),
+        ("main-preview/markets", "main-preview/markets"), ("security-state/x", "security-state-preview/x"),
     ])
     func previewCollectionNames(_ name: String, _ id: String) throws {
         let service = place.service { $0.isPreview = true }
@@ -21,8 +21,8 @@ import Testing
     }
 
     @Test func previewIgnoresPublishedPackage() async throws {
-        let published = try place.server.makeCollection(id: "main/regions")
-        let preview = try place.server.makeCollection(id: "main-preview/regions")
+        let published = try place.server.makeCollection(id: "main/markets")
+        let preview = try place.server.makeCollection(id: "main-preview/markets")
         try published.put("a")
         try preview.put("draft")
         let dumps = try await place.package([published])
@@ -30,13 +30,13 @@ import Testing
             $0.isPreview = true
             $0.packaged = [.directory(dumps)]
         }
-        let client = service.makeClient(collectionName: "regions")
+        let client = service.makeClient(collectionName: "markets")
         // What is packaged is published, and so is no preview.
         #expect(client.records == nil)
         #expect(client.status.unused.map(\.reason) == [.otherBucket(found: "main")])
-        #expect(try await service.sync() == ["regions"])
+        #expect(try await service.sync() == ["markets"])
         #expect(client.records?.map(\.id) == ["draft"])
-        #expect(client.collectionName == "regions" && client.status.collection == "main-preview/regions")
+        #expect(client.collectionName == "markets" && client.status.collection == "main-preview/markets")
         #expect(service.inspect().isPreview)
         // Back to what is published, with the same client.
         try service.updateConfig(config: place.config { $0.packaged = [.directory(dumps)] })

@@ -23,15 +23,15 @@ import Testing
                 .init(source: .noSnapshot, timestamp: nil, reason: .failedInApp("the app's check refused it")),
             ],
             recentFailure: RecentFailure(error: .backoff(.seconds(30)), nextTry: day))
-        let regions = CollectionStatus(
-            collection: "main/regions", source: .noSnapshot, timestamp: nil, age: nil, recordCount: nil,
+        let markets = CollectionStatus(
+            collection: "main/markets", source: .noSnapshot, timestamp: nil, age: nil, recordCount: nil,
             provenance: nil,
             unused: [], recentFailure: nil)
         return ServiceInspection(
             server: "https://settings.test/v1", isPreview: false, storage: "storage",
             lastCheck: day, clockSkew: .milliseconds(-1500), backoffUntil: day.advanced(by: .seconds(30)),
             collections: [
-                .init(status: regions, serverTimestamp: nil, lastSuccess: nil, failures: nil, hasClient: false),
+                .init(status: markets, serverTimestamp: nil, lastSuccess: nil, failures: nil, hasClient: false),
                 .init(
                     status: words, serverTimestamp: day.advanced(by: .seconds(60)), lastSuccess: day,
                     failures: SyncFailures(count: 1, since: day, attempts: [attempt]), hasClient: true),
@@ -46,7 +46,7 @@ import Testing
           "clockSkewSeconds": -1.5, "backoffUntil": 1800000030123,
           "collections": [
             {
-              "collection": "main/regions", "source": {"kind": "none"}, "verifiedOnDevice": false, "unused": [],
+              "collection": "main/markets", "source": {"kind": "none"}, "verifiedOnDevice": false, "unused": [],
               "pinned": false, "hasClient": false
             },
             {
@@ -127,7 +127,7 @@ import Testing
         ]
         #expect(try Self.decoded(errors) == errors)
         let sources: [CollectionStatus.Source] = [
-            .cached, .packaged("dumps"), .override("regions.json"), .noSnapshot, .unknown("peer"),
+            .cached, .packaged("dumps"), .override("markets.json"), .noSnapshot, .unknown("peer"),
         ]
         #expect(try Self.decoded(sources) == sources)
         #expect(try Self.decoded([Provenance.imported, .unsigned]) == [.imported, .unsigned])

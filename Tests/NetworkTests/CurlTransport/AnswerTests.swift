@@ -10,7 +10,7 @@ struct AnswerTests {
     let since = Timestamp(milliseconds: 1_700_000_000_000)
 
     init() throws {
-        collection = try CollectionID("main/regions")
+        collection = try CollectionID("main/markets")
     }
 
     @Test func requestsAreThoseOfTheProtocol() async throws {
@@ -27,8 +27,8 @@ struct AnswerTests {
             server.requests.map(\.target) == [
                 "/ok/v1/buckets/monitor/collections/changes/changeset?_expected=0",
                 "/ok/v1/buckets/monitor/collections/changes/changeset?_expected=5&_since=1700000000000",
-                "/ok/v1/buckets/main/collections/regions/changeset?_expected=9",
-                "/ok/v1/buckets/main/collections/regions/changeset?_expected=0&_since=1700000000000",
+                "/ok/v1/buckets/main/collections/markets/changeset?_expected=9",
+                "/ok/v1/buckets/main/collections/markets/changeset?_expected=0&_since=1700000000000",
                 "/ok/v1/chains/a.pem",
             ])
     }

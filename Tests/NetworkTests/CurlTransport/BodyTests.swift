@@ -112,7 +112,7 @@ struct BodyTests {
         limits.attachmentsZipBytes = 15
         let client = try server.client("gzip-ok", limits: limits)
         let base = try server.attachments("ok", of: client)
-        let collection = try CollectionID("main/regions")
+        let collection = try CollectionID("main/markets")
         #expect(try await client.rootDocument().body.count == document.count)
         #expect(await reason { try await client.monitor() } == .tooLarge(limit: 11))
         #expect(await reason { try await client.changeset(collection) } == .tooLarge(limit: 12))

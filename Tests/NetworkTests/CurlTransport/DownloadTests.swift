@@ -154,9 +154,9 @@ struct DownloadTests {
         let client = try server.client("ok")
         let base = try server.attachments(server.raw("HTTP/1.1 404 Not Found\r\n\r\n"), of: client)
         #expect(
-            await reason { try await client.attachmentsZip(CollectionID("main/regions"), at: base) { _ in } }
+            await reason { try await client.attachmentsZip(CollectionID("main/markets"), at: base) { _ in } }
                 == .status(404, body: ""))
-        #expect(server.requests.first?.target.hasSuffix("/bundles/main--regions.zip") == true)
+        #expect(server.requests.first?.target.hasSuffix("/bundles/main--markets.zip") == true)
     }
 
     struct DiskFull: Error {}

@@ -54,7 +54,7 @@ struct ServerURLTests {
     }
 
     @Test(arguments: [
-        ("main-workspace/regions/0fe5.json", "main-workspace/regions/0fe5.json"),
+        ("main-workspace/markets/0fe5.json", "main-workspace/markets/0fe5.json"),
         ("a b/ü%20.bin", "a%20b/%C3%BC%20.bin"),
         ("a/b:c", "a/b:c"), ("...", "..."), ("a..b/c", "a..b/c"), ("a//b", "a//b"), ("a/", "a/"),
     ])

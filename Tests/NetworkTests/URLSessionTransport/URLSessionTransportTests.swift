@@ -18,7 +18,7 @@ struct URLSessionTransportTests {
 
     init() throws {
         server = try FaultyServer(transport: URLSessionTransport())
-        collection = try CollectionID("main/regions")
+        collection = try CollectionID("main/markets")
     }
 
     private static func limits(_ change: (inout Limits) -> Void) -> Limits {

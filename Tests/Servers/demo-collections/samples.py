@@ -8,8 +8,8 @@ import math
 import pathlib
 
 HERE = pathlib.Path(__file__).parent
-BY_HAND = ("settings", "regions", "search-hints")
-NAMES = ("main/settings", "main/regions", "main/icons", "main/search-hints", "main/large")
+BY_HAND = ("settings", "markets", "search-hints")
+NAMES = ("main/settings", "main/markets", "main/icons", "main/search-hints", "main/large")
 
 
 def svg(number):

@@ -142,7 +142,7 @@ struct PageTests {
     }
 
     @Test func pagePathsExcludeTheAPI() {
-        for path in ["/", "/icon.svg", "/collections/main/regions"] { #expect(OriginPage.owns(path: path)) }
+        for path in ["/", "/icon.svg", "/collections/main/markets"] { #expect(OriginPage.owns(path: path)) }
         for path in ["/v1/", "/v2/buckets/main/collections/x/changeset", "/__heartbeat__", "/attachments/main/x"] {
             #expect(!OriginPage.owns(path: path))
         }

@@ -13,14 +13,14 @@ static const unsigned char lock[] = {
 };
 
 static const unsigned char bundle_0[] = {
-#embed "../../dumps/main/regions.zip"
+#embed "../../dumps/main/markets.zip"
 };
 static const unsigned char bundle_1[] = {
 #embed "../../dumps/main/search-hints.zip"
 };
 
 static const struct EmbeddedDumps_bundle bundles[] = {
-    {"main/regions", bundle_0, sizeof bundle_0},
+    {"main/markets", bundle_0, sizeof bundle_0},
     {"main/search-hints", bundle_1, sizeof bundle_1},
     {0, 0, 0},
 };

@@ -37,7 +37,7 @@ enum OfflineExample {
         // The server and the root are those in dumps/dumps.yaml.
         var config = RemoteSettingsConfig(
             server: .custom(url: "http://127.0.0.1:8888/v1"), packaged: [.embeddedDumps],
-            trustRoots: try TrustAnchors(parsing: ["5818235eb231115e79222218da42beb14420c474a3862cc809136801f9fcec63"]))
+            trustRoots: try TrustAnchors(parsing: ["ccdf64636a96267c548a23ef0a783a312920e2463a5804b3f4e865e79e575b71"]))
         guard arguments.count == 3 else {
             printRecords(try RemoteSettingsService(storageDirectory: storage, validating: config))
             return
@@ -52,7 +52,7 @@ enum OfflineExample {
     /// Reads the records, without the network.
     @discardableResult
     static func printRecords(_ service: RemoteSettingsService) -> [RemoteSettingsClient] {
-        ["regions", "search-hints"].map { name in
+        ["markets", "search-hints"].map { name in
             let client = service.makeClient(collectionName: name)
             let snapshot = client.status
             if let records = client.records {

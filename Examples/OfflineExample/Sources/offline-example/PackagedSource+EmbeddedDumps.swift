@@ -19,9 +19,9 @@ nonisolated extension PackagedSource {
 }
 
 nonisolated extension TypedCollection where Record == RemoteSettingsRecord {
-    /// `main/regions`
-    public static let regions =
-        TypedCollection("main/regions", in: .embeddedDumps)
+    /// `main/markets`
+    public static let markets =
+        TypedCollection("main/markets", in: .embeddedDumps)
     /// `main/search-hints`
     public static let searchHints =
         TypedCollection("main/search-hints", in: .embeddedDumps)

@@ -91,7 +91,7 @@ package struct ConfigurationReader {
         for (key, value) in try mapping(node, "collections") {
             let name = try string(key, "the collection's name")
             let id = try mapFailure(of: try CollectionID(name)) {
-                error(key, "\($0)", remedy: "write it as BUCKET/COLLECTION, such as main/regions")
+                error(key, "\($0)", remedy: "write it as BUCKET/COLLECTION, such as main/markets")
             }
             if let other = ids.updateValue(id, forKey: id.ignoringCase.exact) {
                 throw .sameBundle(id, other, file: file, line: key.line)

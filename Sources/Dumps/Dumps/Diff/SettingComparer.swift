@@ -2,7 +2,7 @@ import RemoteSettingsModel
 
 /// A change of one setting in `dumps.yaml`, with the values as written in the file.
 struct SettingChange: Hashable, Sendable {
-    /// The setting's path, such as `trust.roots` or `collections.main/regions.pin`.
+    /// The setting's path, such as `trust.roots` or `collections.main/markets.pin`.
     let name: String
     /// The old value; `nil` if it was not set.
     let old: String?

@@ -34,7 +34,7 @@ extension Failure {
     static func invalidPath(_ path: String) -> Self {
         Self(
             place: VisibleText.quote(path), problem: "the path is not in the dumps directory",
-            remedy: "give a path below it, such as main/regions.zip")
+            remedy: "give a path below it, such as main/markets.zip")
     }
 
     /// Returns an error for a failed run of git.

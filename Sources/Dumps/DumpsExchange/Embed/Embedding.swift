@@ -104,7 +104,7 @@ package struct Embedding: Sendable {
         }
     }
 
-    /// Returns the name of a collection's record type, such as `RegionsRecord` for `regions`.
+    /// Returns the name of a collection's record type, such as `MarketsRecord` for `markets`.
     private static func typeName(_ name: String) -> String { "\(SwiftName.ofType(name))Record" }
 
     /// Returns the files left by an earlier run with different options.

@@ -189,7 +189,7 @@ package struct Import: Sendable {
     private func serverZIP(_ path: String) throws -> Offered {
         guard let id = options.collection ?? ServerZIPFolder.collection(path) else {
             throw Failure(
-                .usage, file: path, found: "the collection is unknown, because the name is not like main--regions.zip",
+                .usage, file: path, found: "the collection is unknown, because the name is not like main--markets.zip",
                 remedy: "specify the collection with --collection BUCKET/COLLECTION")
         }
         let root = try root(of: path, scratch: directory.scratchPath)

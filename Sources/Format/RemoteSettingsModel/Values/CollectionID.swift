@@ -5,7 +5,7 @@
 package struct CollectionID: Hashable, Sendable {
     /// The bucket's id, such as `main`.
     package let bucket: String
-    /// The collection's id in its bucket, such as `regions`.
+    /// The collection's id in its bucket, such as `markets`.
     package let name: String
 
     /// Creates an id from its two parts.
@@ -24,7 +24,7 @@ package struct CollectionID: Hashable, Sendable {
     package init(_ text: String) throws(Failure) {
         let parts = text.split(separator: "/", omittingEmptySubsequences: false)
         guard parts.count == 2 else {
-            throw .invalidName("collection", found: text, expected: "BUCKET/COLLECTION, such as main/regions")
+            throw .invalidName("collection", found: text, expected: "BUCKET/COLLECTION, such as main/markets")
         }
         try self.init(bucket: String(parts[0]), name: String(parts[1]))
     }

@@ -27,7 +27,7 @@ public struct RemoteSettingsLogEntry: Hashable, Sendable {
 }
 
 extension RemoteSettingsLogEntry: CustomStringConvertible {
-    /// A line such as `warning: main/regions: …`.
+    /// A line such as `warning: main/markets: …`.
     public var description: String { "\(level): \(message)" }
 }
 

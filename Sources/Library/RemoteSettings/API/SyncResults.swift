@@ -41,7 +41,7 @@ public struct CollectionSyncResult: Hashable, Sendable {
 }
 
 extension CollectionSyncResult: CustomStringConvertible {
-    /// A line such as `main/regions: updated to 2026-11-29T06:00:00.000Z`.
+    /// A line such as `main/markets: updated to 2026-11-29T06:00:00.000Z`.
     public var description: String {
         switch result {
         case .success(.upToDate(let timestamp)): "\(collection): up to date, \(timestamp.rfc3339)"

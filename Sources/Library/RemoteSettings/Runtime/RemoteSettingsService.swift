@@ -15,7 +15,7 @@ import Foundation
 /// packaged with the app.
 ///
 ///     let service = RemoteSettingsService(storageDirectory: path, config: RemoteSettingsConfig())
-///     let client = service.makeClient(collectionName: "regions")
+///     let client = service.makeClient(collectionName: "markets")
 ///     let records = client.records
 public final class RemoteSettingsService: Sendable {
     private struct State {
@@ -303,7 +303,7 @@ extension RemoteSettingsService {
     /// The current states of the collections as one line, for logs, metrics or the user agent of a fleet.
     ///
     /// For each collection that has a client, it contains the name, the timestamp in milliseconds, and the first 12
-    /// hexadecimal digits of the SHA-256 of the signed payload, for example `main/regions@1795440661471:4355a46b19d3
+    /// hexadecimal digits of the SHA-256 of the signed payload, for example `main/markets@1795440661471:4355a46b19d3
     /// main/words@-`.
     ///
     /// Equal strings mean equal records. A dash means that there is no local state. Does I/O, and never uses the

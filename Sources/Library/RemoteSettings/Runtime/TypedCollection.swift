@@ -4,11 +4,11 @@ import TargetFilter
 
 /// A collection that is compiled into the program, so that its records are always available.
 ///
-/// `rsdump embed --swift` generates one for each embedded collection, such as `TypedCollection.regions`. With
+/// `rsdump embed --swift` generates one for each embedded collection, such as `TypedCollection.markets`. With
 /// `--types`, it also generates the type of the records.
 ///
-///     let regions = service.makeClient(.regions)
-///     for region in regions.records { print(region.name) }
+///     let markets = service.makeClient(.markets)
+///     for market in markets.records { print(market.name) }
 public struct TypedCollection<Record: TypedRecord>: Hashable, Sendable {
     /// The collection's name, as `bucket/name`.
     public let name: String
@@ -155,7 +155,7 @@ extension RemoteSettingsService {
     /// Call it when an app starts whose collections are packaged as resources or in a directory. In a test that runs
     /// before a release, pass the environment as well, so that no data of a staging server is shipped:
     ///
-    ///     try service.require(["regions"], environment: .production)
+    ///     try service.require(["markets"], environment: .production)
     ///
     /// - Parameters:
     ///   - names: the collections' names in the configured bucket, or as `bucket/name`.

@@ -62,10 +62,10 @@ package actor DemoOrigin {
             collection.put("sync-interval", #""key":"sync-interval","value":\#(value),"unit":"h""#, at: time)
             done.append("main/settings: sync-interval is \(value)")
         }
-        try change("regions", at: time.advanced(by: .milliseconds(1))) { collection in
+        try change("markets", at: time.advanced(by: .milliseconds(1))) { collection in
             let gone = publications == 1 ? "nowhere" : collection.records.keys.sorted().first ?? ""
             guard collection.records.removeValue(forKey: gone) != nil else { return }
-            done.append("main/regions: \(gone) is deleted")
+            done.append("main/markets: \(gone) is deleted")
         }
         try change("icons", at: time.advanced(by: .milliseconds(2))) { collection in
             let petals = 22 + publications

@@ -3,7 +3,7 @@ import RemoteSettingsModel
 /// The sample collections. All their contents are generated.
 enum DemoSamples {
     static func collections(at time: Timestamp) -> [DemoCollection] {
-        [settings(time), regions(time), icons(time), hints(time), large(time)]
+        [settings(time), markets(time), icons(time), hints(time), large(time)]
     }
 
     private static func settings(_ time: Timestamp) -> DemoCollection {
@@ -15,8 +15,8 @@ enum DemoSamples {
         return collection
     }
 
-    private static func regions(_ time: Timestamp) -> DemoCollection {
-        var collection = DemoCollection(name: "regions")
+    private static func markets(_ time: Timestamp) -> DemoCollection {
+        var collection = DemoCollection(name: "markets")
         for (code, name, side) in [
             ("AU", "Australia", "left"), ("BR", "Brazil", "right"), ("CH", "Switzerland", "right"),
             ("IN", "India", "left"), ("JP", "Japan", "left"), ("KE", "Kenya", "left"), ("NO", "Norway", "right"),

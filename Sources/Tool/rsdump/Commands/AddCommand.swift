@@ -16,9 +16,9 @@ struct AddCommand: AsyncParsableCommand {
             can be asked and does not list a collection. Nothing else is downloaded; rsdump refresh does that.
 
             Examples:
-              rsdump add main/regions main/search-config-v2
+              rsdump add main/markets main/search-config-v2
               rsdump add security-state/onecrl --attachments none
-              rsdump add main/regions --server stage --dumps dumps-stage
+              rsdump add main/markets --server stage --dumps dumps-stage
             """)
 
     @OptionGroup var collections: SomeCollections

@@ -13,7 +13,7 @@ struct DiffCommand: AsyncParsableCommand {
         discussion: """
             Each side is a directory, a bundle, git:REV, git:REV:PATH, the word server, or sources:DIR.
               rsdump diff git:HEAD                    changes that are not committed yet
-              rsdump diff dumps server main/regions   changes that a refresh would bring
+              rsdump diff dumps server main/markets   changes that a refresh would bring
               rsdump diff dumps sources:sources       changes that publish would make
             For details, see PinsDiffsRebuilds.md in share/doc/rsdump.
             """)

@@ -12,7 +12,7 @@ struct GetCommand: AsyncParsableCommand {
         usage: "rsdump get <collections> ... --storage <dir> [<options>]",
         discussion: """
             Uses the network only with --sync, or for an attachment that is not stored.
-              rsdump get main/regions --storage /tmp/app --packaged dumps --sync
+              rsdump get main/markets --storage /tmp/app --packaged dumps --sync
             For details, see Exchange.md in share/doc/rsdump.
             """)
 

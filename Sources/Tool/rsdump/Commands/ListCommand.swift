@@ -16,7 +16,7 @@ struct ListCommand: AsyncParsableCommand {
 
             Examples:
               rsdump list
-              rsdump list regions
+              rsdump list markets
               rsdump list --server https://settings.example.org --format json
             """)
 

@@ -11,7 +11,7 @@ struct LogCommand: AsyncParsableCommand {
         usage: "rsdump log [<collection>] [<options>]",
         discussion: """
             Reads the commits of the dumps directory, newest first. Exits with 1 if there is no entry.
-              rsdump log main/regions
+              rsdump log main/markets
               rsdump log --id de --tags     releases that contain a record, with its value
             For details, see PinsDiffsRebuilds.md in share/doc/rsdump.
             """)

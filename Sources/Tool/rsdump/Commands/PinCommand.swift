@@ -11,7 +11,7 @@ struct PinCommand: AsyncParsableCommand {
         usage: "rsdump pin [<collections> ...] [<options>]",
         discussion: """
             A refresh leaves a pinned collection unchanged, and reports whether the server has a newer state.
-              rsdump pin main/regions --reason "bug 1234" --until 2026-12-31
+              rsdump pin main/markets --reason "bug 1234" --until 2026-12-31
               rsdump pin --all --at v1.0
             For details, see PinsDiffsRebuilds.md in share/doc/rsdump.
             """)

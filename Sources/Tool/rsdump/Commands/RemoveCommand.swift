@@ -10,7 +10,7 @@ struct RemoveCommand: AsyncParsableCommand {
         abstract: "Remove collections from dumps.yaml, the lock file and the directory.",
         discussion: """
             Examples:
-              rsdump remove main/regions
+              rsdump remove main/markets
             """)
 
     @OptionGroup var collections: SomeCollections

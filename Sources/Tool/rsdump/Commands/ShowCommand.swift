@@ -11,7 +11,7 @@ struct ShowCommand: AsyncParsableCommand {
         usage: "rsdump show <bundle> [<record-id>] [<options>]",
         discussion: """
             Does not verify signatures; rsdump verify does that.
-              rsdump show main/regions --records | jq .name
+              rsdump show main/markets --records | jq .name
               rsdump show main/icons petals-05 --attachment -o icon.svg
             For details, see Exchange.md in share/doc/rsdump.
             """)

@@ -27,5 +27,5 @@ struct NamesOfTheApp: Sendable {
 /// A new part of the app, in a file that imports the asynchronous module.
 func newest(of service: RemoteSettingsService) async throws -> RemoteSettingsTimestamp? {
     try await service.sync()
-    return service.makeClient(collectionName: "regions").status.timestamp
+    return service.makeClient(collectionName: "markets").status.timestamp
 }

@@ -116,8 +116,8 @@ struct GuardsTests {
                 "max-removed: 15 of 40 records removed, at most 10% allowed "
                     + "(r25, r26, r27, r28, r29, r30, r31, r32, r33, r34 and 5 more)"
             ])
-        let failure = Failure.guarded(try CollectionID("main/regions"), found, command: "rsdump refresh")
-        #expect("\(failure)".hasSuffix("accept it with: rsdump refresh --accept main/regions"))
+        let failure = Failure.guarded(try CollectionID("main/markets"), found, command: "rsdump refresh")
+        #expect("\(failure)".hasSuffix("accept it with: rsdump refresh --accept main/markets"))
     }
 
     @Test func guardsAcceptGoodData() throws {
@@ -143,7 +143,7 @@ struct GuardsTests {
     }
 
     @Test func guardViolationNamesDefaultGuard() throws {
-        let id = try CollectionID("main/regions")
+        let id = try CollectionID("main/markets")
         func text(_ guards: Guards, _ new: [String]) throws -> String {
             let found = guards.violations(of: try table(new), after: try table(state()))
             return "\(Failure.guarded(id, found, command: "rsdump refresh"))"

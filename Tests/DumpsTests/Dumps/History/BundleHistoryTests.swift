@@ -29,11 +29,11 @@ import Testing
     @Test func historyWithoutLockFileUsesManifest() async throws {
         try await WorkTree.with { tree in
             for (second, timestamp) in [UInt64(10), 20].enumerated() {
-                try tree.write(SmallBundle(timestamp: timestamp).bytes, to: "main/regions.zip")
+                try tree.write(SmallBundle(timestamp: timestamp).bytes, to: "main/markets.zip")
                 try tree.commit("state", second: second)
             }
             let repository = try await GitRepository(containing: tree.dumps)
-            let listing = try await BundleHistory([.git(repository)]).bundles(of: CollectionID("main/regions"))
+            let listing = try await BundleHistory([.git(repository)]).bundles(of: CollectionID("main/markets"))
             #expect(listing.bundles.map(\.timestamp.milliseconds) == [20, 10])
             #expect(try await listing.bundles[0].lockEntry() == nil)
         }
@@ -45,7 +45,7 @@ import Testing
             let (locked, committed) = (try SmallBundle(timestamp: 11), try SmallBundle(timestamp: 12))
             try #require(locked.bytes.count == committed.bytes.count)
             try tree.write(locked)
-            try tree.write(committed.bytes, to: "main/regions.zip")
+            try tree.write(committed.bytes, to: "main/markets.zip")
             try tree.commit("a lock of another state", second: 1)
             let repository = try await GitRepository(containing: tree.dumps)
             let found = try #require(try await BundleHistory([.git(repository)]).bundles(of: locked.id).bundles.first)
@@ -57,12 +57,12 @@ import Testing
 
     @Test func historySkipsFilesThatAreNoBundles() async throws {
         try await WorkTree.with { tree in
-            try tree.write(Array("no bundle".utf8), to: "main/regions.zip")
+            try tree.write(Array("no bundle".utf8), to: "main/markets.zip")
             try tree.commit("damaged", second: 1)
             try tree.write(SmallBundle(timestamp: 10))
             try tree.commit("mended", second: 2)
             let repository = try await GitRepository(containing: tree.dumps)
-            let listing = try await BundleHistory([.git(repository)]).bundles(of: CollectionID("main/regions"))
+            let listing = try await BundleHistory([.git(repository)]).bundles(of: CollectionID("main/markets"))
             #expect(listing.bundles.map(\.timestamp.milliseconds) == [10])
             #expect(listing.unusable.count == 1)
         }
@@ -70,11 +70,11 @@ import Testing
 
     @Test func historyFolderIsReadRecursively() async throws {
         try await WorkTree.with { tree in
-            try tree.write(SmallBundle(timestamp: 10).bytes, to: "2026-01/main/regions.zip")
+            try tree.write(SmallBundle(timestamp: 10).bytes, to: "2026-01/main/markets.zip")
             try tree.write(SmallBundle(timestamp: 30).bytes, to: "kept-for-later.bin")
             try tree.write(SmallBundle(timestamp: 20).bytes, to: "a/b/c/d/old one.zip")
-            try tree.write(SmallBundle("main/other", timestamp: 40).bytes, to: "main/regions.zip")
-            try tree.write(SmallBundle(timestamp: 50).bytes, to: ".hidden/main/regions.zip")
+            try tree.write(SmallBundle("main/other", timestamp: 40).bytes, to: "main/markets.zip")
+            try tree.write(SmallBundle(timestamp: 50).bytes, to: ".hidden/main/markets.zip")
             try tree.write(Array("readme".utf8), to: "README")
             try tree.write([], to: "empty.zip")
             let files = FileManager.default
@@ -82,7 +82,7 @@ import Testing
             try files.createSymbolicLink(
                 atPath: "\(tree.dumps)/link.zip", withDestinationPath: "\(tree.dumps)/kept-for-later.bin")
 
-            let id = try CollectionID("main/regions")
+            let id = try CollectionID("main/markets")
             let listing = try await BundleHistory([.path(tree.dumps)]).bundles(of: id)
             #expect(listing.bundles.map(\.timestamp.milliseconds) == [30, 20, 10])
             #expect(listing.unusable.isEmpty)
@@ -94,10 +94,10 @@ import Testing
         try await WorkTree.with { tree in
             let bundle = try SmallBundle(timestamp: 10)
             try tree.write(bundle)
-            let history = BundleHistory([.path("\(tree.dumps)/main/regions.zip")])
+            let history = BundleHistory([.path("\(tree.dumps)/main/markets.zip")])
             let found = try #require(try await history.bundles(of: bundle.id).bundles.first)
             #expect(try await found.lockEntry() == bundle.entry)
-            try tree.write(SmallBundle(timestamp: 12).bytes, to: "main/regions.zip")
+            try tree.write(SmallBundle(timestamp: 12).bytes, to: "main/markets.zip")
             let other = try #require(try await history.bundles(of: bundle.id).bundles.first)
             #expect(try await other.lockEntry() == nil)
         }
@@ -110,7 +110,7 @@ import Testing
             for name in ["x.zip", "y.zip", "z.zip"] {
                 await #expect {
                     _ = try await BundleHistory([.path("\(tree.dumps)/\(name)")]).bundles(
-                        of: CollectionID("main/regions"))
+                        of: CollectionID("main/markets"))
                 } throws: {
                     guard let error = $0 as? Failure, FailureClass(error) == .bundle else { return false }
                     return "\(error)".contains("\(tree.dumps)/\(name): ")
@@ -122,7 +122,7 @@ import Testing
     @Test func historyFolderIsBounded() async throws {
         try await WorkTree.with { tree in
             for name in ["a/b/c/1", "a/b/c/2"] { try tree.write([], to: name) }
-            let id = try CollectionID("main/regions")
+            let id = try CollectionID("main/markets")
             var bounds = HistoryLimits()
             bounds.files = 4
             let tooMany = await #expect(throws: Failure.self) {

@@ -15,11 +15,11 @@ import Testing
             try tree.commit("nothing about the bundle", second: 999)
 
             let repository = try await GitRepository(containing: tree.dumps)
-            let revisions = try await repository.revisions(touching: "main/regions.zip")
+            let revisions = try await repository.revisions(touching: "main/markets.zip")
             #expect(revisions.map(\.time) == [3, 2, 1].map { WorkTree.time(second: $0 * 60) })
             for (revision, number) in zip(revisions, [3, 2, 1]) {
                 let bundle = try SmallBundle(timestamp: UInt64(number))
-                #expect(try await repository.file("main/regions.zip", at: revision)?.array == bundle.bytes)
+                #expect(try await repository.file("main/markets.zip", at: revision)?.array == bundle.bytes)
                 #expect(try await repository.lock(at: revision)?.collections == [bundle.id: bundle.entry])
                 #expect(try await repository.file("other.txt", at: revision) == nil)
             }
@@ -27,7 +27,7 @@ import Testing
             #expect(try await repository.file("other.txt", at: head)?.text == "other")
             #expect(try await repository.revision("main~1") == revisions[0])
             #expect(
-                try await repository.revisions(touching: "main/regions.zip", upTo: "main~2") == Array(revisions[1...]))
+                try await repository.revisions(touching: "main/markets.zip", upTo: "main~2") == Array(revisions[1...]))
             #expect(try await repository.revisions(touching: "").count == 4)
             #expect(repository.gap == nil)
         }
@@ -41,9 +41,9 @@ import Testing
             try tree.write(SmallBundle(timestamp: 5))
             try tree.commit("state", second: 1)
             let repository = try await GitRepository(containing: tree.dumps)
-            let revision = try #require(try await repository.revisions(touching: "main/regions.zip").first)
+            let revision = try #require(try await repository.revisions(touching: "main/markets.zip").first)
             #expect(try await repository.lock(at: revision)?.collections.count == 1)
-            #expect(try await repository.file("main/regions.zip", at: revision) != nil)
+            #expect(try await repository.file("main/markets.zip", at: revision) != nil)
         }
     }
 
@@ -87,7 +87,7 @@ import Testing
     @Test func gitRepositoryWithoutCommits() async throws {
         try await WorkTree.with { tree in
             let repository = try await GitRepository(containing: tree.dumps)
-            #expect(try await repository.revisions(touching: "main/regions.zip").isEmpty)
+            #expect(try await repository.revisions(touching: "main/markets.zip").isEmpty)
             let wanted = Failure.noRevision(directory: tree.dumps, name: "HEAD", gap: nil)
             await #expect(throws: wanted) { try await repository.revision("HEAD") }
         }
@@ -102,7 +102,7 @@ import Testing
             try tree.git("clone", "--quiet", "--depth=1", "file://\(tree.root)", "\(tree.root)/shallow")
             let repository = try await GitRepository(containing: "\(tree.root)/shallow/data/dumps")
             #expect(repository.gap != nil)
-            #expect(try await repository.revisions(touching: "main/regions.zip").count == 1)
+            #expect(try await repository.revisions(touching: "main/markets.zip").count == 1)
             let error = await #expect(throws: Failure.self) { try await repository.revision("HEAD~1") }
             #expect(error?.description.contains("git fetch --unshallow") == true)
         }
@@ -123,10 +123,10 @@ import Testing
                     "dumps.lock.json", of: path, at: "main^{/state}")
                 #expect(isFound, "\(path)")
                 #expect(try await repository.lock(at: revision)?.collections == [bundle.id: bundle.entry])
-                #expect(try await repository.file("main/regions.zip", at: revision)?.array == bundle.bytes)
-                #expect(try await repository.revisions(touching: "main/regions.zip").last == revision)
+                #expect(try await repository.file("main/markets.zip", at: revision)?.array == bundle.bytes)
+                #expect(try await repository.revisions(touching: "main/markets.zip").last == revision)
                 #expect(
-                    try await repository.files(at: revision).map(\.path) == ["dumps.lock.json", "main/regions.zip"])
+                    try await repository.files(at: revision).map(\.path) == ["dumps.lock.json", "main/markets.zip"])
             }
         }
     }
@@ -165,14 +165,14 @@ import Testing
 
     @Test func gitFilesOverLimitAreRefused() async throws {
         try await WorkTree.with { tree in
-            try tree.write([UInt8](repeating: 0x61, count: 4096), to: "main/regions.zip")
+            try tree.write([UInt8](repeating: 0x61, count: 4096), to: "main/markets.zip")
             try tree.commit("first", second: 1)
             var bounds = HistoryLimits()
             bounds.fileBytes = 4095
             let repository = try await GitRepository(containing: tree.dumps, bounds: bounds)
             let head = try await repository.revision("HEAD")
             await #expect {
-                _ = try await repository.file("main/regions.zip", at: head)
+                _ = try await repository.file("main/markets.zip", at: head)
             } throws: {
                 guard let error = $0 as? Failure, error.code == .refused else { return false }
                 return error.problem == "there are more than 4095 bytes"
@@ -201,8 +201,8 @@ import Testing
             for key in ["filter.f.smudge", "filter.f.clean", "diff.f.textconv"] { try tree.git("config", key, script) }
 
             let repository = try await GitRepository(containing: tree.dumps)
-            let revision = try #require(try await repository.revisions(touching: "main/regions.zip").first)
-            #expect(try await repository.file("main/regions.zip", at: revision) != nil)
+            let revision = try #require(try await repository.revisions(touching: "main/markets.zip").first)
+            #expect(try await repository.file("main/markets.zip", at: revision) != nil)
             #expect(!FileManager.default.fileExists(atPath: trace))
         }
     }

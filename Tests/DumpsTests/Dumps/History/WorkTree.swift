@@ -81,7 +81,7 @@ struct SmallBundle {
     let bytes: [UInt8]
     let entry: LockFile.Collection
 
-    init(_ name: String = "main/regions", timestamp: UInt64) throws {
+    init(_ name: String = "main/markets", timestamp: UInt64) throws {
         id = try CollectionID(name)
         let unverified = UnverifiedSnapshot(
             collection: id,

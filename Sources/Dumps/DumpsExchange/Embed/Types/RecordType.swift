@@ -2,7 +2,7 @@ import RemoteSettingsModel
 
 /// The Swift type of a collection's records.
 struct RecordType: Hashable, Sendable {
-    /// The type's name, such as `RegionsRecord`.
+    /// The type's name, such as `MarketsRecord`.
     let name: String
     let type: ValueType
 

@@ -1,9 +1,9 @@
 import Foundation
 import RemoteConfiguration
 
-/// A list of regions in an app: the records of a collection, and a title from remote config.
-public final class RegionList: Sendable {
-    private struct Region: Decodable {
+/// A list of markets in an app: the records of a collection, and a title from remote config.
+public final class MarketList: Sendable {
+    private struct Market: Decodable {
         let name: String
     }
 
@@ -11,16 +11,16 @@ public final class RegionList: Sendable {
     private let config: any RemoteConfigReading
 
     public init(service: RemoteSettingsService, config: any RemoteConfigReading) {
-        client = service.makeClient(collectionName: "regions")
+        client = service.makeClient(collectionName: "markets")
         self.config = config
     }
 
-    public var title: String { config.string(forKey: "title", default: "Regions") }
+    public var title: String { config.string(forKey: "title", default: "Markets") }
 
     /// The sorted names, or the text for an empty list if there are no records.
     public var lines: [String] {
-        let names = (try? client.records(as: Region.self))?.map(\.name).sorted() ?? []
-        return names.isEmpty ? ["No regions yet"] : names
+        let names = (try? client.records(as: Market.self))?.map(\.name).sorted() ?? []
+        return names.isEmpty ? ["No markets yet"] : names
     }
 
     /// Asks the server, and returns the text for the user if that fails.
@@ -31,7 +31,7 @@ public final class RegionList: Sendable {
         } catch .offline {
             return "You are offline."
         } catch {
-            return "The regions could not be updated."
+            return "The markets could not be updated."
         }
     }
 

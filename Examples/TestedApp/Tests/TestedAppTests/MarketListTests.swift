@@ -3,51 +3,51 @@ import RemoteSettingsTesting
 import TestedApp
 import Testing
 
-@Suite struct RegionListTests {
+@Suite struct MarketListTests {
     let test: TestService
-    let regions: ServerCollection
+    let markets: ServerCollection
 
     init() throws {
         test = try TestService()
-        regions = try test.collection("regions")
-        try regions.put("de", ["name": "Germany"])
-        try regions.put("fr", ["name": "France"])
+        markets = try test.collection("markets")
+        try markets.put("de", ["name": "Germany"])
+        try markets.put("fr", ["name": "France"])
     }
 
-    private func app(_ config: TestRemoteConfig = TestRemoteConfig()) -> RegionList {
-        RegionList(service: test.service, config: config)
+    private func app(_ config: TestRemoteConfig = TestRemoteConfig()) -> MarketList {
+        MarketList(service: test.service, config: config)
     }
 
     @Test func theListIsSorted() async {
         let app = app()
-        #expect(app.lines == ["No regions yet"])
+        #expect(app.lines == ["No markets yet"])
         #expect(await app.refresh() == nil)
         #expect(app.lines == ["France", "Germany"])
     }
 
     @Test func theFirstLaunchIsOffline() async throws {
-        let packaged = try test.origin.packaged(regions)
+        let packaged = try test.origin.packaged(markets)
         test.origin.setOffline(true)
         let test = TestService(test.origin) { $0.packaged = [packaged] }
-        let app = RegionList(service: test.service, config: TestRemoteConfig())
+        let app = MarketList(service: test.service, config: TestRemoteConfig())
         #expect(app.lines == ["France", "Germany"])
         #expect(await app.refresh() == "You are offline.")
         #expect(app.lines == ["France", "Germany"])
     }
 
     @Test func aServerThatFailsIsNoNetworkThatFails() async {
-        test.origin.inject([Fault("regions", effect: .status(500))])
-        #expect(await app().refresh() == "The regions could not be updated.")
+        test.origin.inject([Fault("markets", effect: .status(500))])
+        #expect(await app().refresh() == "The markets could not be updated.")
     }
 
     @Test func onlyWhatIsMissingIsFetched() async throws {
         let app = app()
-        let client = test.service.makeClient(collectionName: "regions")
-        try await test.origin.expectRequests(1, to: "regions/changeset") { _ = await app.refresh() }
-        try await test.origin.expectRequests(0, to: "regions/changeset") { _ = await app.refresh() }
+        let client = test.service.makeClient(collectionName: "markets")
+        try await test.origin.expectRequests(1, to: "markets/changeset") { _ = await app.refresh() }
+        try await test.origin.expectRequests(0, to: "markets/changeset") { _ = await app.refresh() }
         let change = try await client.expectChange {
-            try regions.put("it", ["name": "Italy"])
-            regions.delete("fr")
+            try markets.put("it", ["name": "Italy"])
+            markets.delete("fr")
             _ = await app.refresh()
         }
         #expect(change.created.map(\.id) == ["it"] && change.deleted.map(\.id) == ["fr"])
@@ -56,7 +56,7 @@ import Testing
     }
 
     @Test func flagsAreAttachments() async throws {
-        try regions.attach(Data("🇩🇪".utf8), to: "de")
+        try markets.attach(Data("🇩🇪".utf8), to: "de")
         let app = app()
         _ = await app.refresh()
         #expect(await app.flag(of: "de") == Data("🇩🇪".utf8))
@@ -64,9 +64,9 @@ import Testing
     }
 
     @Test func theTitleIsConfigured() {
-        let config = TestRemoteConfig(defaults: ["title": "All regions"])
+        let config = TestRemoteConfig(defaults: ["title": "All markets"])
         let app = app(config)
-        #expect(app.title == "All regions")
+        #expect(app.title == "All markets")
         config.set("Where to?", forKey: "title")
         #expect(app.title == "Where to?")
     }
@@ -74,8 +74,8 @@ import Testing
     @Test func theTitleComesFromTheServer() async throws {
         let config = test.remoteConfig()
         try test.collection("config").put(parameter: "title", "Published")
-        let app = RegionList(service: test.service, config: config)
-        #expect(app.title == "Regions")
+        let app = MarketList(service: test.service, config: config)
+        #expect(app.title == "Markets")
         try await config.fetchAndActivate()
         #expect(app.title == "Published")
     }
@@ -84,11 +84,11 @@ import Testing
     @Test func whatIsPublishedIsShownAtOnce() async throws {
         let (time, updates) = (SteppedTime(), ScriptedUpdates())
         let test = TestService(test.origin, time: time, updates: updates)
-        let app = RegionList(service: test.service, config: TestRemoteConfig())
+        let app = MarketList(service: test.service, config: TestRemoteConfig())
         var shown = app.updates.makeAsyncIterator()
         try await expectSoon("the channel is open") { updates.open == 1 }
-        try regions.put("it", ["name": "Italy"])
-        updates.announce(try regions.timestamp())
+        try markets.put("it", ["name": "Italy"])
+        updates.announce(try markets.timestamp())
         await time.pass(.seconds(3))
         #expect(await shown.next() == ["France", "Germany", "Italy"])
     }

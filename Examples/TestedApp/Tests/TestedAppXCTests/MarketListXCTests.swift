@@ -3,11 +3,11 @@ import TestedApp
 import XCTest
 
 /// The same product in XCTest and in Swift 5 mode.
-final class RegionListXCTests: XCTestCase {
+final class MarketListXCTests: XCTestCase {
     func testTheList() async throws {
         let test = try TestService()
-        try test.collection("regions").load(json: #"[{"id":"de","name":"Germany"},{"id":"fr","name":"France"}]"#)
-        let app = RegionList(service: test.service, config: TestRemoteConfig(["title": "Where to?"]))
+        try test.collection("markets").load(json: #"[{"id":"de","name":"Germany"},{"id":"fr","name":"France"}]"#)
+        let app = MarketList(service: test.service, config: TestRemoteConfig(["title": "Where to?"]))
         let problem = await app.refresh()
         XCTAssertNil(problem)
         XCTAssertEqual(app.lines, ["France", "Germany"])
@@ -16,8 +16,8 @@ final class RegionListXCTests: XCTestCase {
 
     func testAnExpectationSaysWhatWasFound() async throws {
         let test = try TestService()
-        let client = test.service.makeClient(collectionName: "regions")
-        try test.collection("regions").put("de")
+        let client = test.service.makeClient(collectionName: "markets")
+        try test.collection("markets").put("de")
         XCTAssertThrowsError(try client.expectRecords(["de"])) {
             XCTAssertTrue("\($0)".contains("expected the records de, but the collection has no state"), "\($0)")
         }
